@@ -1,0 +1,328 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+var bucket = []byte("b")
+
+func put(key, value string) func(*bolt.Tx) error {
+	return func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucket)
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(key), []byte(value))
+	}
+}
+
+func get(t *testing.T, s *Store, key string) string {
+	t.Helper()
+	var out string
+	if err := s.View(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucket); b != nil {
+			out = string(b.Get([]byte(key)))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func open1(t testing.TB) (*Store, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.db")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, path
+}
+
+func txID(t *testing.T, s *Store) int {
+	t.Helper()
+	id := 0
+	if err := s.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// together holds the store in one commit while the functions queue up behind it,
+// so that they form exactly one group, in order.
+func together(t *testing.T, s *Store, fns ...func(*bolt.Tx) error) []func() (error, any) {
+	t.Helper()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	go func() {
+		_ = s.Update(func(*bolt.Tx) error {
+			first.Do(func() { close(entered); <-release })
+			return nil
+		})
+	}()
+	<-entered
+	results := make([]func() (error, any), len(fns))
+	for i, fn := range fns {
+		done := make(chan struct{})
+		var err error
+		var panicked any
+		go func() {
+			defer close(done)
+			defer func() { panicked = recover() }()
+			err = s.Update(fn)
+		}()
+		for { // until it is in the queue, so that the order is that of fns
+			s.mu.Lock()
+			n := len(s.queue)
+			s.mu.Unlock()
+			if n == i+1 {
+				break
+			}
+		}
+		results[i] = func() (error, any) { <-done; return err, panicked }
+	}
+	close(release)
+	return results
+}
+
+func TestGroupSharesOneCommit(t *testing.T) {
+	s, _ := open1(t)
+	var fns []func(*bolt.Tx) error
+	for i := range 50 {
+		fns = append(fns, put(string(rune('A'+i)), "x"))
+	}
+	before := txID(t, s)
+	for _, wait := range together(t, s, fns...) {
+		if err, p := wait(); err != nil || p != nil {
+			t.Fatal(err, p)
+		}
+	}
+	if n := txID(t, s) - before; n != 2 { // the holder's own and one for all fifty
+		t.Fatalf("51 writers took %d commits, want 2", n)
+	}
+}
+
+func TestErrorIsolates(t *testing.T) {
+	s, _ := open1(t)
+	boom := errors.New("boom")
+	runs := 0
+	results := together(
+		t, s,
+		func(tx *bolt.Tx) error { runs++; return put("first", "1")(tx) },
+		func(tx *bolt.Tx) error { return errors.Join(put("half", "1")(tx), boom) },
+		func(tx *bolt.Tx) error {
+			if v := tx.Bucket(bucket).Get([]byte("half")); v != nil {
+				return errors.New("saw the failed writer's half")
+			}
+			return put("last", "1")(tx)
+		},
+	)
+	for i, want := range []error{nil, boom, nil} {
+		if err, p := results[i](); !errors.Is(err, want) || p != nil {
+			t.Errorf("writer %d: %v %v, want %v", i, err, p, want)
+		}
+	}
+	if get(t, s, "first") != "1" || get(t, s, "last") != "1" || get(t, s, "half") != "" {
+		t.Error("the others' writes were not kept, or the failed one's were")
+	}
+	if runs != 2 {
+		t.Errorf("the first writer ran %d times, want 2", runs)
+	}
+}
+
+func TestUnwrittenErrorDoesNotRepeatOthers(t *testing.T) {
+	s, _ := open1(t)
+	refused := errors.New("refused")
+	runs := 0
+	results := together(
+		t, s,
+		func(tx *bolt.Tx) error { runs++; return put("a", "1")(tx) },
+		func(*bolt.Tx) error { return Unwritten(refused) },
+	)
+	if err, _ := results[0](); err != nil {
+		t.Fatal(err)
+	}
+	if err, _ := results[1](); err != refused { //nolint:errorlint // the very error, unwrapped
+		t.Fatalf("got %#v, want the error itself", err)
+	}
+	if runs != 1 {
+		t.Errorf("ran %d times, want 1", runs)
+	}
+}
+
+func TestOnlyRefusalsDoNotCommit(t *testing.T) {
+	s, _ := open1(t)
+	before := txID(t, s)
+	_ = s.Update(func(*bolt.Tx) error { return Unwritten(errors.New("no")) })
+	if txID(t, s) != before {
+		t.Error("a refused write was committed")
+	}
+}
+
+func TestPanicStaysWithItsCaller(t *testing.T) {
+	s, _ := open1(t)
+	results := together(
+		t, s, put("a", "1"),
+		func(tx *bolt.Tx) error { _ = put("half", "1")(tx); panic("mine") },
+		put("b", "1"),
+	)
+	for i, want := range []any{nil, "mine", nil} {
+		if err, p := results[i](); err != nil || p != want {
+			t.Errorf("writer %d: %v, panic %v, want panic %v", i, err, p, want)
+		}
+	}
+	if get(t, s, "a")+get(t, s, "b") != "11" || get(t, s, "half") != "" {
+		t.Error("the others' writes were not kept, or the panicking one's were")
+	}
+}
+
+func TestWritersAreSerialised(t *testing.T) {
+	s, path := open1(t)
+	const writers, each = 64, 20
+	before := txID(t, s)
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				if err := s.Update(func(tx *bolt.Tx) error {
+					b, err := tx.CreateBucketIfNotExists(bucket)
+					if err != nil {
+						return err
+					}
+					n := uint64(0)
+					if v := b.Get([]byte("n")); v != nil {
+						n = binary.BigEndian.Uint64(v)
+					}
+					return b.Put([]byte("n"), binary.BigEndian.AppendUint64(nil, n+1))
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := txID(t, s) - before; n >= writers*each {
+		t.Errorf("%d writes took %d commits: none was shared", writers*each, n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close() }()
+	if n := binary.BigEndian.Uint64([]byte(get(t, again, "n"))); n != writers*each {
+		t.Errorf("counter is %d, want %d", n, writers*each)
+	}
+}
+
+func TestOpenSaysWhoHoldsTheFile(t *testing.T) {
+	_, path := open1(t)
+	_, err := Open(path)
+	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "is open in process ") {
+		t.Fatalf("got %v, want ErrHeld with the process", err)
+	}
+}
+
+func TestOpenCreatesPrivateFile(t *testing.T) {
+	_, path := open1(t)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600", info.Mode().Perm())
+	}
+}
+
+func TestClosedStoreRefuses(t *testing.T) {
+	s, _ := open1(t)
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(put("a", "1")); !errors.Is(err, ErrClosed) {
+		t.Errorf("Update: %v", err)
+	}
+	if err := s.View(func(*bolt.Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("View: %v", err)
+	}
+}
+
+func TestOpenRefusesDamagedFiles(t *testing.T) {
+	s, path := open1(t)
+	if err := s.Update(put("a", strings.Repeat("x", 100_000))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"cut in the middle":  whole[:64<<10],
+		"cut to one page":    whole[:4096],
+		"not a database":     []byte(strings.Repeat("not a database\n", 2000)),
+		"both roots changed": append(make([]byte, 8192), whole[8192:]...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := filepath.Join(t.TempDir(), "bad.db")
+			if err := os.WriteFile(bad, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(bad); !errors.Is(err, ErrDamaged) {
+				t.Errorf("got %v, want ErrDamaged", err)
+			}
+		})
+	}
+}
+
+func TestBackupIsWholeWhileWritersGoOn(t *testing.T) {
+	s, path := open1(t)
+	if err := s.Update(put("kept", "1")); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := s.Update(put("moving", "x")); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	copied := filepath.Join(filepath.Dir(path), "copy.db")
+	for range 5 {
+		if err := s.Backup(copied); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	restored, err := Open(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = restored.Close() }()
+	if get(t, restored, "kept") != "1" {
+		t.Error("the copy lacks a committed write")
+	}
+}

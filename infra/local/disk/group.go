@@ -1,0 +1,174 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// call is one function waiting to be committed.
+type call struct {
+	fn       func(*bolt.Tx) error
+	err      error
+	panicked any           // what fn panicked with
+	failed   bool          // fn may have written before it failed: keep it out of the group
+	done     bool          // answered; read after wake
+	wake     chan struct{} // receives once: answered, or made the leader
+}
+
+// unwritten marks an error whose function has written nothing.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
+
+// Unwritten marks err, inside a function given to Update, as returned before
+// anything was written: the group goes on without running its other functions
+// again. Update returns err itself. Marking an error after a write would commit
+// half of that write.
+func Unwritten(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unwritten{err}
+}
+
+// Update runs fn in a write transaction and returns when it is on disk. fn may
+// share the transaction with other callers' functions, and may run more than
+// once: it must have no effect but through tx, and set what it hands back to its
+// caller anew each time.
+//
+// When fn returns an error or panics, nothing it wrote stays; the group is rolled
+// back and the others run again, unless the error is marked Unwritten. A panic is
+// raised again in the caller. fn must neither commit tx, call Update nor end its
+// goroutine.
+func (s *Store) Update(fn func(tx *bolt.Tx) error) error {
+	c := &call{fn: fn, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	if s.broken != nil {
+		defer s.mu.Unlock()
+		return s.broken
+	}
+	s.queue = append(s.queue, c)
+	follow := s.leading
+	s.leading = true
+	s.mu.Unlock()
+	if follow {
+		<-c.wake
+	}
+	if !c.done {
+		s.lead()
+	}
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+	if u, ok := c.err.(unwritten); ok {
+		return u.error
+	}
+	return closedAs(c.err)
+}
+
+// lead commits everything that waits, its own call first, wakes the callers and
+// hands the lead to the first who arrived meanwhile.
+func (s *Store) lead() {
+	s.mu.Lock()
+	group := s.queue
+	s.queue = nil
+	s.mu.Unlock()
+
+	s.commit(group)
+
+	for _, c := range group {
+		c.done = true
+		c.wake <- struct{}{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		s.leading = false
+		return
+	}
+	s.queue[0].wake <- struct{}{}
+}
+
+// commit runs the group in one transaction; each time a function fails that may
+// have written, the transaction is rolled back and begins again without it.
+func (s *Store) commit(group []*call) {
+	for {
+		again, err := s.attempt(group)
+		if again {
+			continue
+		}
+		if err != nil {
+			for _, c := range group {
+				if !c.failed {
+					c.err = err
+				}
+			}
+		}
+		return
+	}
+}
+
+// attempt is one transaction over the functions that have not failed. An error
+// is of the transaction, and nothing of it was committed.
+//
+// bbolt asserts by panicking, and after that its write lock stays taken: such a
+// store refuses every later write instead of hanging.
+func (s *Store) attempt(group []*call) (again bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			again, err = false, fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
+			s.mu.Lock()
+			s.broken = err
+			s.mu.Unlock()
+		}
+	}()
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return false, err
+	}
+	wrote := false
+	for _, c := range group {
+		if c.failed {
+			continue
+		}
+		c.run(tx)
+		if c.failed {
+			if err := tx.Rollback(); err != nil {
+				return false, err
+			}
+			return true, nil
+		}
+		wrote = wrote || c.err == nil
+	}
+	if !wrote {
+		return false, tx.Rollback()
+	}
+	if err := tx.Commit(); err != nil {
+		return false, errors.Join(err, ignoreClosed(tx.Rollback()))
+	}
+	return false, nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, bolt.ErrTxClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c *call) run(tx *bolt.Tx) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked, c.failed = p, true
+		}
+	}()
+	c.err = c.fn(tx)
+	var u unwritten
+	c.failed = c.err != nil && !errors.As(c.err, &u)
+}
