@@ -56,15 +56,18 @@ type Store struct {
 // ErrHeld when another process has it, ErrDamaged when it is cut short or is not
 // a database, otherwise the error of the file system.
 func Open(path string) (*Store, error) {
-	_, statErr := os.Stat(path)
-	db, err := open(path)
+	info, err := os.Stat(path)
+	fresh := errors.Is(err, os.ErrNotExist)
+	if err == nil && info.Size() > 0 {
+		if err := whole(path); err != nil {
+			return nil, explain(path, err)
+		}
+	}
+	db, err := open(path, false)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	if err := whole(db); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s: %w; restore it from a backup", ErrDamaged, path, err), db.Close())
-	}
-	if errors.Is(statErr, os.ErrNotExist) {
+	if fresh {
 		if err := syncFolder(filepath.Dir(path)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
@@ -75,17 +78,42 @@ func Open(path string) (*Store, error) {
 }
 
 // open turns bbolt's panics over a mangled file into errors.
-func open(path string) (db *bolt.DB, err error) {
+func open(path string, readOnly bool) (db *bolt.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", bolt.ErrInvalid, p)
 		}
 	}()
-	return bolt.Open(path, 0o600, &bolt.Options{
-		Timeout:         time.Millisecond, // shorter than one retry: answers at once
-		FreelistType:    bolt.FreelistMapType,
-		InitialMmapSize: initialMap,
-		NoStatistics:    true,
+	options := &bolt.Options{
+		Timeout:      time.Millisecond, // shorter than one retry: answers at once
+		FreelistType: bolt.FreelistMapType,
+		NoStatistics: true,
+		ReadOnly:     readOnly,
+	}
+	if !readOnly {
+		options.InitialMmapSize = initialMap
+	}
+	return bolt.Open(path, 0o600, options)
+}
+
+// whole refuses a file that is shorter than its own last page: reading beyond
+// its end through the memory map would kill the process. Opened for reading
+// only, bbolt looks at nothing but the two first pages.
+func whole(path string) error {
+	db, err := open(path, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return db.View(func(tx *bolt.Tx) error {
+		if info.Size() < tx.Size() {
+			return fmt.Errorf("%w: it has %d bytes of at least %d", bolt.ErrInvalid, info.Size(), tx.Size())
+		}
+		return nil
 	})
 }
 
@@ -103,21 +131,6 @@ func explain(path string, err error) error {
 	default:
 		return fmt.Errorf("open %s: %w", path, err)
 	}
-}
-
-// whole refuses a file that is shorter than its own last page: reading beyond
-// its end through the memory map would kill the process.
-func whole(db *bolt.DB) error {
-	info, err := os.Stat(db.Path())
-	if err != nil {
-		return err
-	}
-	return db.View(func(tx *bolt.Tx) error {
-		if info.Size() < tx.Size() {
-			return fmt.Errorf("it has %d bytes of at least %d", info.Size(), tx.Size())
-		}
-		return nil
-	})
 }
 
 func holderPath(path string) string { return path + ".pid" }
