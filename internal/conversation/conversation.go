@@ -1,0 +1,130 @@
+// Package conversation owns what people and the assistant said: projects, chats
+// and messages, and the part of a chat that says which run it waits for. A chat
+// holds at most one pending draft and one active run; absent means absent.
+package conversation
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"piloto/internal/fault"
+)
+
+// Limits on what a person may send, in bytes.
+const (
+	MaxMessage = 32 << 10
+	MaxTitle   = 200
+	MaxContext = 16 << 10
+)
+
+// What a caller may notice.
+var (
+	ErrChatNotFound    = fault.New(fault.NotFound, "chat.not_found")
+	ErrProjectNotFound = fault.New(fault.NotFound, "project.not_found")
+	ErrChatBusy        = fault.New(fault.Conflict, "chat.busy") // it changed under us, every time we tried
+)
+
+// Project groups chats; it has a context text for the model, and the servers
+// its chats may use. No list means every active server of the account.
+type Project struct {
+	ID        string    `json:"project_id"`
+	Name      string    `json:"name"`
+	Context   string    `json:"context,omitempty"`
+	MCPIDs    []string  `json:"mcp_ids,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Uses reports whether chats of the project may use the server. The zero
+// Project, of a chat outside any project, may use them all.
+func (p Project) Uses(serverID string) bool {
+	if len(p.MCPIDs) == 0 {
+		return true
+	}
+	for _, id := range p.MCPIDs {
+		if id == serverID {
+			return true
+		}
+	}
+	return false
+}
+
+// Chat is one conversation and its state.
+type Chat struct {
+	ID        string    `json:"chat_id"`
+	Title     string    `json:"title"`
+	ProjectID string    `json:"project_id,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	PendingRunID  string     `json:"pending_run_id,omitempty"`
+	ActiveRunID   string     `json:"active_run_id,omitempty"`
+	LastRunID     string     `json:"last_run_id,omitempty"`
+	LastRunStatus string     `json:"last_run_status,omitempty"`
+	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
+
+	// Of a chat that a client named itself (the Operator API's session).
+	UserID   string            `json:"user_id,omitempty"`
+	Summary  string            `json:"context_summary,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Role says who speaks to the person reading.
+type Role string
+
+// The roles of a stored message.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleSystem    Role = "system"
+)
+
+// Kind says what a message is about; it chooses how it is shown.
+type Kind string
+
+// The kinds of message.
+const (
+	KindText     Kind = "text"     // what somebody said
+	KindPlan     Kind = "plan"     // a draft was proposed; RunID names it
+	KindProgress Kind = "progress" // a run went one step further
+	KindFinal    Kind = "final"    // a run ended
+	KindNotice   Kind = "notice"   // the system says something about itself
+	KindBlocked  Kind = "blocked"  // the turn could not run; Code says why
+)
+
+// Message is one entry of a chat. At is also its place: ids sort by it.
+type Message struct {
+	ID      string    `json:"id"`
+	Role    Role      `json:"role"`
+	Kind    Kind      `json:"kind"`
+	Content string    `json:"content"`
+	RunID   string    `json:"run_id,omitempty"`
+	Code    string    `json:"code,omitempty"`
+	At      time.Time `json:"at"`
+
+	// Seq is where the message stands in its chat: a ULID, also for the
+	// messages whose id is derived (run_id#final). It is the page cursor.
+	Seq string `json:"-"`
+}
+
+// FinalID is the id of the one message that says how a run ended.
+func FinalID(runID string) string { return runID + "#final" }
+
+// Title makes a chat's title of its first message: one line, at most 60
+// characters, cut at a word.
+func Title(message string) string {
+	const most = 60
+	text := strings.Join(strings.FieldsFunc(message, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	cut := string(runes[:most])
+	if i := strings.LastIndexByte(cut, ' '); i > most/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}

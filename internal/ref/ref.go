@@ -1,0 +1,265 @@
+// Package ref owns references from one step of a plan to the result of an
+// earlier one, such as ${s1.body.items[0].id}: their grammar, where they may
+// stand, and what they become.
+//
+// A reference is ${STEP.body…}, ${STEP.status} or ${STEP.headers.NAME}; below
+// body, members are .name or ["any name"], elements [0]. A JSON string that is
+// one reference and nothing else becomes the value it names, type and digits
+// kept; a reference inside longer text becomes its text. "$${" is a literal "${".
+package ref
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limits of a reference.
+const (
+	maxLength = 512
+	maxDepth  = 32
+)
+
+// Reference names a part of a step's result.
+type Reference struct {
+	Step string
+	Part string // "body", "status" or "headers"
+	Path []Segment
+}
+
+// Segment is one step down: a member name, or an element index.
+type Segment struct {
+	Name  string
+	Index int
+	IsIdx bool
+}
+
+// String writes the reference as it is read, without ${}.
+func (r Reference) String() string {
+	var b strings.Builder
+	b.WriteString(r.Step + "." + r.Part)
+	for _, s := range r.Path {
+		switch {
+		case s.IsIdx:
+			fmt.Fprintf(&b, "[%d]", s.Index)
+		case plainName(s.Name):
+			b.WriteString("." + s.Name)
+		default:
+			quoted, _ := json.Marshal(s.Name)
+			b.WriteString("[" + string(quoted) + "]")
+		}
+	}
+	return b.String()
+}
+
+// Contains reports whether text holds a reference, well formed or not.
+func Contains(text string) bool {
+	parts, err := split(text)
+	if err != nil {
+		return true
+	}
+	for _, p := range parts {
+		if p.ref != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Whole reports whether text is exactly one well-formed reference.
+func Whole(text string) bool {
+	parts, err := split(text)
+	return err == nil && len(parts) == 1 && parts[0].ref != nil
+}
+
+// InText returns the references in a text, in order.
+func InText(text string) ([]Reference, error) {
+	parts, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Reference
+	for _, p := range parts {
+		if p.ref != nil {
+			refs = append(refs, *p.ref)
+		}
+	}
+	return refs, nil
+}
+
+// InJSON returns the references in every string value of a JSON text. Member
+// names are never references.
+func InJSON(raw json.RawMessage) ([]Reference, error) {
+	var refs []Reference
+	_, err := mapStrings(raw, func(s string) (json.RawMessage, error) {
+		found, err := InText(s)
+		refs = append(refs, found...)
+		return nil, err
+	})
+	return refs, err
+}
+
+type part struct {
+	text string
+	ref  *Reference
+}
+
+// split cuts a text into literal parts and references.
+func split(text string) ([]part, error) {
+	var parts []part
+	var lit strings.Builder
+	flush := func() {
+		if lit.Len() > 0 {
+			parts = append(parts, part{text: lit.String()})
+			lit.Reset()
+		}
+	}
+	for text != "" {
+		switch {
+		case strings.HasPrefix(text, "$${"):
+			lit.WriteString("${")
+			text = text[3:]
+		case strings.HasPrefix(text, "${"):
+			r, n, err := parse(text)
+			if err != nil {
+				return nil, err
+			}
+			flush()
+			parts = append(parts, part{ref: &r})
+			text = text[n:]
+		default:
+			lit.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	flush()
+	return parts, nil
+}
+
+// parse reads one reference at the beginning of text and how long it is.
+func parse(text string) (Reference, int, error) {
+	p := parser{text: text, at: 2}
+	r, err := p.reference()
+	if err != nil {
+		shown := text
+		if len(shown) > 60 {
+			shown = shown[:60] + "…"
+		}
+		return Reference{}, 0, fmt.Errorf("%q: %w", shown, err)
+	}
+	return r, p.at, nil
+}
+
+type parser struct {
+	text string
+	at   int
+}
+
+func (p *parser) reference() (Reference, error) {
+	var r Reference
+	if r.Step = p.name(); r.Step == "" {
+		return r, fmt.Errorf("a step id must follow ${")
+	}
+	if !p.eat('.') {
+		return r, fmt.Errorf(".body, .status or .headers must follow the step id")
+	}
+	r.Part = p.name()
+	for {
+		if p.at > maxLength || len(r.Path) > maxDepth {
+			return r, fmt.Errorf("longer than %d characters or deeper than %d", maxLength, maxDepth)
+		}
+		switch {
+		case p.eat('}'):
+			return r, r.check()
+		case p.eat('.'):
+			name := p.name()
+			if name == "" {
+				return r, fmt.Errorf("a name must follow the dot")
+			}
+			r.Path = append(r.Path, Segment{Name: name})
+		case p.eat('['):
+			seg, err := p.bracket()
+			if err != nil {
+				return r, err
+			}
+			r.Path = append(r.Path, seg)
+		default:
+			return r, fmt.Errorf("the closing } is missing")
+		}
+	}
+}
+
+func (r Reference) check() error {
+	switch r.Part {
+	case "body":
+		return nil
+	case "status":
+		if len(r.Path) > 0 {
+			return fmt.Errorf(".status has no parts")
+		}
+		return nil
+	case "headers":
+		if len(r.Path) != 1 || r.Path[0].IsIdx {
+			return fmt.Errorf(".headers needs one header name")
+		}
+		return nil
+	}
+	return fmt.Errorf("only .body, .status and .headers can be named, not .%s", r.Part)
+}
+
+func (p *parser) bracket() (Segment, error) {
+	rest := p.text[p.at:]
+	end := strings.IndexByte(rest, ']')
+	if strings.HasPrefix(rest, `"`) {
+		if q := strings.Index(rest[1:], `"]`); q >= 0 {
+			end = q + 2
+		}
+	}
+	if end < 0 || end > maxLength {
+		return Segment{}, fmt.Errorf("the closing ] is missing")
+	}
+	inner := rest[:end]
+	p.at += end + 1
+	if strings.HasPrefix(inner, `"`) {
+		var name string
+		if err := json.Unmarshal([]byte(inner), &name); err != nil {
+			return Segment{}, fmt.Errorf("[%s] is not a quoted name", inner)
+		}
+		return Segment{Name: name}, nil
+	}
+	i, err := strconv.Atoi(inner)
+	if err != nil || i < 0 || i > 1_000_000 || strconv.Itoa(i) != inner {
+		return Segment{}, fmt.Errorf("[%s] is not an index", inner)
+	}
+	return Segment{Index: i, IsIdx: true}, nil
+}
+
+func (p *parser) eat(c byte) bool {
+	if p.at < len(p.text) && p.text[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) name() string {
+	from := p.at
+	for p.at < len(p.text) && nameByte(p.text[p.at]) {
+		p.at++
+	}
+	return p.text[from:p.at]
+}
+
+func nameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c >= 0x80
+}
+
+func plainName(s string) bool {
+	for i := range len(s) {
+		if !nameByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,227 @@
+package ref
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Result is what a reference can name of a finished step.
+type Result struct {
+	Status  int
+	Headers map[string]string
+	Body    json.RawMessage
+}
+
+// Lookup returns the result of a step, and false when it has none yet.
+type Lookup func(step string) (Result, bool)
+
+// ErrUnresolved is the reason a reference could not be followed.
+var ErrUnresolved = errors.New("reference names nothing")
+
+// ResolveText replaces every reference in a text by the text of what it names.
+// escape, when given, is applied to each replacement. Objects and arrays cannot
+// stand inside text.
+func ResolveText(text string, look Lookup, escape func(string) string) (string, error) {
+	parts, err := split(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.ref == nil {
+			b.WriteString(p.text)
+			continue
+		}
+		v, err := follow(*p.ref, look)
+		if err != nil {
+			return "", err
+		}
+		s, err := scalarText(v)
+		if err != nil {
+			return "", fmt.Errorf("${%s}: %w", p.ref, err)
+		}
+		if escape != nil {
+			s = escape(s)
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}
+
+// ResolveJSON replaces every reference in the string values of a JSON text. An
+// empty text stays empty.
+func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
+	return mapStrings(raw, func(s string) (json.RawMessage, error) {
+		parts, err := split(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) == 1 && parts[0].ref != nil {
+			return follow(*parts[0].ref, look)
+		}
+		text, err := ResolveText(s, look, nil)
+		if err != nil {
+			return nil, err
+		}
+		return marshal(text)
+	})
+}
+
+func follow(r Reference, look Lookup) (json.RawMessage, error) {
+	res, ok := look(r.Step)
+	if !ok {
+		return nil, fmt.Errorf("%w: ${%s}: step %s has no result", ErrUnresolved, r, r.Step)
+	}
+	switch r.Part {
+	case "status":
+		return json.RawMessage(strconv.Itoa(res.Status)), nil
+	case "headers":
+		for k, v := range res.Headers {
+			if strings.EqualFold(k, r.Path[0].Name) {
+				return marshal(v)
+			}
+		}
+		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no such header", ErrUnresolved, r, r.Step)
+	}
+	v := res.Body
+	if len(v) == 0 {
+		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no body", ErrUnresolved, r, r.Step)
+	}
+	for i, seg := range r.Path {
+		next, ok := down(v, seg)
+		if !ok {
+			return nil, fmt.Errorf("%w: ${%s}: nothing at %s", ErrUnresolved, r,
+				Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i+1]})
+		}
+		v = next
+	}
+	return v, nil
+}
+
+func down(v json.RawMessage, seg Segment) (json.RawMessage, bool) {
+	if seg.IsIdx {
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) != nil || seg.Index >= len(list) {
+			return nil, false
+		}
+		return list[seg.Index], true
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(v, &object) != nil {
+		return nil, false
+	}
+	next, ok := object[seg.Name]
+	return next, ok
+}
+
+func scalarText(v json.RawMessage) (string, error) {
+	v = bytes.TrimSpace(v)
+	switch {
+	case len(v) == 0 || v[0] == '{' || v[0] == '[':
+		return "", fmt.Errorf("an object or a list cannot stand inside text")
+	case v[0] == '"':
+		var s string
+		err := json.Unmarshal(v, &s)
+		return s, err
+	case string(v) == "null":
+		return "", fmt.Errorf("%w: it is null", ErrUnresolved)
+	}
+	return string(v), nil
+}
+
+// mapStrings rewrites every string value of a JSON text; a nil replacement keeps
+// it. Order, numbers and member names stay as they were.
+func mapStrings(raw json.RawMessage, f func(string) (json.RawMessage, error)) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return raw, nil
+	}
+	m := mapper{dec: json.NewDecoder(bytes.NewReader(raw)), f: f}
+	m.dec.UseNumber()
+	if err := m.value(); err != nil {
+		return nil, err
+	}
+	if _, err := m.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("more than one JSON value")
+	}
+	return m.out.Bytes(), nil
+}
+
+type mapper struct {
+	dec *json.Decoder
+	out bytes.Buffer
+	f   func(string) (json.RawMessage, error)
+}
+
+func (m *mapper) value() error {
+	t, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		return m.container(t)
+	case string:
+		v, err := m.f(t)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			if v, err = marshal(t); err != nil {
+				return err
+			}
+		}
+		m.out.Write(v)
+	case json.Number:
+		m.out.WriteString(t.String())
+	case bool:
+		m.out.WriteString(strconv.FormatBool(t))
+	default:
+		m.out.WriteString("null")
+	}
+	return nil
+}
+
+func (m *mapper) container(open json.Delim) error {
+	m.out.WriteByte(byte(open))
+	for n := 0; m.dec.More(); n++ {
+		if n > 0 {
+			m.out.WriteByte(',')
+		}
+		if open == '{' {
+			name, err := m.dec.Token()
+			if err != nil {
+				return err
+			}
+			quoted, err := marshal(name)
+			if err != nil {
+				return err
+			}
+			m.out.Write(quoted)
+			m.out.WriteByte(':')
+		}
+		if err := m.value(); err != nil {
+			return err
+		}
+	}
+	end, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	m.out.WriteByte(byte(end.(json.Delim)))
+	return nil
+}
+
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,157 @@
+// Package tool owns what the assistant may call: registered servers, the
+// allowlist discovered from each, and how one call becomes one request.
+//
+// What stays true: a call is possible only when its (method, path) matches one
+// entry of the server's current catalogue; every entry has a fingerprint of all
+// that decides what the call means, so that a plan can name exactly what was
+// shown; and a request built here always has the registered scheme, host and
+// port, and the template's segments.
+package tool
+
+import (
+	"encoding/json"
+	"time"
+
+	"piloto/internal/fault"
+)
+
+// What a caller may notice.
+var (
+	ErrServerNotFound = fault.New(fault.NotFound, "mcp.not_found")
+	ErrServerExists   = fault.New(fault.Conflict, "mcp.exists")      // same account, same base URL
+	ErrServerMoved    = fault.New(fault.Conflict, "mcp.changed")     // refreshed by someone else meanwhile
+	ErrURL            = fault.New(fault.Invalid, "mcp.url_invalid")  // not a URL we register: Args["reason"]
+	ErrTarget         = fault.New(fault.Invalid, "mcp.url_refused")  // a private, loopback or metadata address
+	ErrUnreachable    = fault.New(fault.Upstream, "mcp.unreachable") // no answer where the document should be
+	ErrNoDocument     = fault.New(fault.Invalid, "mcp.no_document")  // answers, but nothing we can read as OpenAPI
+	ErrDocument       = fault.New(fault.Invalid, "mcp.document_invalid")
+	ErrNotAllowed     = fault.New(fault.Invalid, "tool.not_allowed") // no such (method, path) on the server
+	ErrArguments      = fault.New(fault.Invalid, "tool.arguments")   // Fields says which
+)
+
+// Kind says what a server speaks.
+type Kind string
+
+// The kinds of server.
+const (
+	KindOpenAPI Kind = "openapi"
+	KindMCP     Kind = "mcp"
+)
+
+// Status says whether discovery reached the server the last time it tried.
+type Status string
+
+// The states of a server.
+const (
+	Online  Status = "online"
+	Offline Status = "offline"
+)
+
+// KeyPlace says where a server's key goes in a request: In is "header", "query"
+// or "bearer"; Name is the header or parameter (none for bearer). It never holds
+// the key.
+type KeyPlace struct {
+	In   string `json:"in"`
+	Name string `json:"name,omitempty"`
+}
+
+// Credential is a server's key. It is stored apart from the server, read only
+// by the one who sends the request, and sent only to the server's own origin.
+type Credential struct {
+	Place  KeyPlace
+	Secret string
+}
+
+// Server is a registered service. Catalogue names the revision of the allowlist
+// in force; an empty one means that nothing was discovered yet.
+type Server struct {
+	ID          string
+	Name        string
+	Kind        Kind
+	BaseURL     string // scheme://host[:port][/prefix], no trailing slash
+	DocumentURL string // where the document was found
+	Active      bool
+	Status      Status
+	Catalogue   string // ULID
+	Operations  int
+	Warnings    []string
+	Key         *KeyPlace
+	LastError   string // why the last discovery failed, as a code
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	RefreshedAt time.Time
+}
+
+// Entry is one line of the allowlist: enough to show, search and match a tool.
+// Signature is the compact form the model reads, such as
+// "(capacity:integer, free_on:string) body{room_id:string*}".
+type Entry struct {
+	Method      string `json:"method"`
+	Path        string `json:"path"` // the template, beginning with "/"
+	OperationID string `json:"operation_id"`
+	Summary     string `json:"summary"`
+	Fingerprint string `json:"fingerprint"`
+	Signature   string `json:"signature,omitempty"`
+}
+
+// Operation is all that is known of one entry.
+type Operation struct {
+	Entry
+	Description string      `json:"description,omitempty"`
+	Parameters  []Parameter `json:"parameters,omitempty"`
+	Body        *Body       `json:"body,omitempty"`
+}
+
+// Parameter is one path, query or header parameter. Schema is a self-contained
+// JSON Schema 2020-12 ({} when unknown).
+type Parameter struct {
+	Name     string          `json:"name"`
+	In       string          `json:"in"`
+	Required bool            `json:"required,omitempty"`
+	Style    string          `json:"style,omitempty"`   // form (default), spaceDelimited, pipeDelimited, deepObject
+	Explode  bool            `json:"explode,omitempty"` // arrays repeat the name
+	Schema   json.RawMessage `json:"schema"`
+}
+
+// Body is a request body. Schema is self-contained: what it refers to is in its
+// own $defs. MediaType is what is sent: application/json or
+// application/x-www-form-urlencoded.
+type Body struct {
+	Required  bool            `json:"required,omitempty"`
+	MediaType string          `json:"media_type"`
+	Schema    json.RawMessage `json:"schema"`
+}
+
+// Catalogue is what one discovery found.
+type Catalogue struct {
+	Revision   string // ULID
+	Operations []Operation
+}
+
+// Entries returns the catalogue's allowlist.
+func (c Catalogue) Entries() []Entry {
+	entries := make([]Entry, len(c.Operations))
+	for i, op := range c.Operations {
+		entries[i] = op.Entry
+	}
+	return entries
+}
+
+// Arguments is one call as the model or a person wrote it. Path is concrete
+// ("/rooms/12"); Query is a JSON object and Body any JSON value, both kept as
+// written so that numbers keep their digits.
+type Arguments struct {
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Query  json.RawMessage `json:"query,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+// Request is a call ready to be sent: an absolute URL on the server's origin,
+// without its key.
+type Request struct {
+	Method string
+	URL    string
+	Header map[string]string
+	Body   []byte
+}
