@@ -1,0 +1,144 @@
+// Package locale owns every sentence a person reads, Spanish first: the answers
+// of the chat, the messages of a run, the errors, and the page. A sentence is a
+// key in text/LANG/*.json; both languages have the same keys and the same
+// placeholders, and a test holds that true.
+//
+// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1.
+package locale
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// Tag is one of the languages we speak.
+type Tag string
+
+// The languages. The first is the default.
+const (
+	Spanish Tag = "es"
+	English Tag = "en"
+)
+
+// Tags lists the languages, the default first.
+func Tags() []Tag { return []Tag{Spanish, English} }
+
+//go:embed text
+var files embed.FS
+
+var catalogue = mustLoad(files)
+
+var matcher = language.NewMatcher([]language.Tag{language.Spanish, language.English})
+
+// Match returns the language that suits a tag or an Accept-Language header
+// best; anything unreadable or unknown is Spanish.
+func Match(accept string) Tag {
+	if len(accept) > 256 {
+		return Spanish
+	}
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil || len(tags) == 0 {
+		return Spanish
+	}
+	_, i, confidence := matcher.Match(tags...)
+	if confidence == language.No {
+		return Spanish
+	}
+	return Tags()[i]
+}
+
+// Text returns the sentence under key with its placeholders filled from
+// name, value pairs. A key that does not exist is shown as itself, so that a
+// mistake is visible and never empty.
+func Text(tag Tag, key string, pairs ...string) string {
+	args := make(map[string]string, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		args[pairs[i]] = pairs[i+1]
+	}
+	return Fill(tag, key, args)
+}
+
+// Fill is Text with the placeholders in a map.
+func Fill(tag Tag, key string, args map[string]string) string {
+	sentence, ok := Lookup(tag, key)
+	if !ok {
+		return key
+	}
+	return placeholder.ReplaceAllStringFunc(sentence, func(p string) string {
+		name, forms, plural := strings.Cut(p[1:len(p)-1], ":")
+		value, ok := args[name]
+		switch {
+		case !ok && !plural:
+			return p
+		case !plural:
+			return value
+		}
+		one, many, _ := strings.Cut(forms, "|")
+		if value == "1" {
+			return one
+		}
+		return many
+	})
+}
+
+// Lookup returns the sentence under key as it is written, and whether there is one.
+func Lookup(tag Tag, key string) (string, bool) {
+	texts, ok := catalogue[tag]
+	if !ok {
+		texts = catalogue[Spanish]
+	}
+	s, ok := texts[key]
+	return s, ok
+}
+
+// Keys returns every key that begins with prefix, sorted.
+func Keys(prefix string) []string {
+	var keys []string
+	for k := range catalogue[Spanish] {
+		if strings.HasPrefix(k, prefix) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
+
+// mustLoad reads the embedded catalogue; a mistake in it is a mistake in the
+// program, and stops it at once.
+func mustLoad(files embed.FS) map[Tag]map[string]string {
+	all := map[Tag]map[string]string{}
+	for _, tag := range Tags() {
+		all[tag] = map[string]string{}
+		dir := path.Join("text", string(tag))
+		entries, err := files.ReadDir(dir)
+		if err != nil {
+			panic(fmt.Sprintf("locale: %v", err))
+		}
+		for _, e := range entries {
+			raw, err := files.ReadFile(path.Join(dir, e.Name()))
+			if err != nil {
+				panic(fmt.Sprintf("locale: %v", err))
+			}
+			var texts map[string]string
+			if err := json.Unmarshal(raw, &texts); err != nil {
+				panic(fmt.Sprintf("locale: %s/%s: %v", dir, e.Name(), err))
+			}
+			for k, v := range texts {
+				if _, twice := all[tag][k]; twice {
+					panic(fmt.Sprintf("locale: %s/%s: %s stands twice", dir, e.Name(), k))
+				}
+				all[tag][k] = v
+			}
+		}
+	}
+	return all
+}
