@@ -131,7 +131,9 @@ func silent(r rune) bool {
 	return r >= 0x1F3FB && r <= 0x1F3FF // skin tones
 }
 
-func emoji(r rune) bool { return r > 0xff && unicode.Is(unicode.So, r) }
+// emoji excludes the object and replacement characters: they stand for
+// something that was not read.
+func emoji(r rune) bool { return r > 0xff && r != '\ufffc' && r != '\ufffd' && unicode.Is(unicode.So, r) }
 
 // asks reports a question mark of any script, emoji included.
 func asks(message string) bool {
