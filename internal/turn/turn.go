@@ -1,0 +1,59 @@
+// Package turn owns one incoming message and all that answers it: the one
+// pipeline behind every chat contract.
+//
+//	validate → load chat, history, servers → intent
+//	  → eligibility → prompt → model and its tools
+//	  → text, or a draft plan
+//
+// What stays true: the message of the person is stored before anything answers
+// it; only the person's own words can confirm, and only a pending draft; text of
+// the model, of a tool or of a document never executes anything.
+package turn
+
+import (
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+)
+
+// Kind says what a turn came to.
+type Kind string
+
+// The kinds of reply.
+const (
+	KindMessage   Kind = "message"   // the model answered
+	KindPlan      Kind = "plan"      // a draft waits for its confirmation
+	KindQueued    Kind = "queued"    // the draft was confirmed
+	KindCancelled Kind = "cancelled" // the draft was dropped
+	KindNotice    Kind = "notice"    // there is nothing to confirm, or it already runs
+	KindBlocked   Kind = "blocked"   // the turn may not run
+)
+
+// Request is one message of a person.
+type Request struct {
+	Principal auth.Principal
+	ChatID    string
+	Message   string
+	Seen      plan.Digest // of the plan on the person's screen, when the client says
+	Locale    locale.Tag
+	TraceID   string
+	Session   *Session // of the Operator contract: the chat is made when absent
+}
+
+// Session is what the Operator contract says of a chat that the client named.
+type Session struct {
+	UserID   string
+	Summary  string
+	Metadata map[string]string
+}
+
+// Reply is what a turn came to.
+type Reply struct {
+	Kind    Kind
+	Message conversation.Message
+	Chat    conversation.Chat
+	Run     *plan.Run
+	Block   *eligibility.Block
+}
