@@ -133,7 +133,9 @@ func silent(r rune) bool {
 
 // emoji excludes the object and replacement characters: they stand for
 // something that was not read.
-func emoji(r rune) bool { return r > 0xff && r != '\ufffc' && r != '\ufffd' && unicode.Is(unicode.So, r) }
+func emoji(r rune) bool {
+	return r > 0xff && r != '\ufffc' && r != '\ufffd' && unicode.Is(unicode.So, r)
+}
 
 // asks reports a question mark of any script, emoji included.
 func asks(message string) bool {
