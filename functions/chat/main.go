@@ -1,0 +1,6 @@
+// Command chat answers one turn of a conversation: POST /api/send and POST /operator/chat.
+package main
+
+import "piloto/internal/boot"
+
+func main() { boot.StartChat() }

@@ -1,0 +1,6 @@
+// Command mcp keeps the registry of servers: /api/mcps and all below it.
+package main
+
+import "piloto/internal/boot"
+
+func main() { boot.StartMCP() }

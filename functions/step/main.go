@@ -1,0 +1,6 @@
+// Command step runs one step of a run: the RunStep task of the state machine.
+package main
+
+import "piloto/internal/boot"
+
+func main() { boot.StartStep() }

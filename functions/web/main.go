@@ -1,0 +1,7 @@
+// Command web serves the page, its fragments and its assets, and signs people in and
+// out.
+package main
+
+import "piloto/internal/boot"
+
+func main() { boot.StartWeb() }

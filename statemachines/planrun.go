@@ -1,0 +1,98 @@
+// Package statemachines owns the definition of a plan's run, as Step Functions
+// and the embedded engine both read it, and what crosses its border: the input
+// of an execution, and the input and output of each of its tasks.
+//
+// What must stay true: only ids travel. Plans, arguments and results stay in the
+// table, so that an execution's history holds no one's data and no size limit
+// can stop a run. Every path ends in Finish, and Finish settles the run whatever
+// the execution says: an execution that succeeded may well be a run that failed.
+//
+// A wave ends whole. A step that failed lets its neighbours finish their calls
+// before the run is settled, so that nothing is in flight when it ends.
+//
+// An execution is given 24 hours: fifty steps one after another, each of them
+// using every retry it has, need about twelve.
+package statemachines
+
+import _ "embed"
+
+// Definition is planrun.asl.json before substitution: ${StepFunctionArn} and
+// ${SettleFunctionArn} stand for the functions of its tasks.
+//
+//go:embed planrun.asl.json
+var Definition []byte
+
+// The substitutions of Definition.
+const (
+	StepFunctionArn   = "StepFunctionArn"
+	SettleFunctionArn = "SettleFunctionArn"
+)
+
+// The states that history, logs and tests name.
+const (
+	StateStart      = "Start"
+	StateWaves      = "Waves"
+	StateWave       = "Wave"
+	StateRunStep    = "RunStep"
+	StateStepFailed = "StepFailed"
+	StateOutcome    = "Outcome"
+	StateWaveFailed = "WaveFailed"
+	StateWaveDone   = "WaveDone"
+	StateFinish     = "Finish"
+	StateSettled    = "Settled"
+)
+
+// The errors that RunStep is repeated for, by the state machine; any other ends
+// the step. They are the error types that the step function answers with.
+const (
+	ErrorTransient = "Step.Transient"
+	ErrorThrottled = "Step.Throttled"
+)
+
+// ErrorStepFailed is the error that Finish is told when a step ended the run.
+const ErrorStepFailed = "Run.StepFailed"
+
+// Input is what an execution starts with. The execution's name is RunID.
+type Input struct {
+	RunID     string `json:"run_id"`
+	AccountID string `json:"account_id"`
+}
+
+// Action says which of its two tasks the settle function is asked for.
+type Action string
+
+// The tasks of the settle function.
+const (
+	ActionStart  Action = "start"
+	ActionFinish Action = "finish"
+)
+
+// SettleInput is the input of Start and of Finish.
+type SettleInput struct {
+	Action    Action `json:"action"`
+	RunID     string `json:"run_id"`
+	AccountID string `json:"account_id"`
+	Error     *Error `json:"error,omitempty"` // of Finish: what ended the execution early
+}
+
+// Error is how Step Functions tells a caught error. Cause of a failed function
+// is JSON: {"errorMessage", "errorType"}.
+type Error struct {
+	Error string `json:"Error"`
+	Cause string `json:"Cause"`
+}
+
+// StartOutput is the output of Start: the ids of the steps of each wave, in
+// order. It is empty, never absent, when nothing is left to run (the run was
+// cancelled first): the execution then goes straight to Finish.
+type StartOutput struct {
+	Waves [][]string `json:"waves"`
+}
+
+// StepInput is the input of RunStep. Its output is not looked at: a step that
+// did not end well answers with an error.
+type StepInput struct {
+	RunID     string `json:"run_id"`
+	AccountID string `json:"account_id"`
+	StepID    string `json:"step_id"`
+}
