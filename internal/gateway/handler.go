@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"piloto/internal/auth"
+	"piloto/internal/fault"
+)
+
+// Handler serves API Gateway's HTTP events, payload format 2.0, with h. Who is
+// asking is read from what the authorizer said, into h's context.
+func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		r, err := request(identified(ctx, e.RequestContext.Authorizer), e)
+		if err != nil { // API Gateway wrote the base64: not reachable by a client
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
+		}
+		w := &recorder{header: http.Header{}}
+		h.ServeHTTP(w, r)
+		return w.answer(r.Method), nil
+	}
+}
+
+// identified returns ctx with what the authorizer said.
+func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) context.Context {
+	if a == nil || len(a.Lambda) == 0 {
+		return ctx
+	}
+	text := func(name string) string {
+		s, _ := a.Lambda[name].(string)
+		return s
+	}
+	refusal, ok := refusals[text("refused")]
+	if text("refused") != "" && !ok {
+		refusal = auth.ErrRequired
+	}
+	if refusal != nil {
+		return WithIdentity(ctx, auth.Principal{}, refusal)
+	}
+	p := auth.Principal{Account: text("account"), User: text("user"), TokenID: text("token_id")}
+	for _, scope := range strings.Fields(text("scopes")) {
+		p.Scopes = append(p.Scopes, auth.Scope(scope))
+	}
+	return WithIdentity(ctx, p, nil)
+}
+
+// refusals are the reasons that an authorizer gives, by code.
+var refusals = map[string]*fault.Error{
+	auth.ErrRequired.Code:    auth.ErrRequired,
+	auth.ErrCrossOrigin.Code: auth.ErrCrossOrigin,
+}

@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+)
+
+// TaskError is an error that a state machine can match on by name, such as
+// "Step.Transient".
+type TaskError interface {
+	error
+	TaskErrorName() string
+}
+
+// Unnamed is the name of a task's error that has none of its own.
+const Unnamed = "Task.Failed"
+
+// maxFailure bounds the message that goes into an execution's history, in bytes.
+const maxFailure = 1024
+
+// TaskFailure returns what a state machine sees of a task's error: its name as
+// errorType, and its message, cut. (The runtime takes the type from a value of
+// this struct, and from nothing else but a Go type's name.)
+func TaskFailure(err error) messages.InvokeResponse_Error {
+	name := Unnamed
+	var named TaskError
+	if errors.As(err, &named) {
+		name = named.TaskErrorName()
+	}
+	message := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(message) > maxFailure {
+		cut := maxFailure
+		for !utf8.RuneStart(message[cut]) {
+			cut--
+		}
+		message = message[:cut] + "…"
+	}
+	return messages.InvokeResponse_Error{Type: name, Message: message}
+}
+
+// Task returns f with its errors as TaskFailure has them.
+func Task[In, Out any](f func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
+		out, err := f(ctx, in)
+		if err != nil {
+			var none Out
+			return none, TaskFailure(err)
+		}
+		return out, nil
+	}
+}
+
+// StartHTTP serves API Gateway with h until the environment ends. It does not return.
+func StartHTTP(h http.Handler) { lambda.Start(Handler(h)) }
+
+// StartTask serves a state machine, a schedule or a rule with f. It does not return.
+func StartTask[In, Out any](f func(context.Context, In) (Out, error)) { lambda.Start(Task(f)) }
+
+// StartAuthorizer serves API Gateway's authorizer events with f, an Authorizer.
+// It does not return.
+func StartAuthorizer(f func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error)) {
+	lambda.Start(f)
+}
