@@ -24,6 +24,10 @@ var (
 	ErrNotPending     = fault.New(fault.Conflict, "plan.not_pending")
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
 	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid")
+
+	// ErrMoved means that the run, or its chat, changed after it was read: read
+	// it again and decide again. Only a caller that gave up lets it out.
+	ErrMoved = fault.New(fault.Conflict, "plan.moved")
 )
 
 // Risk says what a step can do to the world.
@@ -151,6 +155,7 @@ type StepState struct {
 	Last      Attempt
 	Result    *Result
 	Error     *Failure
+	NotBefore time.Time // the server asked us to wait until then; zero when it did not
 	UpdatedAt time.Time
 }
 
@@ -207,6 +212,7 @@ const (
 	EventFinished   = "run.finished"
 	EventStepStart  = "step.started"
 	EventStepRetry  = "step.retried"
+	EventStepWait   = "step.waiting" // it will be tried again
 	EventStepDone   = "step.done"
 	EventStepFailed = "step.failed"
 	EventStepDoubt  = "step.in_doubt"

@@ -2,34 +2,188 @@
 // cancellation, start, finish, and the sweep that heals what a crash left.
 //
 // Every transition is one conditional write that also appends its event and the
-// message a person sees. A run that was confirmed is started until it runs, and
-// a run that ended is settled until its chat is free: both are found again by
-// the time at which they are due.
+// message a person sees. The condition is that the run is still as it was read;
+// when it is not, it is read and decided again. A run that was confirmed is
+// started until it runs, and a run whose execution ended is settled until its
+// chat is free: both are found again by the time at which they are due, so that
+// the outbox is an index over the runs themselves.
 package run
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ident"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/tool"
 )
 
-// Confirmation is one person's yes to exactly one plan.
-type Confirmation struct {
-	Account string
-	User    string
-	RunID   string
-	Digest  plan.Digest
-	Key     string // Idempotency-Key, optional: the same key gets the same answer
-	Typed   string // the message that confirmed, when it was typed; it is stored in the same write
-	Locale  locale.Tag
-	TraceID string
+// When the sweep looks again.
+const (
+	startGrace   = 15 * time.Second // a confirmed run that is not running by then is started again
+	checkEvery   = 2 * time.Minute  // a running one is compared with its execution
+	mostAttempts = 64               // of one decision, against writers that keep winning
+)
+
+// Record is what a transition leaves behind besides the new state: its event,
+// and the messages a person sees. Messages to a chat that is gone are dropped.
+type Record struct {
+	At       time.Time
+	Type     string
+	StepID   string
+	Data     map[string]any
+	Messages []conversation.Message
 }
 
-// Cancellation is one person's no to a draft, or a stop to a run.
-type Cancellation struct {
-	Account string
-	User    string
-	RunID   string
-	Digest  plan.Digest // optional: refuse when the draft is another
-	Typed   string
-	Locale  locale.Tag
+// Event returns the record's event with its place in the run.
+func (r Record) Event(seq int) (plan.Event, error) {
+	data := r.Data
+	if data == nil {
+		data = map[string]any{}
+	}
+	raw, err := json.Marshal(data)
+	return plan.Event{Seq: seq, At: r.At, Type: r.Type, StepID: r.StepID, Data: raw}, err
 }
+
+// Store keeps runs. Every verb takes the run (and chat) as it was read, writes
+// all of its transition or nothing, and returns plan.ErrMoved when either is no
+// longer so, or when the lifecycle has no such edge.
+type Store interface {
+	Run(ctx context.Context, account, id string) (plan.Run, error)
+	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
+
+	// Confirm moves a draft to queued and its chat from pending to active.
+	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by string, due time.Time, rec Record) (plan.Run, error)
+	// Discard moves a draft to cancelled or expired and frees its chat.
+	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
+	// Start moves a queued run to running.
+	Start(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
+	// RequestCancel marks an active run: no further step begins.
+	RequestCancel(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
+	// Finish moves an active run to its end with the states of all its steps,
+	// and frees its chat.
+	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
+
+	// Due lists runs whose time to be looked at has come, the oldest first.
+	Due(ctx context.Context, now time.Time, limit int) ([]Key, error)
+	// Postpone sets when the sweep looks at the run again; nothing else changes.
+	Postpone(ctx context.Context, r plan.Run, until time.Time) error
+}
+
+// Key names a run.
+type Key struct{ Account, RunID string }
+
+// Execution is what the state machine says of a run.
+type Execution string
+
+// The states of an execution.
+const (
+	ExecutionNone    Execution = "none" // it was never started
+	ExecutionRunning Execution = "running"
+	ExecutionEnded   Execution = "ended"
+)
+
+// Executions starts and watches the state machine. Starting the same run twice
+// starts it once.
+type Executions interface {
+	StartExecution(ctx context.Context, account, runID string) error
+	ExecutionOf(ctx context.Context, runID string) (Execution, error)
+}
+
+// Catalogue is what a step is bound to.
+type Catalogue interface {
+	Server(ctx context.Context, account, id string) (tool.Server, error)
+	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
+	Project(ctx context.Context, account, id string) (conversation.Project, error)
+}
+
+// Service decides transitions of runs.
+type Service struct {
+	Store      Store
+	Catalogue  Catalogue
+	Executions Executions
+	IDs        *ident.Source
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Decision is a transition somebody asked for, and what the chat says of it.
+type Decision struct {
+	Run     plan.Run
+	Chat    conversation.Chat
+	Message conversation.Message
+}
+
+// decide reads the run and its chat and lets f decide, again and again while
+// other writers move them first.
+func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Run, conversation.Chat) error) error {
+	return Retry(ctx, func() error {
+		r, err := s.Store.Run(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		chat, err := s.Store.Chat(ctx, account, r.ChatID)
+		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+			return err
+		}
+		return f(r, chat)
+	})
+}
+
+// Retry calls f until it returns anything but plan.ErrMoved, pausing a random
+// moment that grows, so that many writers of one run take turns.
+func Retry(ctx context.Context, f func() error) error {
+	var err error
+	for attempt := range mostAttempts {
+		if err = f(); !errors.Is(err, plan.ErrMoved) {
+			return err
+		}
+		pause := rand.N(time.Duration(min(attempt, 8)+1) * 4 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return err
+}
+
+// message makes a message of the assistant about a run.
+func (s *Service) message(r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
+	return Message(s.IDs, r, kind, at, text)
+}
+
+// Message makes a message of the assistant about a run. The final one has an id
+// of its own, so that there can be only one.
+func Message(ids *ident.Source, r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
+	seq := ids.New(at)
+	m := conversation.Message{
+		ID: seq, Seq: seq, Role: conversation.RoleAssistant, Kind: kind, Content: text, RunID: r.ID, At: at,
+	}
+	if kind == conversation.KindFinal {
+		m.ID = conversation.FinalID(r.ID)
+	}
+	return m
+}
+
+// said makes the message of the person who decided, when it was typed.
+func (s *Service) said(typed string, at time.Time) []conversation.Message {
+	if typed == "" {
+		return nil
+	}
+	seq := s.IDs.New(at)
+	return []conversation.Message{{
+		ID: seq, Seq: seq, Role: conversation.RoleUser, Kind: conversation.KindText, Content: typed, At: at,
+	}}
+}
+
+func tagOf(r plan.Run) locale.Tag { return locale.Tag(r.Locale) }
+
+func count(n int) string { return strconv.Itoa(n) }

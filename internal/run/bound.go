@@ -1,0 +1,61 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"piloto/internal/conversation"
+	"piloto/internal/fault"
+	"piloto/internal/plan"
+	"piloto/internal/tool"
+)
+
+// Why a step may not run although its plan was confirmed. Their sentences are
+// in locale under the same keys.
+var (
+	ErrServerMissing    = fault.New(fault.Conflict, "step.server_missing")
+	ErrServerInactive   = fault.New(fault.Conflict, "step.server_inactive")
+	ErrServerNotAllowed = fault.New(fault.Conflict, "step.server_not_allowed")
+	ErrToolChanged      = fault.New(fault.Conflict, "step.tool_changed")
+)
+
+// Bound returns what a step is bound to, when the binding still holds: the
+// server exists, is active, may be used by the project, has the base URL that
+// was shown, and its current catalogue has the tool with the same fingerprint.
+func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.Server, tool.Operation, error) {
+	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
+	b, ok := r.Plan.Binding(step.ID)
+	if !ok || b.MCPID != step.MCPID {
+		return none(ErrToolChanged.With("tool", step.Method+" "+step.Path))
+	}
+	server, err := c.Server(ctx, r.Account, step.MCPID)
+	switch {
+	case errors.Is(err, tool.ErrServerNotFound):
+		return none(ErrServerMissing)
+	case err != nil:
+		return none(err)
+	case !server.Active:
+		return none(ErrServerInactive)
+	case server.BaseURL != b.BaseURL:
+		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+	}
+	if r.ProjectID != "" {
+		project, err := c.Project(ctx, r.Account, r.ProjectID)
+		if errors.Is(err, conversation.ErrProjectNotFound) || err == nil && !project.Uses(server.ID) {
+			return none(ErrServerNotAllowed)
+		}
+		if err != nil {
+			return none(err)
+		}
+	}
+	op, err := c.Operation(ctx, r.Account, server, tool.Entry{Method: step.Method, Path: b.Template})
+	switch {
+	case errors.Is(err, tool.ErrNotAllowed):
+		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+	case err != nil:
+		return none(err)
+	case op.Fingerprint != b.Fingerprint:
+		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+	}
+	return server, op, nil
+}

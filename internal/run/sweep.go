@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"piloto/internal/conversation"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+)
+
+// Swept counts what one sweep did.
+type Swept struct {
+	Expired   int `json:"expired"`
+	Restarted int `json:"restarted"`
+	Settled   int `json:"settled"`
+	Failed    int `json:"failed"`
+}
+
+const sweepPage = 100
+
+// Sweep looks at every run that is due: expires drafts, starts what confirm
+// left queued, and settles runs whose execution ended without saying so. One
+// run that cannot be healed does not keep the others from it; the errors are
+// joined.
+func (s *Service) Sweep(ctx context.Context) (Swept, error) {
+	var swept Swept
+	var problems []error
+	seen := map[Key]bool{}
+	for {
+		keys, err := s.Store.Due(ctx, s.Now(), sweepPage)
+		if err != nil {
+			return swept, errors.Join(append(problems, err)...)
+		}
+		fresh := 0
+		for _, k := range keys {
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			fresh++
+			if err := s.heal(ctx, k, &swept); err != nil {
+				swept.Failed++
+				problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
+			}
+		}
+		if fresh == 0 || ctx.Err() != nil {
+			return swept, errors.Join(problems...)
+		}
+	}
+}
+
+func (s *Service) heal(ctx context.Context, k Key, swept *Swept) error {
+	r, err := s.Store.Run(ctx, k.Account, k.RunID)
+	if err != nil {
+		return err
+	}
+	switch r.Status {
+	case plan.Draft:
+		did, err := s.expire(ctx, k)
+		if did {
+			swept.Expired++
+		}
+		return err
+	case plan.Queued, plan.Running, plan.Waiting:
+		return s.resume(ctx, r, swept)
+	}
+	return nil
+}
+
+// expire moves a draft whose time is over to expired.
+func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
+	did := false
+	err := s.decide(ctx, k.Account, k.RunID, func(r plan.Run, chat conversation.Chat) error {
+		at := s.Now()
+		if r.Status != plan.Draft || at.Before(r.Plan.ExpiresAt) {
+			return nil
+		}
+		text := locale.Text(tagOf(r), "run.expired", "goal", r.Plan.Goal)
+		_, err := s.Store.Discard(ctx, r, chat, plan.Expired, Record{
+			At: at, Type: plan.EventExpired,
+			Messages: []conversation.Message{s.message(r, conversation.KindNotice, at, text)},
+		})
+		did = err == nil
+		return err
+	})
+	return did, err
+}
+
+func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
+	execution, err := s.Executions.ExecutionOf(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	switch execution {
+	case ExecutionNone:
+		if err := s.Executions.StartExecution(ctx, r.Account, r.ID); err != nil {
+			return err
+		}
+		swept.Restarted++
+	case ExecutionEnded:
+		if _, err := s.Finish(ctx, r.Account, r.ID, string(ExecutionEnded)); err != nil {
+			return err
+		}
+		swept.Settled++
+		return nil
+	case ExecutionRunning:
+	}
+	return s.Store.Postpone(ctx, r, s.Now().Add(checkEvery))
+}

@@ -1,0 +1,164 @@
+package step
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"piloto/internal/plan"
+	"piloto/internal/ref"
+	"piloto/internal/run"
+	"piloto/internal/tool"
+)
+
+// prepared is a call ready to be sent, with what is shown of it.
+type prepared struct {
+	request tool.Request
+	body    json.RawMessage
+	key     *tool.Credential
+}
+
+// prepare checks that the step still is what was confirmed and builds its
+// request. A failure is why nothing may be sent; an error is ours.
+func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step) (prepared, *plan.Failure, error) {
+	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
+		return prepared{}, x.failure(r, "step.plan_changed"), nil
+	}
+	server, op, err := run.Bound(ctx, x.Store, r, step)
+	if err != nil {
+		if f, ok := x.refusal(r, err); ok {
+			return prepared{}, f, nil
+		}
+		return prepared{}, nil, err
+	}
+	args, err := resolve(r, step)
+	if err != nil {
+		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+	}
+	request, refused := x.build(r, server, op, args)
+	if refused != nil {
+		return prepared{}, refused, nil
+	}
+	request.Header["Idempotency-Key"] = r.ID + ":" + step.ID
+	if r.TraceID != "" {
+		request.Header["X-Trace-Id"] = r.TraceID
+	}
+	if step.Risk == plan.Read {
+		delete(request.Header, "Idempotency-Key")
+	}
+	call := prepared{request: request, body: args.Body}
+	if server.Key == nil {
+		return call, nil, nil
+	}
+	key, err := x.Store.Credential(ctx, r.Account, server.ID)
+	if err != nil {
+		return prepared{}, nil, err
+	}
+	call.key = &key
+	return call, nil, nil
+}
+
+func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args tool.Arguments) (tool.Request, *plan.Failure) {
+	invalid := func(detail string) (tool.Request, *plan.Failure) {
+		return tool.Request{}, x.failure(r, "step.arguments", "detail", detail)
+	}
+	// The resolved path must still be the very tool that was confirmed.
+	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil {
+		return invalid(err.Error())
+	}
+	if problems := op.Check(args); len(problems) > 0 {
+		return invalid(sentence(problems))
+	}
+	request, err := tool.Build(server, op, args)
+	if err != nil {
+		return invalid(err.Error())
+	}
+	if request.Header == nil {
+		request.Header = map[string]string{}
+	}
+	return request, nil
+}
+
+// resolve replaces the references of a step by what they name. In the path a
+// value is one part of one segment: it is escaped, so it can add none.
+func resolve(r plan.Run, step plan.Step) (tool.Arguments, error) {
+	look := func(id string) (ref.Result, bool) {
+		st := r.State(id)
+		if st.Status != plan.StepDone || st.Result == nil {
+			return ref.Result{}, false
+		}
+		body := st.Result.Body
+		if st.Result.Truncated {
+			body = nil
+		}
+		return ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: body}, true
+	}
+	path, err := ref.ResolveText(step.Path, look, url.PathEscape)
+	if err != nil {
+		return tool.Arguments{}, err
+	}
+	query, err := ref.ResolveJSON(step.Query, look)
+	if err != nil {
+		return tool.Arguments{}, err
+	}
+	body, err := ref.ResolveJSON(step.Body, look)
+	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
+}
+
+// detail finds the sentence in an error answer that a person can use: the
+// detail, message or error of a JSON object, or the first line of a text.
+func detail(body json.RawMessage) string {
+	const most = 300
+	var object map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(body, &object) == nil {
+		for _, name := range []string{"detail", "message", "error_description", "error", "title"} {
+			if json.Unmarshal(object[name], &text) == nil && text != "" {
+				break
+			}
+			var nested struct{ Message string }
+			if json.Unmarshal(object[name], &nested) == nil && nested.Message != "" {
+				text = nested.Message
+				break
+			}
+		}
+	} else if json.Unmarshal(body, &text) != nil {
+		return ""
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if strings.HasPrefix(text, "<") { // a page, not a sentence
+		return ""
+	}
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// storable turns an answer into a result: JSON as it is, anything else as a
+// JSON string.
+func storable(a tool.Answer) *plan.Result {
+	res := &plan.Result{Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated}
+	body := bytes.TrimSpace(a.Body)
+	switch {
+	case len(body) == 0:
+	case !a.Truncated && json.Valid(body):
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, body); err == nil {
+			res.Body = compact.Bytes()
+		}
+	default:
+		res.Body, _ = json.Marshal(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
+	}
+	return res
+}
+
+func sentence(problems []tool.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "; ")
+}

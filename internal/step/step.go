@@ -1,0 +1,302 @@
+// Package step owns one effect of a run: is it still allowed, what exactly is
+// sent, and what is known of it afterwards.
+//
+// The order is what makes it safe. An intent is written before the call and a
+// result after it, each conditional on what was read. An intent without a
+// result is in doubt: a method that may be repeated is repeated with the same
+// Idempotency-Key, any other never is. What comes back is data: it is stored
+// and shown, and decides nothing but the references that name it.
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/fault"
+	"piloto/internal/ident"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+	"piloto/internal/tool"
+)
+
+// The names of the errors a step may end an invocation with; the state machine
+// retries by them.
+const (
+	Transient = "Step.Transient" // nothing reached the server, or the method may be repeated
+	Throttled = "Step.Throttled" // the server asked us to wait
+	Rejected  = "Step.Rejected"  // refused, by the server or before anything was sent
+	InDoubt   = "Step.InDoubt"   // sent and not answered, and not to be repeated
+	Cancelled = "Step.Cancelled" // the run was asked to stop
+)
+
+// How often a call is made before its step fails.
+const (
+	mostTransient = 4
+	mostThrottled = 8
+	mostWait      = 10 * time.Minute // of a Retry-After that we honour
+)
+
+// Error ends an invocation of a step without success.
+type Error struct {
+	Name    string
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Name + ": " + e.Message }
+
+// TaskErrorName is the name by which the state machine retries or catches it.
+func (e *Error) TaskErrorName() string { return e.Name }
+
+// Task names one step of a run.
+type Task struct {
+	Account string `json:"account_id"`
+	RunID   string `json:"run_id"`
+	StepID  string `json:"step_id"`
+}
+
+// Done is what a successful step returns to the state machine; the result
+// itself stays in the store.
+type Done struct {
+	StepID string          `json:"step_id"`
+	Status plan.StepStatus `json:"status"`
+}
+
+// Store reads runs and writes intents and results. Its verbs are conditional on
+// the run and the step being as they were read (plan.ErrMoved otherwise).
+type Store interface {
+	run.Catalogue
+	Run(ctx context.Context, account, id string) (plan.Run, error)
+	Credential(ctx context.Context, account, serverID string) (tool.Credential, error)
+	// BeginStep writes the intent of an attempt. The run must be running and
+	// not asked to stop.
+	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
+	// EndStep writes what became of an attempt, or why none was made.
+	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
+}
+
+// Sender sends a request once. Its errors are tool.ErrNotSent, when nothing
+// reached the server, and tool.ErrLost, when it may have been applied.
+type Sender interface {
+	Send(ctx context.Context, r tool.Request, key *tool.Credential) (tool.Answer, error)
+}
+
+// Executor runs steps.
+type Executor struct {
+	Store  Store
+	Sender Sender
+	IDs    *ident.Source
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Execute makes one attempt at a step, unless it already ended: then it says
+// again how. It returns *Error when the step did not succeed; any other error is
+// ours, and the invocation may be repeated.
+func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
+	r, step, err := x.load(ctx, t)
+	if err != nil {
+		return Done{}, err
+	}
+	st := r.State(step.ID)
+	switch {
+	case st.Status == plan.StepDone:
+		return Done{StepID: step.ID, Status: st.Status}, nil
+	case st.Status.Terminal():
+		return Done{}, &Error{Name: nameOf(st.Status), Message: messageOf(st)}
+	case r.Status != plan.Running:
+		return Done{}, &Error{Name: Cancelled, Message: fmt.Sprintf("the run is %s", r.Status)}
+	case st.Last.Open && !plan.Idempotent(step.Method):
+		return x.end(ctx, t, x.doubt(r, st))
+	case r.CancelAt != nil && st.Last.Open && step.Risk != plan.Read:
+		return x.end(ctx, t, x.doubt(r, st))
+	case r.CancelAt != nil:
+		return x.end(ctx, t, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: x.failure(r, "step.cancelled")})
+	case x.Now().Before(st.NotBefore):
+		return Done{}, &Error{Name: Throttled, Message: "the server asked us to wait"}
+	}
+	call, refused, err := x.prepare(ctx, r, step)
+	if err != nil {
+		return Done{}, err
+	}
+	if refused != nil {
+		return x.end(ctx, t, ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: refused})
+	}
+	r, err = x.begin(ctx, t, call)
+	if err != nil {
+		return Done{}, err
+	}
+	answer, err := x.Sender.Send(ctx, call.request, call.key)
+	// Whatever became of the call must be written, also when the caller is gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return x.end(ctx, t, x.judge(r, step, r.State(step.ID), answer, err))
+}
+
+func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error) {
+	r, err := x.Store.Run(ctx, t.Account, t.RunID)
+	if err != nil {
+		return r, plan.Step{}, err
+	}
+	step, ok := r.Plan.Step(t.StepID)
+	if !ok {
+		return r, step, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID}
+	}
+	return r, step, nil
+}
+
+// begin writes the intent and the message that goes with it.
+func (x *Executor) begin(ctx context.Context, t Task, call prepared) (plan.Run, error) {
+	var begun plan.Run
+	err := run.Retry(ctx, func() error {
+		r, step, err := x.load(ctx, t)
+		if err != nil {
+			return err
+		}
+		st := r.State(step.ID)
+		if r.Status != plan.Running || r.CancelAt != nil || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
+			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
+		}
+		at := x.Now()
+		again := st.Attempts > 0
+		reason := messageOf(st)
+		st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
+		st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
+		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
+			"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title,
+		}}
+		if again {
+			rec.Type = plan.EventStepRetry
+			rec.Data["reason"] = reason
+			rec.Messages = x.say(r, step, at, "run.step_retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
+		} else {
+			rec.Messages = x.say(r, step, at, "run.step_started")
+		}
+		if err := x.Store.BeginStep(ctx, r, st, rec); err != nil {
+			return err
+		}
+		begun = withState(r, st)
+		return nil
+	})
+	return begun, err
+}
+
+// ending is what became of an attempt. An empty name is success.
+type ending struct {
+	name      string // of the error for the state machine; derived from status when empty
+	status    plan.StepStatus
+	kind      string
+	result    *plan.Result
+	failure   *plan.Failure
+	notBefore time.Time
+	quiet     bool // not over: no event of its own, the retry will say why
+}
+
+// end writes what became of an attempt and says it to the state machine.
+func (x *Executor) end(ctx context.Context, t Task, e ending) (Done, error) {
+	err := run.Retry(ctx, func() error {
+		r, step, err := x.load(ctx, t)
+		if err != nil {
+			return err
+		}
+		st := r.State(step.ID)
+		if st.Status.Terminal() { // somebody settled it meanwhile; the first word stands
+			return nil
+		}
+		at := x.Now()
+		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
+		st.Last.Open = false
+		return x.Store.EndStep(ctx, r, st, x.record(r, step, st, e, at))
+	})
+	switch {
+	case err != nil:
+		return Done{}, err
+	case e.status == plan.StepDone:
+		return Done{StepID: t.StepID, Status: e.status}, nil
+	case e.name == "":
+		e.name = nameOf(e.status)
+	}
+	return Done{}, &Error{Name: e.name, Message: e.failure.Message}
+}
+
+func (x *Executor) record(r plan.Run, step plan.Step, st plan.StepState, e ending, at time.Time) run.Record {
+	rec := run.Record{At: at, Type: e.kind, StepID: step.ID, Data: map[string]any{"attempt": st.Attempts, "title": step.Title}}
+	if e.result != nil {
+		rec.Data["status"], rec.Data["bytes"] = e.result.Status, e.result.Bytes
+	}
+	if e.failure != nil {
+		rec.Data["error"] = e.failure
+	}
+	switch {
+	case e.quiet:
+	case e.status == plan.StepDone:
+		rec.Messages = x.say(r, step, at, "run.step_done", "status", fmt.Sprint(e.result.Status))
+	case e.status == plan.StepInDoubt:
+		rec.Messages = x.say(r, step, at, "run.step_doubt", "reason", e.failure.Message)
+	case e.status == plan.StepFailed:
+		rec.Messages = x.say(r, step, at, "run.step_failed", "reason", e.failure.Message)
+	}
+	return rec
+}
+
+// say makes the chat's message about a step.
+func (x *Executor) say(r plan.Run, step plan.Step, at time.Time, key string, more ...string) []conversation.Message {
+	place := 1
+	for i, s := range r.Plan.Steps {
+		if s.ID == step.ID {
+			place = i + 1
+		}
+	}
+	args := append([]string{"at", fmt.Sprint(place), "n", fmt.Sprint(len(r.Plan.Steps)), "title", step.Title}, more...)
+	text := locale.Text(locale.Tag(r.Locale), key, args...)
+	return []conversation.Message{run.Message(x.IDs, r, conversation.KindProgress, at, text)}
+}
+
+func (x *Executor) failure(r plan.Run, code string, pairs ...string) *plan.Failure {
+	return &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), code, pairs...)}
+}
+
+// refusal turns a fault whose sentence is in locale into a failure.
+func (x *Executor) refusal(r plan.Run, err error) (*plan.Failure, bool) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil, false
+	}
+	if _, ok := locale.Lookup(locale.Tag(r.Locale), f.Code); !ok {
+		return nil, false
+	}
+	return &plan.Failure{Code: f.Code, Message: locale.Fill(locale.Tag(r.Locale), f.Code, f.Args)}, true
+}
+
+func nameOf(s plan.StepStatus) string {
+	switch s {
+	case plan.StepInDoubt:
+		return InDoubt
+	case plan.StepCancelled:
+		return Cancelled
+	}
+	return Rejected
+}
+
+func messageOf(st plan.StepState) string {
+	if st.Error != nil {
+		return st.Error.Message
+	}
+	return string(st.Status)
+}
+
+func withState(r plan.Run, st plan.StepState) plan.Run {
+	states := []plan.StepState{}
+	for _, s := range r.Steps {
+		if s.StepID != st.StepID {
+			states = append(states, s)
+		}
+	}
+	r.Steps = append(states, st)
+	return r
+}
