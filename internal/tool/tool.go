@@ -10,6 +10,7 @@ package tool
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"piloto/internal/fault"
@@ -25,8 +26,14 @@ var (
 	ErrUnreachable    = fault.New(fault.Upstream, "mcp.unreachable") // no answer where the document should be
 	ErrNoDocument     = fault.New(fault.Invalid, "mcp.no_document")  // answers, but nothing we can read as OpenAPI
 	ErrDocument       = fault.New(fault.Invalid, "mcp.document_invalid")
-	ErrNotAllowed     = fault.New(fault.Invalid, "tool.not_allowed") // no such (method, path) on the server
+	ErrKind           = fault.New(fault.Invalid, "mcp.kind_unsupported")
+	ErrName           = fault.New(fault.Invalid, "mcp.name_invalid") // not 1 to 80 printable characters
+	ErrKey            = fault.New(fault.Invalid, "mcp.key_invalid")  // Args["reason"]
+	ErrNotAllowed     = fault.New(fault.Invalid, "tool.not_allowed") // no such (method, path) on the server: Args["nearest"]
 	ErrArguments      = fault.New(fault.Invalid, "tool.arguments")   // Fields says which
+	ErrRequest        = fault.New(fault.Invalid, "tool.request_refused")
+	ErrNotSent        = fault.New(fault.Upstream, "tool.not_sent") // nothing of the request reached the server
+	ErrLost           = fault.New(fault.Upstream, "tool.lost")     // some of it may have, and no status came back
 )
 
 // Kind says what a server speaks.
@@ -154,4 +161,52 @@ type Request struct {
 	URL    string
 	Header map[string]string
 	Body   []byte
+}
+
+// Answer is what a server said to a request. Headers holds only the few that a
+// plan may use, in their canonical spelling. Body is decoded (no gzip) and holds
+// the first bytes when Truncated; Bytes counts what was read of it.
+type Answer struct {
+	Status    int
+	Headers   map[string]string
+	Body      []byte
+	Bytes     int
+	Truncated bool
+}
+
+// Found is what a discovery learnt of a service. BaseURL is on the origin that
+// was asked, whatever the document says.
+type Found struct {
+	BaseURL     string
+	DocumentURL string
+	Title       string
+	Operations  []Operation // Fingerprint and Signature not yet set
+	Warnings    []string
+	KeyPlaces   []KeyPlace
+}
+
+// Diff says what a refresh changed, each as "METHOD /path", sorted.
+type Diff struct {
+	Added, Removed, Changed []string
+}
+
+// Problem is one thing wrong with a call: where (a JSON Pointer below path,
+// query or body, such as "/body/people"), what is expected there as a sentence
+// for a model, and a stable type such as "missing".
+type Problem struct {
+	Loc     string `json:"loc"`
+	Message string `json:"message"`
+	Type    string `json:"type"`
+}
+
+// String writes the problem on one line.
+func (p Problem) String() string { return p.Loc + ": " + p.Message }
+
+// Field returns the problem as a request field error.
+func (p Problem) Field() fault.Field {
+	var loc []any
+	for _, part := range strings.Split(strings.TrimPrefix(p.Loc, "/"), "/") {
+		loc = append(loc, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+	}
+	return fault.Field{Loc: loc, Msg: p.Message, Type: p.Type}
 }

@@ -1,0 +1,98 @@
+// Package canon owns the canonical form of a value, so that two values that mean
+// the same have the same digest and two that do not, do not.
+//
+// The form is RFC 8785 (JCS). RFC 8785 writes numbers as IEEE doubles, in which
+// 9007199254740993 and 9007199254740992 are the same; a number that a double
+// cannot hold exactly is therefore written as {"$number":"9007199254740993"}.
+package canon
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Canonical returns the canonical form of v as JSON writes it.
+func Canonical(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("canon: encode: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var tree any
+	if err := dec.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("canon: read: %w", err)
+	}
+	if raw, err = json.Marshal(markInexact(tree)); err != nil {
+		return nil, fmt.Errorf("canon: encode exact: %w", err)
+	}
+	form, err := jcs.Transform(raw)
+	if err != nil {
+		return nil, fmt.Errorf("canon: %w", err)
+	}
+	return form, nil
+}
+
+// Sum returns the lower-case hex SHA-256 of v's canonical form.
+func Sum(v any) (string, error) {
+	form, err := Canonical(v)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(form)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func markInexact(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = markInexact(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = markInexact(e)
+		}
+	case json.Number:
+		if !exactDouble(v.String()) {
+			return map[string]any{"$number": v.String()}
+		}
+	}
+	return v
+}
+
+// exactDouble reports whether a reader of doubles sees the number that is
+// written: the shortest decimal that means the same double is the same number.
+func exactDouble(s string) bool {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return false
+	}
+	if f == 0 { // zero itself, or too small to be told from it
+		return !strings.ContainsAny(mantissa(s), "123456789")
+	}
+	if len(s) <= 15 { // DBL_DIG: every decimal of 15 digits survives
+		return true
+	}
+	written, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return false
+	}
+	shortest, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	return ok && written.Cmp(shortest) == 0
+}
+
+func mantissa(s string) string {
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+)
+
+// ownHeaders are those that a key must not be: they decide where a request goes,
+// how it is framed, or what it means.
+var ownHeaders = []string{
+	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",
+	"forwarded", "host", "idempotency-key", "keep-alive", "origin", "proxy-authorization", "proxy-connection", "referer",
+	"te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
+}
+
+// placed checks a key and decides where it goes: where its owner says, else the
+// first place the document names, else as a bearer token. nil stays nil.
+func placed(key *Credential, places []KeyPlace) (*Credential, error) {
+	if key == nil {
+		return nil, nil
+	}
+	c := *key
+	if c.Place.In == "" {
+		c.Place = KeyPlace{In: "bearer"}
+		if len(places) > 0 {
+			c.Place = places[0]
+		}
+	}
+	if reason := c.refused(); reason != "" {
+		return nil, ErrKey.With("reason", reason)
+	}
+	return &c, nil
+}
+
+func (c Credential) refused() string {
+	switch c.Place.In {
+	case "bearer":
+		if c.Place.Name != "" {
+			return "place"
+		}
+	case "header":
+		if !headerName(c.Place.Name) || slices.Contains(ownHeaders, strings.ToLower(c.Place.Name)) ||
+			strings.HasPrefix(strings.ToLower(c.Place.Name), "x-forwarded-") {
+			return "name"
+		}
+	case "query":
+		if c.Place.Name == "" || len(c.Place.Name) > 100 || strings.ContainsFunc(c.Place.Name, isControl) {
+			return "name"
+		}
+	default:
+		return "place"
+	}
+	for _, b := range []byte(c.Secret) {
+		if b < 0x20 || b > 0x7e {
+			return "secret"
+		}
+	}
+	if c.Secret == "" || len(c.Secret) > maxSecret || strings.TrimSpace(c.Secret) != c.Secret {
+		return "secret"
+	}
+	return ""
+}
+
+func headerName(s string) bool {
+	if s == "" || len(s) > 100 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,292 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"piloto/internal/fault"
+	"piloto/internal/ident"
+)
+
+// Limits of what is registered.
+const (
+	maxName     = 80 // characters
+	maxWarnings = 50
+	maxSecret   = 4096 // bytes
+)
+
+// Discoverer finds out what a service offers. It returns ErrUnreachable,
+// ErrTarget, ErrNoDocument or ErrDocument.
+type Discoverer interface {
+	Discover(ctx context.Context, base string) (Found, error)
+}
+
+// Store keeps servers, their allowlists and their keys, by account. A write is
+// conditional on what was seen, and is refused as a whole when it moved.
+type Store interface {
+	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
+	Servers(ctx context.Context, account string) ([]Server, error)
+	// CreateServer stores a server with its allowlist and key; ErrServerExists when
+	// the account has one with that base URL.
+	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
+	// ReplaceCatalogue moves the server's allowlist from revision seen to
+	// c.Revision at once; ErrServerMoved, changing nothing, when seen is not in force.
+	ReplaceCatalogue(ctx context.Context, account string, s Server, seen string, c Catalogue) error
+	// MarkServer records how a discovery that brought no allowlist ended.
+	MarkServer(ctx context.Context, account string, s Server, seen string) error
+	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
+	SetCredential(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error)
+	DeleteServer(ctx context.Context, account, id string) error
+	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
+	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
+	Credential(ctx context.Context, account, id string) (Credential, error)
+}
+
+// Registry registers services and keeps their allowlists current.
+type Registry struct {
+	Discover Discoverer
+	Store    Store
+	IDs      *ident.Source
+	Policy   Policy
+}
+
+// Registration is what a person asks to register. Name may be empty: the
+// document's title, or the host, stands in. AllowOffline stores a service that
+// cannot be reached now for a later Refresh. A Key whose place is empty goes
+// where the document says, else as a bearer token.
+type Registration struct {
+	URL          string
+	Name         string
+	Kind         Kind
+	AllowOffline bool
+	Key          *Credential
+}
+
+// Register discovers a service and stores it with its allowlist, active.
+func (r Registry) Register(ctx context.Context, account string, in Registration, at time.Time) (Server, []Entry, error) {
+	if in.Kind != "" && in.Kind != KindOpenAPI {
+		return Server{}, nil, ErrKind.With("kind", string(in.Kind))
+	}
+	name, err := cleanName(in.Name)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	base, err := NormalizeURL(in.URL, r.Policy)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	found, err := r.discover(ctx, base)
+	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
+		return Server{}, nil, err
+	}
+	key, keyErr := placed(in.Key, found.KeyPlaces)
+	if keyErr != nil {
+		return Server{}, nil, keyErr
+	}
+	s := Server{
+		ID: r.IDs.New(at), Name: name, Kind: KindOpenAPI, BaseURL: base, Active: true,
+		Status: Offline, CreatedAt: at, UpdatedAt: at,
+	}
+	if key != nil {
+		s.Key = &KeyPlace{In: key.Place.In, Name: key.Place.Name}
+	}
+	var c Catalogue
+	if err != nil {
+		s.LastError = fault.Of(err).Code
+	} else {
+		s, c = r.apply(s, found, at)
+	}
+	if s.Name == "" {
+		s.Name = defaultName(found.Title, s.BaseURL)
+	}
+	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
+		return Server{}, nil, err
+	}
+	return s, c.Entries(), nil
+}
+
+// discover runs a discovery and holds it to the origin that was asked.
+func (r Registry) discover(ctx context.Context, base string) (Found, error) {
+	found, err := r.Discover.Discover(ctx, base)
+	if err != nil {
+		return Found{}, err
+	}
+	if !SameOrigin(base, found.BaseURL) {
+		return Found{}, ErrDocument.Because(fmt.Errorf("discovery of %s led to %s", base, found.BaseURL))
+	}
+	return found, nil
+}
+
+// SameOrigin reports whether two URLs have the same scheme, host and port.
+func SameOrigin(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host) && x.Host != ""
+}
+
+// apply gives a server what was found, and makes the allowlist of it.
+func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue) {
+	c := Catalogue{Revision: r.IDs.New(at), Operations: slices.Clone(found.Operations)}
+	for i := range c.Operations {
+		op := &c.Operations[i]
+		op.Fingerprint = Fingerprint(found.BaseURL, *op)
+		op.Signature = Signature(*op)
+	}
+	s.BaseURL, s.DocumentURL = found.BaseURL, found.DocumentURL
+	s.Status, s.LastError = Online, ""
+	s.Catalogue, s.Operations = c.Revision, len(c.Operations)
+	s.Warnings = found.Warnings
+	if len(s.Warnings) > maxWarnings {
+		more := len(s.Warnings) - maxWarnings
+		s.Warnings = append(slices.Clone(s.Warnings[:maxWarnings]), fmt.Sprintf("and %d more", more))
+	}
+	s.UpdatedAt, s.RefreshedAt = at, at
+	return s, c
+}
+
+// Refresh discovers a server again and replaces its allowlist at once. When that
+// fails the old allowlist stays in force, the server says why, and so does the
+// error.
+func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time) (Server, []Entry, Diff, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	before, err := r.Store.Entries(ctx, account, s)
+	if err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	found, err := r.rediscover(ctx, s)
+	if err != nil {
+		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
+	}
+	next, c := r.apply(s, found, at)
+	if err := r.Store.ReplaceCatalogue(ctx, account, next, s.Catalogue, c); err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	after := c.Entries()
+	return next, after, Compare(before, after), nil
+}
+
+// rediscover looks where the document was the last time, then everywhere.
+func (r Registry) rediscover(ctx context.Context, s Server) (Found, error) {
+	if s.DocumentURL != "" && SameOrigin(s.BaseURL, s.DocumentURL) {
+		found, err := r.discover(ctx, s.DocumentURL)
+		if err == nil || !errors.Is(err, ErrNoDocument) {
+			return found, err
+		}
+	}
+	return r.discover(ctx, s.BaseURL)
+}
+
+func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {
+	f := fault.Of(cause)
+	if f.Kind == fault.Internal {
+		return cause // ours, or the caller went away: it says nothing about the server
+	}
+	next := s
+	next.LastError, next.UpdatedAt = f.Code, at
+	next.Status = Online
+	if errors.Is(cause, ErrUnreachable) || errors.Is(cause, ErrTarget) {
+		next.Status = Offline
+	}
+	if err := r.Store.MarkServer(ctx, account, next, s.Catalogue); err != nil && !errors.Is(err, ErrServerMoved) {
+		return err
+	}
+	return cause
+}
+
+// Compare says what changed from one allowlist to the next.
+func Compare(before, after []Entry) Diff {
+	old := make(map[string]string, len(before))
+	for _, e := range before {
+		old[e.Method+" "+e.Path] = e.Fingerprint
+	}
+	d := Diff{Added: []string{}, Removed: []string{}, Changed: []string{}}
+	for _, e := range after {
+		name := e.Method + " " + e.Path
+		switch was, ok := old[name]; {
+		case !ok:
+			d.Added = append(d.Added, name)
+		case was != e.Fingerprint:
+			d.Changed = append(d.Changed, name)
+		}
+		delete(old, name)
+	}
+	for name := range old {
+		d.Removed = append(d.Removed, name)
+	}
+	slices.Sort(d.Added)
+	slices.Sort(d.Removed)
+	slices.Sort(d.Changed)
+	return d
+}
+
+// SetActive switches a server on or off; one that is off can neither be proposed
+// nor called.
+func (r Registry) SetActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+	return r.Store.SetServerActive(ctx, account, id, active, at)
+}
+
+// SetKey stores, replaces or (nil) removes a server's key.
+func (r Registry) SetKey(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
+	key, err := placed(key, nil)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.SetCredential(ctx, account, id, key, at)
+}
+
+// Delete removes a server with its allowlist and key.
+func (r Registry) Delete(ctx context.Context, account, id string) error {
+	return r.Store.DeleteServer(ctx, account, id)
+}
+
+// List returns the account's servers, oldest first.
+func (r Registry) List(ctx context.Context, account string) ([]Server, error) {
+	list, err := r.Store.Servers(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b Server) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// Get returns one server and its allowlist.
+func (r Registry) Get(ctx context.Context, account, id string) (Server, []Entry, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	entries, err := r.Store.Entries(ctx, account, s)
+	return s, entries, err
+}
+
+func cleanName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, isControl) {
+		return "", ErrName
+	}
+	return name, nil
+}
+
+func defaultName(title, base string) string {
+	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), func(r rune) bool { return isControl(r) || r == ' ' }), " ")
+	if title == "" {
+		u, err := url.Parse(base)
+		if err != nil {
+			return "server"
+		}
+		title = u.Host
+	}
+	if runes := []rune(title); len(runes) > maxName {
+		title = strings.TrimSpace(string(runes[:maxName-1])) + "…"
+	}
+	return title
+}

@@ -1,0 +1,206 @@
+package tool
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// maxNames is how many names of one kind a signature lists.
+const maxNames = 12
+
+// Signature writes an operation compactly for a model, such as
+// "(capacity:integer, free_on:string) body{room_id:string*, date:string*}": query
+// parameters in parentheses, the body's properties in braces, * for required.
+// Required names come first; after twelve follows "…". Path parameters are
+// visible in the path.
+func Signature(op Operation) string {
+	var params []string
+	for _, required := range []bool{true, false} {
+		for _, p := range op.Parameters {
+			if p.In == "query" && p.Required == required {
+				params = append(params, named(p.Name, typeName(p.Schema, nil), p.Required))
+			}
+		}
+	}
+	var parts []string
+	if len(params) > 0 {
+		parts = append(parts, "("+listed(params)+")")
+	}
+	if op.Body != nil {
+		parts = append(parts, bodySignature(op.Body))
+	}
+	return strings.Join(parts, " ")
+}
+
+func named(name, typ string, required bool) string {
+	s := name
+	if typ != "" {
+		s += ":" + typ
+	}
+	if required {
+		s += "*"
+	}
+	return s
+}
+
+func listed(names []string) string {
+	if len(names) > maxNames {
+		names = append(names[:maxNames:maxNames], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+func bodySignature(b *Body) string {
+	mark := ""
+	if !b.Required {
+		mark = "?"
+	}
+	if !Sendable(b.MediaType) {
+		return "body" + mark + ":" + b.MediaType + " (cannot be sent)"
+	}
+	root, defs := openSchema(b.Schema)
+	names, types, required := root.collect(defs, 0)
+	if len(names) == 0 {
+		if t := typeName(b.Schema, defs); t != "" && t != "object" {
+			return "body" + mark + ":" + t
+		}
+		return "body" + mark
+	}
+	var shown []string
+	for _, must := range []bool{true, false} {
+		for _, name := range names {
+			if slices.Contains(required, name) == must {
+				shown = append(shown, named(name, typeName(types[name], defs), must))
+			}
+		}
+	}
+	return "body" + mark + "{" + listed(shown) + "}"
+}
+
+// outline is what a signature reads of a schema.
+type outline struct {
+	Ref        string                     `json:"$ref"`
+	Type       json.RawMessage            `json:"type"`
+	Enum       []json.RawMessage          `json:"enum"`
+	Const      json.RawMessage            `json:"const"`
+	Items      json.RawMessage            `json:"items"`
+	Properties json.RawMessage            `json:"properties"`
+	Required   []string                   `json:"required"`
+	AllOf      []json.RawMessage          `json:"allOf"`
+	AnyOf      []json.RawMessage          `json:"anyOf"`
+	OneOf      []json.RawMessage          `json:"oneOf"`
+	Defs       map[string]json.RawMessage `json:"$defs"`
+}
+
+func openSchema(raw json.RawMessage) (outline, map[string]json.RawMessage) {
+	var o outline
+	_ = json.Unmarshal(raw, &o) // a schema that is no object has no outline
+	return o, o.Defs
+}
+
+func (o outline) follow(defs map[string]json.RawMessage) outline {
+	for range 8 {
+		name, ok := strings.CutPrefix(o.Ref, "#/$defs/")
+		if !ok {
+			break
+		}
+		next, _ := openSchema(defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(unescape(name))])
+		if len(o.Properties) > 0 {
+			break
+		}
+		o = next
+	}
+	return o
+}
+
+// collect returns the top-level properties of a schema and of what it is made of
+// by $ref and allOf, in the order written.
+func (o outline) collect(defs map[string]json.RawMessage, depth int) (names []string, types map[string]json.RawMessage, required []string) {
+	o = o.follow(defs)
+	types = map[string]json.RawMessage{}
+	list, _ := members(o.Properties)
+	for _, m := range list {
+		names = append(names, m.name)
+		types[m.name] = m.value
+	}
+	required = o.Required
+	if depth > 8 {
+		return names, types, required
+	}
+	for _, part := range o.AllOf {
+		sub, _ := openSchema(part)
+		n, t, r := sub.collect(defs, depth+1)
+		for _, name := range n {
+			if _, have := types[name]; !have {
+				names = append(names, name)
+				types[name] = t[name]
+			}
+		}
+		required = append(required[:len(required):len(required)], r...)
+	}
+	return names, types, required
+}
+
+// typeName writes a type in a word: a|b for a small enum, x[] for a list.
+func typeName(raw json.RawMessage, defs map[string]json.RawMessage) string {
+	o, own := openSchema(raw)
+	if defs == nil {
+		defs = own
+	}
+	return o.word(defs, 0)
+}
+
+func (o outline) word(defs map[string]json.RawMessage, depth int) string {
+	o = o.follow(defs)
+	if s := enumWord(o); s != "" {
+		return s
+	}
+	var types []string
+	var one string
+	if json.Unmarshal(o.Type, &one) == nil {
+		types = []string{one}
+	} else {
+		_ = json.Unmarshal(o.Type, &types) // absent or odd: no word
+	}
+	types = slices.DeleteFunc(types, func(t string) bool { return t == "null" })
+	if len(types) > 0 {
+		if types[0] == "array" && depth < 3 {
+			item, _ := openSchema(o.Items)
+			if w := item.word(defs, depth+1); w != "" && !strings.ContainsAny(w, "|") {
+				return w + "[]"
+			}
+		}
+		return strings.Join(types, "|")
+	}
+	switch {
+	case len(o.Properties) > 0:
+		return "object"
+	case depth < 3 && len(o.AllOf) > 0:
+		sub, _ := openSchema(o.AllOf[0])
+		return sub.word(defs, depth+1)
+	case depth < 3 && len(o.AnyOf)+len(o.OneOf) > 0:
+		sub, _ := openSchema(append(o.AnyOf[:len(o.AnyOf):len(o.AnyOf)], o.OneOf...)[0])
+		return sub.word(defs, depth+1)
+	}
+	return ""
+}
+
+func enumWord(o outline) string {
+	values := o.Enum
+	if len(o.Const) > 0 {
+		values = []json.RawMessage{o.Const}
+	}
+	if len(values) == 0 || len(values) > 6 {
+		return ""
+	}
+	var words []string
+	for _, v := range values {
+		w, ok := scalarText(v)
+		if !ok || len(w) > 24 {
+			return ""
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, "|")
+}
