@@ -47,8 +47,12 @@ func Build(s Server, op Operation, a Arguments) (Request, error) {
 	if len(raw) > 2*maxPath {
 		return Request{}, ErrRequest.With("reason", "too long")
 	}
-	r := Request{Method: op.Method, URL: raw, Header: map[string]string{"Accept": "application/json, */*;q=0.5"}}
-	return r, addBody(&r, op, a.Body)
+	r := Request{
+		Origin: s.BaseURL, Method: op.Method, URL: raw,
+		Header: map[string]string{"Accept": "application/json, */*;q=0.5"},
+	}
+	err = addBody(&r, op, a.Body)
+	return r, err
 }
 
 func buildPath(template, path string) (string, error) {

@@ -115,14 +115,15 @@ type Parameter struct {
 	Name     string          `json:"name"`
 	In       string          `json:"in"`
 	Required bool            `json:"required,omitempty"`
-	Style    string          `json:"style,omitempty"`   // form (default), spaceDelimited, pipeDelimited, deepObject
+	Style    string          `json:"style,omitempty"`   // form (default), spaceDelimited, pipeDelimited, tabDelimited, deepObject, json
 	Explode  bool            `json:"explode,omitempty"` // arrays repeat the name
 	Schema   json.RawMessage `json:"schema"`
 }
 
 // Body is a request body. Schema is self-contained: what it refers to is in its
-// own $defs. MediaType is what is sent: application/json or
-// application/x-www-form-urlencoded.
+// own $defs. MediaType is what is sent: a JSON type or
+// application/x-www-form-urlencoded; another one is kept to say that it cannot be
+// (see Sendable).
 type Body struct {
 	Required  bool            `json:"required,omitempty"`
 	MediaType string          `json:"media_type"`
@@ -155,8 +156,10 @@ type Arguments struct {
 }
 
 // Request is a call ready to be sent: an absolute URL on the server's origin,
-// without its key.
+// without its key. Origin is the registered base URL: a key is added only when
+// URL is on it.
 type Request struct {
+	Origin string
 	Method string
 	URL    string
 	Header map[string]string
@@ -165,7 +168,7 @@ type Request struct {
 
 // Answer is what a server said to a request. Headers holds only the few that a
 // plan may use, in their canonical spelling. Body is decoded (no gzip) and holds
-// the first bytes when Truncated; Bytes counts what was read of it.
+// the first bytes when Truncated; Bytes is how many there were, as far as known.
 type Answer struct {
 	Status    int
 	Headers   map[string]string
