@@ -1,0 +1,223 @@
+package template
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The types of resource that are honoured.
+const (
+	typeFunction     = "AWS::Serverless::Function"
+	typeAPI          = "AWS::Serverless::HttpApi"
+	typeStateMachine = "AWS::Serverless::StateMachine"
+	typeTable        = "AWS::DynamoDB::Table"
+)
+
+// The types of resource that one process has no use for.
+const (
+	typeRole     = "AWS::IAM::Role"
+	typePolicy   = "AWS::IAM::ManagedPolicy"
+	typeLogGroup = "AWS::Logs::LogGroup"
+	typeAlarm    = "AWS::CloudWatch::Alarm"
+	typeInvoke   = "AWS::Lambda::Permission"
+)
+
+// noCounterpart says why.
+var noCounterpart = map[string]string{
+	typeRole:     "every function shares one process, so nothing enforces a role",
+	typePolicy:   "every function shares one process, so nothing enforces a policy",
+	typeLogGroup: "logs go to standard error",
+	typeAlarm:    "nobody is on call for one process",
+	typeInvoke:   "functions are called directly",
+}
+
+// document reads the whole file: names first, so that every reference can be
+// checked, then what they stand for.
+func (r *reader) document(root *yaml.Node) {
+	r.object(root, "", handlers{
+		"AWSTemplateFormatVersion": r.oneOf("2010-09-09"),
+		"Transform":                r.oneOf("AWS::Serverless-2016-10-31"),
+		"Description":              unused("for people"),
+		"Metadata":                 unused("for tools"),
+		"Parameters":               r.parameters,
+		"Conditions":               r.conditionNames,
+		"Globals":                  r.globalSections,
+		"Resources":                r.resourceNames,
+		"Outputs":                  r.outputs,
+	})
+	r.require(root, "template", "Transform", "Resources")
+	if len(r.problems) > 0 {
+		return
+	}
+	for _, section := range []string{"Conditions", "Globals", "Resources", "Outputs"} {
+		if n := member(root, section); n != nil {
+			r.check(n, section)
+		}
+	}
+	for key, n := range r.members(member(root, "Resources"), "Resources") {
+		r.resource(key.Value, n)
+	}
+	r.whole(root)
+}
+
+// whole checks what concerns several resources.
+func (r *reader) whole(root *yaml.Node) {
+	for i, a := range r.out.API.Routes {
+		for _, b := range r.out.API.Routes[:i] {
+			if a.Method == b.Method && shape(a.Path) == shape(b.Path) {
+				r.problems = append(r.problems, problem{
+					r.file, a.Line, "Resources." + a.Function + ".Properties.Events." + a.Event,
+					"the route " + a.Key() + " is already " + b.Function + "'s " + b.Key(),
+				})
+			}
+		}
+	}
+	if r.out.API.ID == "" && len(r.out.API.Routes) > 0 {
+		r.fail(root, "Resources", "there are routes, and no %s", typeAPI)
+	}
+	if id := r.out.API.Authorizer; id != "" {
+		if _, ok := r.out.Function(id); !ok {
+			r.fail(root, "Resources."+r.out.API.ID, "its authorizer %s is not a function of this template", id)
+		}
+	}
+}
+
+func (r *reader) parameters(n *yaml.Node, path string) {
+	for key, body := range r.members(n, path) {
+		p := Parameter{Name: key.Value, Line: key.Line}
+		kind := ""
+		r.object(body, join(path, key.Value), handlers{
+			"Type":           r.into(&kind),
+			"Default":        func(n *yaml.Node, at string) { p.Has = true; p.Default = r.text(n, at) },
+			"AllowedPattern": r.into(&p.Pattern),
+			"AllowedValues": func(n *yaml.Node, at string) {
+				for _, item := range r.items(n, at) {
+					p.Allowed = append(p.Allowed, r.text(item, at))
+				}
+			},
+			"MinValue":              r.into(&p.Min),
+			"MaxValue":              r.into(&p.Max),
+			"Description":           unused("for people"),
+			"ConstraintDescription": unused("for people"),
+			"NoEcho":                unused("for the console"),
+		})
+		switch kind {
+		case "String":
+		case "Number":
+			p.Number = true
+		default:
+			r.fail(body, join(path, key.Value)+".Type", "%q is not supported here: only String, Number", kind)
+		}
+		if p.Has {
+			if err := p.accept(p.Default); err != nil {
+				r.fail(body, join(path, key.Value)+".Default", "%v", err)
+			}
+		}
+		r.out.Parameters = append(r.out.Parameters, p)
+	}
+}
+
+func (r *reader) conditionNames(n *yaml.Node, path string) {
+	for key, body := range r.members(n, path) {
+		if !slices.Contains([]string{tagEquals, tagNot, tagAnd, tagOr, tagCondition}, body.Tag) {
+			r.fail(body, join(path, key.Value), "must be a condition function")
+		}
+		r.out.conditions[key.Value] = body
+	}
+	for name, body := range r.out.conditions {
+		if r.dependsOn(body, name, len(r.out.conditions)) {
+			r.fail(body, join(path, name), "depends on itself")
+		}
+	}
+}
+
+// dependsOn reports whether a condition reaches the condition called name, by
+// at most depth steps from condition to condition.
+func (r *reader) dependsOn(n *yaml.Node, name string, depth int) bool {
+	if n == nil || depth < 0 {
+		return false
+	}
+	if n.Tag == tagCondition {
+		return n.Value == name || r.dependsOn(r.out.conditions[n.Value], name, depth-1)
+	}
+	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return r.dependsOn(c, name, depth) })
+}
+
+func (r *reader) globalSections(n *yaml.Node, path string) {
+	r.object(n, path, handlers{
+		"Function": func(n *yaml.Node, _ string) { r.globals["Function"] = n },
+	})
+}
+
+func (r *reader) resourceNames(n *yaml.Node, path string) {
+	for key, body := range r.members(n, path) {
+		if kind := member(body, "Type"); kind != nil {
+			r.out.resources[key.Value] = kind.Value
+		} else {
+			r.fail(key, join(path, key.Value), "Type is missing")
+		}
+	}
+}
+
+func (r *reader) outputs(n *yaml.Node, path string) {
+	for key, body := range r.members(n, path) {
+		r.object(body, join(path, key.Value), handlers{
+			"Description": unused("for people"),
+			"Export":      unused("there are no other stacks"),
+			"Value": func(n *yaml.Node, at string) {
+				r.out.outputs = append(r.out.outputs, Output{key.Value, Value{n, at}})
+			},
+		})
+	}
+}
+
+// resource reads one resource by its type.
+func (r *reader) resource(id string, n *yaml.Node) {
+	path, kind := join("Resources", id), r.out.resources[id]
+	if reason, ok := noCounterpart[kind]; ok {
+		r.out.Unused = append(r.out.Unused, Unused{id, kind, reason})
+		return
+	}
+	reading := map[string]func(id string, n *yaml.Node, path string){
+		typeFunction:     r.function,
+		typeAPI:          r.api,
+		typeStateMachine: r.stateMachine,
+		typeTable:        r.table,
+	}
+	read, ok := reading[kind]
+	if !ok {
+		r.fail(member(n, "Type"), path+".Type", "the one-process deployment has no %s, and no reason to do without it", kind)
+		return
+	}
+	r.object(n, path, handlers{
+		"Type":                unused("read already"),
+		"Metadata":            r.nested(handlers{"BuildMethod": r.oneOf("makefile")}),
+		"DeletionPolicy":      unused("nothing is deployed over"),
+		"UpdateReplacePolicy": unused("nothing is deployed over"),
+		"DependsOn":           unused("everything is there before the first request"),
+		"Properties":          func(n *yaml.Node, at string) { read(id, n, at) },
+	})
+	r.require(n, path, "Properties")
+}
+
+// nested is object as a handler.
+func (r *reader) nested(known handlers) handler {
+	return func(n *yaml.Node, path string) { r.object(n, path, known) }
+}
+
+// shape is a path with its parameters unnamed: two routes of one shape cannot
+// be told apart.
+func shape(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		switch {
+		case isGreedy(s):
+			segments[i] = "{+}"
+		case isParameter(s):
+			segments[i] = "{}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
