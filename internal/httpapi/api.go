@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"piloto/internal/auth"
+)
+
+var errUnclassified = errors.New("httpapi: a route that does not say who may use it")
+
+// api is one handler under construction: a router, and huma on it.
+type api struct {
+	config   Config
+	function Function
+	router   *router
+	huma     huma.API
+}
+
+func newAPI(c Config) *api {
+	a := &api{config: c, router: &router{config: c, every: everyRoute}}
+	a.huma = humago.New(a.router, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Piloto", Version: "1",
+				Description: "A chat that acts, and asks first. Errors are RFC 9457 problems with a stable code and a trace id.",
+			},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer"},
+					"token":  {Type: "apiKey", In: "header", Name: "X-VX11-Token"},
+				},
+			},
+		},
+		Formats: huma.DefaultFormats, DefaultFormat: "application/json",
+	})
+	return a
+}
+
+// handler returns what was registered, to be served by one function.
+func (a *api) handler() http.Handler { return a.router }
+
+// operation is what a route says of itself besides its types.
+type operation struct {
+	method   string
+	path     string
+	id       string // operationId
+	summary  string
+	access   access
+	status   int   // of success; 200 when not set
+	failures []int // documented besides 401, 403 and 500
+}
+
+// register adds a route: to the router, and to the document. The handler returns
+// a domain error; it becomes a problem here.
+func register[In, Out any](a *api, op operation, handle func(context.Context, *In) (*Out, error)) {
+	failures := append([]int{}, op.failures...)
+	var security []map[string][]string
+	if op.access != open {
+		failures = append(failures, http.StatusUnauthorized, http.StatusForbidden)
+		security = []map[string][]string{{"bearer": {}}, {"token": {}}}
+	}
+	described := huma.Operation{
+		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary,
+		Tags: []string{string(a.function)}, DefaultStatus: op.status,
+		Errors: append(failures, http.StatusInternalServerError), Security: security,
+		// The body is bounded and read before huma sees it. A deadline of huma's
+		// would stay on the connection and end slow handlers.
+		BodyReadTimeout: -1, MaxBodyBytes: 2 * MaxBody,
+	}
+	huma.Register(a.huma, described, func(ctx context.Context, in *In) (*Out, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, problem(ctx, err)
+		}
+		return out, nil
+	})
+	to := a.router.routes[len(a.router.routes)-1]
+	to.function, to.access = a.function, op.access
+	to.members, to.body = a.members(op)
+}
+
+// operation returns what the document says of a route.
+func (a *api) operation(method, path string) *huma.Operation {
+	item := a.huma.OpenAPI().Paths[path]
+	return map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
+		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	}[method]
+}
+
+// bodySchema returns the schema of an operation's body, or nil.
+func (a *api) bodySchema(op *huma.Operation) *huma.Schema {
+	if op.RequestBody == nil {
+		return nil
+	}
+	schema := op.RequestBody.Content["application/json"].Schema
+	if schema.Ref != "" {
+		return a.huma.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+	}
+	return schema
+}
+
+// members returns the names that an operation's body may have, and whether it
+// has a body.
+func (a *api) members(op operation) (map[string]bool, bool) {
+	described := a.operation(op.method, op.path)
+	schema := a.bodySchema(described)
+	if schema == nil {
+		return nil, false
+	}
+	names := map[string]bool{}
+	for name := range schema.Properties {
+		names[name] = true
+	}
+	return names, true
+}
+
+// caller returns who is asking; the router let nobody else pass.
+func caller(ctx context.Context) auth.Principal {
+	p, _ := auth.FromContext(ctx)
+	return p
+}
+
+// reply is an answer with a JSON body.
+type reply[T any] struct{ Body T }
+
+func answer[T any](body T) *reply[T] { return &reply[T]{Body: body} }
+
+// nothing is an answer without a body, or a request without anything.
+type nothing struct{}

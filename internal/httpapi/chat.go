@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ident"
+	"piloto/internal/plan"
+	"piloto/internal/turn"
+)
+
+// Chat serves the routes that answer a message: POST /api/send and
+// POST /operator/chat.
+func Chat(c Config, turns Turns) http.Handler {
+	a := newAPI(c)
+	a.chat(turns)
+	return a.handler()
+}
+
+func (a *api) chat(turns Turns) {
+	a.function = FunctionChat
+	register(a, operation{
+		method: http.MethodPost, path: "/api/send", id: "send", access: withChat,
+		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
+		failures: []int{400, 404, 409, 410, 413, 415, 422},
+	}, sender{a.config, turns}.send)
+	register(a, operation{
+		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat,
+		summary:  "Send a message in a session that the client names (Operator API)",
+		failures: []int{400, 409, 410, 413, 415, 422, 503},
+	}, sender{a.config, turns}.operator)
+}
+
+// SendRequest is the body of POST /api/send.
+type SendRequest struct {
+	ChatID  string      `json:"chat_id"`
+	Message string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	Digest  plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
+}
+
+// Resolve refuses a message without a word in it.
+func (r *SendRequest) Resolve(huma.Context) []error { return notBlank(r.Message) }
+
+// SendAnswer is what a turn came to.
+type SendAnswer struct {
+	Kind    turn.Kind            `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
+	Message conversation.Message `json:"message"`
+	Chat    conversation.Chat    `json:"chat"`
+	Run     *Run                 `json:"run,omitempty"`
+	Block   *Block               `json:"block,omitempty"`
+}
+
+type sender struct {
+	config Config
+	turns  Turns
+}
+
+func (s sender) send(ctx context.Context, in *struct{ Body SendRequest }) (*reply[SendAnswer], error) {
+	switch {
+	case !ident.Valid(in.Body.ChatID):
+		return nil, conversation.ErrChatNotFound
+	case len(in.Body.Message) > conversation.MaxMessage:
+		return nil, errMessage
+	}
+	got, err := s.turns.Send(ctx, turn.Request{
+		Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
+		Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := SendAnswer{Kind: got.Kind, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
+	if got.Run != nil {
+		run := showRun(*got.Run)
+		v.Run = &run
+	}
+	return answer(v), nil
+}
+
+// notBlank says what is wrong with a message that is there and says nothing. An
+// empty one is too short already.
+func notBlank(message string) []error {
+	if message == "" || strings.TrimSpace(message) != "" {
+		return nil
+	}
+	return []error{errInvalid.At(field("string_too_short", "body", "message"))}
+}

@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/ident"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+)
+
+// Confirm serves the routes that decide over a draft:
+// POST /api/runs/{id}/confirm and /cancel.
+func Confirm(c Config, runs Runs) http.Handler {
+	a := newAPI(c)
+	a.confirm(runs)
+	return a.handler()
+}
+
+func (a *api) confirm(runs Runs) {
+	a.function = FunctionConfirm
+	d := decider{a.config, runs}
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/confirm", id: "confirmRun", access: withChat, status: http.StatusAccepted,
+		summary:  "Confirm the plan that was shown, once; it then runs",
+		failures: []int{400, 404, 409, 410, 413, 415, 422},
+	}, d.confirm)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat,
+		summary:  "Drop a draft, or stop a run between two steps",
+		failures: []int{400, 404, 409, 410, 413, 415, 422},
+	}, d.cancel)
+}
+
+// ConfirmRequest is the body of a confirmation.
+type ConfirmRequest struct {
+	Digest plan.Digest `json:"digest" pattern:"^[0-9a-f]{64}$" doc:"of the plan as it was shown"`
+}
+
+// CancelRequest is the body of a cancellation.
+type CancelRequest struct {
+	Digest plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the draft is another one by now"`
+}
+
+type confirmInput struct {
+	ID   string `path:"id"`
+	Key  string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
+	Body ConfirmRequest
+}
+
+// Resolve refuses a key that is not one.
+func (in *confirmInput) Resolve(huma.Context) []error {
+	for i := range len(in.Key) {
+		if in.Key[i] <= ' ' || in.Key[i] > '~' || len(in.Key) > 128 {
+			return []error{errInvalid.At(field("string_pattern_mismatch", "header", "Idempotency-Key"))}
+		}
+	}
+	return nil
+}
+
+type decider struct {
+	config Config
+	runs   Runs
+}
+
+func (d decider) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswer], error) {
+	if !ident.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	r, err := d.runs.Confirm(ctx, run.Confirmation{
+		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Key: in.Key,
+		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(r)}), nil
+}
+
+func (d decider) cancel(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body CancelRequest
+},
+) (*reply[RunAnswer], error) {
+	if !ident.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	r, err := d.runs.Cancel(ctx, run.Cancellation{
+		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Locale: askedFrom(ctx).lang,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(r)}), nil
+}

@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"piloto/internal/fault"
+	"piloto/internal/locale"
+)
+
+// What a request can do wrong before the domain sees it.
+var (
+	errRoute     = fault.New(fault.NotFound, "route.not_found")
+	errMethod    = fault.New(fault.NotAllowed, "route.method_not_allowed")
+	errMedia     = fault.New(fault.Unsupported, "request.media_type")
+	errTooLarge  = fault.New(fault.TooLarge, "request.too_large")
+	errUnread    = fault.New(fault.Malformed, "request.unreadable") // the body ended early
+	errEncoding  = fault.New(fault.Malformed, "request.encoding")   // not UTF-8, or a NUL
+	errJSON      = fault.New(fault.Malformed, "request.json_invalid")
+	errDepth     = fault.New(fault.Malformed, "request.too_deep")
+	errNumber    = fault.New(fault.Malformed, "request.number_range")
+	errInvalid   = fault.New(fault.Invalid, "request.invalid") // Fields says where
+	errMessage   = fault.New(fault.TooLarge, "message.too_large")
+	errSession   = fault.New(fault.NotFound, "session.not_found")
+	errSwitch    = fault.New(fault.Unavailable, "switch_unavailable") // the Operator API's word
+	errDeadline  = fault.New(fault.Unavailable, "request.timeout")
+	errCancelled = fault.New(fault.Unavailable, "request.cancelled") // nobody waits for the answer
+)
+
+// statuses is the only place where a kind of failure becomes an HTTP status.
+var statuses = map[fault.Kind]int{
+	fault.Internal:        http.StatusInternalServerError,
+	fault.Malformed:       http.StatusBadRequest,
+	fault.Invalid:         http.StatusUnprocessableEntity,
+	fault.Unauthenticated: http.StatusUnauthorized,
+	fault.Forbidden:       http.StatusForbidden,
+	fault.NotFound:        http.StatusNotFound,
+	fault.NotAllowed:      http.StatusMethodNotAllowed,
+	fault.Conflict:        http.StatusConflict,
+	fault.Gone:            http.StatusGone,
+	fault.TooLarge:        http.StatusRequestEntityTooLarge,
+	fault.Unsupported:     http.StatusUnsupportedMediaType,
+	fault.Throttled:       http.StatusTooManyRequests,
+	fault.Upstream:        http.StatusBadGateway,
+	fault.Unavailable:     http.StatusServiceUnavailable,
+}
+
+// Status returns the HTTP status of a kind of failure.
+func Status(kind fault.Kind) int {
+	if s, ok := statuses[kind]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// Problem is an RFC 9457 problem. Detail is a sentence in the client's language;
+// on the Operator routes it is what document 004 shows there (a code, or the
+// list of errors), and Message is the sentence.
+type Problem struct {
+	Type     string        `json:"type" doc:"urn:piloto:problem: and the code"`
+	Title    string        `json:"title"`
+	Status   int           `json:"status"`
+	Code     string        `json:"code" doc:"stable; what a program matches on"`
+	Detail   any           `json:"detail" doc:"a sentence for a person; on /operator routes a code or the list of errors"`
+	Message  string        `json:"message,omitempty" doc:"on /operator routes: the sentence"`
+	Action   string        `json:"action,omitempty" doc:"what to do next"`
+	Reason   string        `json:"reason,omitempty" doc:"on /operator/chat: why the turn may not run"`
+	Instance string        `json:"instance,omitempty" doc:"the path of the request"`
+	TraceID  string        `json:"trace_id,omitempty"`
+	Errors   []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
+}
+
+// Error, GetStatus and GetHeaders make a Problem what huma writes as it is.
+func (p *Problem) Error() string { return p.Code }
+
+// GetStatus returns the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders returns the headers a status asks for.
+func (p *Problem) GetHeaders() http.Header {
+	if p.Status == http.StatusUnauthorized {
+		return http.Header{"Www-Authenticate": {`Bearer realm="piloto"`}}
+	}
+	return nil
+}
+
+// ContentType is application/problem+json.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// asked is what a problem says of the request it answers.
+type asked struct {
+	config   Config
+	lang     locale.Tag
+	path     string
+	operator bool
+}
+
+type askedKey struct{}
+
+func (c Config) ask(r *http.Request) asked {
+	path := r.URL.EscapedPath()
+	if len(path) > 256 {
+		path = path[:256]
+	}
+	return asked{config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/")}
+}
+
+func askedFrom(ctx context.Context) asked {
+	a, _ := ctx.Value(askedKey{}).(asked)
+	return a
+}
+
+// LanguageCookie is the name of the cookie with the language chosen on the page.
+const LanguageCookie = "piloto_lang"
+
+// language is what the person chose (?lang, then the cookie), else what their
+// client prefers, else Spanish.
+func language(r *http.Request) locale.Tag {
+	if chosen := r.URL.Query().Get("lang"); chosen != "" {
+		return locale.Match(chosen)
+	}
+	if c, err := r.Cookie(LanguageCookie); err == nil && c.Value != "" {
+		return locale.Match(c.Value)
+	}
+	return locale.Match(r.Header.Get("Accept-Language"))
+}
+
+// Problems returns the function that writes err as a problem, for the handlers
+// that are not of this package, so that every failure looks alike.
+func Problems(c Config) func(http.ResponseWriter, *http.Request, error) {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		c.render(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, c.ask(r))), err)
+	}
+}
+
+func (c Config) render(w http.ResponseWriter, r *http.Request, err error) {
+	p := problem(r.Context(), err)
+	body, encodeErr := json.Marshal(p)
+	if encodeErr != nil { // only strings and field errors are in it
+		body = []byte(`{"code":"internal_error","status":500}`)
+	}
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// problem turns err into what the client is told, and logs what it is not.
+func problem(ctx context.Context, err error) *Problem {
+	a := askedFrom(ctx)
+	f := classify(err)
+	status := Status(f.Kind)
+	a.log(ctx, f, status)
+	code := f.Code
+	p := &Problem{
+		Type: "urn:piloto:problem:" + code, Status: status, Code: code, Instance: a.path,
+		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
+		Detail: locale.Fill(a.lang, "fault."+code, f.Args),
+		Errors: localised(a.lang, f.Fields),
+	}
+	if action, ok := locale.Lookup(a.lang, "fault."+code+".do"); ok && action != "" {
+		p.Action = locale.Fill(a.lang, "fault."+code+".do", f.Args)
+	}
+	if a.config.Trace != nil {
+		p.TraceID = a.config.Trace(ctx)
+	}
+	if a.operator {
+		p.asOperator()
+	}
+	return p
+}
+
+// asOperator gives a problem the details that document 004 shows.
+func (p *Problem) asOperator() {
+	p.Message, _ = p.Detail.(string)
+	p.Detail = p.Code
+	for i, f := range p.Errors {
+		if f.Type == "missing" {
+			p.Errors[i].Msg, p.Errors[i].Type = "field required", "value_error.missing"
+		}
+	}
+	if p.Status == http.StatusUnprocessableEntity && len(p.Errors) > 0 {
+		p.Detail = p.Errors
+	}
+}
+
+// classify returns the fault in err. A time-out that nobody classified is not
+// our mistake, and neither is a client that left.
+func classify(err error) *fault.Error {
+	f := fault.Of(err)
+	switch {
+	case f.Kind != fault.Internal:
+	case errors.Is(err, context.DeadlineExceeded):
+		return errDeadline.Because(err)
+	case errors.Is(err, context.Canceled):
+		return errCancelled.Because(err)
+	}
+	return f
+}
+
+// log writes the cause of a failure. What a client did wrong is not news.
+func (a asked) log(ctx context.Context, f *fault.Error, status int) {
+	if a.config.Log == nil || status < 500 && f.Cause == nil {
+		return
+	}
+	level := slog.LevelInfo
+	switch {
+	case f.Kind == fault.Internal:
+		level = slog.LevelError
+	case status >= 500 && !errors.Is(f, errCancelled):
+		level = slog.LevelWarn
+	}
+	a.config.Log.Log(ctx, level, "request.failed", "code", f.Code, "status", status, "error", f.Error())
+}

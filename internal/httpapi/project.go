@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ident"
+)
+
+func (a *api) projects(s records) {
+	register(a, operation{
+		method: http.MethodGet, path: "/api/projects", id: "listProjects", access: withChat, summary: "List the projects",
+	}, s.listProjects)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/projects", id: "createProject", access: withAdmin, status: http.StatusCreated,
+		summary: "Create a project", failures: []int{400, 413, 415, 422},
+	}, s.createProject)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/projects/{id}", id: "readProject", access: withChat,
+		summary: "Read a project", failures: []int{404},
+	}, s.readProject)
+	register(a, operation{
+		method: http.MethodPatch, path: "/api/projects/{id}", id: "updateProject", access: withAdmin,
+		summary: "Change what is sent of a project, and nothing else", failures: []int{400, 404, 413, 415, 422},
+	}, s.updateProject)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/projects/{id}", id: "deleteProject", access: withAdmin, status: http.StatusNoContent,
+		summary: "Delete a project; its chats stay, outside any project", failures: []int{404},
+	}, s.deleteProject)
+}
+
+// ProjectRequest is the body that creates a project.
+type ProjectRequest struct {
+	Name    string   `json:"name" minLength:"1" maxLength:"200"`
+	Context string   `json:"context,omitempty" doc:"what the model is told in each of its chats; at most 16 KB"`
+	MCPIDs  []string `json:"mcp_ids,omitempty" nullable:"false" maxItems:"100" doc:"the services its chats may use; all when absent"`
+}
+
+// Resolve finds what a schema cannot say.
+func (r *ProjectRequest) Resolve(huma.Context) []error {
+	return projectErrors(&r.Name, &r.Context, r.MCPIDs)
+}
+
+// ProjectChange is the body that changes a project: what is absent stays.
+type ProjectChange struct {
+	Name    *string   `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Context *string   `json:"context,omitempty"`
+	MCPIDs  *[]string `json:"mcp_ids,omitempty" maxItems:"100" doc:"an empty list allows every service"`
+}
+
+// Resolve finds what a schema cannot say.
+func (r *ProjectChange) Resolve(huma.Context) []error {
+	var ids []string
+	if r.MCPIDs != nil {
+		ids = *r.MCPIDs
+	}
+	return projectErrors(r.Name, r.Context, ids)
+}
+
+func projectErrors(name, context *string, ids []string) []error {
+	var errs []error
+	if name != nil && *name != "" && strings.TrimSpace(*name) == "" {
+		errs = append(errs, errInvalid.At(field("string_too_short", "body", "name")))
+	}
+	if context != nil && len(*context) > conversation.MaxContext {
+		errs = append(errs, errInvalid.At(field("string_too_long", "body", "context")))
+	}
+	for i, id := range ids {
+		if !ident.Valid(id) {
+			errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "mcp_ids", i)))
+		}
+	}
+	return errs
+}
+
+// ProjectList is the account's projects.
+type ProjectList struct {
+	Projects []conversation.Project `json:"projects" nullable:"false"`
+}
+
+type projectInput struct {
+	ID string `path:"id"`
+}
+
+func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectList], error) {
+	projects, err := s.store.Projects(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	return answer(ProjectList{list(projects)}), nil
+}
+
+func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequest }) (*reply[conversation.Project], error) {
+	now := s.config.Now().UTC()
+	p := conversation.Project{
+		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, MCPIDs: in.Body.MCPIDs,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if err := s.store.CreateProject(ctx, caller(ctx).Account, p); err != nil {
+		return nil, fmt.Errorf("create project: %w", err)
+	}
+	return answer(p), nil
+}
+
+func (s records) readProject(ctx context.Context, in *projectInput) (*reply[conversation.Project], error) {
+	if !ident.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	p, err := s.store.Project(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(p), nil
+}
+
+func (s records) updateProject(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ProjectChange
+},
+) (*reply[conversation.Project], error) {
+	if !ident.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	now := s.config.Now().UTC()
+	p, err := s.store.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {
+		if in.Body.Name != nil {
+			p.Name = strings.TrimSpace(*in.Body.Name)
+		}
+		if in.Body.Context != nil {
+			p.Context = *in.Body.Context
+		}
+		if in.Body.MCPIDs != nil {
+			p.MCPIDs = *in.Body.MCPIDs
+		}
+		p.UpdatedAt = now
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(p), nil
+}
+
+func (s records) deleteProject(ctx context.Context, in *projectInput) (*nothing, error) {
+	if !ident.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	return nil, s.store.DeleteProject(ctx, caller(ctx).Account, in.ID)
+}

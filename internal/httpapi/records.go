@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ident"
+	"piloto/internal/plan"
+)
+
+// Page sizes.
+const (
+	pageSize    = 50
+	eventsSize  = 200
+	pingTimeout = 2 * time.Second
+)
+
+// Records serves what is stored (projects, chats, messages, runs, sessions),
+// /health, the OpenAPI document and /docs. It also answers every request that no
+// other function has a route for (API Gateway's $default).
+func Records(c Config, store Store, checks ...Check) http.Handler {
+	a := newAPI(c)
+	a.records(store, checks)
+	return a.handler()
+}
+
+type records struct {
+	config Config
+	store  Store
+	checks []Check
+}
+
+func (a *api) records(store Store, checks []Check) {
+	a.function = FunctionRecords
+	s := records{a.config, store, checks}
+	a.projects(s)
+	a.chats(s)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/runs/{id}", id: "readRun", access: withChat,
+		summary: "Read a run", failures: []int{404},
+	}, s.run)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
+		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
+	}, s.events)
+	register(a, operation{
+		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,
+		summary: "Read a session with its newest messages (Operator API)", failures: []int{404},
+	}, s.session)
+	register(a, operation{
+		method: http.MethodGet, path: "/health", id: "health", access: open,
+		summary: "Whether the service and what it depends on answer", failures: []int{503},
+	}, s.health)
+	a.documents()
+}
+
+// pageInput is where a list begins and how long it is.
+type pageInput struct {
+	Cursor string `query:"cursor" maxLength:"1024" doc:"from the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 when absent"`
+}
+
+func (p pageInput) size() int {
+	if p.Limit == 0 {
+		return pageSize
+	}
+	return p.Limit
+}
+
+func (s records) run(ctx context.Context, in *struct {
+	ID string `path:"id"`
+},
+) (*reply[Run], error) {
+	if !ident.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	r, err := s.store.Run(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showRun(r)), nil
+}
+
+// EventList is a page of a run's events.
+type EventList struct {
+	Events []plan.Event `json:"events" nullable:"false"`
+}
+
+func (s records) events(ctx context.Context, in *struct {
+	ID    string `path:"id"`
+	After int    `query:"after" minimum:"0" doc:"the last sequence number known"`
+	Limit int    `query:"limit" minimum:"1" maximum:"500" doc:"200 when absent"`
+},
+) (*reply[EventList], error) {
+	if !ident.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = eventsSize
+	}
+	account := caller(ctx).Account
+	events, err := s.store.Events(ctx, account, in.ID, in.After, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 { // nothing new, or no such run
+		if _, err := s.store.Run(ctx, account, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	return answer(EventList{list(events)}), nil
+}
+
+// Health says whether the service and its dependencies answer.
+type Health struct {
+	Status string            `json:"status" enum:"ok,unavailable"`
+	Checks map[string]string `json:"checks"`
+}
+
+type healthReply struct {
+	Status int
+	Body   Health
+}
+
+func (s records) health(ctx context.Context, _ *nothing) (*healthReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Checks: map[string]string{}}}
+	for _, c := range s.checks {
+		out.Body.Checks[c.Name] = "ok"
+		if err := c.Ping(ctx); err != nil {
+			s.config.Log.WarnContext(ctx, "health.failed", "check", c.Name, "error", err)
+			out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
+		}
+	}
+	return out, nil
+}
+
+// projectOf refuses a project that is not the account's; "" is none.
+func (s records) projectOf(ctx context.Context, account, id string) error {
+	if id == "" {
+		return nil
+	}
+	if !ident.Valid(id) {
+		return conversation.ErrProjectNotFound
+	}
+	_, err := s.store.Project(ctx, account, id)
+	return err
+}

@@ -1,0 +1,192 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"piloto/internal/ident"
+	"piloto/internal/tool"
+)
+
+// Registry serves the routes of the account's services: /api/mcps and below.
+func Registry(c Config, servers Servers) http.Handler {
+	a := newAPI(c)
+	a.registry(servers)
+	return a.handler()
+}
+
+func (a *api) registry(servers Servers) {
+	a.function = FunctionRegistry
+	r := registrar{a.config, servers}
+	register(a, operation{
+		method: http.MethodGet, path: "/api/mcps", id: "listServers", access: withChat,
+		summary: "List the registered services, without their operations",
+	}, r.list)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/mcps", id: "registerServer", access: withAdmin, status: http.StatusCreated,
+		summary:  "Register a service and discover its operations",
+		failures: []int{400, 409, 413, 415, 422, 502},
+	}, r.register)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/mcps/{id}", id: "readServer", access: withChat,
+		summary: "Read a service with its operations", failures: []int{404},
+	}, r.read)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/mcps/{id}", id: "deleteServer", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove a service, its operations and its key", failures: []int{404},
+	}, r.delete)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/mcps/{id}/refresh", id: "refreshServer", access: withAdmin,
+		summary: "Discover a service again and say what changed", failures: []int{404, 409, 422, 502},
+	}, r.refresh)
+	for _, method := range []string{http.MethodPut, http.MethodPost} {
+		register(a, operation{
+			method: method, path: "/api/mcps/{id}/active", id: strings.ToLower(method) + "ServerActive", access: withAdmin,
+			summary: "Switch a service on or off", failures: []int{400, 404, 413, 415, 422},
+		}, r.activate)
+	}
+	register(a, operation{
+		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
+		summary: "Store the key that is sent to a service", failures: []int{400, 404, 413, 415, 422},
+	}, r.setKey)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/mcps/{id}/key", id: "deleteServerKey", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove a service's key", failures: []int{404},
+	}, r.deleteKey)
+}
+
+// KeyRequest is a key and where it goes. Name is the header or the parameter;
+// bearer has none.
+type KeyRequest struct {
+	In    string `json:"in" enum:"header,query,bearer"`
+	Name  string `json:"name,omitempty" maxLength:"128"`
+	Value string `json:"value" minLength:"1" maxLength:"4096" writeOnly:"true"`
+}
+
+func (k *KeyRequest) credential() *tool.Credential {
+	if k == nil {
+		return nil
+	}
+	return &tool.Credential{Place: tool.KeyPlace{In: k.In, Name: k.Name}, Secret: k.Value}
+}
+
+// RegisterRequest is the body of POST /api/mcps.
+type RegisterRequest struct {
+	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service or its OpenAPI document"`
+	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent"`
+	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp"`
+	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
+	Key          *KeyRequest `json:"key,omitempty"`
+}
+
+// ActiveRequest is the body of a switch.
+type ActiveRequest struct {
+	Active bool `json:"active"`
+}
+
+// ServerList is the account's services.
+type ServerList struct {
+	MCPs []Server `json:"mcps" nullable:"false"`
+}
+
+type registrar struct {
+	config  Config
+	servers Servers
+}
+
+type serverInput struct {
+	ID string `path:"id"`
+}
+
+func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], error) {
+	servers, err := r.servers.List(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	v := ServerList{MCPs: make([]Server, 0, len(servers))}
+	for _, s := range servers {
+		v.MCPs = append(v.MCPs, showServer(s))
+	}
+	return answer(v), nil
+}
+
+func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
+	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
+		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, AllowOffline: in.Body.AllowOffline,
+		Key: in.Body.Key.credential(),
+	}, r.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return answer(showDetail(s, entries)), nil
+}
+
+func (r registrar) read(ctx context.Context, in *serverInput) (*reply[ServerDetail], error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	s, entries, err := r.servers.Get(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showDetail(s, entries)), nil
+}
+
+func (r registrar) delete(ctx context.Context, in *serverInput) (*nothing, error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	return nil, r.servers.Delete(ctx, caller(ctx).Account, in.ID)
+}
+
+func (r registrar) refresh(ctx context.Context, in *serverInput) (*reply[ServerRefreshed], error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	s, entries, diff, err := r.servers.Refresh(ctx, caller(ctx).Account, in.ID, r.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return answer(ServerRefreshed{
+		ServerDetail: showDetail(s, entries),
+		Added:        list(diff.Added), Removed: list(diff.Removed), Changed: list(diff.Changed),
+	}), nil
+}
+
+func (r registrar) activate(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ActiveRequest
+},
+) (*reply[Server], error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	return r.changed(r.servers.SetActive(ctx, caller(ctx).Account, in.ID, in.Body.Active, r.config.Now()))
+}
+
+func (r registrar) setKey(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body KeyRequest
+},
+) (*reply[Server], error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	return r.changed(r.servers.SetKey(ctx, caller(ctx).Account, in.ID, in.Body.credential(), r.config.Now()))
+}
+
+func (r registrar) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	_, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, nil, r.config.Now())
+	return nil, err
+}
+
+func (r registrar) changed(s tool.Server, err error) (*reply[Server], error) {
+	if err != nil {
+		return nil, err
+	}
+	return answer(showServer(s)), nil
+}

@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"piloto/internal/auth"
+	"piloto/internal/fault"
+)
+
+// access says who may use a route.
+type access string
+
+// Nobody may use a route that does not say who may: the zero access refuses.
+const (
+	open      access = "open"                  // everybody
+	withChat  access = access(auth.ScopeChat)  // whoever has the scope chat
+	withAdmin access = access(auth.ScopeAdmin) // whoever has the scope admin
+)
+
+// route is one operation of the API.
+type route struct {
+	method   string
+	pattern  string // "/api/runs/{id}"
+	segments []string
+	function Function
+	access   access
+	body     bool            // it reads one
+	members  map[string]bool // of its body
+	serve    http.HandlerFunc
+}
+
+// router finds the route of a request and lets it pass to its handler once the
+// principal and the body are admitted. It is the mux that huma registers on:
+// unlike http.ServeMux it never redirects, and answers a miss with a problem.
+type router struct {
+	config Config
+	routes []*route
+	// every knows the routes of the other functions too: an address that exists
+	// there is not unknown, only not served with this method.
+	every func() []*route
+}
+
+// HandleFunc adds the route of a pattern such as "GET /api/runs/{id}".
+func (t *router) HandleFunc(pattern string, serve func(http.ResponseWriter, *http.Request)) {
+	method, path, _ := strings.Cut(pattern, " ")
+	t.routes = append(t.routes, &route{
+		method: method, pattern: path, segments: strings.Split(path, "/"), serve: serve,
+	})
+}
+
+// ServeHTTP answers one request; see the package for the order of its steps.
+func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	outer := r
+	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, t.config.ask(r)))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	to, values := find(t.routes, r)
+	if to == nil {
+		t.config.render(w, r, t.miss(w, r))
+		return
+	}
+	outer.Pattern = to.method + " " + to.pattern // read by whoever logs this request
+	for name, value := range values {
+		r.SetPathValue(name, value)
+	}
+	if err := to.admits(r.Context()); err != nil {
+		t.config.render(w, r, err)
+		return
+	}
+	if to.body {
+		if err := admitBody(w, r, to.members); err != nil {
+			t.config.render(w, r, err)
+			return
+		}
+	}
+	to.serve(w, r)
+}
+
+// miss says why no route was found. A 405 names the methods there are.
+func (t *router) miss(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, to := range t.every() {
+		if _, ok := to.match(r.URL); ok {
+			allow = append(allow, to.method)
+		}
+	}
+	if slices.Contains(allow, http.MethodGet) {
+		allow = append(allow, http.MethodHead)
+	}
+	slices.Sort(allow)
+	allow = slices.Compact(allow)
+	if len(allow) == 0 || slices.Contains(allow, r.Method) && r.Method != http.MethodHead {
+		return errRoute
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	return errMethod.With("allow", strings.Join(allow, ", "))
+}
+
+// find returns the route of a request and the values in its path. HEAD is
+// served as GET.
+func find(routes []*route, r *http.Request) (*route, map[string]string) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, to := range routes {
+		if to.method != method {
+			continue
+		}
+		if values, ok := to.match(r.URL); ok {
+			return to, values
+		}
+	}
+	return nil, nil
+}
+
+// match compares a URL with the route by segment, as sent: an encoded slash is
+// part of a value, and an empty or dot segment is nothing.
+func (to *route) match(u *url.URL) (map[string]string, bool) {
+	parts := strings.Split(u.EscapedPath(), "/")
+	if len(parts) != len(to.segments) {
+		return nil, false
+	}
+	var values map[string]string
+	for i, want := range to.segments {
+		name, isValue := strings.CutPrefix(want, "{")
+		if !isValue {
+			if parts[i] != want {
+				return nil, false
+			}
+			continue
+		}
+		value, err := url.PathUnescape(parts[i])
+		if err != nil || value == "" || parts[i] == "." || parts[i] == ".." {
+			return nil, false
+		}
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[strings.TrimSuffix(name, "}")] = value
+	}
+	return values, true
+}
+
+// admits refuses whoever may not use the route.
+func (to *route) admits(ctx context.Context) error {
+	if to.access == open {
+		return nil
+	}
+	p, ok := auth.FromContext(ctx)
+	if !ok {
+		return auth.Refusal(ctx)
+	}
+	if to.access == "" {
+		return fault.Of(errUnclassified)
+	}
+	if !p.Allows(auth.Scope(to.access)) {
+		return auth.ErrScope.With("scope", string(to.access))
+	}
+	return nil
+}
+
+// Function is the folder of functions/ that serves a route.
+type Function string
+
+// The functions of this package.
+const (
+	FunctionChat     Function = "chat"
+	FunctionConfirm  Function = "confirm"
+	FunctionRegistry Function = "mcp"
+	FunctionRecords  Function = "records"
+)
+
+// Route is one route of the deployment, in API Gateway's form.
+type Route struct {
+	Method   string
+	Path     string // "/api/runs/{id}"
+	Function Function
+}
+
+// Routes lists every route of this package, as the code that serves them
+// registers them. Everything else (API Gateway's $default) belongs to Records,
+// which answers it with a problem.
+func Routes() []Route {
+	var list []Route
+	for _, r := range everyRoute() {
+		list = append(list, Route{Method: r.method, Path: r.pattern, Function: r.function})
+	}
+	return list
+}
+
+// everyRoute is the routes of all functions, to be read and never served.
+func everyRoute() []*route {
+	describeOnce()
+	return described.routes
+}

@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/url"
+	"time"
+
+	"piloto/internal/eligibility"
+	"piloto/internal/plan"
+	"piloto/internal/tool"
+)
+
+// Run is a run as clients see it.
+type Run struct {
+	RunID     string        `json:"run_id"`
+	ChatID    string        `json:"chat_id"`
+	ProjectID string        `json:"project_id,omitempty"`
+	PlanID    string        `json:"plan_id"`
+	Revision  int           `json:"revision"`
+	Goal      string        `json:"goal"`
+	Status    plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
+	Digest    plan.Digest   `json:"digest" doc:"what a confirmation must name"`
+	ExpiresAt time.Time     `json:"expires_at"`
+	CreatedAt time.Time     `json:"created_at"`
+	UpdatedAt time.Time     `json:"updated_at"`
+	Locale    string        `json:"locale"`
+	Stopping  bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
+	Steps     []Step        `json:"steps" nullable:"false"`
+	Error     *plan.Failure `json:"error,omitempty"`
+}
+
+// Step is a step of a run as clients see it: what was proposed, where it goes,
+// and what became of it.
+type Step struct {
+	ID       string          `json:"id"`
+	Title    string          `json:"title"`
+	MCPID    string          `json:"mcp_id"`
+	Server   string          `json:"server" doc:"the server's name when it was proposed"`
+	Target   string          `json:"target" doc:"the host it is sent to"`
+	Method   string          `json:"method"`
+	Path     string          `json:"path"`
+	Query    json.RawMessage `json:"query,omitempty"`
+	Body     json.RawMessage `json:"body,omitempty"`
+	Needs    []string        `json:"needs" nullable:"false"`
+	Risk     plan.Risk       `json:"risk" enum:"read,write,destructive"`
+	Status   plan.StepStatus `json:"status" enum:"pending,running,done,error,in_doubt,cancelled"`
+	Attempts int             `json:"attempts"`
+	Result   *plan.Result    `json:"result,omitempty"`
+	Error    *plan.Failure   `json:"error,omitempty"`
+}
+
+func showRun(r plan.Run) Run {
+	v := Run{
+		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
+		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, ExpiresAt: r.Plan.ExpiresAt.UTC(),
+		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale,
+		Stopping: r.CancelAt != nil && !r.Status.Terminal(), Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
+	}
+	for _, s := range r.Plan.Steps {
+		bound, _ := r.Plan.Binding(s.ID)
+		state := r.State(s.ID)
+		v.Steps = append(v.Steps, Step{
+			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Server: bound.ServerName, Target: host(bound.BaseURL),
+			Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body, Needs: list(s.Needs), Risk: s.Risk,
+			Status: state.Status, Attempts: state.Attempts, Result: state.Result, Error: state.Error,
+		})
+	}
+	return v
+}
+
+// RunAnswer is a run alone.
+type RunAnswer struct {
+	Run Run `json:"run"`
+}
+
+// Server is a registered service as clients see it, without its operations.
+type Server struct {
+	MCPID       string         `json:"mcp_id"`
+	Name        string         `json:"name"`
+	Kind        tool.Kind      `json:"kind" enum:"openapi,mcp"`
+	BaseURL     string         `json:"base_url"`
+	DocumentURL string         `json:"document_url,omitempty"`
+	Active      bool           `json:"active"`
+	Status      tool.Status    `json:"status" enum:"online,offline"`
+	Operations  int            `json:"operations" doc:"how many endpoints it has"`
+	Warnings    []string       `json:"warnings" nullable:"false"`
+	Key         *tool.KeyPlace `json:"key,omitempty" doc:"where its key goes, when it has one; never the key"`
+	LastError   string         `json:"last_error,omitempty"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	RefreshedAt *time.Time     `json:"refreshed_at,omitempty"`
+}
+
+// Endpoint is one line of a server's allowlist.
+type Endpoint struct {
+	Method      string `json:"method"`
+	Path        string `json:"path"`
+	OperationID string `json:"operation_id"`
+	Summary     string `json:"summary"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// ServerDetail is a server with its allowlist.
+type ServerDetail struct {
+	Server
+	Endpoints []Endpoint `json:"endpoints" nullable:"false"`
+}
+
+// ServerRefreshed is a server with its new allowlist, and what changed in it, each
+// as "METHOD /path".
+type ServerRefreshed struct {
+	ServerDetail
+	Added   []string `json:"added" nullable:"false"`
+	Removed []string `json:"removed" nullable:"false"`
+	Changed []string `json:"changed" nullable:"false"`
+}
+
+func showServer(s tool.Server) Server {
+	v := Server{
+		MCPID: s.ID, Name: s.Name, Kind: s.Kind, BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active,
+		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
+		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
+	}
+	if at := s.RefreshedAt.UTC(); !at.IsZero() {
+		v.RefreshedAt = &at
+	}
+	return v
+}
+
+func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
+	v := ServerDetail{Server: showServer(s), Endpoints: make([]Endpoint, 0, len(entries))}
+	for _, e := range entries {
+		v.Endpoints = append(v.Endpoints, Endpoint{
+			Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint,
+		})
+	}
+	return v
+}
+
+// Block says why a turn may not run, and what to do.
+type Block struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Action  string `json:"action"`
+}
+
+func showBlock(b *eligibility.Block) *Block {
+	if b == nil {
+		return nil
+	}
+	return &Block{Reason: string(b.Reason), Message: b.Message, Action: b.Action}
+}
+
+// host is the host and port of a base URL, as it is called.
+func host(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// list makes sure that a list is one on the wire: never null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}

@@ -1,0 +1,311 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"piloto/internal/fault"
+)
+
+// Limits of a body.
+const (
+	MaxBody  = 256 << 10 // bytes
+	maxDepth = 64        // arrays and objects inside each other
+	maxDigit = 256       // bytes of one number
+)
+
+// checkJSON reads body as exactly one JSON value in UTF-8 and changes nothing:
+// numbers keep their digits. It refuses what encoding/json would quietly repair
+// (invalid UTF-8, lone surrogates, members that stand twice or differ only by
+// case, of which the last would win), what it could not hold (numbers beyond a
+// double, NUL), and more than maxDepth levels. Double members are collected;
+// anything else ends the reading.
+//
+// members are the names that the top object may have; another one that equals
+// one of them but for case is refused, as encoding/json would take it.
+func checkJSON(body []byte, members map[string]bool) error {
+	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
+		return errEncoding
+	}
+	s := scanner{text: body, members: members}
+	for name := range members {
+		s.folded = append(s.folded, name)
+	}
+	s.space()
+	if err := s.value(nil); err != nil {
+		return err
+	}
+	s.space()
+	if s.at != len(s.text) {
+		return errJSON
+	}
+	if len(s.double) > 0 {
+		return errInvalid.At(s.double...)
+	}
+	return nil
+}
+
+// scanner is a position in a JSON text, and the double members found so far.
+type scanner struct {
+	text    []byte
+	at      int
+	members map[string]bool
+	folded  []string
+	double  []fault.Field
+}
+
+func (s *scanner) peek() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\r', '\n':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+func (s *scanner) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+func (s *scanner) value(path []any) error {
+	switch c := s.peek(); {
+	case c == '{' || c == '[':
+		if len(path) >= maxDepth {
+			return errDepth
+		}
+		s.at++
+		if c == '{' {
+			return s.object(path)
+		}
+		return s.array(path)
+	case c == '"':
+		_, err := s.str()
+		return err
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number()
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if bytes.HasPrefix(s.text[s.at:], []byte(word)) {
+			s.at += len(word)
+			return nil
+		}
+	}
+	return errJSON
+}
+
+func (s *scanner) object(path []any) error {
+	seen := map[string]string{}
+	s.space()
+	if s.take('}') {
+		return nil
+	}
+	for {
+		s.space()
+		name, err := s.str()
+		if err != nil {
+			return err
+		}
+		inside := append(path[:len(path):len(path)], shown(name))
+		s.double = append(s.double, s.conflict(seen, name, inside)...)
+		s.space()
+		if !s.take(':') {
+			return errJSON
+		}
+		s.space()
+		if err := s.value(inside); err != nil {
+			return err
+		}
+		s.space()
+		switch {
+		case s.take(','):
+		case s.take('}'):
+			return nil
+		default:
+			return errJSON
+		}
+	}
+}
+
+// conflict says whether a member stands twice, or is another but for case.
+func (s *scanner) conflict(seen map[string]string, name string, path []any) []fault.Field {
+	if len(s.double) >= 32 {
+		return nil
+	}
+	key := fold(name)
+	before, twice := seen[key]
+	seen[key] = name
+	loc := append([]any{"body"}, path...)
+	switch {
+	case twice && before == name:
+		return []fault.Field{field("duplicate_key", loc...)}
+	case twice:
+		return []fault.Field{field("case_variant", loc...)}
+	case len(path) > 1 || s.members[name]:
+		return nil
+	}
+	for _, known := range s.folded {
+		if fold(known) == key {
+			return []fault.Field{field("case_variant", loc...)}
+		}
+	}
+	return nil
+}
+
+func (s *scanner) array(path []any) error {
+	s.space()
+	if s.take(']') {
+		return nil
+	}
+	for i := 0; ; i++ {
+		s.space()
+		if err := s.value(append(path[:len(path):len(path)], i)); err != nil {
+			return err
+		}
+		s.space()
+		switch {
+		case s.take(','):
+		case s.take(']'):
+			return nil
+		default:
+			return errJSON
+		}
+	}
+}
+
+// str reads a string and returns what it means.
+func (s *scanner) str() (string, error) {
+	start := s.at
+	if !s.take('"') {
+		return "", errJSON
+	}
+	escaped := false
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return s.meaning(s.text[start:s.at], escaped)
+		case c == '\\':
+			escaped = true
+			s.at += 2
+		case c < 0x20:
+			return "", errJSON
+		default:
+			s.at++
+		}
+	}
+	return "", errJSON
+}
+
+func (s *scanner) meaning(raw []byte, escaped bool) (string, error) {
+	if !escaped {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return "", errJSON
+	}
+	if loneSurrogate(raw) || bytes.IndexByte([]byte(text), 0) >= 0 {
+		return "", errEncoding
+	}
+	return text, nil
+}
+
+// loneSurrogate reports whether a valid JSON string has half of a pair, which
+// encoding/json replaces by U+FFFD.
+func loneSurrogate(raw []byte) bool {
+	high := false // a first half stands just before
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' {
+			if high {
+				return true
+			}
+			i++
+			continue
+		}
+		if raw[i+1] != 'u' {
+			if high {
+				return true
+			}
+			i += 2
+			continue
+		}
+		n, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 32)
+		i += 6
+		switch {
+		case 0xDC00 <= n && n < 0xE000:
+			if !high {
+				return true
+			}
+			high = false
+		case high:
+			return true
+		default:
+			high = 0xD800 <= n && n < 0xDC00
+		}
+	}
+	return high
+}
+
+func (s *scanner) digits() bool {
+	start := s.at
+	for '0' <= s.peek() && s.peek() <= '9' {
+		s.at++
+	}
+	return s.at > start
+}
+
+// number reads a number by RFC 8259's grammar, and refuses one that no double
+// can be near to.
+func (s *scanner) number() error {
+	start := s.at
+	s.take('-')
+	if !s.take('0') && !s.digits() {
+		return errJSON
+	}
+	if s.take('.') && !s.digits() {
+		return errJSON
+	}
+	if s.take('e') || s.take('E') {
+		if !s.take('+') {
+			s.take('-')
+		}
+		if !s.digits() {
+			return errJSON
+		}
+	}
+	text := string(s.text[start:s.at])
+	if _, err := strconv.ParseFloat(text, 64); len(text) > maxDigit || errors.Is(err, strconv.ErrRange) {
+		return errNumber
+	}
+	return nil
+}
+
+// fold returns the same text for names that encoding/json takes for each other.
+func fold(name string) string {
+	out := make([]rune, 0, len(name))
+	for _, r := range name {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		out = append(out, least)
+	}
+	return string(out)
+}

@@ -1,0 +1,105 @@
+package telemetry
+
+import (
+	"regexp"
+	"strings"
+)
+
+// redacted stands where a secret stood. It is made so that no rule below
+// matches it again.
+const redacted = "[redacted]"
+
+// names are the words that announce a secret, as a header, a query parameter, a
+// JSON member or an attribute.
+const names = `authorization|proxy-authorization|cookie|set-cookie|x-vx11-token|x-api-key|x-amz-security-token|` +
+	`api[_-]?keys?|apikey|access[_-]?token|refresh[_-]?token|id[_-]?token|session[_-]?token|auth[_-]?token|token|` +
+	`client[_-]?secret|secret|secret[_-]?key|secret[_-]?access[_-]?key|private[_-]?key|password|passwd|pwd|passphrase|` +
+	`credential|credentials|signature|x-amz-signature|x-amz-credential|piloto_session`
+
+// rule replaces what re matches with its first group and the mark. Go's regexp
+// runs in time linear in the text.
+type rule struct {
+	hint []string // lower-case; one of them stands in every match
+	re   *regexp.Regexp
+}
+
+var rules = []rule{
+	// "name": "value" and "name": ["value", …], also escaped once inside a string
+	{nil, regexp.MustCompile(`(?i)(\\?"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\?"\s*:\s*\[?\s*\\?")(?:[^"\\\[]|\\[^"])[^"\\]*(?:\\[^"][^"\\]*)*`)},
+	// ?name=value&…, name=value and name: value; a value may be quoted
+	{nil, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `|key|sig|code)=["']?)[^\s"'&;,<>\[\]{}]+`)},
+	{nil, regexp.MustCompile(`(?i)(\b(?:set-)?cookie:\s*)[^\s\[][^\r\n]*`)},
+	{nil, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*["']?(?:(?:bearer|basic|token|digest|apikey)\s+)?)[^\s"'&;,<>\[\]{}]+`)},
+	// schemes
+	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
+	// user:password@host
+	{[]string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\[]*@`)},
+	// keys known by their form
+	{nil, regexp.MustCompile(`()\b(?:sk|pk|rk|gsk|xai|hf|r8|pat|ghp|gho|ghu|ghs|ghr|glpat|github_pat|xox[abeoprs]|npm|pypi)[_-][A-Za-z0-9_\-]{8,}`)},
+	{nil, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
+	{nil, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
+	{[]string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
+	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\[][^-]*`)},
+}
+
+// Redact returns text with every secret in it replaced by a mark: values that
+// their name announces, authorization schemes, user information in URLs, keys
+// of known forms, and this program's own 43-character tokens. It takes time
+// linear in the text, and redacting twice is redacting once.
+func Redact(text string) string {
+	if len(text) < 6 {
+		return text
+	}
+	lower := strings.ToLower(text)
+	for _, r := range rules {
+		if hinted(lower, r.hint) {
+			text = r.re.ReplaceAllString(text, "${1}"+redacted)
+		}
+	}
+	return ownTokens(text)
+}
+
+func hinted(lower string, hints []string) bool {
+	for _, h := range hints {
+		if strings.Contains(lower, h) {
+			return true
+		}
+	}
+	return len(hints) == 0
+}
+
+// ownTokens marks every run of exactly 43 URL-safe base64 characters: 256 bits.
+func ownTokens(text string) string {
+	const size = 43
+	var b strings.Builder
+	from, start := 0, -1
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && urlSafe(text[i]) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && i-start == size {
+			b.WriteString(text[from:start])
+			b.WriteString(redacted)
+			from = i
+		}
+		start = -1
+	}
+	if from == 0 {
+		return text
+	}
+	b.WriteString(text[from:])
+	return b.String()
+}
+
+func urlSafe(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+var secretNames = regexp.MustCompile(`(?i)^(?:[a-z0-9_]+[_-])?(?:` + names + `)$`)
+
+// secretName reports whether an attribute's name says that its value is secret.
+// "token_id" and "tokens" are not: they name a hash, and a count.
+func secretName(name string) bool { return len(name) <= 64 && secretNames.MatchString(name) }
