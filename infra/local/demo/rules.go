@@ -1,0 +1,334 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/intent"
+)
+
+// toolCall is one function the model wants called.
+type toolCall struct {
+	Name      string
+	Arguments string // JSON
+}
+
+// decision is a whole answer: a call, or text.
+type decision struct {
+	text string
+	call *toolCall
+}
+
+// dialogue is what the rules see of a request.
+type dialogue struct {
+	system  string
+	text    string    // what the person wants, with earlier parts of one request
+	history []message // all messages but system ones
+	tail    []message // what came after the person's last message
+	tools   []string  // names that may be called
+	today   time.Time
+	say     speech
+}
+
+const (
+	toolRequest = "mcp_request"
+	toolPlan    = "propose_plan"
+	toolSearch  = "search_tools"
+	maxRefusals = 2
+)
+
+func newDialogue(messages []message, tools []string, today time.Time) dialogue {
+	d := dialogue{tools: tools, today: today}
+	for _, m := range messages {
+		if m.Role == "system" || m.Role == "developer" {
+			d.system += m.text() + "\n"
+		} else {
+			d.history = append(d.history, m)
+		}
+	}
+	last := -1
+	var inLanguage bool
+	for i, m := range d.history {
+		if m.Role == "user" {
+			last = i
+			inLanguage = inEnglish(m.text(), inLanguage)
+		}
+	}
+	d.say = speech{inLanguage}
+	if last >= 0 {
+		d.text, d.tail = d.merged(last), d.history[last+1:]
+	}
+	return d
+}
+
+// merged returns the message at i, after the request that it completes: an
+// answer to an ask that starts nothing new of its own.
+func (d dialogue) merged(i int) string {
+	text := d.history[i].text()
+	if i < 2 || d.history[i-1].Role != "assistant" || d.history[i-2].Role != "user" {
+		return text
+	}
+	names, ok := asked(d.history[i-1].text())
+	kind, _ := intentOf(text)
+	if !ok || kind != noVerb || intent.Classify(text) != intent.Other || greeting.MatchString(fold(text)) {
+		return text
+	}
+	bare := strings.Trim(strings.TrimSpace(text), ".!")
+	if len(names) == 1 && len(strings.Fields(bare)) == 1 && !strings.Contains(bare, "=") && !spokenDate(bare) {
+		text = names[0] + "=" + bare
+	}
+	return d.merged(i-2) + " , " + text
+}
+
+// spokenDate reports a word that only the date rules can read, such as mañana.
+func spokenDate(word string) bool {
+	word = fold(word)
+	return relativeText.MatchString(word) || weekdayText.MatchString(word) || numerals[word] > 0 || slashText.MatchString(word) || clockText.MatchString(word)
+}
+
+var (
+	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
+	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)[^?]{0,20}$`)
+	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
+	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/\S*)`)
+	unknowns = regexp.MustCompile(`unknown|unexpected|not allowed|additional|unrecogni|unsupported|no permitid|desconocid|no se admite|no admitid|no es un (?:campo|parametro)|sobra`)
+	absences = regexp.MustCompile(`required|missing|must have|falta|obligatori|requerid`)
+	routes   = regexp.MustCompile(`not found|no such|allowlist|not in the catalogue|no existe|unknown (?:path|endpoint|operation|tool)|endpoint`)
+)
+
+// decide answers the dialogue as if every tool might be chosen freely.
+func (d dialogue) decide() decision {
+	ops := readCatalogue(d.system)
+	searched, refusals := false, 0
+	for _, m := range d.tail {
+		if m.Role != "tool" {
+			continue
+		}
+		if found, ok := readFound(m.text()); ok {
+			searched = true
+			ops = append(ops, found...)
+		} else if d.callOf(m).Name == toolSearch {
+			searched = true
+		} else {
+			refusals++
+		}
+	}
+	if refusals > 0 && d.tail[len(d.tail)-1].Role == "tool" && d.callOf(d.tail[len(d.tail)-1]).Name != toolSearch {
+		return d.afterRefusal(d.tail[len(d.tail)-1], ops, searched, refusals)
+	}
+	if text, ok := d.smallTalk(ops); ok {
+		return decision{text: text}
+	}
+	return d.act(ops, searched)
+}
+
+func (d dialogue) smallTalk(ops []operation) (string, bool) {
+	folded := fold(d.text)
+	switch {
+	case greeting.MatchString(folded), strings.TrimSpace(d.text) == "", helping.MatchString(folded):
+		return d.say.greet(ops), true
+	case thanking.MatchString(folded):
+		return d.say.thanks(), true
+	case intent.Classify(d.text) != intent.Other:
+		return d.say.nothingPending(), true
+	}
+	return "", false
+}
+
+// act finds the operation the person means and calls for it, or asks.
+func (d dialogue) act(ops []operation, searched bool) decision {
+	kind, nouns := intentOf(d.text)
+	f := readFacts(d.text, parameterNames(ops), d.today)
+	op, ok := spelledOut(ops, d.text, &f)
+	if !ok {
+		op, ok = choose(ops, kind, nouns, f)
+	}
+	if !ok {
+		if !searched && kind != noVerb && len(nouns) > 0 && d.offers(toolSearch) {
+			return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
+		}
+		return decision{text: d.say.unknown(ops)}
+	}
+	if plan, missing, many := chain(ops, op, f, d.goal(), d.say.en); many && d.offers(toolPlan) {
+		if len(missing) > 0 {
+			return decision{text: d.say.ask(op.title(), missing)}
+		}
+		return called(toolPlan, plan)
+	}
+	request, missing := build(op, f, nil)
+	switch {
+	case len(missing) > 0:
+		return decision{text: d.say.ask(op.title(), missing)}
+	case d.offers(toolRequest):
+		return called(toolRequest, request)
+	case d.offers(toolPlan):
+		return called(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
+	default:
+		return decision{text: d.say.noTool(op.title())}
+	}
+}
+
+// goal is the person's own request, on one line of at most 120 characters.
+func (d dialogue) goal() string {
+	text := []rune(strings.Join(strings.Fields(strings.ReplaceAll(d.text, " , ", ", ")), " "))
+	return string(text[:min(len(text), 120)])
+}
+
+func (d dialogue) offers(name string) bool { return slices.Contains(d.tools, name) }
+
+// parameterNames are the folded names, and their concepts, of all parameters.
+func parameterNames(ops []operation) map[string]bool {
+	names := map[string]bool{}
+	for _, op := range ops {
+		for _, p := range slices.Concat(op.placeholders(), op.Query, op.Body) {
+			names[fold(p.Name)] = true
+			if c := concept(fold(p.Name)); c != "" {
+				names[c] = true
+			}
+		}
+	}
+	return names
+}
+
+// spelledOut finds the operation of a message such as «GET /rooms/norte», and
+// adds the values of its path to the facts.
+func spelledOut(ops []operation, text string, f *facts) (operation, bool) {
+	m := literal.FindStringSubmatch(text)
+	if m == nil {
+		return operation{}, false
+	}
+	path, _, _ := strings.Cut(strings.TrimRight(m[2], ".,;!?"), "?")
+	for _, op := range ops {
+		if op.Method != m[1] {
+			continue
+		}
+		marks, given := strings.Split(op.Path, "/"), strings.Split(path, "/")
+		if len(marks) != len(given) {
+			continue
+		}
+		values, same := map[string]string{}, true
+		for i, mark := range marks {
+			switch name, ok := strings.CutPrefix(mark, "{"); {
+			case ok && given[i] != "":
+				if name = strings.TrimSuffix(name, "}"); given[i] != mark {
+					values[fold(name)] = given[i]
+				}
+			default:
+				same = same && mark == given[i]
+			}
+		}
+		if same {
+			for name, value := range values {
+				f.pairs[name] = value
+			}
+			return op, true
+		}
+	}
+	return operation{}, false
+}
+
+// callOf returns the call that a tool message answers.
+func (d dialogue) callOf(answer message) toolCall {
+	for _, m := range slices.Backward(d.tail) {
+		for _, c := range m.ToolCalls {
+			if c.ID == answer.ToolCallID {
+				return toolCall{c.Function.Name, c.Function.Arguments}
+			}
+		}
+	}
+	return toolCall{}
+}
+
+// afterRefusal reacts to a call that was answered with an error: drop what was
+// not known, ask for what was missing, search for what was not there, or say
+// so. A call that became a draft needs no more than a pointer to it.
+func (d dialogue) afterRefusal(answer message, ops []operation, searched bool, refusals int) decision {
+	reason, previous := answer.text(), d.callOf(answer)
+	var made struct {
+		Run string `json:"run_id"`
+	}
+	if json.Unmarshal([]byte(reason), &made) == nil && made.Run != "" {
+		return decision{text: d.say.drafted()}
+	}
+	if refusals > maxRefusals {
+		return decision{text: d.say.refused(reason)}
+	}
+	folded := fold(reason)
+	if unknowns.MatchString(folded) {
+		if arguments, dropped := withoutNamed(previous.Arguments, folded); dropped {
+			return decision{call: &toolCall{previous.Name, arguments}}
+		}
+	}
+	if absences.MatchString(folded) {
+		if names := namedIn(folded, ops, previous.Arguments); len(names) > 0 {
+			return decision{text: d.say.ask(d.goal(), names)}
+		}
+	}
+	if routes.MatchString(folded) && !searched && d.offers(toolSearch) {
+		_, nouns := intentOf(d.text)
+		return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
+	}
+	return decision{text: d.say.refused(reason)}
+}
+
+// withoutNamed drops the members of every query and body, and unknown members
+// of the request itself, that reason names.
+func withoutNamed(arguments, reason string) (string, bool) {
+	var tree map[string]any
+	if json.Unmarshal([]byte(arguments), &tree) != nil {
+		return "", false
+	}
+	names := tokensWhole(reason)
+	requests := []map[string]any{tree}
+	if steps, ok := tree["steps"].([]any); ok {
+		for _, one := range steps {
+			if step, ok := one.(map[string]any); ok {
+				requests = append(requests, step)
+			}
+		}
+	}
+	dropped := false
+	for _, request := range requests {
+		for _, part := range []string{"query", "body"} {
+			members, _ := request[part].(map[string]any)
+			for name := range members {
+				if slices.Contains(names, fold(name)) {
+					delete(members, name)
+					dropped = true
+				}
+			}
+			if members != nil && len(members) == 0 {
+				delete(request, part)
+			}
+		}
+	}
+	out, err := json.Marshal(tree)
+	return string(out), dropped && err == nil
+}
+
+// namedIn lists parameters that reason names and the call did not give.
+func namedIn(reason string, ops []operation, arguments string) []string {
+	names, out := tokensWhole(reason), []string{}
+	for _, op := range ops {
+		for _, p := range slices.Concat(op.placeholders(), op.Query, op.Body) {
+			if slices.Contains(names, fold(p.Name)) && !strings.Contains(arguments, `"`+p.Name+`":`) && !slices.Contains(out, p.Name) {
+				out = append(out, p.Name)
+			}
+		}
+	}
+	return out
+}
+
+// tokensWhole cuts text into words, keeping names such as room_id whole.
+func tokensWhole(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !(r == '_' || r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
+	})
+}
+
+func called(name string, arguments any) decision {
+	return decision{call: &toolCall{name, string(encode(arguments))}}
+}
