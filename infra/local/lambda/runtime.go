@@ -1,0 +1,362 @@
+// Package lambda serves the Lambda Runtime API (2018-06-01) on loopback, so that
+// the bootstrap that is deployed can be started and asked on one machine.
+//
+// What must stay true:
+//
+//   - A process has one invocation at a time, as an execution environment has.
+//   - An invocation ends once: with what the function answered, with the error it
+//     reported, or with the one Lambda would report for it, under Lambda's own
+//     names (Sandbox.Timedout, Runtime.ExitError, Function.ResponseSizeTooLarge).
+//   - A caller that stops waiting does not stop the function, which keeps its
+//     process to itself until it has answered or its time is up.
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// MaxPayload is the most that a function may be given or may answer, in bytes.
+const MaxPayload = 6 << 20
+
+// maxStarts is how many processes may end before one takes an invocation.
+const maxStarts = 3
+
+// The error types that Lambda itself gives.
+const (
+	ErrorTimeout  = "Sandbox.Timedout"
+	ErrorExit     = "Runtime.ExitError"
+	ErrorTooLarge = "Function.ResponseSizeTooLarge"
+)
+
+// FunctionError is what a function failed with. Payload is the JSON that an
+// invocation answers with then: {"errorMessage", "errorType", …}.
+type FunctionError struct {
+	Type    string
+	Message string
+	Payload json.RawMessage
+}
+
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+func functionError(kind, message string) *FunctionError {
+	payload, err := json.Marshal(map[string]string{"errorMessage": message, "errorType": kind})
+	if err != nil { // strings are always marshalled
+		panic(err)
+	}
+	return &FunctionError{Type: kind, Message: message, Payload: payload}
+}
+
+// Runtime is the Runtime API of one function process: an http.Handler on one
+// side, Invoke on the other.
+type Runtime struct {
+	arn     string
+	timeout time.Duration
+	routes  *http.ServeMux
+	turn    chan struct{} // holds one token: who has it may invoke
+	prepare func(context.Context) error
+	expired func() // the process of a timed-out invocation must end
+
+	mu      sync.Mutex
+	current *invocation
+	failed  *FunctionError // of the initialisation
+	process generation
+}
+
+// generation is what belongs to one process: a request of one that has ended
+// can take nothing from the next.
+type generation struct {
+	next  chan *invocation // from Invoke to the process that asks for it
+	gone  chan struct{}    // closed when the process ended
+	ready chan struct{}    // closed when the process first asked for work
+}
+
+// invocation is one call of the function. done gets its one end.
+type invocation struct {
+	id       string
+	payload  []byte
+	deadline time.Time
+	done     chan ending
+}
+
+type ending struct {
+	answer []byte
+	failed *FunctionError
+}
+
+// New returns the Runtime API of a function that may take timeout to answer.
+func New(arn string, timeout time.Duration) *Runtime {
+	r := &Runtime{
+		arn:     arn,
+		timeout: timeout,
+		routes:  http.NewServeMux(),
+		turn:    make(chan struct{}, 1),
+		prepare: func(context.Context) error { return nil },
+		expired: func() {},
+	}
+	r.reset()
+	const base = "/2018-06-01/runtime/"
+	r.routes.HandleFunc("GET "+base+"invocation/next", r.serveNext)
+	r.routes.HandleFunc("POST "+base+"invocation/{id}/response", r.serveResponse)
+	r.routes.HandleFunc("POST "+base+"invocation/{id}/error", r.serveError)
+	r.routes.HandleFunc("POST "+base+"init/error", r.serveInitError)
+	return r
+}
+
+// ServeHTTP answers the process.
+func (r *Runtime) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.routes.ServeHTTP(w, req) }
+
+// Invoke gives payload to the function and returns what it answered. The error
+// is of the machinery (no process, or ctx ended); a failure of the function is a
+// FunctionError.
+func (r *Runtime) Invoke(ctx context.Context, payload []byte) ([]byte, *FunctionError, error) {
+	if len(payload) > MaxPayload {
+		return nil, nil, fmt.Errorf("lambda: a payload of %d bytes is over the limit of %d", len(payload), MaxPayload)
+	}
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	inv, failed, err := r.hand(ctx, payload)
+	if inv == nil {
+		<-r.turn
+		return nil, failed, err
+	}
+	ended := make(chan ending, 1)
+	go func() {
+		ended <- r.await(inv)
+		<-r.turn
+	}()
+	select {
+	case e := <-ended:
+		return e.answer, e.failed, nil
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// hand gives an invocation to the process, starting another when the one that
+// was there ends before it takes it.
+func (r *Runtime) hand(ctx context.Context, payload []byte) (*invocation, *FunctionError, error) {
+	inv := &invocation{id: ulid.Make().String(), payload: payload, done: make(chan ending, 1)}
+	for range maxStarts {
+		if err := r.prepare(ctx); err != nil {
+			var failed *FunctionError
+			if errors.As(err, &failed) {
+				return nil, failed, nil
+			}
+			return nil, nil, err
+		}
+		process := r.generation()
+		inv.deadline = time.Now().Add(r.timeout)
+		select {
+		case process.next <- inv:
+			return inv, nil, nil
+		case <-process.gone:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	return nil, exit(inv, "it did not ask for work"), nil
+}
+
+// await returns how an invocation ended, by its deadline at the latest.
+func (r *Runtime) await(inv *invocation) ending {
+	timer := time.NewTimer(time.Until(inv.deadline))
+	defer timer.Stop()
+	select {
+	case e := <-inv.done:
+		return e
+	case <-timer.C:
+	}
+	text := fmt.Sprintf("RequestId: %s Error: Task timed out after %.2f seconds", inv.id, r.timeout.Seconds())
+	r.end(inv.id, ending{failed: functionError(ErrorTimeout, text)})
+	r.expired()
+	return <-inv.done
+}
+
+// end ends the current invocation, if it is the one with this id.
+func (r *Runtime) end(id string, e ending) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil || r.current.id != id {
+		return false
+	}
+	r.current.done <- e
+	r.current = nil
+	return true
+}
+
+// exit is the failure of an invocation whose process ended.
+func exit(inv *invocation, how string) *FunctionError {
+	return functionError(ErrorExit, "RequestId: "+inv.id+" Error: Runtime exited: "+how)
+}
+
+// reset makes the runtime ready for a new process.
+func (r *Runtime) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = nil
+	r.process = generation{make(chan *invocation), make(chan struct{}), make(chan struct{})}
+}
+
+func (r *Runtime) generation() generation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process
+}
+
+// initFailure returns what the process reported instead of asking for work, or nil.
+func (r *Runtime) initFailure() *FunctionError {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+// exited says that the process has ended, and how: what it was doing has failed.
+func (r *Runtime) exited(how string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current != nil {
+		r.current.done <- ending{failed: exit(r.current, how)}
+		r.current = nil
+	}
+	close(r.process.gone)
+}
+
+func (r *Runtime) serveNext(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	if r.current != nil {
+		r.mu.Unlock()
+		refuse(w, http.StatusForbidden, "InvalidStateTransition", "the last invocation is not answered")
+		return
+	}
+	process := r.process
+	select {
+	case <-process.ready:
+	default:
+		close(process.ready)
+	}
+	r.mu.Unlock()
+	select {
+	case inv := <-process.next:
+		if !r.begin(inv, process) {
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Lambda-Runtime-Aws-Request-Id", inv.id)
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Invoked-Function-Arn", r.arn)
+		h.Set("Lambda-Runtime-Trace-Id", traceID(inv.deadline))
+		_, _ = w.Write(inv.payload) // a process that is gone is seen to be gone
+	case <-req.Context().Done():
+	}
+}
+
+// begin makes an invocation the current one, or ends it when its process ended
+// in between.
+func (r *Runtime) begin(inv *invocation, process generation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-process.gone:
+		inv.done <- ending{failed: exit(inv, "it ended as it was asked")}
+		return false
+	default:
+		r.current = inv
+		return true
+	}
+}
+
+// traceID has X-Ray's form; nothing is sampled here.
+func traceID(at time.Time) string {
+	id := ulid.Make()
+	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", at.Unix(), id[4:16], id[8:16])
+}
+
+func (r *Runtime) serveResponse(w http.ResponseWriter, req *http.Request) {
+	id := req.PathValue("id")
+	answer, err := io.ReadAll(io.LimitReader(req.Body, MaxPayload+1))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidRequestContent", "the answer did not arrive whole")
+		return
+	}
+	if len(answer) > MaxPayload {
+		text := "Response payload size exceeded maximum allowed payload size (6291556 bytes)."
+		r.end(id, ending{failed: functionError(ErrorTooLarge, text)})
+		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", text)
+		return
+	}
+	r.finish(w, id, ending{answer: answer})
+}
+
+func (r *Runtime) serveError(w http.ResponseWriter, req *http.Request) {
+	failed, err := readError(req)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
+		return
+	}
+	r.finish(w, req.PathValue("id"), ending{failed: failed})
+}
+
+func (r *Runtime) serveInitError(w http.ResponseWriter, req *http.Request) {
+	failed, err := readError(req)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
+		return
+	}
+	r.mu.Lock()
+	r.failed = failed
+	r.mu.Unlock()
+	accepted(w)
+}
+
+func (r *Runtime) finish(w http.ResponseWriter, id string, e ending) {
+	if !r.end(id, e) {
+		refuse(w, http.StatusBadRequest, "InvalidRequestID", "no invocation "+id+" is under way")
+		return
+	}
+	accepted(w)
+}
+
+// readError reads what a function reports: {"errorMessage", "errorType", …}.
+func readError(req *http.Request) (*FunctionError, error) {
+	payload, err := io.ReadAll(io.LimitReader(req.Body, MaxPayload))
+	if err != nil {
+		return nil, errors.New("the error did not arrive whole")
+	}
+	var body struct {
+		Message string `json:"errorMessage"`
+		Type    string `json:"errorType"`
+	}
+	if err := json.Unmarshal(payload, &body); err != nil {
+		return nil, errors.New("an error is a JSON object")
+	}
+	if body.Type == "" {
+		body.Type = req.Header.Get("Lambda-Runtime-Function-Error-Type")
+	}
+	return &FunctionError{Type: body.Type, Message: body.Message, Payload: payload}, nil
+}
+
+func accepted(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = io.WriteString(w, `{"status":"OK"}`)
+}
+
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(functionError(kind, message).Payload)
+}
