@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -162,15 +164,12 @@ func problem(ctx context.Context, err error) *Problem {
 	f := classify(err)
 	status := Status(f.Kind)
 	a.log(ctx, f, status)
-	code := f.Code
 	p := &Problem{
-		Type: "urn:piloto:problem:" + code, Status: status, Code: code, Instance: a.path,
+		Type: "urn:piloto:problem:" + f.Code, Status: status, Code: f.Code, Instance: a.path,
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
-		Detail: locale.Fill(a.lang, "fault."+code, f.Args),
+		Detail: detail(a.lang, f),
+		Action: sentence(a.lang, "fault."+f.Code+".do", f.Args),
 		Errors: localised(a.lang, f.Fields),
-	}
-	if action, ok := locale.Lookup(a.lang, "fault."+code+".do"); ok && action != "" {
-		p.Action = locale.Fill(a.lang, "fault."+code+".do", f.Args)
 	}
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)
@@ -179,6 +178,38 @@ func problem(ctx context.Context, err error) *Problem {
 		p.asOperator()
 	}
 	return p
+}
+
+// detail is what happened: the code's sentence, then why, when the fault says:
+// Args["reason"] has a sentence of its own or is technical, and Args["changed"]
+// is one already.
+func detail(lang locale.Tag, f *fault.Error) string {
+	text := sentence(lang, "fault."+f.Code, f.Args)
+	if reason := f.Args["reason"]; reason != "" {
+		if why, ok := locale.Lookup(lang, "fault."+f.Code+"."+reason); ok {
+			text += " " + why
+		} else {
+			text += " (" + shown(reason) + ")"
+		}
+	}
+	if changed := f.Args["changed"]; changed != "" {
+		text += " " + changed
+	}
+	return text
+}
+
+var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// sentence fills the sentence under key; a fact that the fault does not have
+// leaves an ellipsis, and not its name.
+func sentence(lang locale.Tag, key string, args map[string]string) string {
+	text, _ := locale.Lookup(lang, key)
+	known := map[string]string{}
+	for _, name := range unfilled.FindAllString(text, -1) {
+		known[name[1:len(name)-1]] = "…"
+	}
+	maps.Copy(known, args)
+	return locale.Fill(lang, key, known)
 }
 
 // asOperator gives a problem the details that document 004 shows.
