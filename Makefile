@@ -1,0 +1,97 @@
+# Piloto. `make` lists what there is.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+FUNCTIONS := $(sort $(notdir $(wildcard functions/*)))
+ARCHS     := arm64 amd64
+BOOTSTRAPS := $(foreach a,$(ARCHS),$(foreach f,$(FUNCTIONS),build/$(a)/$(f)/bootstrap))
+
+# lambda.norpc drops the RPC mode of runtimes that are gone.
+BUILD := CGO_ENABLED=0 GOOS=linux go build -tags lambda.norpc -trimpath -ldflags "-s -w"
+
+# Tools live outside the tree, at the versions that are pinned here and in infra/tools.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
+LINT  := $(CACHE)/tools/golangci-lint
+ASL   := $(CACHE)/asl-validator@4.0.0/node_modules/.bin/asl-validator
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  \033[1m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start everything in one process (http://127.0.0.1:8080)
+	go run ./infra/local
+
+.PHONY: test
+test: ## Run every test
+	go test ./...
+
+.PHONY: race
+race: ## Run every test with the race detector (needs a C compiler)
+	go test -race ./...
+
+.PHONY: e2e
+e2e: ## Run only the tests that drive the real process
+	go test -count=1 ./infra/e2e/...
+
+.PHONY: bench
+bench: ## Measure turns and runs against a floor measured in the same run
+	go run ./infra/bench
+
+.PHONY: check
+check: fmt vet lint asl template ## Everything that is not a test: format, vet, lint, state machine, template
+
+.PHONY: fmt
+fmt: $(LINT) ## Show what gofumpt would change, and fail if anything
+	@$(LINT) fmt --diff
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: lint
+lint: $(LINT) ## Run the linters of .golangci.yml
+	@$(LINT) run ./...
+
+.PHONY: asl
+asl: $(ASL) ## Validate the state machine (needs npm)
+	@# Resources are substitutions until they are deployed, hence no ARN check.
+	@$(ASL) --no-arn-check --json-path statemachines/planrun.asl.json
+
+.PHONY: template
+template: ## Hold template.yaml against the code and against what one process can honour
+	go test ./infra/local/template ./internal/archtest
+	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml; else echo "cfn-lint is not installed: its rules were not checked"; fi
+
+.PHONY: build
+build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
+
+build/%/bootstrap: FORCE
+	GOARCH=$(firstword $(subst /, ,$*)) $(BUILD) -o $@ ./functions/$(notdir $*)
+
+# `sam build` asks for build-ChatFunction and tells where to put it.
+build-%Function: FORCE
+	GOARCH=arm64 $(BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/$$(tr A-Z a-z <<<'$*')
+
+.PHONY: deploy
+deploy: ## Deploy to AWS (needs the SAM CLI and credentials)
+	sam build
+	sam deploy --guided
+
+.PHONY: clean
+clean: ## Remove what was built; data and caches stay
+	rm -rf build bin .aws-sam
+
+.PHONY: FORCE
+FORCE:
+
+$(LINT): infra/tools/go.mod
+	@mkdir -p $(@D)
+	cd infra/tools && GOFLAGS= go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(ASL):
+	@# A name of its own for each version, so that another is another folder.
+	npm install --silent --no-audit --no-fund --prefix $(CACHE)/asl-validator@4.0.0 asl-validator@4.0.0
