@@ -20,6 +20,7 @@ type facts struct {
 	email      string
 	amounts    []amount
 	words      []string // folded words, for values that follow their noun
+	rest       string   // the message without pairs and quotations
 }
 
 // amount is a number with the concept of the words before and after it.
@@ -52,6 +53,7 @@ var (
 	relativeText = regexp.MustCompile(`\b(?:pasado manana|day after tomorrow|manana|tomorrow|hoy|today|tonight)\b`)
 	weekdayText  = regexp.MustCompile(`\b(?:(?:el|este|proximo|next|this|on|para) )*(lunes|martes|miercoles|jueves|viernes|sabado|domingo|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b`)
 	peopleText   = regexp.MustCompile(`\b(?:para|for|somos|de|con|with|of|at least|al menos|minimo)(?: unas?| about)? ` + numberText + `\b(?: (?:personas?|people|persons?|plazas|asientos|seats|asistentes|guests|attendees|invitados))?|\b` + numberText + ` (?:personas?|people|persons?|plazas|asientos|seats|asistentes|guests|attendees|invitados)\b`)
+	unitText     = regexp.MustCompile(`\b(\d+(?:[.,]\d+)?) ([a-z]+)\b`)
 	amountText   = regexp.MustCompile(`(?:([a-z]+) )?\b(\d+(?:[.,]\d+)?)\b(?: ([a-z]+))?`)
 )
 
@@ -108,6 +110,7 @@ func readFacts(message string, names map[string]bool, today time.Time) facts {
 	for m := s.take(quotedText); m != nil; m = s.take(quotedText) {
 		f.quoted = append(f.quoted, m[1]+m[2]+m[3]+m[4])
 	}
+	f.rest = s.text
 	for m := s.take(namedText); m != nil; m = s.take(namedText) {
 		f.quoted = append(f.quoted, m[1])
 	}
@@ -125,6 +128,7 @@ func readFacts(message string, names map[string]bool, today time.Time) facts {
 	lasts := s.duration()
 	f.readTimes(s)
 	f.readDate(s)
+	f.readUnits(s, names)
 	if f.start != "" && f.end == "" && lasts > 0 {
 		f.end = later(f.start, lasts)
 	}
@@ -146,6 +150,17 @@ func (f *facts) readPairs(s *scanner, names map[string]bool) {
 			if _, taken := f.pairs[short]; !taken && short != "" {
 				f.pairs[short] = value
 			}
+			s.text = strings.Replace(s.text, m[0], " , ", 1)
+		}
+	}
+}
+
+// readUnits takes numbers whose unit is a parameter's name («5 segundos»)
+// before they can pass for people.
+func (f *facts) readUnits(s *scanner, names map[string]bool) {
+	for _, m := range unitText.FindAllStringSubmatch(s.text, -1) {
+		if c := concept(m[2]); names[c] && c != "capacity" && c != "people" {
+			f.amounts = append(f.amounts, amount{strings.ReplaceAll(m[1], ",", "."), "", c})
 			s.text = strings.Replace(s.text, m[0], " , ", 1)
 		}
 	}

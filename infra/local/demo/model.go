@@ -201,8 +201,8 @@ func (c completion) forced(name string, today time.Time) decision {
 		return free
 	}
 	ops := readCatalogue(d.system)
-	kind, nouns := intentOf(d.text)
 	f := readFacts(d.text, parameterNames(ops), today)
+	kind, nouns := intentOf(f.rest)
 	op, _ := choose(ops, kind, nouns, f)
 	request, _ := build(op, f, nil)
 	switch name {

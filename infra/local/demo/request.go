@@ -39,10 +39,13 @@ func choose(ops []operation, kind verb, nouns []string, f facts) (operation, boo
 	for _, op := range ops {
 		score, hits := 0, 0
 		path, summary := op.pathConcepts(), concepts(op.Summary)
-		for _, noun := range nouns {
+		for i, noun := range nouns {
 			switch {
 			case slices.Contains(path, noun):
 				score, hits = score+6, hits+2
+				if i == 0 {
+					score += 3 // what is named first is what is meant
+				}
 			case slices.Contains(summary, noun):
 				score, hits = score+2, hits+1
 			}
@@ -59,11 +62,46 @@ func choose(ops []operation, kind verb, nouns []string, f facts) (operation, boo
 				score -= 4
 			}
 		}
+		for _, p := range op.Query {
+			if _, given := f.value(op, p); given && strings.HasSuffix(fold(p.Name), "_id") {
+				score += 3
+			}
+		}
 		if score > most {
 			best, most = op, score
 		}
 	}
+	if most == 0 && len(f.ids) > 0 {
+		return onlyOne(ops, kind, f.ids[0])
+	}
 	return best, most > 0
+}
+
+// onlyOne returns the operation on a single thing that suits the verb, when
+// the catalogue has just one, or one whose thing starts as the id does:
+// «cancela r-3» is meant for reservations.
+func onlyOne(ops []operation, kind verb, id string) (operation, bool) {
+	var found, alike []operation
+	prefix, _, _ := strings.Cut(fold(id), "-")
+	for _, op := range ops {
+		_, suits := suitability(op, kind, append(op.pathConcepts(), concepts(op.Summary)...))
+		marks := op.placeholders()
+		if !suits || kind == noVerb || kind == runs || len(marks) != 1 {
+			continue
+		}
+		found = append(found, op)
+		if strings.HasPrefix(op.owner(marks[0].Name), prefix) {
+			alike = append(alike, op)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], true
+	case len(alike) == 1:
+		return alike[0], true
+	default:
+		return operation{}, false
+	}
 }
 
 // extraSegments counts what the path names and the message does not.
@@ -262,7 +300,7 @@ func (f facts) loneNumber(params []parameter, out map[string]any) {
 // chain returns the plan for a creation whose only unknown is which thing to
 // use: find one in its list, create with the first found, read the result
 // back. The list is taken to answer {"items": [{"id"}]}.
-func chain(ops []operation, op operation, f facts, goal string, en bool) (planProposal, []string, bool) {
+func chain(ops []operation, op operation, f facts, goal string) (planProposal, []string, bool) {
 	request, missing := build(op, f, nil)
 	at := slices.IndexFunc(missing, func(name string) bool { return strings.HasSuffix(name, "_id") })
 	if at < 0 || op.Method != "POST" || len(op.placeholders()) > 0 {

@@ -91,7 +91,7 @@ func spokenDate(word string) bool {
 
 var (
 	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
-	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)[^?]{0,20}$`)
+	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
 	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
 	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/\S*)`)
 	unknowns = regexp.MustCompile(`unknown|unexpected|not allowed|additional|unrecogni|unsupported|no permitid|desconocid|no se admite|no admitid|no es un (?:campo|parametro)|sobra`)
@@ -140,8 +140,8 @@ func (d dialogue) smallTalk(ops []operation) (string, bool) {
 
 // act finds the operation the person means and calls for it, or asks.
 func (d dialogue) act(ops []operation, searched bool) decision {
-	kind, nouns := intentOf(d.text)
 	f := readFacts(d.text, parameterNames(ops), d.today)
+	kind, nouns := intentOf(f.rest)
 	op, ok := spelledOut(ops, d.text, &f)
 	if !ok {
 		op, ok = choose(ops, kind, nouns, f)
@@ -152,7 +152,7 @@ func (d dialogue) act(ops []operation, searched bool) decision {
 		}
 		return decision{text: d.say.unknown(ops)}
 	}
-	if plan, missing, many := chain(ops, op, f, d.goal(), d.say.en); many && d.offers(toolPlan) {
+	if plan, missing, many := chain(ops, op, f, d.goal()); many && d.offers(toolPlan) {
 		if len(missing) > 0 {
 			return decision{text: d.say.ask(op.title(), missing)}
 		}

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,8 +20,8 @@ func (s speech) pick(es, en string) string {
 }
 
 const (
-	askMarkES = "Me falta un dato"
-	askMarkEN = "One thing is missing"
+	askMarkES = "Me falta algo"
+	askMarkEN = "Something is missing"
 )
 
 // ask names the values that are missing; asked recognises it in the history.
@@ -88,12 +90,30 @@ func (s speech) noTool(title string) string {
 // refused passes on why a call was not accepted, unless the reason itself
 // would read as a plan.
 func (s speech) refused(reason string) string {
+	reason = plainReason(reason)
 	short := []rune(strings.Join(strings.Fields(reason), " "))
 	text := s.pick("No he conseguido preparar esa petición: no fue aceptada. ", "I could not prepare that request: it was not accepted. ")
 	if detail := text + string(short[:min(len(short), 240)]); !intent.Ghost(detail) {
 		return detail
 	}
 	return text
+}
+
+// plainReason takes the sentence out of an error object.
+func plainReason(reason string) string {
+	var object struct {
+		Error  json.RawMessage `json:"error"`
+		Detail string          `json:"detail"`
+		Text   string          `json:"message"`
+	}
+	if json.Unmarshal([]byte(reason), &object) != nil {
+		return reason
+	}
+	var inner string
+	if json.Unmarshal(object.Error, &inner) != nil && len(object.Error) > 0 {
+		inner = plainReason(string(object.Error))
+	}
+	return cmp.Or(inner, object.Detail, object.Text, reason)
 }
 
 func (s speech) drafted() string {

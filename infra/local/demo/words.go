@@ -148,7 +148,7 @@ func intentOf(text string) (verb, []string) {
 				continue
 			}
 		}
-		if c := concept(word); c != "" && !slices.Contains(out, c) && (found == noVerb || article || translations[word] != "") {
+		if c := concept(word); len(c) > 1 && (c[0] < '0' || c[0] > '9') && !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}
