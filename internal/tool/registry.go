@@ -21,10 +21,11 @@ const (
 	maxSecret   = 4096 // bytes
 )
 
-// Discoverer finds out what a service offers. It returns ErrUnreachable,
-// ErrTarget, ErrNoDocument or ErrDocument.
+// Discoverer finds out what the service at a base URL offers; known is where its
+// document was the last time, "" for never. It returns ErrUnreachable, ErrTarget,
+// ErrNoDocument or ErrDocument.
 type Discoverer interface {
-	Discover(ctx context.Context, base string) (Found, error)
+	Discover(ctx context.Context, base, known string) (Found, error)
 }
 
 // Store keeps servers, their allowlists and their keys, by account. A write is
@@ -81,7 +82,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil {
 		return Server{}, nil, err
 	}
-	found, err := r.discover(ctx, base)
+	found, err := r.discover(ctx, base, "")
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
@@ -112,8 +113,8 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 }
 
 // discover runs a discovery and holds it to the origin that was asked.
-func (r Registry) discover(ctx context.Context, base string) (Found, error) {
-	found, err := r.Discover.Discover(ctx, base)
+func (r Registry) discover(ctx context.Context, base, known string) (Found, error) {
+	found, err := r.Discover.Discover(ctx, base, known)
 	if err != nil {
 		return Found{}, err
 	}
@@ -162,7 +163,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 	if err != nil {
 		return Server{}, nil, Diff{}, err
 	}
-	found, err := r.rediscover(ctx, s)
+	found, err := r.discover(ctx, s.BaseURL, s.DocumentURL)
 	if err != nil {
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
 	}
@@ -172,17 +173,6 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 	}
 	after := c.Entries()
 	return next, after, Compare(before, after), nil
-}
-
-// rediscover looks where the document was the last time, then everywhere.
-func (r Registry) rediscover(ctx context.Context, s Server) (Found, error) {
-	if s.DocumentURL != "" && SameOrigin(s.BaseURL, s.DocumentURL) {
-		found, err := r.discover(ctx, s.DocumentURL)
-		if err == nil || !errors.Is(err, ErrNoDocument) {
-			return found, err
-		}
-	}
-	return r.discover(ctx, s.BaseURL)
 }
 
 func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {

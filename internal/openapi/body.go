@@ -1,0 +1,136 @@
+package openapi
+
+import (
+	"mime"
+	"slices"
+	"strings"
+)
+
+const (
+	jsonMedia = "application/json"
+	formMedia = "application/x-www-form-urlencoded"
+)
+
+// rank says how gladly a media type is sent: lower is better, -1 not at all.
+func rank(media string) (string, int) {
+	base, _, err := mime.ParseMediaType(media)
+	if err != nil {
+		return media, -1
+	}
+	switch {
+	case base == jsonMedia:
+		return base, 0
+	case base == "application/merge-patch+json":
+		return base, 1
+	case strings.HasSuffix(base, "+json"):
+		return base, 2
+	case base == "*/*" || base == "application/*":
+		return jsonMedia, 3
+	case base == formMedia:
+		return base, 4
+	}
+	return base, -1
+}
+
+// choose returns the best of some media types and its place among them. Of those
+// that cannot be sent it is the first, so that it can be named.
+func choose(media []string) (string, int) {
+	best, at, bestRank := "", -1, -1
+	for i, m := range media {
+		name, r := rank(m)
+		if at < 0 || r >= 0 && (bestRank < 0 || r < bestRank) {
+			best, at, bestRank = name, i, r
+		}
+	}
+	return best, at
+}
+
+func (s *skeleton) body3(op *node, where string) {
+	body := op.get("requestBody")
+	if body == nil {
+		return
+	}
+	if body = s.resolve(body, where); body == nil {
+		return
+	}
+	content := body.get("content")
+	var media []string
+	content.each(func(name string, _ *node) { media = append(media, name) })
+	name, at := choose(media)
+	if at < 0 {
+		return
+	}
+	s.body(where, name, body.get("required").truth(), content.kids.nodes[at].get("schema"))
+}
+
+func (s *skeleton) body2(op, body *node, form []*node, where string) {
+	consumes := op.get("consumes")
+	if consumes == nil {
+		consumes = s.root.get("consumes")
+	}
+	var media []string
+	for _, m := range consumes.elements() {
+		if m.kind == text {
+			media = append(media, m.text)
+		}
+	}
+	switch {
+	case body != nil:
+		if len(media) == 0 {
+			media = []string{jsonMedia}
+		}
+		name, _ := choose(media)
+		if name == formMedia {
+			name = jsonMedia
+		}
+		s.body(where, name, body.get("required").truth(), body.get("schema"))
+	case len(form) > 0:
+		name := formMedia
+		onlyMultipart := len(media) > 0 && !slices.Contains(media, formMedia) && slices.Contains(media, "multipart/form-data")
+		if onlyMultipart || slices.ContainsFunc(form, func(p *node) bool { return p.get("type").str() == "file" }) {
+			name = "multipart/form-data"
+		}
+		schema, required := formSchema(form)
+		s.body(where, name, required, schema)
+	}
+}
+
+// formSchema makes one object schema of 2.0 form fields.
+func formSchema(form []*node) (schema *node, required bool) {
+	properties, names := &kids{}, &kids{}
+	for _, p := range form {
+		name := p.get("name").scalar()
+		properties.names, properties.nodes = append(properties.names, name), append(properties.nodes, *withoutRequired(p))
+		if p.get("required").truth() {
+			names.nodes = append(names.nodes, node{kind: text, text: name})
+		}
+	}
+	k := &kids{
+		names: []string{"type", "properties"},
+		nodes: []node{{kind: text, text: "object"}, {kind: object, kids: properties}},
+	}
+	if len(names.nodes) > 0 {
+		k.names, k.nodes = append(k.names, "required"), append(k.nodes, node{kind: list, kids: names})
+	}
+	return &node{kind: object, kids: k}, len(names.nodes) > 0
+}
+
+// body writes a request body. A read has none: what a service would make of one
+// is not defined.
+func (s *skeleton) body(where, media string, required bool, schema *node) {
+	if strings.HasPrefix(where, "GET ") || strings.HasPrefix(where, "HEAD ") || strings.HasPrefix(where, "TRACE ") {
+		if required {
+			s.warn("%s: the body it asks for is not sent with this method", where)
+		}
+		return
+	}
+	if _, r := rank(media); r < 0 {
+		s.warn("%s: a body of type %s cannot be sent", where, clip(media, 100))
+		schema = nil
+	}
+	s.b.WriteString(`,"requestBody":{`)
+	if required {
+		s.b.WriteString(`"required":true,`)
+	}
+	s.b.WriteString(`"content":{` + quote(clip(media, 100)) + `:{"schema":` + s.schema(schema) + `}}}`)
+}

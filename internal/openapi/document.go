@@ -1,0 +1,131 @@
+package openapi
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// version is the family of a document.
+type version int
+
+const (
+	swagger2 version = iota
+	openapi30
+	openapi31
+)
+
+// maxWarnings bounds what is said about one document; the rest is counted.
+const maxWarnings = 100
+
+// document is a document as it was read, with what was noticed about it.
+type document struct {
+	ctx      context.Context
+	root     *node
+	version  version
+	warnings []string
+	said     map[string]bool
+	unsaid   int
+}
+
+func newDocument(ctx context.Context, root *node) (*document, error) {
+	d := &document{ctx: ctx, root: root, said: map[string]bool{}}
+	if v := root.get("swagger").scalar(); v != "" {
+		if v != "2.0" && v != "2" {
+			return nil, refused("Swagger %s is not supported", clip(v, 20))
+		}
+		d.version = swagger2
+		return d, nil
+	}
+	switch v := root.get("openapi").scalar(); {
+	case strings.HasPrefix(v, "3.0"):
+		d.version = openapi30
+	case strings.HasPrefix(v, "3.1"):
+		d.version = openapi31
+	case strings.HasPrefix(v, "3."):
+		d.version = openapi31
+		d.warn("OpenAPI %s is read as 3.1", clip(v, 20))
+	default:
+		return nil, refused("OpenAPI %s is not supported", clip(v, 20))
+	}
+	return d, nil
+}
+
+// warn notes something a person should know, once.
+func (d *document) warn(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	switch {
+	case d.said[s]:
+	case len(d.warnings) >= maxWarnings:
+		d.unsaid++
+	default:
+		d.said[s] = true
+		d.warnings = append(d.warnings, s)
+	}
+}
+
+func (d *document) allWarnings() []string {
+	if d.unsaid > 0 {
+		return append(d.warnings, fmt.Sprintf("and %d more", d.unsaid))
+	}
+	return d.warnings
+}
+
+// resolve follows an object's $ref, and the $ref found there, as long as they
+// are local. What it refers to is nil when it is outside the document or missing.
+func (d *document) resolve(n *node, what string) *node {
+	for range 32 {
+		r := n.get("$ref").str()
+		if r == "" {
+			return n
+		}
+		if n = d.at(r); n == nil {
+			d.warn("%s: the reference %s cannot be followed and is left out", what, clip(r, 200))
+			return nil
+		}
+	}
+	d.warn("%s: references go round in a circle and are left out", what)
+	return nil
+}
+
+// at returns what a local reference names, nil for nothing. Nothing outside the
+// document is ever fetched.
+func (d *document) at(ref string) *node {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok || pointer != "" && pointer[0] != '/' {
+		return nil
+	}
+	if strings.Contains(pointer, "%") {
+		if p, err := url.PathUnescape(pointer); err == nil {
+			pointer = p
+		}
+	}
+	n := d.root
+	if pointer == "" {
+		return n
+	}
+	for part := range strings.SplitSeq(pointer[1:], "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		if n != nil && n.kind == list {
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= n.size() {
+				return nil
+			}
+			n = &n.kids.nodes[i]
+			continue
+		}
+		if n = n.get(part); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func clip(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}

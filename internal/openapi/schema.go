@@ -1,0 +1,381 @@
+package openapi
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxText is how much of a schema's description is kept, in bytes.
+const maxText = 200
+
+// converted is one schema as JSON Schema 2020-12, twice: with descriptions and
+// without. deps are the definitions it refers to; inPlace those among them that
+// apply to the same value (not to a property or element of it).
+type converted struct {
+	full, lean string
+	deps       []string
+	inPlace    []string
+	schemas    int
+}
+
+// converter turns schemas of any version into JSON Schema 2020-12, keeping only
+// keywords whose value has the right form, so that what it writes compiles.
+type converter struct {
+	*document
+	bundle *bundle
+	where  string // for warnings
+
+	full, lean strings.Builder
+	out        converted
+}
+
+func (c *converter) write(s string) {
+	c.full.WriteString(s)
+	c.lean.WriteString(s)
+}
+
+// convert writes one schema. below says that it applies to part of the value.
+func (c *converter) convert(n *node, below bool, depth int) {
+	c.out.schemas++
+	if n != nil && n.kind == boolean {
+		c.write(n.text)
+		return
+	}
+	if n == nil || n.kind != object || depth > maxDepth {
+		c.write("{}")
+		return
+	}
+	if n.get("nullable").truth() && n.get("type") == nil && combines(n) {
+		c.write(`{"anyOf":[`)
+		c.object(n, below, depth)
+		c.write(`,{"type":"null"}]}`)
+		return
+	}
+	c.object(n, below, depth)
+}
+
+func combines(n *node) bool {
+	for _, k := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
+		if n.get(k) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *converter) object(n *node, below bool, depth int) {
+	w := members{c: c}
+	c.write("{")
+	if r := n.get("$ref"); r.str() != "" {
+		if name, ok := c.bundle.name(c.document, r.text, c.where); ok {
+			w.raw("$ref", quote("#/$defs/"+pointerToken(name)))
+			c.out.deps = append(c.out.deps, name)
+			if !below {
+				c.out.inPlace = append(c.out.inPlace, name)
+			}
+		}
+		if c.version != openapi31 { // siblings of $ref mean nothing before 3.1
+			c.write("}")
+			return
+		}
+	}
+	c.types(n, &w)
+	c.numbers(n, &w)
+	c.texts(n, &w)
+	c.lists(n, below, depth, &w)
+	c.objects(n, below, depth, &w)
+	c.combinations(n, below, depth, &w)
+	c.write("}")
+}
+
+// members writes the members of one schema.
+type members struct {
+	c   *converter
+	any struct{ full, lean bool }
+}
+
+func (w *members) name(name string) {
+	if w.any.full {
+		w.c.full.WriteByte(',')
+	}
+	if w.any.lean {
+		w.c.lean.WriteByte(',')
+	}
+	w.any.full, w.any.lean = true, true
+	w.c.write(quote(name) + ":")
+}
+
+func (w *members) raw(name, value string) {
+	w.name(name)
+	w.c.write(value)
+}
+
+// described is a member of the full form only.
+func (w *members) described(name, value string) {
+	if w.any.full {
+		w.c.full.WriteByte(',')
+	}
+	w.any.full = true
+	w.c.full.WriteString(quote(name) + ":" + quote(value))
+}
+
+var jsonTypes = map[string]bool{
+	"string": true, "number": true, "integer": true, "boolean": true, "array": true, "object": true, "null": true,
+}
+
+func (c *converter) types(n *node, w *members) {
+	var types []string
+	names := n.get("type").elements()
+	if t := n.get("type"); t.str() != "" {
+		names = []node{*t}
+	}
+	for i := range names {
+		t := names[i].str()
+		if t == "file" {
+			t = "string"
+		}
+		if names[i].kind == null {
+			t = "null"
+		}
+		if jsonTypes[t] && !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	nullable := n.get("nullable").truth() || n.get("x-nullable").truth()
+	if nullable && len(types) > 0 && !slices.Contains(types, "null") {
+		types = append(types, "null")
+	}
+	switch len(types) {
+	case 0:
+	case 1:
+		w.raw("type", quote(types[0]))
+	default:
+		w.raw("type", `["`+strings.Join(types, `","`)+`"]`)
+	}
+	c.enum(n, types, nullable, w)
+	if v := n.get("const"); v != nil {
+		w.raw("const", rendered(v))
+	}
+	if f := n.get("format").str(); f != "" && len(f) <= 40 {
+		w.raw("format", quote(f))
+	}
+	if v := n.get("default"); v != nil && v.kind != list && v.kind != object && len(v.text) <= 100 {
+		w.raw("default", rendered(v))
+	}
+	if s := n.get("description").str(); s != "" {
+		w.described("description", clip(s, maxText))
+	}
+}
+
+// enum writes the allowed values. YAML reads 1 and true where a text was meant;
+// where only a text can be, they are one.
+func (c *converter) enum(n *node, types []string, nullable bool, w *members) {
+	values := n.get("enum").elements()
+	if len(values) == 0 {
+		return
+	}
+	onlyText := len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
+	var parts []string
+	for i := range values {
+		v := values[i]
+		if onlyText && (v.kind == number || v.kind == boolean) {
+			v.kind = text
+		}
+		if s := rendered(&v); !slices.Contains(parts, s) {
+			parts = append(parts, s)
+		}
+		if len(parts) > 5000 {
+			return
+		}
+	}
+	if nullable && !slices.Contains(parts, "null") {
+		parts = append(parts, "null")
+	}
+	w.raw("enum", "["+strings.Join(parts, ",")+"]")
+}
+
+func rendered(n *node) string {
+	var b strings.Builder
+	n.write(&b)
+	return b.String()
+}
+
+func isNumber(n *node) bool { return n != nil && n.kind == number && usable(n.text) }
+
+func (c *converter) numbers(n *node, w *members) {
+	for _, side := range []struct{ plain, exclusive string }{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
+		limit, exclusive := n.get(side.plain), n.get(side.exclusive)
+		switch {
+		case isNumber(limit) && exclusive.truth():
+			w.raw(side.exclusive, limit.text)
+			continue
+		case isNumber(limit):
+			w.raw(side.plain, limit.text)
+		}
+		if isNumber(exclusive) {
+			w.raw(side.exclusive, exclusive.text)
+		}
+	}
+	if v := n.get("multipleOf"); isNumber(v) {
+		if f, err := strconv.ParseFloat(v.text, 64); err == nil && f > 0 {
+			w.raw("multipleOf", v.text)
+		}
+	}
+	for _, name := range []string{
+		"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+	} {
+		if v := n.get(name); v != nil && v.kind == number {
+			if i, err := strconv.ParseInt(v.text, 10, 32); err == nil && i >= 0 {
+				w.raw(name, strconv.FormatInt(i, 10))
+			}
+		}
+	}
+}
+
+func (c *converter) texts(n *node, w *members) {
+	if p := n.get("pattern").str(); p != "" {
+		if c.usablePattern(p) {
+			w.raw("pattern", quote(p))
+		} else {
+			c.warn("%s: the pattern %s is not checked", c.where, clip(p, 60))
+		}
+	}
+}
+
+// usablePattern reports whether RE2 knows a pattern and it is small: matching is
+// then linear in the text.
+func (c *converter) usablePattern(p string) bool {
+	if known, ok := c.bundle.patterns[p]; ok {
+		return known
+	}
+	ok := false
+	if len(p) <= 1000 {
+		_, err := regexp.Compile(p)
+		ok = err == nil
+	}
+	if len(c.bundle.patterns) < 10_000 {
+		c.bundle.patterns[p] = ok
+	}
+	return ok
+}
+
+func (c *converter) lists(n *node, below bool, depth int, w *members) {
+	switch items := n.get("items"); {
+	case items == nil:
+	case items.kind == list:
+		if items.size() > 0 && n.get("prefixItems") == nil {
+			c.several("prefixItems", items, true, depth, w)
+		}
+	default:
+		c.one("items", items, true, depth, w)
+	}
+	c.several("prefixItems", n.get("prefixItems"), true, depth, w)
+	if n.get("uniqueItems").truth() {
+		w.raw("uniqueItems", "true")
+	}
+	if c.version == openapi31 {
+		c.one("contains", n.get("contains"), true, depth, w)
+		c.one("unevaluatedItems", n.get("unevaluatedItems"), true, depth, w)
+	}
+}
+
+func (c *converter) objects(n *node, below bool, depth int, w *members) {
+	properties := n.get("properties")
+	c.named("properties", properties, true, depth, w)
+	var required []string
+	for _, v := range n.get("required").elements() {
+		if v.kind == text && !slices.Contains(required, v.text) && !c.readOnly(properties.get(v.text)) && len(required) < 1000 {
+			required = append(required, v.text)
+		}
+	}
+	if len(required) > 0 {
+		parts := make([]string, len(required))
+		for i, r := range required {
+			parts[i] = quote(r)
+		}
+		w.raw("required", "["+strings.Join(parts, ",")+"]")
+	}
+	if v := n.get("additionalProperties"); v != nil && (v.kind == boolean || v.kind == object) {
+		c.one("additionalProperties", v, true, depth, w)
+	}
+	if c.version != openapi31 {
+		return
+	}
+	c.named("patternProperties", n.get("patternProperties"), true, depth, w)
+	c.named("dependentSchemas", n.get("dependentSchemas"), below, depth, w)
+	c.one("propertyNames", n.get("propertyNames"), true, depth, w)
+	c.one("unevaluatedProperties", n.get("unevaluatedProperties"), true, depth, w)
+}
+
+// readOnly reports whether a property is set by the service: it is then not
+// required of a request.
+func (c *converter) readOnly(n *node) bool {
+	if n.get("readOnly").truth() {
+		return true
+	}
+	r := n.get("$ref").str()
+	return r != "" && c.at(r).get("readOnly").truth()
+}
+
+func (c *converter) combinations(n *node, below bool, depth int, w *members) {
+	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
+		c.several(name, n.get(name), below, depth, w)
+	}
+	c.one("not", n.get("not"), below, depth, w)
+	if c.version == openapi31 {
+		for _, name := range []string{"if", "then", "else"} {
+			c.one(name, n.get(name), below, depth, w)
+		}
+	}
+}
+
+func (c *converter) one(name string, n *node, below bool, depth int, w *members) {
+	if n == nil || n.kind != object && n.kind != boolean {
+		return
+	}
+	w.name(name)
+	c.convert(n, below, depth+1)
+}
+
+func (c *converter) several(name string, n *node, below bool, depth int, w *members) {
+	nodes := n.elements()
+	if len(nodes) == 0 {
+		return
+	}
+	w.name(name)
+	c.write("[")
+	for i := range nodes {
+		if i > 0 {
+			c.write(",")
+		}
+		c.convert(&nodes[i], below, depth+1)
+	}
+	c.write("]")
+}
+
+func (c *converter) named(name string, n *node, below bool, depth int, w *members) {
+	if n.size() == 0 || n.kind != object {
+		return
+	}
+	w.name(name)
+	c.write("{")
+	first := true
+	n.each(func(member string, value *node) {
+		if name == "patternProperties" && !c.usablePattern(member) {
+			return
+		}
+		if !first {
+			c.write(",")
+		}
+		first = false
+		c.write(quote(member) + ":")
+		c.convert(value, below, depth+1)
+	})
+	c.write("}")
+}
+
+func pointerToken(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "%", "%25").Replace(name)
+}

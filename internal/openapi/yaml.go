@@ -1,0 +1,170 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A YAML reader needs some 300 bytes for each value before it can be asked how
+// many there are, so what could be a value is counted beforehand.
+const (
+	maxYAML      = 16 << 20
+	maxYAMLMarks = 400_000 // line ends, commas and opening brackets
+)
+
+func readYAML(b *builder, raw []byte) (*node, error) {
+	if len(raw) > maxYAML {
+		return nil, refused("more than %d bytes of YAML", maxYAML)
+	}
+	if !utf8.Valid(raw) {
+		return nil, refused("not UTF-8")
+	}
+	if countMarks(raw) > maxYAMLMarks {
+		return nil, refused("more than %d values in YAML", maxYAMLMarks)
+	}
+	if deep(raw) {
+		return nil, refused("nested deeper than %d", maxDepth)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return nil, refused("not YAML").Because(err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, refused("empty")
+	}
+	y := yamlReader{builder: b, open: map[*yaml.Node]bool{}}
+	root, err := y.value(doc.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	return &root, nil
+}
+
+func countMarks(raw []byte) int {
+	n := 0
+	for _, c := range raw {
+		if c == '\n' || c == ',' || c == '[' || c == '{' {
+			n++
+		}
+	}
+	return n
+}
+
+// deep reports whether the document could be nested too deep for what has to
+// walk it: more brackets open at once than allowed, or a run of "- - - -".
+func deep(raw []byte) bool {
+	open := 0
+	for _, c := range raw {
+		switch c {
+		case '[', '{':
+			if open++; open > 50*maxDepth {
+				return true
+			}
+		case ']', '}':
+			open = max(0, open-1)
+		}
+	}
+	return bytes.Contains(raw, bytes.Repeat([]byte("- "), maxDepth)) || bytes.Contains(raw, bytes.Repeat([]byte("? "), maxDepth))
+}
+
+type yamlReader struct {
+	*builder
+	open map[*yaml.Node]bool // anchors being expanded
+}
+
+var errCycle = errors.New("an alias holds itself")
+
+func (y *yamlReader) value(n *yaml.Node, depth int) (node, error) {
+	if err := y.spend(depth); err != nil {
+		return node{}, err
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		if y.open[n.Alias] {
+			return node{}, refused("a YAML alias holds itself").Because(errCycle)
+		}
+		y.open[n.Alias] = true
+		defer delete(y.open, n.Alias)
+		return y.value(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		nodes := make([]node, 0, len(n.Content))
+		for _, c := range n.Content {
+			v, err := y.value(c, depth+1)
+			if err != nil {
+				return node{}, err
+			}
+			nodes = append(nodes, v)
+		}
+		return y.list(nodes), nil
+	case yaml.MappingNode:
+		return y.mapping(n, depth)
+	}
+	return yamlScalar(n), nil
+}
+
+func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
+	var merged, names []string
+	var mergedNodes, nodes []node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		v, err := y.value(n.Content[i+1], depth+1)
+		if err != nil {
+			return node{}, err
+		}
+		if key.Tag == "!!merge" {
+			for _, from := range append([]node{v}, v.elements()...) {
+				from.each(func(name string, value *node) {
+					merged, mergedNodes = append(merged, name), append(mergedNodes, *value)
+				})
+			}
+			continue
+		}
+		names, nodes = append(names, key.Value), append(nodes, v)
+	}
+	if len(merged) == 0 {
+		return y.object(names, nodes), nil
+	}
+	if y.left -= len(merged); y.left < 0 {
+		return node{}, refused("more than %d values", maxNodes)
+	}
+	before := y.duplicates // a member beside a merge replaces it: that is what merging is for
+	out := y.object(append(merged, names...), append(mergedNodes, nodes...))
+	y.duplicates = before
+	return out, nil
+}
+
+func yamlScalar(n *yaml.Node) node {
+	switch n.ShortTag() {
+	case "!!null":
+		return node{kind: null, text: "null"}
+	case "!!bool":
+		if strings.EqualFold(n.Value, "true") {
+			return node{kind: boolean, text: "true"}
+		}
+		return node{kind: boolean, text: "false"}
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return node{kind: number, text: n.Value}
+		}
+		var i int64
+		if n.ShortTag() == "!!int" && n.Decode(&i) == nil {
+			return node{kind: number, text: strconv.FormatInt(i, 10)}
+		}
+		var f float64
+		if n.Decode(&f) == nil {
+			if s := strconv.FormatFloat(f, 'g', -1, 64); json.Valid([]byte(s)) {
+				return node{kind: number, text: s}
+			}
+		}
+	}
+	return node{kind: text, text: n.Value}
+}
