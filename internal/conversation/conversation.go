@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"piloto/internal/fault"
+	"piloto/internal/ident"
 )
 
 // Limits on what a person may send, in bytes.
@@ -65,9 +66,19 @@ type Chat struct {
 	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
 
 	// Of a chat that a client named itself (the Operator API's session).
-	UserID   string            `json:"user_id,omitempty"`
-	Summary  string            `json:"context_summary,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
+	SessionID string            `json:"session_id,omitempty"`
+	UserID    string            `json:"user_id,omitempty"`
+	Summary   string            `json:"context_summary,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+}
+
+// SessionChat is the id of the chat that a client calls sessionID. One of our
+// own ids names its chat; any other name is the account's own.
+func SessionChat(account, sessionID string) string {
+	if ident.Valid(sessionID) {
+		return sessionID
+	}
+	return ident.Derive("session", account, sessionID)
 }
 
 // Role says who speaks to the person reading.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -49,6 +50,18 @@ func (s *Source) New(at time.Time) string {
 func Valid(id string) bool {
 	u, err := ulid.ParseStrict(id)
 	return err == nil && u.String() == id
+}
+
+// Derive returns a ULID that is always the same for the same parts. Its time
+// is of no meaning. It names what a client names in its own words.
+func Derive(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s,", len(p), p)
+	}
+	var u ulid.ULID
+	copy(u[:], h.Sum(nil))
+	return u.String()
 }
 
 // Time returns when a ULID was made, and false when id is none.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"text/template"
 
 	"golang.org/x/text/language"
 )
@@ -30,7 +31,7 @@ const (
 // Tags lists the languages, the default first.
 func Tags() []Tag { return []Tag{Spanish, English} }
 
-//go:embed text
+//go:embed text prompts
 var files embed.FS
 
 var catalogue = mustLoad(files)
@@ -108,6 +109,22 @@ func Keys(prefix string) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+var prompts = map[Tag]*template.Template{
+	Spanish: template.Must(template.ParseFS(files, "prompts/es/*.tmpl")),
+	English: template.Must(template.ParseFS(files, "prompts/en/*.tmpl")),
+}
+
+// Prompt writes the prompt called name (prompts/LANG/name.tmpl) for a model.
+func Prompt(tag Tag, name string, data any) (string, error) {
+	t, ok := prompts[tag]
+	if !ok {
+		t = prompts[Spanish]
+	}
+	var b strings.Builder
+	err := t.ExecuteTemplate(&b, name+".tmpl", data)
+	return strings.TrimSpace(b.String()), err
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)

@@ -68,7 +68,7 @@ func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args
 	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil {
 		return invalid(err.Error())
 	}
-	if problems := op.Check(args); len(problems) > 0 {
+	if problems := op.CheckResolved(args); len(problems) > 0 {
 		return invalid(sentence(problems))
 	}
 	request, err := tool.Build(server, op, args)

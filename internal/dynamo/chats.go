@@ -1,0 +1,331 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/internal/conversation"
+	"piloto/internal/plan"
+)
+
+type chatRow struct {
+	PK        string            `dynamodbav:"PK"`
+	SK        string            `dynamodbav:"SK"`
+	ListPK    string            `dynamodbav:"GSI1PK"`
+	ListSK    string            `dynamodbav:"GSI1SK"`
+	ChatID    string            `dynamodbav:"chat_id"`
+	Title     string            `dynamodbav:"title,omitempty"`
+	ProjectID string            `dynamodbav:"project_id,omitempty"`
+	CreatedAt int64             `dynamodbav:"created_at"`
+	UpdatedAt int64             `dynamodbav:"updated_at"`
+	Pending   string            `dynamodbav:"pending_run_id,omitempty"`
+	Active    string            `dynamodbav:"active_run_id,omitempty"`
+	Last      string            `dynamodbav:"last_run_id,omitempty"`
+	LastState string            `dynamodbav:"last_run_status,omitempty"`
+	LastTS    int64             `dynamodbav:"last_run_ts,omitempty"`
+	SessionID string            `dynamodbav:"session_id,omitempty"`
+	UserID    string            `dynamodbav:"user_id,omitempty"`
+	Summary   string            `dynamodbav:"context_summary,omitempty"`
+	Metadata  map[string]string `dynamodbav:"metadata,omitempty"`
+}
+
+func rowOfChat(account string, c conversation.Chat) chatRow {
+	return chatRow{
+		PK: accountKey(account), SK: "CHAT#" + c.ID, ListPK: chatsIndex(account), ListSK: changedAt(c.UpdatedAt, c.ID),
+		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: millis(c.CreatedAt), UpdatedAt: millis(c.UpdatedAt),
+		SessionID: c.SessionID, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
+	}
+}
+
+func (row chatRow) chat() conversation.Chat {
+	c := conversation.Chat{
+		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
+		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
+		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
+		SessionID: row.SessionID, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
+	}
+	if row.LastTS != 0 {
+		at := fromMillis(row.LastTS)
+		c.LastRunTS = &at
+	}
+	return c
+}
+
+var errTaken = errors.New("dynamo: the key is taken")
+
+// CreateChat stores a new chat.
+func (t *Table) CreateChat(ctx context.Context, account string, c conversation.Chat) error {
+	w, err := t.put(rowOfChat(account, c), "attribute_not_exists(PK)", errTaken)
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx, w)
+}
+
+// OpenSession returns the chat of a client's session, made when it does not
+// exist. What the client says of it now replaces what it said before; what it
+// does not say stays.
+func (t *Table) OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error) {
+	err := t.CreateChat(ctx, account, c)
+	if !errors.Is(err, errTaken) {
+		return c, err
+	}
+	var sets []string
+	values := item{}
+	say := func(attribute string, v value) {
+		sets = append(sets, attribute+" = :"+attribute)
+		values[":"+attribute] = v
+	}
+	if c.Summary != "" {
+		say("context_summary", str(c.Summary))
+	}
+	if c.UserID != "" {
+		say("user_id", str(c.UserID))
+	}
+	if len(c.Metadata) > 0 {
+		v, err := attributevalue.Marshal(c.Metadata)
+		if err != nil {
+			return c, err
+		}
+		say("metadata", v)
+	}
+	if err := t.commit(ctx, t.touch(account, c.ID, c.UpdatedAt, strings.Join(sets, ", "), "", "", values)); err != nil {
+		return c, err
+	}
+	return t.Chat(ctx, account, c.ID)
+}
+
+// Session returns the chat of a client's session with its newest messages, in
+// the order they were said.
+func (t *Table) Session(ctx context.Context, account, sessionID string) (conversation.Chat, []conversation.Message, error) {
+	chat, err := t.Chat(ctx, account, conversation.SessionChat(account, sessionID))
+	if err != nil {
+		return chat, nil, err
+	}
+	messages, _, err := t.Messages(ctx, account, chat.ID, "", sessionMessages)
+	return chat, messages, err
+}
+
+const sessionMessages = 200
+
+// Chat returns a chat, as the last write left it.
+func (t *Table) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+	var row chatRow
+	err := t.get(ctx, accountKey(account), "CHAT#"+id, &row, conversation.ErrChatNotFound)
+	return row.chat(), err
+}
+
+// Chats returns the account's chats, the last changed first, and a cursor when
+// there are more. projectID narrows them to a project; empty means all.
+func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error) {
+	scope := "chats\x00" + account + "\x00" + projectID
+	from, err := readCursor(scope, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
+		KeyConditionExpression:    aws.String("GSI1PK = :list AND GSI1SK < :from"),
+		ExpressionAttributeValues: item{":list": str(chatsIndex(account)), ":from": str(from)},
+		Limit:                     aws.Int32(int32(limit + 1)),
+	}
+	if from == "" {
+		in.ExpressionAttributeValues[":from"] = str("~")
+	}
+	if projectID != "" {
+		in.FilterExpression = aws.String("project_id = :project")
+		in.ExpressionAttributeValues[":project"] = str(projectID)
+	}
+	var rows []chatRow
+	for {
+		out, err := t.client.Query(ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		var page []chatRow
+		if err := attributevalue.UnmarshalListOfMaps(out.Items, &page); err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, page...)
+		if len(rows) > limit || len(out.LastEvaluatedKey) == 0 {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+	next := ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = writeCursor(scope, rows[limit-1].ListSK)
+	}
+	chats := make([]conversation.Chat, len(rows))
+	for i, row := range rows {
+		chats[i] = row.chat()
+	}
+	return chats, next, nil
+}
+
+// UpdateChat sets the title and project of a chat; nil leaves one as it is.
+func (t *Table) UpdateChat(ctx context.Context, account, id string, title, projectID *string, at time.Time) (conversation.Chat, error) {
+	set, remove, values := "", "", item{}
+	if title != nil {
+		set, values[":title"] = "title = :title", str(*title)
+	}
+	switch {
+	case projectID == nil:
+	case *projectID == "":
+		remove = "project_id"
+	default:
+		if set != "" {
+			set += ", "
+		}
+		set, values[":project"] = set+"project_id = :project", str(*projectID)
+	}
+	w := t.touch(account, id, at, set, remove, "", values)
+	w.otherwise = conversation.ErrChatNotFound
+	if err := t.commit(ctx, w); err != nil {
+		return conversation.Chat{}, err
+	}
+	return t.Chat(ctx, account, id)
+}
+
+// DeleteChat removes a chat and its messages. A chat with an active run stays:
+// plan.ErrAlreadyRunning. Its runs remain, as the record of what was done.
+func (t *Table) DeleteChat(ctx context.Context, account, id string) error {
+	if _, err := t.Chat(ctx, account, id); err != nil {
+		return err
+	}
+	if err := t.commit(ctx, t.remove(accountKey(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning)); err != nil {
+		return err
+	}
+	items, err := t.prefix(ctx, chatKey(account, id), "M#")
+	if err != nil {
+		return err
+	}
+	return t.removeAll(ctx, items)
+}
+
+// touch returns a write that changes a chat and moves it to the top of the list.
+func (t *Table) touch(account, id string, at time.Time, set, remove, condition string, values item) write {
+	expr := "SET updated_at = :now, GSI1SK = :changed"
+	if set != "" {
+		expr += ", " + set
+	}
+	if remove != "" {
+		expr += " REMOVE " + remove
+	}
+	cond := "attribute_exists(PK)"
+	if condition != "" {
+		cond += " AND " + condition
+	}
+	all := item{":now": num(millis(at)), ":changed": str(changedAt(at, id))}
+	for k, v := range values {
+		all[k] = v
+	}
+	return t.update(accountKey(account), "CHAT#"+id, expr, cond, all, plan.ErrMoved)
+}
+
+type messageRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	ID      string `dynamodbav:"id"`
+	Role    string `dynamodbav:"role"`
+	Kind    string `dynamodbav:"kind"`
+	Content string `dynamodbav:"content"`
+	RunID   string `dynamodbav:"run_id,omitempty"`
+	Code    string `dynamodbav:"code,omitempty"`
+	At      int64  `dynamodbav:"at"`
+}
+
+// messages returns the writes that append messages to a chat.
+func (t *Table) messages(account, chatID string, list []conversation.Message) ([]write, error) {
+	var writes []write
+	for _, m := range list {
+		w, err := t.put(messageRow{
+			PK: chatKey(account, chatID), SK: "M#" + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
+			Content: m.Content, RunID: m.RunID, Code: m.Code, At: millis(m.At),
+		}, "attribute_not_exists(PK)", plan.ErrMoved)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, w)
+	}
+	return writes, nil
+}
+
+// AddMessages appends messages to a chat, all or none. A title, when given, is
+// set if the chat has none yet.
+func (t *Table) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+	writes, err := t.messages(account, chatID, list)
+	if err != nil {
+		return err
+	}
+	set, values := "", item(nil)
+	if title != "" {
+		set, values = "title = if_not_exists(title, :title)", item{":title": str(title)}
+	}
+	w := t.touch(account, chatID, at, set, "", "", values)
+	w.otherwise = conversation.ErrChatNotFound
+	return t.commit(ctx, append(writes, w)...)
+}
+
+// Messages returns the newest messages of a chat before the cursor, in the
+// order they were said, and a cursor to older ones when there are any.
+func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
+	scope := "messages\x00" + account + "\x00" + chatID
+	before, err := readCursor(scope, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if before == "" {
+		before = "M#~"
+	}
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false),
+		KeyConditionExpression:    aws.String("PK = :pk AND SK < :before"),
+		ExpressionAttributeValues: item{":pk": str(chatKey(account, chatID)), ":before": str(before)},
+	}
+	var rows []messageRow
+	for {
+		in.Limit = aws.Int32(int32(limit + 1 - len(rows)))
+		out, err := t.client.Query(ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		var page []messageRow
+		if err := attributevalue.UnmarshalListOfMaps(out.Items, &page); err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, page...)
+		if len(rows) > limit || len(out.LastEvaluatedKey) == 0 {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+	next := ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = writeCursor(scope, rows[limit-1].SK)
+	}
+	slices.Reverse(rows)
+	list := make([]conversation.Message, len(rows))
+	for i, row := range rows {
+		list[i] = conversation.Message{
+			ID: row.ID, Seq: row.SK[len("M#"):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
+			Content: row.Content, RunID: row.RunID, Code: row.Code, At: fromMillis(row.At),
+		}
+	}
+	return list, next, nil
+}
+
+func conditionFailed(err error) bool {
+	var failed *types.ConditionalCheckFailedException
+	return errors.As(err, &failed)
+}

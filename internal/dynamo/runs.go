@@ -1,0 +1,332 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"piloto/internal/conversation"
+	"piloto/internal/fault"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+)
+
+// Run returns a run with the states of its steps, as the last write left them.
+func (t *Table) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	items, err := t.query(ctx, runKey(account, id), "RUN", "STEP#\U0010FFFF", 0)
+	if err != nil {
+		return plan.Run{}, err
+	}
+	if len(items) == 0 {
+		return plan.Run{}, plan.ErrRunNotFound
+	}
+	var row runRow
+	if err := attributevalue.UnmarshalMap(items[0], &row); err != nil {
+		return plan.Run{}, err
+	}
+	r, err := row.run()
+	if err != nil {
+		return r, err
+	}
+	known := map[string]plan.StepState{}
+	for _, it := range items[1:] {
+		st, err := stepOf(it)
+		if err != nil {
+			return r, err
+		}
+		known[st.StepID] = st
+	}
+	for _, s := range r.Plan.Steps {
+		st, ok := known[s.ID]
+		if !ok {
+			st = plan.StepState{StepID: s.ID, Status: plan.StepPending}
+		}
+		r.Steps = append(r.Steps, st)
+	}
+	return r, nil
+}
+
+// Events returns a run's events after a sequence number, in order.
+func (t *Table) Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error) {
+	items, err := t.query(ctx, runKey(account, runID), eventKey(after+1), "EVENT#\U0010FFFF", limit)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]plan.Event, len(items))
+	for i, it := range items {
+		var row eventRow
+		if err := attributevalue.UnmarshalMap(it, &row); err != nil {
+			return nil, err
+		}
+		events[i] = plan.Event{Seq: row.Seq, At: fromMillis(row.At), Type: row.Type, StepID: row.StepID, Data: row.Data}
+	}
+	return events, nil
+}
+
+// record returns the writes of a transition's event and messages. The run as
+// it was read gives the event its place; the condition on the run keeps it.
+func (t *Table) record(r plan.Run, chat bool, rec run.Record) ([]write, error) {
+	event, err := rec.Event(r.EventSeq + 1)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.put(eventRow{
+		PK: runKey(r.Account, r.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: millis(event.At),
+		Type: event.Type, StepID: event.StepID, Data: event.Data,
+	}, "attribute_not_exists(PK)", plan.ErrMoved)
+	if err != nil {
+		return nil, err
+	}
+	writes := []write{w}
+	if !chat {
+		return writes, nil
+	}
+	messages, err := t.messages(r.Account, r.ChatID, rec.Messages)
+	return append(writes, messages...), err
+}
+
+// advance returns the write that moves a run one event further. set, values and
+// the extra condition come on top of what every transition has.
+func (t *Table) advance(r plan.Run, rec run.Record, set, remove, condition string, values item) write {
+	expr := "SET event_seq = :next, updated_at = :now"
+	if set != "" {
+		expr += ", " + set
+	}
+	if remove != "" {
+		expr += " REMOVE " + remove
+	}
+	cond := "event_seq = :seen AND #status = :was"
+	if condition != "" {
+		cond += " AND " + condition
+	}
+	all := item{
+		":next": num(int64(r.EventSeq + 1)), ":seen": num(int64(r.EventSeq)),
+		":now": num(millis(rec.At)), ":was": str(string(r.Status)),
+	}
+	for k, v := range values {
+		all[k] = v
+	}
+	w := t.update(runKey(r.Account, r.ID), "RUN", expr, cond, all, plan.ErrMoved)
+	w.Update.ExpressionAttributeNames = map[string]string{"#status": "status"}
+	return w
+}
+
+// move is advance to another status; the lifecycle must have the edge.
+func (t *Table) move(r plan.Run, to plan.Status, rec run.Record, set, remove, condition string, values item) (write, error) {
+	if !r.Status.CanBecome(to) {
+		return write{}, plan.ErrMoved
+	}
+	all := item{":to": str(string(to))}
+	for k, v := range values {
+		all[k] = v
+	}
+	if set != "" {
+		set = ", " + set
+	}
+	return t.advance(r, rec, "#status = :to"+set, remove, condition, all), nil
+}
+
+// after is the run as a committed transition left it.
+func after(r plan.Run, to plan.Status, rec run.Record) plan.Run {
+	r.Status, r.EventSeq, r.UpdatedAt = to, r.EventSeq+1, rec.At
+	if to.Terminal() {
+		r.DueAt = time.Time{}
+	}
+	return r
+}
+
+// Propose writes a draft, makes it the chat's pending run and posts its
+// message, in one transaction in which an older draft becomes superseded.
+// It returns plan.ErrMoved when the chat or the older draft is not as it was read.
+func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error) {
+	r.Status, r.DueAt, r.CreatedAt = plan.Draft, r.Plan.ExpiresAt, rec.At
+	first := after(r, plan.Draft, rec)
+	row, err := rowOfRun(first)
+	if err != nil {
+		return r, err
+	}
+	put, err := t.put(row, "attribute_not_exists(PK)", fault.New(fault.Internal, "run.id_taken"))
+	if err != nil {
+		return r, err
+	}
+	writes, err := t.record(r, true, rec)
+	if err != nil {
+		return r, err
+	}
+	values := item{":run": str(r.ID)}
+	condition := "attribute_not_exists(pending_run_id)"
+	if chat.PendingRunID != "" {
+		condition, values[":seen"] = "pending_run_id = :seen", str(chat.PendingRunID)
+	}
+	writes = append(writes, put, t.touch(r.Account, chat.ID, rec.At, "pending_run_id = :run", "", condition, values))
+	if old != nil {
+		superseded := run.Record{At: rec.At, Type: plan.EventSuperseded, Data: map[string]any{"by": r.ID}}
+		gone, err := t.move(*old, plan.Superseded, superseded, "", "DuePK, DueSK", "", nil)
+		if err != nil {
+			return r, err
+		}
+		event, err := t.record(*old, false, superseded)
+		if err != nil {
+			return r, err
+		}
+		writes = append(append(writes, gone), event...)
+	}
+	return first, t.commit(ctx, writes...)
+}
+
+// Confirm moves a draft to queued, once, and only as it was seen: the status,
+// the digest, the expiry and the chat's pending run are its conditions.
+func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by string, due time.Time, rec run.Record) (plan.Run, error) {
+	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, DuePK = :due, DueSK = :at", "",
+		"digest = :digest AND expires_at > :now", item{
+			":by": str(by), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
+		})
+	if err != nil {
+		return r, err
+	}
+	writes, err := t.record(r, true, rec)
+	if err != nil {
+		return r, err
+	}
+	writes = append(writes, moved, t.touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id",
+		"pending_run_id = :run AND attribute_not_exists(active_run_id)", item{":run": str(r.ID)}))
+	queued := after(r, plan.Queued, rec)
+	queued.ConfirmBy, queued.DueAt = by, due
+	return queued, t.commit(ctx, writes...)
+}
+
+// Discard moves a draft to cancelled or expired and frees its chat, if the chat
+// still waits for it.
+func (t *Table) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
+	moved, err := t.move(r, to, rec, "", "DuePK, DueSK", "", nil)
+	if err != nil {
+		return r, err
+	}
+	writes, err := t.record(r, chat.ID != "", rec)
+	if err != nil {
+		return r, err
+	}
+	writes = append(writes, moved)
+	if chat.ID != "" && chat.PendingRunID == r.ID {
+		writes = append(writes, t.touch(r.Account, chat.ID, rec.At, "", "pending_run_id",
+			"pending_run_id = :run", item{":run": str(r.ID)}))
+	}
+	return after(r, to, rec), t.commit(ctx, writes...)
+}
+
+// Start moves a queued run to running.
+func (t *Table) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
+	moved, err := t.move(r, plan.Running, rec, "DueSK = :at", "", "", item{":at": str(dueAt(due, r.ID))})
+	if err != nil {
+		return r, err
+	}
+	writes, err := t.record(r, true, rec)
+	if err != nil {
+		return r, err
+	}
+	started := after(r, plan.Running, rec)
+	started.DueAt = due
+	return started, t.commit(ctx, append(writes, moved)...)
+}
+
+// RequestCancel marks an active run, so that no further step begins.
+func (t *Table) RequestCancel(ctx context.Context, r plan.Run, rec run.Record) (plan.Run, error) {
+	writes, err := t.record(r, true, rec)
+	if err != nil {
+		return r, err
+	}
+	at := rec.At
+	writes = append(writes, t.advance(r, rec, "cancel_at = :now", "", "", nil))
+	marked := after(r, r.Status, rec)
+	marked.CancelAt = &at
+	return marked, t.commit(ctx, writes...)
+}
+
+// Finish moves an active run to its end with the states of its steps and frees
+// its chat, if the chat still is its.
+func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
+	set, values := "", item{}
+	if r.Error != nil {
+		raw, err := json.Marshal(r.Error)
+		if err != nil {
+			return r, err
+		}
+		set, values = "#error = :error", item{":error": &binary{Value: raw}}
+	}
+	moved, err := t.move(r, to, rec, set, "DuePK, DueSK", "", values)
+	if err != nil {
+		return r, err
+	}
+	if r.Error != nil {
+		moved.Update.ExpressionAttributeNames["#error"] = "error"
+	}
+	writes, err := t.record(r, chat.ID != "", rec)
+	if err != nil {
+		return r, err
+	}
+	writes = append(writes, moved)
+	for _, st := range r.Steps {
+		if st.Status == plan.StepDone {
+			continue
+		}
+		w, err := t.putStep(r, st, "", nil)
+		if err != nil {
+			return r, err
+		}
+		writes = append(writes, w)
+	}
+	if chat.ID != "" && chat.ActiveRunID == r.ID {
+		writes = append(writes, t.touch(r.Account, chat.ID, rec.At,
+			"last_run_id = :run, last_run_status = :to, last_run_ts = :now", "active_run_id",
+			"active_run_id = :run", item{":run": str(r.ID), ":to": str(string(to))}))
+	}
+	return after(r, to, rec), t.commit(ctx, writes...)
+}
+
+// Due lists runs whose time to be looked at has come, the oldest first.
+func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Key, error) {
+	out, err := t.client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &t.name, IndexName: aws.String(due), Limit: aws.Int32(int32(limit)),
+		KeyConditionExpression:    aws.String("DuePK = :due AND DueSK <= :now"),
+		ExpressionAttributeValues: item{":due": str(dueKey), ":now": str(dueAt(now, "~"))},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var keys []run.Key
+	for _, it := range out.Items {
+		var row struct {
+			PK string `dynamodbav:"PK"`
+		}
+		if err := attributevalue.UnmarshalMap(it, &row); err != nil {
+			return nil, err
+		}
+		account, id, ok := strings.Cut(strings.TrimPrefix(row.PK, "A#"), "#R#")
+		if !ok {
+			return nil, fmt.Errorf("dynamo: %q is due and no run", row.PK)
+		}
+		keys = append(keys, run.Key{Account: account, RunID: id})
+	}
+	return keys, nil
+}
+
+// Postpone sets when the sweep looks at a run again, if it is as it was read.
+func (t *Table) Postpone(ctx context.Context, r plan.Run, until time.Time) error {
+	w := t.update(runKey(r.Account, r.ID), "RUN", "SET DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
+		item{":at": str(dueAt(until, r.ID)), ":was": str(string(r.Status))}, nil)
+	_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &t.name, Key: w.Update.Key, UpdateExpression: w.Update.UpdateExpression,
+		ConditionExpression: w.Update.ConditionExpression, ExpressionAttributeValues: w.Update.ExpressionAttributeValues,
+		ExpressionAttributeNames: map[string]string{"#status": "status"},
+	})
+	if conditionFailed(err) { // it moved on by itself
+		return nil
+	}
+	return err
+}

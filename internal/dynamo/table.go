@@ -1,0 +1,253 @@
+// Package dynamo keeps everything Piloto stores in one DynamoDB table.
+//
+// Every key begins with the account, so that no query can leave it; the token
+// item, which is how an account is found, is the one exception. Conditional
+// writes are domain verbs: what was read is the condition, and a transaction
+// that fails one names which.
+//
+//	PK                  SK                  item
+//	A#acct              CHAT#id             chat                GSI1: A#acct#CHATS  by last change
+//	A#acct              PROJECT#id          project
+//	A#acct              SERVER#id           server
+//	A#acct              URL#hash            guard: one server per base URL
+//	A#acct#KEYS         SERVER#id           a server's key
+//	A#acct#S#id#rev     IDX#nnnn            a piece of the allowlist of one revision
+//	A#acct#S#id#rev     OP#hash             one operation of it
+//	A#acct#C#id         M#seq               message
+//	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due
+//	A#acct#R#id         STEP#id             what became of a step
+//	A#acct#R#id         EVENT#nnnnnn        event
+//	TOKEN#hash          TOKEN               token
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/internal/fault"
+	"piloto/internal/ident"
+	"piloto/internal/plan"
+)
+
+// The indexes of the table, as template.yaml names them.
+const (
+	listed = "listed" // GSI1PK, GSI1SK
+	due    = "due"    // DuePK, DueSK
+	dueKey = "DUE"
+)
+
+// ErrCursor is a cursor that is not one of ours, or of another query.
+var ErrCursor = fault.New(fault.Malformed, "cursor.invalid")
+
+// Table is the store.
+type Table struct {
+	client *dynamodb.Client
+	name   string
+	ids    *ident.Source
+}
+
+// New returns the store in the named table.
+func New(client *dynamodb.Client, name string, ids *ident.Source) *Table {
+	return &Table{client: client, name: name, ids: ids}
+}
+
+type (
+	item  = map[string]types.AttributeValue
+	value = types.AttributeValue
+)
+
+func str(s string) value { return &types.AttributeValueMemberS{Value: s} }
+
+func num(n int64) value { return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)} }
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func key(pk, sk string) item { return item{"PK": str(pk), "SK": str(sk)} }
+
+func accountKey(account string) string        { return "A#" + account }
+func keysKey(account string) string           { return "A#" + account + "#KEYS" }
+func chatKey(account, chat string) string     { return "A#" + account + "#C#" + chat }
+func runKey(account, run string) string       { return "A#" + account + "#R#" + run }
+func revKey(account, srv, rev string) string  { return "A#" + account + "#S#" + srv + "#" + rev }
+func chatsIndex(account string) string        { return "A#" + account + "#CHATS" }
+func eventKey(seq int) string                 { return "EVENT#" + pad(int64(seq), 6) }
+func dueAt(t time.Time, run string) string    { return pad(t.UnixMilli(), 13) + "#" + run }
+func changedAt(t time.Time, id string) string { return pad(t.UnixMilli(), 13) + "#" + id }
+
+func pad(n int64, width int) string {
+	s := strconv.FormatInt(n, 10)
+	for len(s) < width {
+		s = "0" + s
+	}
+	return s
+}
+
+func encode(row any) (item, error) { return attributevalue.MarshalMap(row) }
+
+// get reads one item, as the last write left it, into row; missing is returned
+// when there is none.
+func (t *Table) get(ctx context.Context, pk, sk string, row any, missing error) error {
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &t.name, Key: key(pk, sk), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return err
+	}
+	if len(out.Item) == 0 {
+		return missing
+	}
+	return attributevalue.UnmarshalMap(out.Item, row)
+}
+
+// query reads items of one partition whose sort keys lie between from and to.
+func (t *Table) query(ctx context.Context, pk, from, to string, limit int) ([]item, error) {
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("PK = :pk AND SK BETWEEN :from AND :to"),
+		ExpressionAttributeValues: item{":pk": str(pk), ":from": str(from), ":to": str(to)},
+	}
+	var items []item
+	for {
+		if limit > 0 {
+			in.Limit = aws.Int32(int32(limit - len(items)))
+		}
+		out, err := t.client.Query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, out.Items...)
+		if len(out.LastEvaluatedKey) == 0 || limit > 0 && len(items) >= limit {
+			return items, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// prefix reads every item of a partition whose sort key begins with prefix.
+func (t *Table) prefix(ctx context.Context, pk, prefix string) ([]item, error) {
+	return t.query(ctx, pk, prefix, prefix+"\U0010FFFF", 0)
+}
+
+// write is one part of a transaction, and what its failed condition means.
+type write struct {
+	types.TransactWriteItem
+	otherwise error
+}
+
+func (t *Table) put(row any, condition string, otherwise error) (write, error) {
+	it, err := encode(row)
+	if err != nil {
+		return write{}, err
+	}
+	p := &types.Put{TableName: &t.name, Item: it}
+	if condition != "" {
+		p.ConditionExpression = &condition
+	}
+	return write{types.TransactWriteItem{Put: p}, otherwise}, nil
+}
+
+func (t *Table) update(pk, sk, set, condition string, values item, otherwise error) write {
+	u := &types.Update{TableName: &t.name, Key: key(pk, sk), UpdateExpression: &set, ExpressionAttributeValues: values}
+	if condition != "" {
+		u.ConditionExpression = &condition
+	}
+	return write{types.TransactWriteItem{Update: u}, otherwise}
+}
+
+func (t *Table) remove(pk, sk, condition string, otherwise error) write {
+	d := &types.Delete{TableName: &t.name, Key: key(pk, sk)}
+	if condition != "" {
+		d.ConditionExpression = &condition
+	}
+	return write{types.TransactWriteItem{Delete: d}, otherwise}
+}
+
+// commit writes all or nothing. The error is what the first failed condition
+// means; a conflict with another transaction means that something moved.
+func (t *Table) commit(ctx context.Context, writes ...write) error {
+	in := &dynamodb.TransactWriteItemsInput{}
+	for _, w := range writes {
+		in.TransactItems = append(in.TransactItems, w.TransactWriteItem)
+	}
+	_, err := t.client.TransactWriteItems(ctx, in)
+	var cancelled *types.TransactionCanceledException
+	var conflict *types.TransactionConflictException
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &conflict):
+		return plan.ErrMoved
+	case !errors.As(err, &cancelled):
+		return err
+	}
+	moved := false
+	for i, reason := range cancelled.CancellationReasons {
+		switch aws.ToString(reason.Code) {
+		case "ConditionalCheckFailed":
+			if i < len(writes) && writes[i].otherwise != nil {
+				return writes[i].otherwise
+			}
+		case "TransactionConflict":
+			moved = true
+		}
+	}
+	if moved {
+		return plan.ErrMoved
+	}
+	return err
+}
+
+// removeAll deletes items in batches, until none is left unprocessed.
+func (t *Table) removeAll(ctx context.Context, items []item) error {
+	var requests []types.WriteRequest
+	for _, it := range items {
+		requests = append(requests, types.WriteRequest{
+			DeleteRequest: &types.DeleteRequest{Key: item{"PK": it["PK"], "SK": it["SK"]}},
+		})
+	}
+	return t.batch(ctx, requests)
+}
+
+const batchSize = 25
+
+func (t *Table) batch(ctx context.Context, requests []types.WriteRequest) error {
+	for pause := 50 * time.Millisecond; len(requests) > 0; {
+		n := min(batchSize, len(requests))
+		out, err := t.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{t.name: requests[:n]},
+		})
+		if err != nil {
+			return err
+		}
+		left := out.UnprocessedItems[t.name]
+		requests = append(left, requests[n:]...)
+		if len(left) > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, 2*time.Second)
+		}
+	}
+	return nil
+}

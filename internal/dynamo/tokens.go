@@ -1,0 +1,87 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/internal/auth"
+	"piloto/internal/fault"
+)
+
+type tokenRow struct {
+	PK        string   `dynamodbav:"PK"`
+	SK        string   `dynamodbav:"SK"`
+	Kind      string   `dynamodbav:"kind"`
+	Account   string   `dynamodbav:"account"`
+	User      string   `dynamodbav:"user"`
+	Scopes    []string `dynamodbav:"scopes"`
+	CreatedAt int64    `dynamodbav:"created_at"`
+	ExpiresAt int64    `dynamodbav:"expires_at,omitempty"`
+	TTL       int64    `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
+}
+
+var errNoToken = fault.New(fault.NotFound, "token.not_found")
+
+func (row tokenRow) token(hash string) auth.Token {
+	t := auth.Token{
+		Hash: hash, Kind: auth.Kind(row.Kind), Account: row.Account, User: row.User,
+		ExpiresAt: fromMillis(row.ExpiresAt), CreatedAt: fromMillis(row.CreatedAt),
+	}
+	for _, s := range row.Scopes {
+		t.Scopes = append(t.Scopes, auth.Scope(s))
+	}
+	return t
+}
+
+// Token finds a token by the hash of its secret.
+func (t *Table) Token(ctx context.Context, hash string) (auth.Token, error) {
+	var row tokenRow
+	err := t.get(ctx, "TOKEN#"+hash, "TOKEN", &row, errNoToken)
+	return row.token(hash), err
+}
+
+// TakeToken returns a token and removes it, so that of many callers one gets it.
+func (t *Table) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
+	out, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &t.name, Key: key("TOKEN#"+hash, "TOKEN"), ReturnValues: types.ReturnValueAllOld,
+	})
+	if err != nil {
+		return auth.Token{}, err
+	}
+	if len(out.Attributes) == 0 {
+		return auth.Token{}, errNoToken
+	}
+	var row tokenRow
+	err = attributevalue.UnmarshalMap(out.Attributes, &row)
+	return row.token(hash), err
+}
+
+// PutToken stores a token.
+func (t *Table) PutToken(ctx context.Context, token auth.Token) error {
+	row := tokenRow{
+		PK: "TOKEN#" + token.Hash, SK: "TOKEN", Kind: string(token.Kind), Account: token.Account, User: token.User,
+		CreatedAt: millis(token.CreatedAt), ExpiresAt: millis(token.ExpiresAt),
+	}
+	for _, s := range token.Scopes {
+		row.Scopes = append(row.Scopes, string(s))
+	}
+	if !token.ExpiresAt.IsZero() {
+		row.TTL = token.ExpiresAt.Add(24 * time.Hour).Unix()
+	}
+	it, err := encode(row)
+	if err != nil {
+		return err
+	}
+	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: it})
+	return err
+}
+
+// DeleteToken removes a token; one that is not there is removed already.
+func (t *Table) DeleteToken(ctx context.Context, hash string) error {
+	_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key("TOKEN#"+hash, "TOKEN")})
+	return err
+}

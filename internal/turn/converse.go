@@ -1,0 +1,202 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
+	"piloto/internal/fault"
+	"piloto/internal/intent"
+	"piloto/internal/llm"
+	"piloto/internal/locale"
+)
+
+// Bounds of one turn with the model.
+const (
+	mostRounds   = 10 // calls of the model
+	mostSearches = 4  // of the catalogue
+	mostMended   = 2  // broken tool calls that are given back with their errors
+	temperature  = 0.2
+)
+
+// dialog is one turn with the model.
+type dialog struct {
+	*Service
+	gathered
+	req  Request
+	chat conversation.Chat
+	use  *eligibility.Plan
+
+	messages []llm.Message
+	searches int
+	broken   int
+	forced   bool // a ghost plan was asked again
+}
+
+// converse lets the model answer until it comes to a text or to a draft.
+func (d *dialog) converse(ctx context.Context) (Reply, error) {
+	system, err := d.prompt()
+	if err != nil {
+		return Reply{}, err
+	}
+	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
+	force := false
+	for range mostRounds {
+		answer, err := d.Model.Complete(ctx, llm.Request{
+			Model: d.use.Model, Messages: d.messages, Tools: offered, Force: force, Temperature: temperature,
+		})
+		if err != nil {
+			return d.providerFailed(ctx, err)
+		}
+		d.Log.InfoContext(ctx, "model.answered", "provider", answer.Provider, "model", answer.Model,
+			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "tool_calls", len(answer.Calls))
+		if len(answer.Calls) == 0 {
+			reply, again, err := d.spoken(ctx, answer.Text)
+			if !again {
+				return reply, err
+			}
+			force = true
+			continue
+		}
+		reply, over, err := d.called(ctx, answer)
+		if over || err != nil {
+			return reply, err
+		}
+		force = false
+	}
+	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.too_many_rounds"))
+}
+
+// spoken handles an answer in text. A text that poses as a plan is asked again
+// once, with a tool call forced; if it still is one, the person is told that
+// there is no plan.
+func (d *dialog) spoken(ctx context.Context, text string) (Reply, bool, error) {
+	var reply Reply
+	var err error
+	switch {
+	case intent.Ghost(text) && !d.forced:
+		d.Log.WarnContext(ctx, "turn.ghost_plan", "chat_id", d.chat.ID)
+		d.forced = true
+		d.messages = append(d.messages,
+			llm.Message{Role: llm.Assistant, Content: text},
+			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.ghost")})
+		return reply, true, nil
+	case intent.Ghost(text):
+		reply, err = d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.ghost"))
+	case text == "":
+		reply, err = d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
+	default:
+		reply, err = d.text(ctx, d.req, d.chat, conversation.KindText, text)
+	}
+	return reply, false, err
+}
+
+// called handles an answer with tool calls: proposals become a draft, and
+// everything else is answered to the model. It reports whether the turn is over.
+func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, error) {
+	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
+	var p proposals
+	results := make([]string, len(answer.Calls))
+	for i, call := range answer.Calls {
+		raw, err := readArguments(call.Arguments)
+		switch {
+		case call.Name != toolRequest && call.Name != toolPlan && call.Name != toolSearch:
+			results[i] = failed("", fmt.Sprintf("there is no tool %q; there are %s, %s and %s", call.Name, toolRequest, toolPlan, toolSearch))
+			p.refuse(results[i])
+		case err != nil:
+			results[i] = failed("", err.Error())
+			p.refuse(results[i])
+		case call.Name == toolSearch:
+			if results[i], err = d.searched(ctx, raw); err != nil {
+				return Reply{}, true, err
+			}
+		default:
+			p.read(call.Name, raw)
+		}
+	}
+	if p.any() && len(p.wrong) == 0 {
+		draft, wrong, err := d.draft(ctx, p.proposal)
+		if err != nil {
+			return Reply{}, true, err
+		}
+		if len(wrong) == 0 {
+			reply, err := d.propose(ctx, draft)
+			return reply, true, err
+		}
+		p.wrong = wrong
+	}
+	if len(p.wrong) > 0 || p.refused != "" {
+		if d.broken++; d.broken > mostMended {
+			reply, err := d.text(ctx, d.req, d.chat, conversation.KindNotice,
+				locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
+			return reply, true, err
+		}
+	}
+	for i, call := range answer.Calls {
+		if results[i] == "" {
+			results[i] = problems(p.wrong)
+		}
+		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
+	}
+	return Reply{}, false, nil
+}
+
+func (d *dialog) searched(ctx context.Context, raw json.RawMessage) (string, error) {
+	if d.searches++; d.searches > mostSearches {
+		return failed("", "enough was searched: call another tool, or answer the person in text"), nil
+	}
+	return d.search(ctx, raw)
+}
+
+// providerFailed tells the person that the provider failed, and how.
+func (d *dialog) providerFailed(ctx context.Context, err error) (Reply, error) {
+	block, known := eligibility.Because(err, d.req.Locale)
+	if !known {
+		if ctx.Err() != nil {
+			block, known = eligibility.Refuse(eligibility.ProviderUnreachable, d.req.Locale), true
+		}
+	}
+	if !known {
+		return Reply{}, err
+	}
+	d.Log.WarnContext(ctx, "model.failed", "provider", d.use.Provider, "model", d.use.Model, "reason", block.Reason, "error", err)
+	return d.blocked(context.WithoutCancel(ctx), d.req, d.chat, block)
+}
+
+// failed is a tool result that says what is wrong.
+func failed(where, what string) string {
+	return problems([]fault.Field{{Loc: []any{where}, Msg: what, Type: "error"}})
+}
+
+// problems is a tool result that lists everything that is wrong.
+func problems(wrong []fault.Field) string {
+	type line struct {
+		Where string `json:"where,omitempty"`
+		What  string `json:"what"`
+	}
+	out := struct {
+		Error    string `json:"error"`
+		Problems []line `json:"problems"`
+	}{Error: "nothing was proposed: mend this and call again"}
+	for _, f := range wrong {
+		out.Problems = append(out.Problems, line{Where: place(f.Loc), What: f.Msg})
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return `{"error":"nothing was proposed"}`
+	}
+	return string(text)
+}
+
+func place(loc []any) string {
+	var parts []string
+	for _, l := range loc {
+		if s := fmt.Sprint(l); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ".")
+}

@@ -1,0 +1,117 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"piloto/internal/conversation"
+	"piloto/internal/llm"
+	"piloto/internal/plan"
+	"piloto/internal/tool"
+)
+
+// What of a chat the model is shown, at most.
+const (
+	historyMessages = 60
+	historyBytes    = 24 << 10
+	historyRuns     = 3
+	resultBytes     = 6 << 10 // of each step's answer
+)
+
+// gathered is what the model needs to answer.
+type gathered struct {
+	history []llm.Message
+	runs    []plan.Run
+	project conversation.Project
+	listed  []tool.Listed
+}
+
+// loadHistory returns the chat's conversation, the newest that fits, ending with
+// what was just said; and its newest runs. What a plan or a run was is told as
+// data and not as the assistant's words, which the model would imitate.
+func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) ([]llm.Message, []plan.Run, error) {
+	messages, _, err := s.Store.Messages(ctx, req.Principal.Account, chat.ID, "", historyMessages)
+	if err != nil {
+		return nil, nil, err
+	}
+	history := []llm.Message{{Role: llm.User, Content: said.Content}}
+	size := len(said.Content)
+	var runIDs []string
+	for _, m := range slices.Backward(messages) {
+		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
+			runIDs = append(runIDs, m.RunID)
+		}
+		if m.Kind != conversation.KindText || m.Seq >= said.Seq {
+			continue
+		}
+		if size += len(m.Content); size > historyBytes {
+			break
+		}
+		role := llm.Assistant
+		if m.Role == conversation.RoleUser {
+			role = llm.User
+		}
+		history = append(history, llm.Message{Role: role, Content: m.Content})
+	}
+	slices.Reverse(history)
+	slices.Reverse(runIDs)
+	runs := make([]plan.Run, len(runIDs))
+	reads := make([]func() error, len(runIDs))
+	for i, id := range runIDs {
+		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
+	}
+	return history, runs, parallel(reads...)
+}
+
+// outcome is a run as the model reads it.
+type outcome struct {
+	Goal   string        `json:"goal"`
+	Status plan.Status   `json:"status"`
+	Error  string        `json:"error,omitempty"`
+	Steps  []stepOutcome `json:"steps"`
+}
+
+type stepOutcome struct {
+	ID        string          `json:"id"`
+	MCPID     string          `json:"mcp_id"`
+	Method    string          `json:"method"`
+	Path      string          `json:"path"`
+	Status    plan.StepStatus `json:"status"`
+	Answer    int             `json:"answer,omitempty"`
+	Body      json.RawMessage `json:"body,omitempty"`
+	Shortened bool            `json:"shortened,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// outcomes writes runs as JSON lines in which no character can end a tag.
+func outcomes(runs []plan.Run) (string, error) {
+	var text []byte
+	for _, r := range runs {
+		o := outcome{Goal: r.Plan.Goal, Status: r.Status, Steps: []stepOutcome{}}
+		if r.Error != nil {
+			o.Error = r.Error.Message
+		}
+		for _, step := range r.Plan.Steps {
+			st := r.State(step.ID)
+			so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Method: step.Method, Path: step.Path, Status: st.Status}
+			if st.Error != nil {
+				so.Error = st.Error.Message
+			}
+			if st.Result != nil {
+				so.Answer, so.Body, so.Shortened = st.Result.Status, st.Result.Body, st.Result.Truncated
+				if len(so.Body) > resultBytes {
+					so.Body, _ = json.Marshal(string(so.Body[:resultBytes]))
+					so.Shortened = true
+				}
+			}
+			o.Steps = append(o.Steps, so)
+		}
+		line, err := json.Marshal(o)
+		if err != nil {
+			return "", err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return string(text), nil
+}

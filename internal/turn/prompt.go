@@ -1,0 +1,163 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"piloto/internal/locale"
+	"piloto/internal/tool"
+)
+
+// How much of the catalogue the model sees before it searches. A server of a
+// thousand operations costs no more prompt than one of forty.
+const (
+	catalogueWhole = 40 // operations that are listed without choosing
+	catalogueBest  = 24 // of more, those that fit the message best
+	searchHits     = 6
+	schemaBytes    = 8 << 10 // of a body's schema in a search result
+)
+
+// prompt writes the system prompt of a turn.
+func (d *dialog) prompt() (string, error) {
+	shown, total := d.shown()
+	runs, err := outcomes(d.runs)
+	if err != nil {
+		return "", err
+	}
+	return locale.Prompt(d.req.Locale, "turn", map[string]any{
+		"Today":     today(d.req.Locale, d.Now()),
+		"Project":   fenced(d.project.Context),
+		"Session":   fenced(d.chat.Summary),
+		"Catalogue": catalogue(shown),
+		"Omitted":   total - count(shown),
+		"Runs":      strings.TrimSpace(runs),
+	})
+}
+
+// shown chooses what of the catalogue stands in the prompt.
+func (d *dialog) shown() ([]tool.Listed, int) {
+	total := count(d.listed)
+	if total <= catalogueWhole {
+		return d.listed, total
+	}
+	hits := tool.Search(d.listed, d.req.Message, catalogueBest)
+	var some []tool.Listed
+	for _, l := range d.listed {
+		chosen := tool.Listed{Server: l.Server}
+		for _, h := range hits {
+			if h.Server.ID == l.Server.ID {
+				chosen.Entries = append(chosen.Entries, h.Entry)
+			}
+		}
+		some = append(some, chosen)
+	}
+	return some, total
+}
+
+func count(listed []tool.Listed) int {
+	n := 0
+	for _, l := range listed {
+		n += len(l.Entries)
+	}
+	return n
+}
+
+// catalogue writes servers and operations, a line each.
+func catalogue(listed []tool.Listed) string {
+	var b strings.Builder
+	for _, l := range listed {
+		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL)
+		for _, e := range l.Entries {
+			fmt.Fprintf(&b, "- %s %s%s", e.Method, oneLine(e.Path), spaced(oneLine(e.Signature)))
+			if e.Summary != "" {
+				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// spaced puts a body's signature apart from the path; query parameters follow it.
+func spaced(signature string) string {
+	if signature == "" || strings.HasPrefix(signature, "(") {
+		return signature
+	}
+	return " " + signature
+}
+
+// oneLine makes text of a document safe inside the prompt: one line, at most
+// 200 characters, and no tag.
+func oneLine(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '<' || r == '>':
+			return -1
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// fenced makes a text safe between two tags of the prompt.
+func fenced(s string) string {
+	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.TrimSpace(s))
+}
+
+// today writes a date with its weekday, which is what «el martes» needs.
+func today(tag locale.Tag, at time.Time) string {
+	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
+	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
+}
+
+// search answers a search_tools call.
+func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil || strings.TrimSpace(in.Query) == "" {
+		return failed("query", "must be a few words"), nil
+	}
+	type found struct {
+		MCPID      string           `json:"mcp_id"`
+		Server     string           `json:"server"`
+		Method     string           `json:"method"`
+		Path       string           `json:"path"`
+		Summary    string           `json:"summary"`
+		Parameters []tool.Parameter `json:"parameters,omitempty"`
+		Body       json.RawMessage  `json:"body,omitempty"`
+		Signature  string           `json:"signature,omitempty"`
+	}
+	out := struct {
+		Tools []found `json:"tools"`
+	}{Tools: []found{}}
+	for _, h := range tool.Search(d.listed, in.Query, searchHits) {
+		op, err := d.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
+		if err != nil {
+			return "", err
+		}
+		f := found{
+			MCPID: h.Server.ID, Server: h.Server.Name, Method: h.Entry.Method, Path: h.Entry.Path,
+			Summary: oneLine(h.Entry.Summary), Parameters: op.Parameters, Signature: h.Entry.Signature,
+		}
+		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
+			f.Body = op.Body.Schema
+		}
+		out.Tools = append(out.Tools, f)
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}

@@ -1,0 +1,252 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
+	"piloto/internal/ident"
+	"piloto/internal/intent"
+	"piloto/internal/llm"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+	"piloto/internal/tool"
+)
+
+// Store is what a turn reads and writes.
+type Store interface {
+	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
+	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
+	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
+	Project(ctx context.Context, account, id string) (conversation.Project, error)
+	Servers(ctx context.Context, account string) ([]tool.Server, error)
+	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
+	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
+	Run(ctx context.Context, account, id string) (plan.Run, error)
+	// Propose writes a draft, makes it the chat's pending run and posts its
+	// message; an older draft becomes superseded in the same transaction. It
+	// returns plan.ErrMoved when the chat or the older draft moved.
+	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
+}
+
+// Runs decides over drafts.
+type Runs interface {
+	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
+	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
+}
+
+// Service answers messages.
+type Service struct {
+	Store     Store
+	Runs      Runs
+	Model     llm.Model
+	Provider  eligibility.Provider
+	DraftLife time.Duration
+	IDs       *ident.Source
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Send answers one message.
+//
+// It returns conversation.ErrChatNotFound, and what run.Confirm and run.Cancel
+// refuse with; every other outcome, a blocked turn among them, is a Reply.
+func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
+	chat, err := s.chat(ctx, req)
+	if err != nil {
+		return Reply{}, err
+	}
+	said := intent.Classify(req.Message)
+	switch {
+	case said == intent.Other:
+		return s.answer(ctx, req, chat)
+	case chat.ActiveRunID != "":
+		return s.notice(ctx, req, chat, "turn.already_running")
+	case chat.PendingRunID == "":
+		return s.notice(ctx, req, chat, "turn.none_pending")
+	case said == intent.Confirm:
+		return s.confirm(ctx, req, chat)
+	}
+	d, err := s.Runs.Cancel(ctx, run.Cancellation{
+		Account: req.Principal.Account, User: req.Principal.User, RunID: chat.PendingRunID, Digest: req.Seen,
+		Typed: req.Message, Locale: req.Locale,
+	})
+	return decided(KindCancelled, d), err
+}
+
+func (s *Service) confirm(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
+	digest := req.Seen
+	if digest == "" { // a client that shows no digest confirms what the chat showed last
+		r, err := s.Store.Run(ctx, req.Principal.Account, chat.PendingRunID)
+		if err != nil {
+			return Reply{}, err
+		}
+		digest = r.Digest
+	}
+	d, err := s.Runs.Confirm(ctx, run.Confirmation{
+		Account: req.Principal.Account, User: req.Principal.User, RunID: chat.PendingRunID, Digest: digest,
+		Typed: req.Message, Locale: req.Locale, TraceID: req.TraceID,
+	})
+	return decided(KindQueued, d), err
+}
+
+func decided(kind Kind, d run.Decision) Reply {
+	r := d.Run
+	return Reply{Kind: kind, Message: d.Message, Chat: d.Chat, Run: &r}
+}
+
+// chat returns the chat of a request. Of a session it is made when absent.
+func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, error) {
+	if req.Session == nil {
+		return s.Store.Chat(ctx, req.Principal.Account, req.ChatID)
+	}
+	at := s.Now()
+	return s.Store.OpenSession(ctx, req.Principal.Account, conversation.Chat{
+		ID:        conversation.SessionChat(req.Principal.Account, req.ChatID),
+		SessionID: req.ChatID, UserID: req.Session.UserID, Summary: req.Session.Summary, Metadata: req.Session.Metadata,
+		CreatedAt: at, UpdatedAt: at,
+	})
+}
+
+// notice answers with a sentence of the system's own.
+func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string) (Reply, error) {
+	at := s.Now()
+	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key))
+	err := s.add(ctx, req, &chat, at, s.said(req, at), answer)
+	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
+}
+
+// blocked answers that the turn may not run, why, and what to do.
+func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
+	at := s.Now()
+	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, b.Message+" "+b.Action)
+	answer.Code = string(b.Reason)
+	err := s.add(ctx, req, &chat, at, answer)
+	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
+}
+
+// text answers with words that were not, and could not become, a plan.
+func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string) (Reply, error) {
+	at := s.Now()
+	answer := s.message(conversation.RoleAssistant, kind, at, text)
+	err := s.add(ctx, req, &chat, at, answer)
+	if kind == conversation.KindNotice {
+		return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
+	}
+	return Reply{Kind: KindMessage, Message: answer, Chat: chat}, err
+}
+
+func (s *Service) add(ctx context.Context, req Request, chat *conversation.Chat, at time.Time, list ...conversation.Message) error {
+	title := conversation.Title(req.Message)
+	if chat.Title != "" {
+		title = ""
+	}
+	if err := s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...); err != nil {
+		return err
+	}
+	chat.UpdatedAt = at
+	if title != "" {
+		chat.Title = title
+	}
+	return nil
+}
+
+func (s *Service) said(req Request, at time.Time) conversation.Message {
+	return s.message(conversation.RoleUser, conversation.KindText, at, req.Message)
+}
+
+func (s *Service) message(role conversation.Role, kind conversation.Kind, at time.Time, text string) conversation.Message {
+	id := s.IDs.New(at)
+	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text, At: at}
+}
+
+// answer stores the message, gathers what the model needs, and lets it answer.
+func (s *Service) answer(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
+	at := s.Now()
+	said := s.said(req, at)
+	var g gathered
+	var stored error
+	err := parallel(
+		func() error { stored = s.add(ctx, req, &chat, at, said); return stored },
+		func() (err error) { g.history, g.runs, err = s.loadHistory(ctx, req, chat, said); return },
+		func() (err error) { g.project, err = s.loadProject(ctx, req, chat); return },
+		func() (err error) { g.listed, err = s.loadCatalogue(ctx, req); return },
+	)
+	if stored != nil {
+		return Reply{}, stored
+	}
+	if err != nil {
+		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", chat.ID, "error", err)
+		return s.blocked(ctx, req, chat, eligibility.Refuse(eligibility.InternalError, req.Locale))
+	}
+	g.listed = allowed(g.listed, g.project)
+	use, block := eligibility.Resolve(s.Provider, req.Locale)
+	if block != nil {
+		return s.blocked(ctx, req, chat, block)
+	}
+	d := dialog{Service: s, req: req, chat: chat, use: use, gathered: g}
+	return d.converse(ctx)
+}
+
+// loadProject returns the chat's project. One that is gone allows no server.
+func (s *Service) loadProject(ctx context.Context, req Request, chat conversation.Chat) (conversation.Project, error) {
+	if chat.ProjectID == "" {
+		return conversation.Project{}, nil
+	}
+	p, err := s.Store.Project(ctx, req.Principal.Account, chat.ProjectID)
+	if errors.Is(err, conversation.ErrProjectNotFound) {
+		return conversation.Project{ID: chat.ProjectID, MCPIDs: []string{"none"}}, nil
+	}
+	return p, err
+}
+
+// loadCatalogue returns the active servers with their allowlists.
+func (s *Service) loadCatalogue(ctx context.Context, req Request) ([]tool.Listed, error) {
+	servers, err := s.Store.Servers(ctx, req.Principal.Account)
+	if err != nil {
+		return nil, err
+	}
+	var active []tool.Server
+	for _, server := range servers {
+		if server.Active && server.Kind == tool.KindOpenAPI {
+			active = append(active, server)
+		}
+	}
+	listed := make([]tool.Listed, len(active))
+	reads := make([]func() error, len(active))
+	for i, server := range active {
+		reads[i] = func() error {
+			entries, err := s.Store.Entries(ctx, req.Principal.Account, server)
+			listed[i] = tool.Listed{Server: server, Entries: callable(entries)}
+			return err
+		}
+	}
+	return listed, parallel(reads...)
+}
+
+func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
+	var some []tool.Listed
+	for _, l := range listed {
+		if p.Uses(l.Server.ID) {
+			some = append(some, l)
+		}
+	}
+	return some
+}
+
+// parallel runs the functions at once and returns their errors, joined.
+func parallel(functions ...func() error) error {
+	errs := make([]error, len(functions))
+	var wg sync.WaitGroup
+	for i, f := range functions {
+		wg.Go(func() { errs[i] = f() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
