@@ -1,0 +1,45 @@
+package stepfunctions
+
+import (
+	"time"
+)
+
+var zeroTime time.Time
+
+// stamp is a time as the context object and events for people write it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// context builds the context object ($$) as the thread sees it.
+func (t *transition) context(th *thread) any {
+	x := t.x
+	out := object{
+		{"Execution", object{
+			{"Id", x.record.ARN},
+			{"Input", x.input.Value()},
+			{"Name", x.record.Name},
+			{"RoleArn", x.record.RoleARN},
+			{"StartTime", stamp(fromNanos(x.record.Start))},
+			{"RedriveCount", number(0)},
+		}},
+		{"StateMachine", object{{"Id", x.record.MachineARN}, {"Name", x.record.Machine}}},
+		{"State", object{
+			{"Name", th.state},
+			{"EnteredTime", stamp(th.entered)},
+			{"RetryCount", number(th.retryCount)},
+		}},
+	}
+	for up := th; up != nil; up = up.up {
+		if up.item != nil {
+			out = append(out, member{"Map", mapContext(up.index, textDocument(up.item).Value())})
+			break
+		}
+	}
+	if th.token != "" {
+		out = append(out, member{"Task", object{{"Token", th.token}}})
+	}
+	return out
+}
+
+func mapContext(index int, value any) object {
+	return object{{"Item", object{{"Index", number(index)}, {"Value", value}}}}
+}

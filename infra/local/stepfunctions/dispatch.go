@@ -1,0 +1,109 @@
+package stepfunctions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A dispatcher calls functions, at most limit at once. Executions take turns, so
+// that one with a thousand items does not hold up the others.
+type dispatcher struct {
+	eng   *Engine
+	limit int
+
+	mu      sync.Mutex
+	running int
+	queues  map[*execution][]*job
+	turns   []*execution // executions with a queue, in order of their turn
+}
+
+type job struct {
+	x        *execution
+	thread   uint32
+	gen      uint64
+	function string
+	payload  []byte
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// add queues the thread's task and returns what takes it back.
+func (d *dispatcher) add(x *execution, th *thread) context.CancelFunc {
+	ctx, cancel := context.WithCancel(d.eng.ctx)
+	j := &job{x: x, thread: th.id, gen: th.gen, function: th.function, payload: th.payload, ctx: ctx, cancel: cancel}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queues[x]) == 0 {
+		d.turns = append(d.turns, x)
+	}
+	d.queues[x] = append(d.queues[x], j)
+	d.next()
+	return cancel
+}
+
+// next starts jobs while there is room; the caller holds mu.
+func (d *dispatcher) next() {
+	for d.running < d.limit && len(d.turns) > 0 {
+		x := d.turns[0]
+		d.turns = d.turns[1:]
+		queue := d.queues[x]
+		j := queue[0]
+		if len(queue) == 1 {
+			delete(d.queues, x)
+		} else {
+			d.queues[x] = queue[1:]
+			d.turns = append(d.turns, x)
+		}
+		if j.ctx.Err() != nil || !d.eng.hold() {
+			j.cancel()
+			continue
+		}
+		d.running++
+		go d.run(j)
+	}
+}
+
+// run calls the function and hands the result to the execution. A call that was
+// taken back has no result; when the engine stops, only an answer counts.
+func (d *dispatcher) run(j *job) {
+	defer d.eng.release()
+	result, failure, err := d.call(j)
+	cancelled := j.ctx.Err() != nil
+	j.cancel()
+	d.mu.Lock()
+	d.running--
+	d.next()
+	d.mu.Unlock()
+	s := signal{kind: signalReturned, thread: j.thread, gen: j.gen, result: result}
+	switch {
+	case failure != nil || err != nil:
+		if cancelled {
+			return
+		}
+		s.fail = callFailure(failure, err)
+	}
+	j.x.post(s)
+}
+
+// call invokes the function; a panic of the Invoker is a fault of the service.
+func (d *dispatcher) call(j *job) (result []byte, failure *FunctionError, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.eng.log.Error("stepfunctions: invoker panicked", "function", j.function, "panic", p)
+			result, failure, err = nil, nil, fmt.Errorf("invoking %s panicked", j.function)
+		}
+	}()
+	return d.eng.invoke.Invoke(j.ctx, j.function, slices.Clone(j.payload))
+}
+
+// byID returns threads in the order they were made.
+func byID(set map[*thread]bool) []*thread {
+	out := make([]*thread, 0, len(set))
+	for th := range set {
+		out = append(out, th)
+	}
+	slices.SortFunc(out, func(a, b *thread) int { return int(a.id) - int(b.id) })
+	return out
+}

@@ -1,0 +1,98 @@
+package stepfunctions
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Reserved error names.
+const (
+	errAll             = "States.ALL"
+	errTaskFailed      = "States.TaskFailed"
+	errTimeout         = "States.Timeout"
+	errHeartbeat       = "States.HeartbeatTimeout"
+	errRuntime         = "States.Runtime"
+	errDataLimit       = "States.DataLimitExceeded"
+	errParameterPath   = "States.ParameterPathFailure"
+	errResultPath      = "States.ResultPathMatchFailure"
+	errIntrinsic       = "States.IntrinsicFailure"
+	errNoChoiceMatched = "States.NoChoiceMatched"
+	errBranchFailed    = "States.BranchFailed"
+)
+
+// A failure is the error of a state: a name, and a cause for people.
+//
+// Where AWS documents one name and reports another, alias holds the documented
+// one: Retry and Catch may name either.
+type failure struct {
+	name  string
+	cause string
+	alias string
+	// final failures end the execution: no wildcard and no own name matches them,
+	// only an alias does.
+	final bool
+}
+
+func (f *failure) Error() string { return f.name + ": " + f.cause }
+
+// matches reports whether ErrorEquals covers f.
+func (f *failure) matches(names []string) bool {
+	for _, name := range names {
+		switch {
+		case f.alias != "" && name == f.alias:
+			return true
+		case f.final:
+		case name == f.name || name == errAll:
+			return true
+		case name == errTaskFailed && f.name != errTimeout:
+			return true
+		}
+	}
+	return false
+}
+
+// named returns f as Retry or Catch entries that ask for its alias see it.
+func (f *failure) named(names []string) *failure {
+	if f.alias == "" || slices.Contains(names, f.name) || !slices.Contains(names, f.alias) {
+		return f
+	}
+	g := *f
+	g.name = f.alias
+	return &g
+}
+
+// output is the error output that a Catch passes on; an absent cause is "".
+func (f *failure) output() object {
+	return object{{"Error", f.name}, {"Cause", f.cause}}
+}
+
+// runtimeFailure ends the execution: States.Runtime cannot be caught.
+func runtimeFailure(format string, args ...any) *failure {
+	return &failure{name: errRuntime, cause: fmt.Sprintf(format, args...), final: true}
+}
+
+// templateFailure words an error of a payload template over input.
+func templateFailure(err error, input *document) *failure {
+	var field *fieldError
+	var fn *intrinsicError
+	switch {
+	case errors.As(err, &field):
+		return &failure{
+			name: errRuntime, alias: errParameterPath, final: true,
+			cause: fmt.Sprintf("%s '%s'", field.Error(), input.Text()),
+		}
+	case errors.As(err, &fn):
+		return &failure{name: errIntrinsic, cause: fn.Error()}
+	}
+	return runtimeFailure("%s", err)
+}
+
+// pathFailure words a path of a field like InputPath that selects nothing.
+func pathFailure(p *path, err error) *failure {
+	text := err.Error()
+	if errors.Is(err, errPath) && len(text) > len(errPath.Error())+2 {
+		text = text[len(errPath.Error())+2:]
+	}
+	return runtimeFailure("Invalid path '%s' : %s", p.source, text)
+}

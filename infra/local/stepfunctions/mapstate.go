@@ -1,0 +1,101 @@
+package stepfunctions
+
+// startMap selects the items and starts as many as may run at once.
+func (t *transition) startMap(th *thread, st *state, input *document) {
+	items, f := t.items(th, st, input)
+	if f == nil {
+		th.limit, f = t.concurrency(th, st, input)
+	}
+	if f != nil {
+		t.stateFailed(th, st, t.located(th, f))
+		return
+	}
+	t.step(th, "MapStateStarted", detail{"mapStateStartedEventDetails", object{{"length", number(len(items))}}})
+	th.count, th.begun, th.done = len(items), 0, 0
+	t.block(th, phaseChildren)
+	if len(items) == 0 {
+		t.join(th, st)
+		return
+	}
+	t.nextItems(th, st, th.prev)
+}
+
+// items returns what ItemsPath selects; it must be an array.
+func (t *transition) items(th *thread, st *state, input *document) ([]any, *failure) {
+	p := st.mapping.itemsPath
+	from := input.Value()
+	if p.context {
+		from = t.context(th)
+	}
+	v, err := p.selectFrom(from)
+	if err != nil {
+		return nil, pathFailure(p, err)
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, runtimeFailure("Reference path \"%s\" must point to array.", p.source)
+	}
+	return list, nil
+}
+
+func (t *transition) concurrency(th *thread, st *state, input *document) (int, *failure) {
+	limit, f := t.secondsOf(th, "MaxConcurrencyPath", seconds{
+		value: st.mapping.maxConcurrency, path: st.mapping.concurrencyPath,
+	}, input, 0)
+	if limit == 0 || limit > maxInlineConcurrency {
+		limit = maxInlineConcurrency
+	}
+	return limit, f
+}
+
+// nextItems starts items while there is room; each begins after event prev.
+func (t *transition) nextItems(th *thread, st *state, prev uint64) {
+	if th.begun == th.count || th.begun-th.done >= th.limit {
+		return
+	}
+	input, f := t.effectiveInput(th, st)
+	var list []any
+	if f == nil {
+		list, f = t.items(th, st, input)
+	}
+	for f == nil && t.end == nil && th.begun < th.count && th.begun-th.done < th.limit {
+		index := th.begun
+		th.begun++
+		var doc *document
+		if doc, f = t.itemInput(th, st, input, index, list[index]); f == nil {
+			child := t.spawn(th, st.mapping.processor, index, doc, encodeValue(list[index]))
+			child.prev = t.record("MapIterationStarted", prev, iterationDetail("mapIterationStartedEventDetails", st.name, index))
+		}
+	}
+	if f != nil {
+		t.itemFailed(th, st, f)
+	}
+}
+
+// itemInput is the item, or what ItemSelector makes of it.
+func (t *transition) itemInput(th *thread, st *state, input *document, index int, item any) (*document, *failure) {
+	if st.mapping.itemSelector == nil {
+		return valueDocument(item), nil
+	}
+	ctx := t.context(th).(object).with("Map", mapContext(index, item))
+	v, err := st.mapping.itemSelector.fill(input.Value(), ctx)
+	if err != nil {
+		return nil, t.located(th, templateFailure(err, input))
+	}
+	return valueDocument(v), nil
+}
+
+// itemFailed fails the Map state because an item could not be made.
+func (t *transition) itemFailed(th *thread, st *state, f *failure) {
+	for _, child := range th.children {
+		if child.phase != phaseDone {
+			t.record("MapIterationAborted", th.prev, iterationDetail("mapIterationAbortedEventDetails", st.name, child.index))
+			t.abort(child, th.prev)
+		}
+	}
+	for _, child := range th.children {
+		t.dropTree(child)
+	}
+	th.children = nil
+	t.stateFailed(th, st, f)
+}

@@ -1,0 +1,70 @@
+package stepfunctions
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// checkName refuses names that AWS refuses.
+func checkName(name string) error {
+	n := utf8.RuneCountInString(name)
+	bad := n == 0 || n > maxName || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>{}[]?*\"#%\\^|~`$&,;:/", r)
+		})
+	if bad {
+		return refuse("InvalidName", "Invalid Name: '%s'", name)
+	}
+	return nil
+}
+
+func (e *Engine) arn(kind, name string) string {
+	return "arn:aws:states:" + e.region + ":" + e.account + ":" + kind + ":" + name
+}
+
+// splitARN returns what follows arn:…:KIND: of a Step Functions ARN.
+func splitARN(arn, kind string) (string, error) {
+	parts := strings.SplitN(arn, ":", 7)
+	if len(parts) < 7 || parts[0] != "arn" || parts[2] != "states" {
+		return "", refuse("InvalidArn", "Invalid Arn: 'Invalid ARN prefix: %s'", arn)
+	}
+	if parts[5] != kind {
+		return "", refuse("InvalidArn", "Invalid Arn: 'Resource type not valid in this context: %s'", parts[5])
+	}
+	return parts[6], nil
+}
+
+// machineName returns the name in a state machine's ARN, of this account or any:
+// what is not here does not exist.
+func (e *Engine) machineName(arn string) (string, error) {
+	name, err := splitARN(arn, "stateMachine")
+	if err != nil {
+		return "", err
+	}
+	if arn != e.arn("stateMachine", name) {
+		return "", noMachine(arn)
+	}
+	return name, nil
+}
+
+func noMachine(arn string) error {
+	return refuse("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", arn)
+}
+
+// executionName returns the machine and the name in an execution's ARN.
+func (e *Engine) executionName(arn string) (machine, name string, err error) {
+	rest, err := splitARN(arn, "execution")
+	if err != nil {
+		return "", "", err
+	}
+	machine, name, ok := strings.Cut(rest, ":")
+	if !ok || arn != e.arn("execution", rest) {
+		return "", "", noExecution(arn)
+	}
+	return machine, name, nil
+}
+
+func noExecution(arn string) error {
+	return refuse("ExecutionDoesNotExist", "Execution Does Not Exist: '%s'", arn)
+}

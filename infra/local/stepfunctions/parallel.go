@@ -1,0 +1,110 @@
+package stepfunctions
+
+// parallel starts every branch with the state's parameters.
+func (t *transition) parallel(th *thread, st *state, input *document) {
+	input, f := t.filled(th, st.parameters, input)
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	t.step(th, "ParallelStateStarted", detail{})
+	th.count, th.limit, th.begun, th.done = len(st.branches), len(st.branches), len(st.branches), 0
+	t.block(th, phaseChildren)
+	for i, branch := range st.branches {
+		t.spawn(th, branch, i, input, nil)
+	}
+}
+
+// childDone takes the end of a branch or item; the last one ends the state.
+func (t *transition) childDone(child *thread) {
+	th := child.up
+	st := th.scope.states[th.state]
+	th.done++ // not written: a restart counts the finished children
+	last := child.prev
+	if st.kind == typeMap {
+		side := t.record("MapIterationSucceeded", child.prev, iterationDetail("mapIterationSucceededEventDetails", st.name, child.index))
+		if th.done == th.count {
+			last = side
+		} else {
+			t.nextItems(th, st, child.prev)
+		}
+	}
+	if th.done == th.count && t.end == nil {
+		th.prev = last
+		t.join(th, st)
+	}
+}
+
+// join leaves a Map or Parallel state with the outputs of its children.
+func (t *transition) join(th *thread, st *state) {
+	t.record(string(st.kind)+"StateSucceeded", th.prev, detail{})
+	if t.end != nil {
+		return
+	}
+	text := []byte{'['}
+	outputs := make([][]byte, th.count)
+	for _, child := range th.children {
+		outputs[child.index] = child.output
+		t.drop(child)
+	}
+	for i, output := range outputs {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, output...)
+	}
+	th.phase, th.children = phaseReady, nil
+	t.succeed(th, st, textDocument(append(text, ']')))
+}
+
+// childFailed stops the other children and fails the state.
+func (t *transition) childFailed(child *thread, f *failure) {
+	th := child.up
+	st := th.scope.states[th.state]
+	if st.kind == typeMap {
+		t.record("MapIterationFailed", child.prev, iterationDetail("mapIterationFailedEventDetails", st.name, child.index))
+	}
+	t.abort(child, child.prev)
+	for _, other := range th.children {
+		if other == child || other.phase == phaseDone {
+			continue
+		}
+		if st.kind == typeMap {
+			t.record("MapIterationAborted", child.prev, iterationDetail("mapIterationAbortedEventDetails", st.name, other.index))
+		}
+		t.abort(other, child.prev)
+	}
+	if t.end != nil {
+		return
+	}
+	for _, other := range th.children {
+		t.dropTree(other)
+	}
+	th.prev, th.children = child.prev, nil
+	t.touch(th)
+	t.stateFailed(th, st, f)
+}
+
+// abort records that the state a thread is in was broken off, and those below.
+func (t *transition) abort(th *thread, prev uint64) {
+	for _, child := range th.children {
+		if child.phase != phaseDone {
+			t.abort(child, prev)
+		}
+	}
+	if th.enteredID == 0 {
+		return
+	}
+	switch kind := th.scope.states[th.state].kind; kind {
+	case typeTask, typeWait, typeMap, typeParallel:
+		t.record(string(kind)+"StateAborted", prev, detail{})
+	}
+}
+
+// dropTree removes a thread and all below it.
+func (t *transition) dropTree(th *thread) {
+	for _, child := range th.children {
+		t.dropTree(child)
+	}
+	t.drop(th)
+}

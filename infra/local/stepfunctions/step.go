@@ -1,0 +1,297 @@
+package stepfunctions
+
+import (
+	"fmt"
+)
+
+// enter enters the thread's state and runs it as far as it goes by itself.
+func (t *transition) enter(th *thread) {
+	st := th.scope.states[th.state]
+	th.entered = t.now
+	th.retries, th.retryCount = nil, 0
+	th.enteredID = t.step(th, string(st.kind)+"StateEntered", enteredDetail(st.name, th.input.Text()))
+	if t.end == nil {
+		t.execute(th, st)
+	}
+}
+
+// execute runs the state that the thread has entered, or tries it again.
+func (t *transition) execute(th *thread, st *state) {
+	input, f := t.effectiveInput(th, st)
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	switch st.kind {
+	case typePass:
+		t.pass(th, st, input)
+	case typeTask:
+		t.task(th, st, input)
+	case typeChoice:
+		t.choose(th, st, input)
+	case typeWait:
+		t.startWait(th, st, input)
+	case typeSucceed:
+		t.leave(th, st, input)
+	case typeFail:
+		t.failState(th, st, input)
+	case typeParallel:
+		t.parallel(th, st, input)
+	case typeMap:
+		t.startMap(th, st, input)
+	}
+}
+
+// effectiveInput applies InputPath.
+func (t *transition) effectiveInput(th *thread, st *state) (*document, *failure) {
+	return t.selected(th, st.input, th.input)
+}
+
+// selected applies InputPath or OutputPath to a document.
+func (t *transition) selected(th *thread, sel selection, doc *document) (*document, *failure) {
+	switch {
+	case sel.null:
+		return textDocument([]byte("{}")), nil
+	case sel.path == nil || sel.path.isRoot():
+		return doc, nil
+	}
+	from := doc.Value
+	if sel.path.context {
+		from = func() any { return t.context(th) }
+	}
+	v, err := sel.path.selectFrom(from())
+	if err != nil {
+		return nil, t.located(th, pathFailure(sel.path, err))
+	}
+	return valueDocument(v), nil
+}
+
+// located adds to a failure of the interpreter where it happened.
+func (t *transition) located(th *thread, f *failure) *failure {
+	g := *f
+	g.cause = fmt.Sprintf("An error occurred while executing the state '%s' (entered at the event id #%d). %s",
+		th.state, th.enteredID, f.cause)
+	return &g
+}
+
+// filled applies a payload template; without one the document stays as it is.
+func (t *transition) filled(th *thread, tmpl *template, doc *document) (*document, *failure) {
+	if tmpl == nil {
+		return doc, nil
+	}
+	v, err := tmpl.fill(doc.Value(), t.context(th))
+	if err != nil {
+		return nil, t.located(th, templateFailure(err, doc))
+	}
+	return valueDocument(v), nil
+}
+
+func (t *transition) pass(th *thread, st *state, input *document) {
+	result, f := t.filled(th, st.parameters, input)
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	if st.literal {
+		result = valueDocument(st.result)
+	}
+	t.succeed(th, st, result)
+}
+
+func (t *transition) choose(th *thread, st *state, input *document) {
+	data, context := input.Value(), t.context(th)
+	next := st.fallback
+	for i := range st.choices {
+		ok, f := st.choices[i].when.holds(data, context)
+		if f != nil {
+			t.stateFailed(th, st, t.located(th, f))
+			return
+		}
+		if ok {
+			next = st.choices[i].next
+			break
+		}
+	}
+	if next == "" {
+		t.stateFailed(th, st, t.located(th, &failure{
+			name: errNoChoiceMatched, cause: "Failed to transition out of the state. The state does not point to a next state.",
+		}))
+		return
+	}
+	output, f := t.selected(th, st.output, input)
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	t.exit(th, st, output, next)
+}
+
+func (t *transition) failState(th *thread, st *state, input *document) {
+	f := &failure{name: st.fail.err, cause: st.fail.cause}
+	for _, field := range []struct {
+		name string
+		expr *expression
+		to   *string
+	}{{"ErrorPath", st.fail.errPath, &f.name}, {"CausePath", st.fail.causePath, &f.cause}} {
+		if field.expr == nil {
+			continue
+		}
+		text, failed := t.textOf(th, field.name, field.expr, input)
+		if failed != nil {
+			t.threadFailed(th, failed)
+			return
+		}
+		*field.to = text
+	}
+	t.threadFailed(th, f)
+}
+
+// textOf evaluates ErrorPath or CausePath, which must give a string.
+func (t *transition) textOf(th *thread, field string, e *expression, input *document) (string, *failure) {
+	v, err := e.evaluate(input.Value(), t.context(th))
+	if err != nil {
+		if e.path != nil {
+			err = &fieldError{field: field, source: e.source, err: err}
+		}
+		return "", t.located(th, templateFailure(err, input))
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", t.located(th, runtimeFailure(
+			"The %s parameter '%s' does not reference a string value", field, e.source))
+	}
+	return s, nil
+}
+
+// succeed takes the result of a state through ResultSelector, ResultPath and
+// OutputPath and leaves the state.
+func (t *transition) succeed(th *thread, st *state, result *document) {
+	result, f := t.filled(th, st.resultSelector, result)
+	if f == nil {
+		result, f = t.merged(th, st.resultPath, result)
+	}
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	t.leave(th, st, result)
+}
+
+// merged puts a result into the state's input at ResultPath; nil drops it.
+func (t *transition) merged(th *thread, at *path, result *document) (*document, *failure) {
+	switch {
+	case at == nil:
+		return th.input, nil
+	case at.isRoot():
+		return result, nil
+	}
+	v, err := at.assign(th.input.Value(), result.Value())
+	if err != nil {
+		return nil, t.located(th, &failure{
+			name:  errResultPath,
+			cause: fmt.Sprintf("Unable to apply ReferencePath %s to input %s", at.source, th.input.Text()),
+		})
+	}
+	return valueDocument(v), nil
+}
+
+// leave applies OutputPath and goes on to the next state.
+func (t *transition) leave(th *thread, st *state, output *document) {
+	output, f := t.selected(th, st.output, output)
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	t.exit(th, st, output, st.next)
+}
+
+// exit leaves the state with its output for next, or for the end of the scope.
+func (t *transition) exit(th *thread, st *state, output *document, next string) {
+	if len(output.Text()) > maxPayload {
+		t.threadFailed(th, &failure{
+			name: errDataLimit, final: true,
+			cause: fmt.Sprintf("The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", st.name),
+		})
+		return
+	}
+	t.step(th, string(st.kind)+"StateExited", exitedDetail(st.name, output.Text()))
+	t.clear(th)
+	if next == "" {
+		t.threadDone(th, output)
+		return
+	}
+	th.state, th.input = next, output
+	t.wake(th)
+}
+
+// clear forgets what belongs to the state that the thread leaves or retries.
+func (t *transition) clear(th *thread) {
+	th.halt()
+	th.payload, th.function, th.token, th.beat = nil, "", "", 0
+	th.wake, th.timeout, th.heartbeat = zeroTime, zeroTime, zeroTime
+	th.count, th.limit, th.begun, th.done = 0, 0, 0, 0
+	th.children = nil
+}
+
+// stateFailed retries the state, catches its failure, or fails the thread.
+func (t *transition) stateFailed(th *thread, st *state, f *failure) {
+	if t.end != nil {
+		return
+	}
+	if which, delay, ok := retryDelay(st.retry, th.retries, f); ok {
+		for len(th.retries) <= which {
+			th.retries = append(th.retries, 0)
+		}
+		th.retries[which]++
+		th.retryCount++
+		t.clear(th)
+		th.wake = t.now.Add(delay)
+		t.block(th, phaseRetry)
+		return
+	}
+	if th.phase == phaseChildren {
+		t.step(th, string(st.kind)+"StateFailed", detail{})
+	}
+	c := catching(st.catch, f)
+	if c == nil {
+		t.threadFailed(th, f)
+		return
+	}
+	f = f.named(c.errors)
+	output, failed := t.merged(th, c.resultPath, valueDocument(f.output()))
+	if failed != nil {
+		t.threadFailed(th, failed)
+		return
+	}
+	t.exit(th, st, output, c.next)
+}
+
+// threadDone ends a thread with its output.
+func (t *transition) threadDone(th *thread, output *document) {
+	if t.end != nil {
+		return
+	}
+	if th.up == nil {
+		t.finish(&outcome{status: statusSucceeded, output: output.Text()}, th.prev)
+		return
+	}
+	th.output, th.input, th.item = output.Text(), nil, nil
+	t.block(th, phaseDone)
+	t.childDone(th)
+}
+
+// threadFailed fails a thread, and with it the state that started it.
+func (t *transition) threadFailed(th *thread, f *failure) {
+	if t.end != nil {
+		return
+	}
+	if th.up == nil {
+		prev := th.prev
+		if prev == th.enteredID && th.scope.states[th.state].kind == typeTask {
+			prev = 0 // what AWS shows when a task fails before it is scheduled
+		}
+		t.finish(&outcome{status: statusFailed, err: f.name, cause: f.cause}, prev)
+		return
+	}
+	t.childFailed(th, f)
+}

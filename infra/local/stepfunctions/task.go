@@ -1,0 +1,283 @@
+package stepfunctions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A FunctionError is a failure that a function reported itself.
+type FunctionError struct {
+	Type    string // errorType
+	Message string // errorMessage
+	// Payload is the error object as the function's runtime sent it; when empty,
+	// one is made of Type and Message.
+	Payload []byte
+}
+
+// Error returns the type and the message.
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// task computes the task's payload and schedules it.
+func (t *transition) task(th *thread, st *state, input *document) {
+	if st.task.waitsToken {
+		th.token = newToken(t.x.seq, th.id)
+	}
+	params, f := t.filled(th, st.parameters, input)
+	if f == nil {
+		f = t.taskDeadlines(th, st, input)
+	}
+	if f == nil && len(params.Text()) > maxPayload {
+		f = &failure{name: errDataLimit, cause: fmt.Sprintf(
+			"The state/task '%s' tried to send an input with a size exceeding the maximum number of bytes service limit.", st.name)}
+	}
+	if f == nil {
+		f = t.target(th, st, params)
+	}
+	if f != nil {
+		t.stateFailed(th, st, f)
+		return
+	}
+	t.schedule(th, st, params)
+}
+
+// taskDeadlines sets the absolute time-outs of a task that starts now.
+func (t *transition) taskDeadlines(th *thread, st *state, input *document) *failure {
+	timeout, f := t.secondsOf(th, "TimeoutSecondsPath", st.task.timeout, input, 1)
+	if f != nil {
+		return t.located(th, f)
+	}
+	beat, f := t.secondsOf(th, "HeartbeatSecondsPath", st.task.heartbeat, input, 1)
+	if f != nil {
+		return t.located(th, f)
+	}
+	th.timeout, th.heartbeat, th.beat = zeroTime, zeroTime, time.Duration(beat)*time.Second
+	if timeout > 0 {
+		th.timeout = t.now.Add(time.Duration(timeout) * time.Second)
+	}
+	if beat > 0 && st.task.waitsToken { // nothing else can send one
+		th.heartbeat = t.now.Add(th.beat)
+	}
+	return nil
+}
+
+// target finds the function's ARN and the payload it is called with.
+func (t *transition) target(th *thread, st *state, params *document) *failure {
+	if st.task.function != "" {
+		th.function, th.payload = st.task.function, params.Text()
+		return nil
+	}
+	obj, _ := params.Value().(object)
+	v, _ := obj.get("FunctionName")
+	name, ok := v.(string)
+	if !ok || name == "" {
+		return t.located(th, runtimeFailure("The field 'FunctionName' must be a non-empty string"))
+	}
+	if !strings.HasPrefix(name, "arn:") {
+		name = fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", t.x.eng.region, t.x.eng.account, name)
+	}
+	if q, ok := obj.get("Qualifier"); ok {
+		if q, ok := q.(string); ok && q != "" {
+			name += ":" + q
+		}
+	}
+	if !isFunctionARN(name) {
+		return t.located(th, runtimeFailure("The function name '%s' is not valid", name))
+	}
+	th.function, th.payload = name, []byte("{}")
+	if payload, ok := obj.get("Payload"); ok {
+		th.payload = encodeValue(payload)
+	}
+	return nil
+}
+
+// schedule records the task as scheduled and started and leaves the thread
+// waiting for it; it is dispatched once that is durable.
+func (t *transition) schedule(th *thread, st *state, params *document) {
+	limits := object{}
+	if !th.timeout.IsZero() {
+		limits = append(limits, member{"timeoutInSeconds", number(int(th.timeout.Sub(t.now) / time.Second))})
+	}
+	if th.beat > 0 {
+		limits = append(limits, member{"heartbeatInSeconds", number(int(th.beat / time.Second))})
+	}
+	if st.task.function != "" {
+		body := append(object{{"resource", st.task.function}}, inputDetail("input", params.Text())...)
+		if len(limits) > 0 && limits[0].key == "timeoutInSeconds" {
+			body = append(body, limits[0])
+		}
+		t.step(th, "LambdaFunctionScheduled", detail{"lambdaFunctionScheduledEventDetails", body})
+		t.step(th, "LambdaFunctionStarted", detail{})
+	} else {
+		body := append(st.task.kind(), member{"region", t.x.eng.region}, member{"parameters", string(params.Text())})
+		t.step(th, "TaskScheduled", detail{"taskScheduledEventDetails", append(body, limits...)})
+		t.step(th, "TaskStarted", detail{"taskStartedEventDetails", st.task.kind()})
+	}
+	t.block(th, phaseTask)
+}
+
+// kind returns resourceType and resource as events of integrations show them.
+func (f *taskFields) kind() object {
+	return object{{"resourceType", "lambda"}, {"resource", strings.TrimPrefix(f.resource, "arn:aws:states:::lambda:")}}
+}
+
+// taskEvent records a task event, named as the kind of the task demands:
+// "Failed" is LambdaFunctionFailed or TaskFailed.
+func (t *transition) taskEvent(th *thread, st *state, suffix string, body object) {
+	if st.task.function != "" {
+		t.step(th, "LambdaFunction"+suffix, detail{"lambdaFunction" + suffix + "EventDetails", body})
+		return
+	}
+	t.step(th, "Task"+suffix, detail{"task" + suffix + "EventDetails", append(st.task.kind(), body...)})
+}
+
+// taskReturned takes the function's answer.
+func (t *transition) taskReturned(th *thread, st *state, result []byte, f *failure) {
+	if f != nil {
+		t.taskFailed(th, st, f)
+		return
+	}
+	v, err := parseResult(result)
+	if err != nil {
+		t.taskFailed(th, st, &failure{name: "Lambda.Unknown", cause: "The function returned a result that is not valid JSON: " + err.Error()})
+		return
+	}
+	output := v
+	if st.task.function == "" {
+		output = valueDocument(invocation(v.Value(), len(result)))
+	}
+	if len(output.Text()) > maxPayload {
+		t.taskFailed(th, st, oversized(st))
+		return
+	}
+	if st.task.waitsToken {
+		t.taskEvent(th, st, "Submitted", inputDetail("output", output.Text()))
+		t.block(th, phaseSubmitted)
+		return
+	}
+	t.taskSucceeded(th, st, output)
+}
+
+// parseResult reads what a function returned; nothing at all reads as null.
+func parseResult(result []byte) (*document, error) {
+	if len(result) == 0 {
+		return textDocument([]byte("null")), nil
+	}
+	v, err := parseValue(result)
+	if err != nil {
+		return nil, err
+	}
+	doc := valueDocument(v)
+	if len(result) <= maxPayload && compact(result) {
+		doc.text = result
+	}
+	return doc, nil
+}
+
+// compact reports whether JSON text has no whitespace outside of strings.
+func compact(text []byte) bool {
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			return false
+		}
+	}
+	return true
+}
+
+// invocation is the result of lambda:invoke around the function's own.
+func invocation(payload any, length int) object {
+	request, size := newUUID(), strconv.Itoa(length)
+	headers := [][2]string{
+		{"X-Amz-Executed-Version", "$LATEST"}, {"x-amzn-Remapped-Content-Length", "0"}, {"Connection", "keep-alive"},
+		{"x-amzn-RequestId", request}, {"Content-Length", size}, {"Content-Type", "application/json"},
+	}
+	all, plain := object{}, object{}
+	for _, h := range headers {
+		all = append(all, member{h[0], []any{h[1]}})
+		plain = append(plain, member{h[0], h[1]})
+	}
+	return object{
+		{"ExecutedVersion", "$LATEST"},
+		{"Payload", payload},
+		{"SdkHttpMetadata", object{{"AllHttpHeaders", all}, {"HttpHeaders", plain}, {"HttpStatusCode", number(200)}}},
+		{"SdkResponseMetadata", object{{"RequestId", request}}},
+		{"StatusCode", number(200)},
+	}
+}
+
+func oversized(st *state) *failure {
+	name := st.task.function
+	if name == "" {
+		name = "lambda"
+	}
+	return &failure{name: errDataLimit, cause: fmt.Sprintf(
+		"The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", name)}
+}
+
+func (t *transition) taskSucceeded(th *thread, st *state, output *document) {
+	t.taskEvent(th, st, "Succeeded", inputDetail("output", output.Text()))
+	t.endTask(th)
+	t.succeed(th, st, output)
+}
+
+func (t *transition) taskFailed(th *thread, st *state, f *failure) {
+	t.taskEvent(th, st, "Failed", errorDetail(f.name, f.cause))
+	t.endTask(th)
+	t.stateFailed(th, st, f)
+}
+
+// taskTimedOut fails a task whose time-out or heartbeat has passed. AWS reports
+// both as States.Timeout and documents States.HeartbeatTimeout for the second.
+func (t *transition) taskTimedOut(th *thread, st *state) {
+	f := &failure{name: errTimeout}
+	if !th.heartbeat.IsZero() && !th.heartbeat.After(t.now) {
+		f.alias = errHeartbeat
+	}
+	t.taskEvent(th, st, "TimedOut", errorDetail(f.name, ""))
+	t.endTask(th)
+	t.stateFailed(th, st, f)
+}
+
+// endTask stops the call and its timer, so that nothing of it comes late.
+func (t *transition) endTask(th *thread) {
+	th.halt()
+	th.phase = phaseReady
+	t.touch(th)
+}
+
+// callFailure turns what an Invoker returned into the failure of the task.
+func callFailure(fe *FunctionError, err error) *failure {
+	if fe == nil {
+		return faultFailure(err)
+	}
+	payload := fe.Payload
+	if len(payload) == 0 {
+		payload = encodeValue(object{{"errorMessage", fe.Message}, {"errorType", fe.Type}})
+	}
+	if fe.Type == "" {
+		return &failure{name: "Lambda.Unknown", cause: "The cause could not be determined because Lambda did not return an error type. Returned payload: " + string(payload)}
+	}
+	return &failure{name: fe.Type, cause: string(payload)}
+}
+
+// faultFailure names a fault of the service: errors with an ErrorCode (as SDK
+// errors have) become Lambda.CODE.
+func faultFailure(err error) *failure {
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		return &failure{name: "Lambda." + coded.ErrorCode(), cause: err.Error()}
+	}
+	return &failure{name: "Lambda.SdkClientException", cause: err.Error()}
+}
+
+// validText reports whether s is a JSON document within the payload bound.
+func validText(s string) bool { return len(s) <= maxPayload && json.Valid([]byte(s)) }
