@@ -80,7 +80,7 @@ func templateFailure(err error, input *document) *failure {
 	case errors.As(err, &field):
 		return &failure{
 			name: errRuntime, alias: errParameterPath, final: true,
-			cause: fmt.Sprintf("%s '%s'", field.Error(), input.Text()),
+			cause: fmt.Sprintf("%s '%s'", field.Error(), encodeValue(input.Value())),
 		}
 	case errors.As(err, &fn):
 		return &failure{name: errIntrinsic, cause: fn.Error()}

@@ -48,7 +48,7 @@ func (t *transition) waitEnd(th *thread, st *state, input *document) (time.Time,
 }
 
 func missingField(field string, p *path, input *document) *failure {
-	return runtimeFailure("%s '%s'", (&fieldError{field: field, source: p.source}).Error(), input.Text())
+	return runtimeFailure("%s '%s'", (&fieldError{field: field, source: p.source}).Error(), encodeValue(input.Value()))
 }
 
 // secondsOf returns a number of seconds, given or selected from the input.
