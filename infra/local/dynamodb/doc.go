@@ -1,0 +1,30 @@
+// Package dynamodb is an embedded DynamoDB: an http.Handler that speaks the
+// DynamoDB JSON 1.0 protocol over one disk.Store, for the one-process deployment
+// and for tests. The production SDK client talks to it unchanged.
+//
+// What must stay true:
+//
+//   - A write that was answered is on disk. Writes check and apply inside one
+//     disk.Update, so conditions and transactions are serialisable, and writers
+//     that come together share one fsync.
+//   - A refused request changed nothing, and says so with AWS's error type and
+//     AWS's words, as they were observed on the service.
+//   - Numbers are exact decimals of up to 38 digits; sort keys order as AWS
+//     orders them (numbers by value, strings and binaries by byte).
+//   - An index entry exists exactly when its item has all of the index's keys,
+//     and is written in the same transaction as the item. Index reads are
+//     therefore never behind, which AWS does not promise.
+//   - TTL only cleans up: an expired item may still be read, once more at least.
+//   - Table definitions change only while no item operation runs (Engine.ddl).
+//
+// What it refuses, naming it: PartiQL, streams, local secondary indexes, global
+// tables, backups, and the parameters from before expressions (Expected,
+// AttributeUpdates, KeyConditions, QueryFilter, ScanFilter, AttributesToGet,
+// ConditionalOperator). It verifies no signatures: serve it on loopback only.
+//
+// Storage: bucket "ddb/tables" holds the definitions; "ddb/t/ID" the items of a
+// table, "ddb/i/ID/INDEX" an index's entries, "ddb/x/ID" the items that expire,
+// by time; "ddb/tokens" and "ddb/tokens-at" the client request tokens.
+// Keys begin with four bytes of the partition key's hash, as scans are divided
+// by it (key.go); items are encoded compactly under a checksum (codec.go).
+package dynamodb

@@ -1,0 +1,258 @@
+package dynamodb
+
+import (
+	"math/big"
+	"strings"
+)
+
+// Limits of the service: significant digits, and the decimal exponent of the
+// first one.
+const (
+	maxDigits   = 38
+	maxExponent = 125
+	minExponent = -130
+)
+
+// number is an exact decimal: ±0.DIGITS × 10^exp. digits has neither leading nor
+// trailing zeros; zero has none at all, and no sign.
+type number struct {
+	neg    bool
+	digits string
+	exp    int
+}
+
+const (
+	notNumeric = "The parameter cannot be converted to a numeric value"
+	overflow   = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+)
+
+// parseNumber reads a number as a client writes it: sign, digits with an optional
+// point, exponent. Anything else, spaces too, is refused.
+func parseNumber(s string) (number, error) {
+	n, ok := scanNumber(s)
+	if !ok {
+		if s == "" {
+			return number{}, invalid(notNumeric)
+		}
+		return number{}, invalid("%s: %s", notNumeric, s)
+	}
+	return n, n.check()
+}
+
+func (n number) check() error {
+	switch {
+	case n.digits == "":
+		return nil
+	case n.exp-1 > maxExponent:
+		return invalid(overflow)
+	case n.exp-1 < minExponent:
+		return invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+	case len(n.digits) > maxDigits:
+		return invalid("Attempting to store more than 38 significant digits in a Number")
+	}
+	return nil
+}
+
+func scanNumber(s string) (number, bool) {
+	var n number
+	i := 0
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		n.neg = s[i] == '-'
+		i++
+	}
+	whole := i
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	digits, point := s[whole:i], i-whole
+	if i < len(s) && s[i] == '.' {
+		start := i + 1
+		for i = start; i < len(s) && isDigit(s[i]); i++ {
+		}
+		if i > start {
+			digits += s[start:i]
+		}
+	}
+	if digits == "" {
+		return number{}, false
+	}
+	exp, ok := scanExponent(s[i:])
+	if !ok {
+		return number{}, false
+	}
+	trimmed := strings.TrimLeft(digits, "0")
+	n.exp = exp + point - (len(digits) - len(trimmed))
+	n.digits = strings.TrimRight(trimmed, "0")
+	if n.digits == "" {
+		return number{}, true
+	}
+	return n, true
+}
+
+// scanExponent reads an optional e±NN that must end the text. Absurdly long
+// exponents keep their sign and stay out of range.
+func scanExponent(s string) (int, bool) {
+	if s == "" {
+		return 0, true
+	}
+	if s[0] != 'e' && s[0] != 'E' {
+		return 0, false
+	}
+	s = s[1:]
+	neg := false
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		neg = s[0] == '-'
+		s = s[1:]
+	}
+	if s == "" {
+		return 0, false
+	}
+	exp := 0
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return 0, false
+		}
+		if exp < 1e8 {
+			exp = exp*10 + int(s[i]-'0')
+		}
+	}
+	if neg {
+		exp = -exp
+	}
+	return exp, true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// String renders the number as the service returns it: expanded, without
+// exponent, without zeros that say nothing.
+func (n number) String() string {
+	if n.digits == "" {
+		return "0"
+	}
+	var b strings.Builder
+	if n.neg {
+		b.WriteByte('-')
+	}
+	switch {
+	case n.exp >= len(n.digits):
+		b.WriteString(n.digits)
+		b.WriteString(strings.Repeat("0", n.exp-len(n.digits)))
+	case n.exp <= 0:
+		b.WriteString("0.")
+		b.WriteString(strings.Repeat("0", -n.exp))
+		b.WriteString(n.digits)
+	default:
+		b.WriteString(n.digits[:n.exp])
+		b.WriteByte('.')
+		b.WriteString(n.digits[n.exp:])
+	}
+	return b.String()
+}
+
+// compare orders by value.
+func (n number) compare(o number) int {
+	switch {
+	case n.sign() != o.sign():
+		return n.sign() - o.sign()
+	case n.neg:
+		return o.compareMagnitude(n)
+	default:
+		return n.compareMagnitude(o)
+	}
+}
+
+func (n number) sign() int {
+	switch {
+	case n.digits == "":
+		return 0
+	case n.neg:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func (n number) compareMagnitude(o number) int {
+	if n.exp != o.exp {
+		return n.exp - o.exp
+	}
+	return strings.Compare(n.digits, o.digits)
+}
+
+// add returns the exact sum, or the error of a sum that cannot be stored. The
+// service calls too many digits an overflow too, and nothing else, when they
+// come from a sum.
+func (n number) add(o number) (number, error) {
+	low := min(n.exp-len(n.digits), o.exp-len(o.digits))
+	sum := n.scaled(low)
+	sum.Add(sum, o.scaled(low))
+	out := number{neg: sum.Sign() < 0}
+	if sum.Sign() == 0 {
+		return number{}, nil
+	}
+	digits := sum.Abs(sum).String()
+	out.exp = len(digits) + low
+	out.digits = strings.TrimRight(digits, "0")
+	if len(out.digits) > maxDigits {
+		return number{}, invalid(overflow)
+	}
+	return out, out.check()
+}
+
+func (n number) negate() number {
+	if n.digits != "" {
+		n.neg = !n.neg
+	}
+	return n
+}
+
+// scaled returns n / 10^low, which is whole.
+func (n number) scaled(low int) *big.Int {
+	i := new(big.Int)
+	if n.digits == "" {
+		return i
+	}
+	i.SetString(n.digits+strings.Repeat("0", n.exp-len(n.digits)-low), 10)
+	if n.neg {
+		i.Neg(i)
+	}
+	return i
+}
+
+// size is what the number costs of an item's 400 KB, in bytes: digits before and
+// after the point are counted in pairs, apart.
+func (n number) size() int {
+	if n.digits == "" {
+		return 1
+	}
+	whole := min(max(n.exp, 0), len(n.digits))
+	size := 1 + (whole+1)/2 + (len(n.digits)-whole+1)/2
+	if n.neg {
+		size++
+	}
+	return size
+}
+
+// appendKey appends a form whose bytes order as the numbers do and that no other
+// number's form begins with.
+func (n number) appendKey(dst []byte) []byte {
+	const negative, zero, positive = 0x01, 0x02, 0x03
+	if n.digits == "" {
+		return append(dst, zero)
+	}
+	sign, flip := byte(positive), byte(0)
+	if n.neg {
+		sign, flip = negative, 0xFF
+	}
+	biased := uint16(n.exp + 0x4000)
+	dst = append(dst, sign, byte(biased>>8)^flip, byte(biased)^flip)
+	for i := 0; i < len(n.digits); i += 2 {
+		pair := (n.digits[i] - '0') * 10
+		if i+1 < len(n.digits) {
+			pair += n.digits[i+1] - '0'
+		}
+		dst = append(dst, (pair+1)^flip)
+	}
+	return append(dst, 0x00^flip)
+}

@@ -1,0 +1,253 @@
+package dynamodb
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// rank orders the errors of an expression that parses: the service reports the
+// first of the lowest rank, wherever in the text it is.
+type rank int
+
+const (
+	rankParens rank = iota
+	rankFunction
+	rankMisuse
+	rankReserved
+	rankSection
+	rankReference
+	rankCondition // for conditions: whatever the first faulty one has
+	rankOperand
+	rankDistinct
+	rankOverlap
+	rankType
+	ranks
+)
+
+// parser is a recursive-descent parser over one expression. Syntax errors stop
+// it; errors of meaning are noted, because a syntax error further on comes first.
+type parser struct {
+	what      string // ConditionExpression, …
+	src       string
+	tokens    []token
+	at        int
+	scope     *scope
+	notes     [ranks]string
+	operators int
+	nested    []path // paths of more than one step, as they were met
+}
+
+func newParser(what, src string, s *scope) (*parser, error) {
+	p := &parser{what: what, src: src, scope: s}
+	switch {
+	case src == "":
+		return nil, p.failf("The expression can not be empty;")
+	case len(src) > maxExpression:
+		return nil, p.failf("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
+	}
+	p.tokens = lex(src)
+	return p, nil
+}
+
+func (p *parser) failf(format string, args ...any) error {
+	return invalid("Invalid %s: %s", p.what, fmt.Sprintf(format, args...))
+}
+
+// finish checks that all was read and gives the error of lowest rank.
+func (p *parser) finish() error {
+	if p.peek().kind != tokenEnd {
+		return p.syntax()
+	}
+	if p.operators > maxOperators {
+		return p.failf("The expression contains too many operators and functions; maximum: %d", maxOperators)
+	}
+	for _, n := range p.notes {
+		if n != "" {
+			return p.failf("%s", n)
+		}
+	}
+	return nil
+}
+
+// note keeps the first error of a rank.
+func (p *parser) note(r rank, format string, args ...any) {
+	if p.notes[r] == "" {
+		p.notes[r] = fmt.Sprintf(format, args...)
+	}
+}
+
+func (p *parser) peek() token { return p.tokens[p.at] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.at]
+	if t.kind != tokenEnd {
+		p.at++
+	}
+	return t
+}
+
+// syntax is the error at the current token; near shows it between its neighbours.
+func (p *parser) syntax() error {
+	t := p.peek()
+	from, to := t.from, t.to
+	if p.at > 0 {
+		from = p.tokens[p.at-1].from
+	}
+	if p.at+1 < len(p.tokens) {
+		to = p.tokens[p.at+1].to
+	}
+	return p.failf(`Syntax error; token: "%s", near: "%s"`, t.text, strings.TrimSpace(p.src[from:to]))
+}
+
+func (p *parser) isSign(s string) bool {
+	t := p.peek()
+	return t.kind == tokenSign && t.text == s
+}
+
+func (p *parser) takeSign(s string) bool {
+	if !p.isSign(s) {
+		return false
+	}
+	p.at++
+	return true
+}
+
+func (p *parser) expectSign(s string) error {
+	if !p.takeSign(s) {
+		return p.syntax()
+	}
+	return nil
+}
+
+// isKeyword compares the current word with an upper-case keyword.
+func (p *parser) isKeyword(word string) bool {
+	t := p.peek()
+	if t.kind != tokenWord || len(t.text) != len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if t.text[i]&^0x20 != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) takeKeyword(word string) bool {
+	if !p.isKeyword(word) {
+		return false
+	}
+	p.at++
+	return true
+}
+
+var grammarWords = []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
+
+// startsPath says whether the current token can begin a document path.
+func (p *parser) startsPath() bool {
+	switch p.peek().kind {
+	case tokenName:
+		return true
+	case tokenWord:
+		for _, w := range grammarWords {
+			if p.isKeyword(w) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// path reads a document path.
+func (p *parser) path() (path, error) {
+	var out path
+	for {
+		if !p.startsPath() {
+			return nil, p.syntax()
+		}
+		out = append(out, step{name: p.attribute(p.next()), index: -1})
+		for p.takeSign("[") {
+			t := p.peek()
+			if t.kind != tokenNumber {
+				return nil, p.syntax()
+			}
+			index, err := strconv.Atoi(t.text)
+			if err != nil || index > 1<<30 {
+				p.note(rankType, "List index is not within the allowable range; index: [%s]", t.text)
+				index = 0
+			}
+			p.at++
+			if err := p.expectSign("]"); err != nil {
+				return nil, err
+			}
+			out = append(out, step{index: index})
+		}
+		if !p.takeSign(".") {
+			break
+		}
+	}
+	if len(out) > maxDepth {
+		p.note(rankType, "The document path has too many nesting levels; nesting levels: %d", len(out))
+	}
+	if len(out) > 1 {
+		p.nested = append(p.nested, out)
+	}
+	return out, nil
+}
+
+// attribute resolves a word or a #placeholder to an attribute's name.
+func (p *parser) attribute(t token) string {
+	if t.kind == tokenWord {
+		if isReserved(t.text) {
+			p.note(rankReserved, "Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+		}
+		return t.text
+	}
+	name, ok := p.scope.names[t.text]
+	if !ok {
+		p.note(rankReference, "An expression attribute name used in the document path is not defined; attribute name: %s", t.text)
+	}
+	delete(p.scope.unusedNames, t.text)
+	return name
+}
+
+// constant resolves a :placeholder.
+func (p *parser) constant(t token) value {
+	v, ok := p.scope.values[t.text]
+	if !ok {
+		p.note(rankReference, "An expression attribute value used in expression is not defined; attribute value: %s", t.text)
+	}
+	delete(p.scope.unusedValues, t.text)
+	return v
+}
+
+// isCall says whether a function call begins here.
+func (p *parser) isCall() bool {
+	if !p.startsPath() || p.peek().kind != tokenWord {
+		return false
+	}
+	following := p.tokens[p.at+1]
+	return following.kind == tokenSign && following.text == "("
+}
+
+// arguments reads "(a, b, …)" with a reader for one.
+func (p *parser) arguments(one func() (*expr, error)) ([]*expr, error) {
+	if err := p.expectSign("("); err != nil {
+		return nil, err
+	}
+	var args []*expr
+	for {
+		arg, err := one()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, arg)
+		if p.takeSign(",") {
+			continue
+		}
+		return args, p.expectSign(")")
+	}
+}

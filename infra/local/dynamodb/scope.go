@@ -1,0 +1,133 @@
+package dynamodb
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxExpression is the longest an expression may be, in bytes, as sent.
+const maxExpression = 4096
+
+// maxOperators is how many operators and functions one expression may have.
+const maxOperators = 300
+
+// scope is what a request's expressions may refer to, and what they did.
+type scope struct {
+	names  map[string]string
+	values item
+
+	unusedNames, unusedValues map[string]bool
+}
+
+// scopeOf reads ExpressionAttributeNames and ExpressionAttributeValues.
+func scopeOf(r request) (*scope, error) {
+	s := &scope{unusedNames: map[string]bool{}, unusedValues: map[string]bool{}}
+	if n := r.node.get("ExpressionAttributeNames"); n != nil {
+		if n.kind != jsonObject {
+			return nil, unreadable("Unexpected field type")
+		}
+		if len(n.fields) == 0 {
+			return nil, invalid("ExpressionAttributeNames must not be empty")
+		}
+		s.names = make(map[string]string, len(n.fields))
+		for i := range n.fields {
+			name, err := stringOf(&n.fields[i].value)
+			if err != nil {
+				return nil, unreadable("%s", err)
+			}
+			key := n.fields[i].name
+			if !placeholder(key, '#') {
+				return nil, invalid(`ExpressionAttributeNames contains invalid key: Syntax error; key: "%s"`, key)
+			}
+			if name == "" || len(name) > 65535 {
+				return nil, invalid("ExpressionAttributeNames contains invalid value: One or more parameter values were invalid: Attribute name must be between 1 and 65535 bytes for key %s", key)
+			}
+			s.names[key] = name
+			s.unusedNames[key] = true
+		}
+	}
+	return s, s.readValues(r.node.get("ExpressionAttributeValues"))
+}
+
+func (s *scope) readValues(n *node) error {
+	if n == nil {
+		return nil
+	}
+	if n.kind != jsonObject {
+		return unreadable("Unexpected field type")
+	}
+	if len(n.fields) == 0 {
+		return invalid("ExpressionAttributeValues must not be empty")
+	}
+	s.values = make(item, len(n.fields))
+	for i := range n.fields {
+		key := n.fields[i].name
+		if !placeholder(key, ':') {
+			return invalid(`ExpressionAttributeValues contains invalid key: Syntax error; key: "%s"`, key)
+		}
+		v, err := valueOf(&n.fields[i].value)
+		var f *failure
+		if errors.As(err, &f) && strings.HasPrefix(f.kind, validateNamespace) {
+			return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", f.message, key)
+		}
+		if err != nil {
+			return err
+		}
+		if v.depth() > maxDepth {
+			return invalid(tooDeep)
+		}
+		s.values[key] = v
+		s.unusedValues[key] = true
+	}
+	return nil
+}
+
+func placeholder(key string, mark byte) bool {
+	if len(key) < 2 || key[0] != mark {
+		return false
+	}
+	for i := 1; i < len(key); i++ {
+		if !isWordPart(key[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// requireExpressions refuses names and values without an expression that could
+// use them. valued are the expressions that take values.
+func (s *scope) requireExpressions(r request, valued ...string) error {
+	given := func(name string) bool { return r.has(name) }
+	if s.names != nil && !given("ProjectionExpression") && !slices.ContainsFunc(valued, given) {
+		return invalid("ExpressionAttributeNames can only be specified when using expressions")
+	}
+	if s.values != nil && !slices.ContainsFunc(valued, given) {
+		verb := "is"
+		if len(valued) > 1 {
+			verb = "are"
+		}
+		if len(valued) == 0 {
+			return invalid("ExpressionAttributeValues can only be specified when using expressions")
+		}
+		return invalid("ExpressionAttributeValues can only be specified when using expressions: %s %s null",
+			strings.Join(valued, " and "), verb)
+	}
+	return nil
+}
+
+// requireUsed refuses names and values that no expression used.
+func (s *scope) requireUsed() error {
+	if len(s.unusedNames) > 0 {
+		return invalid("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", listed(s.unusedNames))
+	}
+	if len(s.unusedValues) > 0 {
+		return invalid("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", listed(s.unusedValues))
+	}
+	return nil
+}
+
+func listed(set map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
+}

@@ -1,0 +1,121 @@
+package dynamodb
+
+import (
+	"crypto/rand"
+	"errors"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// maxBody is the most a request may send, in bytes.
+const maxBody = 16 << 20
+
+const (
+	apiVersion  = "DynamoDB_20120810"
+	streamsAPI  = "DynamoDBStreams_20120810"
+	contentType = "application/x-amz-json-1.0"
+)
+
+// operations are the ones this engine serves, by the name in X-Amz-Target.
+var operations = map[string]func(*Engine, request) ([]byte, error){
+	"CreateTable":        (*Engine).createTable,
+	"DescribeTable":      (*Engine).describeTable,
+	"UpdateTable":        (*Engine).updateTable,
+	"DeleteTable":        (*Engine).deleteTable,
+	"ListTables":         (*Engine).listTables,
+	"PutItem":            (*Engine).putItem,
+	"GetItem":            (*Engine).getItem,
+	"UpdateItem":         (*Engine).updateItem,
+	"DeleteItem":         (*Engine).deleteItem,
+	"Query":              (*Engine).query,
+	"Scan":               (*Engine).scan,
+	"BatchGetItem":       (*Engine).batchGetItem,
+	"BatchWriteItem":     (*Engine).batchWriteItem,
+	"TransactGetItems":   (*Engine).transactGetItems,
+	"TransactWriteItems": (*Engine).transactWriteItems,
+	"UpdateTimeToLive":   (*Engine).updateTimeToLive,
+	"DescribeTimeToLive": (*Engine).describeTimeToLive,
+}
+
+// unserved are operations of the service that this engine has not, by feature.
+var unserved = map[string]string{
+	"ExecuteStatement": "PartiQL", "BatchExecuteStatement": "PartiQL", "ExecuteTransaction": "PartiQL",
+	"CreateBackup": "backups", "DeleteBackup": "backups", "DescribeBackup": "backups", "ListBackups": "backups",
+	"RestoreTableFromBackup": "backups", "RestoreTableToPointInTime": "backups",
+	"UpdateContinuousBackups": "backups", "DescribeContinuousBackups": "backups",
+	"ExportTableToPointInTime": "backups", "DescribeExport": "backups", "ListExports": "backups", "ImportTable": "imports",
+	"CreateGlobalTable": "global tables", "UpdateGlobalTable": "global tables", "DescribeGlobalTable": "global tables",
+	"ListGlobalTables": "global tables", "UpdateGlobalTableSettings": "global tables", "DescribeGlobalTableSettings": "global tables",
+	"EnableKinesisStreamingDestination": "streams", "DisableKinesisStreamingDestination": "streams",
+	"DescribeKinesisStreamingDestination": "streams", "UpdateKinesisStreamingDestination": "streams",
+}
+
+// ServeHTTP answers one request of the DynamoDB JSON 1.0 protocol. Signatures
+// are not looked at.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := e.answer(req)
+	status := http.StatusOK
+	if err != nil {
+		var f *failure
+		if !errors.As(err, &f) {
+			f = &failure{status: http.StatusInternalServerError, kind: serviceNamespace + "InternalServerError", message: err.Error()}
+		}
+		status = f.status
+		body = appendFailure(nil, f)
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Amzn-Requestid", rand.Text()+rand.Text())
+	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func (e *Engine) answer(req *http.Request) ([]byte, error) {
+	if req.Method != http.MethodPost {
+		return nil, clientError(coralNamespace+"UnknownOperationException", "This service takes POST requests only")
+	}
+	raw, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	api, name, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	if api == streamsAPI {
+		return nil, invalid("This engine does not support streams: %s", name)
+	}
+	if feature, known := unserved[name]; known && api == apiVersion {
+		return nil, invalid("This engine does not support %s: %s", feature, name)
+	}
+	operation, known := operations[name]
+	if !known || api != apiVersion {
+		return nil, clientError(coralNamespace+"UnknownOperationException", "")
+	}
+	parsed, err := parseJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	return operation(e, newRequest(parsed))
+}
+
+func readBody(req *http.Request) (string, error) {
+	tooLarge := &failure{status: http.StatusRequestEntityTooLarge, kind: coralNamespace + "RequestEntityTooLargeException", message: "Request is larger than 16 MB"}
+	if req.ContentLength > maxBody {
+		return "", tooLarge
+	}
+	var b strings.Builder
+	if req.ContentLength > 0 {
+		b.Grow(int(req.ContentLength))
+	}
+	n, err := io.Copy(&b, io.LimitReader(req.Body, maxBody+1))
+	switch {
+	case n > maxBody:
+		return "", tooLarge
+	case err != nil:
+		return "", unreadable("Body cannot be read")
+	}
+	return b.String(), nil
+}

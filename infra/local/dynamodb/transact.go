@@ -1,0 +1,288 @@
+package dynamodb
+
+import (
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	maxTransaction     = 100
+	maxTransactionSize = 4 << 20
+)
+
+var transactActions = []string{actionCheck, actionPut, actionDelete, actionUpdate}
+
+// transactItems reads the list and holds it to its length.
+func transactItems(r request) []request {
+	switch n := len(r.list("TransactItems")); {
+	case !r.has("TransactItems"):
+		r.missing("TransactItems")
+	case n == 0:
+		r.breach("TransactItems", "[]", "Member must have length greater than or equal to 1")
+	case n > maxTransaction:
+		r.breach("TransactItems", fmt.Sprintf("[%d actions]", n), "Member must have length less than or equal to 100")
+	}
+	return r.structs("TransactItems")
+}
+
+func (e *Engine) transactWriteItems(r request) ([]byte, error) {
+	token := r.str("ClientRequestToken")
+	if r.has("ClientRequestToken") && (len(token) < 1 || len(token) > 36) {
+		r.breach("ClientRequestToken", token, "Member must have length less than or equal to 36")
+	}
+	c := readCapacity(r)
+	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
+	members := transactItems(r)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	writes := make([]batchWrite, len(members))
+	for i, member := range members {
+		m, err := readTransactWrite(member)
+		if err != nil {
+			return nil, err
+		}
+		writes[i].mutation = m
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	if err := e.bindTransaction(writes); err != nil {
+		return nil, err
+	}
+	used := map[string]*usage{}
+	if err := e.store.Update(func(tx *bolt.Tx) error {
+		clear(used)
+		if token != "" {
+			if again, err := e.repeated(tx, token, fingerprint(r.node.get("TransactItems"))); again || err != nil {
+				return unwritten(err)
+			}
+		}
+		if err := transact(tx, writes, used); err != nil {
+			return err
+		}
+		if token == "" {
+			return nil
+		}
+		return e.remember(tx, token, fingerprint(r.node.get("TransactItems")))
+	}); err != nil {
+		return nil, err
+	}
+	dst := c.appendAll([]byte{'{'}, used, "WriteCapacityUnits")
+	return append(dst, '}'), nil
+}
+
+// readTransactWrite reads one of the four actions.
+func readTransactWrite(member request) (mutation, error) {
+	action := ""
+	for _, name := range transactActions {
+		if !member.has(name) {
+			continue
+		}
+		if action != "" {
+			return mutation{}, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
+		}
+		action = name
+	}
+	if action == "" {
+		return mutation{}, invalid("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+	}
+	inner, _ := member.object(action)
+	return readMutation(action, inner, true)
+}
+
+// bindTransaction finds the tables and refuses what is wrong with the request as
+// a whole: unknown tables, empty keys, two actions on one item, too much data.
+// An action whose key does not fit its table is left without a key: it fails by
+// itself.
+func (e *Engine) bindTransaction(writes []batchWrite) error {
+	size := 0
+	for i := range writes {
+		w := &writes[i]
+		t, err := e.table(w.table)
+		if err != nil {
+			return err
+		}
+		w.t = t
+		if err := w.checkEmptyKeys(t); err != nil {
+			return err
+		}
+		size += itemSize(w.item)
+	}
+	if size > maxTransactionSize {
+		return invalid("Transaction request size exceeds the maximum of 4 MB")
+	}
+	seen := map[string]bool{}
+	for i := range writes {
+		w := &writes[i]
+		key, err := w.bind(w.t)
+		if err != nil {
+			continue // told as the reason of this action
+		}
+		w.key = key
+		id := w.table + "\x00" + string(key)
+		if seen[id] {
+			return invalid("Transaction request cannot include multiple operations on one item")
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// transact attempts every action on the state before all of them, and writes all
+// of them or none.
+func transact(tx *bolt.Tx, writes []batchWrite, used map[string]*usage) error {
+	type pair struct{ old, next item }
+	pairs := make([]pair, len(writes))
+	reasons := make([]reason, len(writes))
+	failed := false
+	size := 0
+	for i, w := range writes {
+		reasons[i].code = reasonNone
+		_, err := w.bind(w.t)
+		if err == nil {
+			pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key)
+		}
+		if err != nil {
+			if reasons[i], err = reasonOf(err); err != nil {
+				return err
+			}
+			failed = true
+		}
+		size += max(itemSize(pairs[i].old), itemSize(pairs[i].next))
+	}
+	if failed {
+		return unwritten(cancelled(reasons))
+	}
+	if size > maxTransactionSize {
+		return unwritten(invalid("Transaction request size exceeds the maximum of 4 MB"))
+	}
+	for i, w := range writes {
+		u := writeUsage(w.t, pairs[i].old, pairs[i].next)
+		u.table *= 2 // a transaction prepares and commits
+		addUsage(used, w.t.Name, u)
+		if w.action == actionCheck {
+			continue
+		}
+		if err := w.t.write(tx, w.key, pairs[i].old, pairs[i].next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasonOf turns an action's failure into a reason; another error stays one.
+func reasonOf(err error) (reason, error) {
+	var f *failure
+	if !errors.As(err, &f) {
+		return reason{}, err
+	}
+	r := reason{code: reasonInvalid, message: f.message, item: f.item}
+	if f.kind == serviceNamespace+"ConditionalCheckFailedException" {
+		r.code = reasonCondition
+	}
+	return r, nil
+}
+
+func (e *Engine) transactGetItems(r request) ([]byte, error) {
+	c := readCapacity(r)
+	members := transactItems(r)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	gets := make([]lookup, len(members))
+	for i, member := range members {
+		inner, given := member.object("Get")
+		if !given {
+			member.missing("Get")
+			return nil, r.err()
+		}
+		g, err := readLookup(inner)
+		if err != nil {
+			return nil, err
+		}
+		gets[i] = g
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	keys, err := e.bindGets(gets)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]item, len(gets))
+	if err := e.store.View(func(tx *bolt.Tx) (err error) {
+		for i, g := range gets {
+			if found[i], err = e.tables[g.table].load(tx, keys[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return answerGets(gets, found, c)
+}
+
+// bindGets holds the keys to their tables; those that do not fit cancel the
+// transaction.
+func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
+	for _, g := range gets {
+		t, err := e.table(g.table)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Key.checkEmpty(g.key); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([][]byte, len(gets))
+	reasons := make([]reason, len(gets))
+	failed := false
+	seen := map[string]bool{}
+	for i, g := range gets {
+		reasons[i].code = reasonNone
+		key, err := g.bind(e.tables[g.table])
+		if err != nil {
+			if reasons[i], err = reasonOf(err); err != nil {
+				return nil, err
+			}
+			failed = true
+			continue
+		}
+		id := g.table + "\x00" + string(key)
+		if seen[id] {
+			return nil, invalid("Transaction request cannot include multiple operations on one item")
+		}
+		seen[id] = true
+		keys[i] = key
+	}
+	if failed {
+		return nil, cancelled(reasons)
+	}
+	return keys, nil
+}
+
+func answerGets(gets []lookup, found []item, c capacity) ([]byte, error) {
+	dst := append([]byte(nil), `{"Responses":[`...)
+	used := map[string]*usage{}
+	size := 0
+	for i, it := range found {
+		dst = append(comma(dst, i), '{')
+		if it != nil {
+			dst = append(dst, `"Item":`...)
+			dst = appendItem(dst, gets[i].project(it))
+		}
+		dst = append(dst, '}')
+		size += itemSize(it)
+		u := readUsage(nil, itemSize(it), true)
+		u.table *= 2
+		addUsage(used, gets[i].table, u)
+	}
+	if size > maxTransactionSize {
+		return nil, invalid("Transaction request size exceeds the maximum of 4 MB")
+	}
+	dst = append(dst, ']')
+	dst = c.appendAll(dst, used, "ReadCapacityUnits")
+	return append(dst, '}'), nil
+}
