@@ -31,7 +31,7 @@ func describe() *api {
 // described is what is made of the whole API, once.
 var described struct {
 	sync.Once
-	routes   []*route
+	api      *api
 	document []byte
 	docs     []byte
 	err      error
@@ -40,7 +40,7 @@ var described struct {
 func describeOnce() {
 	described.Do(func() {
 		a := describe()
-		described.routes = a.router.routes
+		described.api = a
 		if described.document, described.err = json.Marshal(a.huma.OpenAPI()); described.err != nil {
 			return
 		}

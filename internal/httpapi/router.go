@@ -197,5 +197,5 @@ func Routes() []Route {
 // everyRoute is the routes of all functions, to be read and never served.
 func everyRoute() []*route {
 	describeOnce()
-	return described.routes
+	return described.api.router.routes
 }

@@ -1,0 +1,362 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
+	"piloto/internal/fault"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+	"piloto/internal/tool"
+	"piloto/internal/turn"
+)
+
+// Ids that the world of a test holds, all of account a; ghost is nobody's.
+const (
+	chatID    = "01K0000000000000000000000A"
+	projectID = "01K0000000000000000000000B"
+	runID     = "01K0000000000000000000000C"
+	serverID  = "01K0000000000000000000000D"
+	ghostID   = "01K0000000000000000000000Z"
+	sessionID = "session-001"
+)
+
+var (
+	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	digest = plan.Digest(strings.Repeat("ab", 32))
+)
+
+// world is every service, in memory: one account's records, and a count of the
+// calls that reached it.
+type world struct {
+	mu       sync.Mutex
+	calls    int
+	turns    []turn.Request
+	confirms []run.Confirmation
+	cancels  []run.Cancellation
+	keys     []*tool.Credential
+	regs     []tool.Registration
+	pages    []string // account, cursor and limit of every list
+	chat     conversation.Chat
+	project  conversation.Project
+	run_     plan.Run
+	server   tool.Server
+	session_ conversation.Chat
+}
+
+func newWorld() *world {
+	at := noon.Add(-time.Hour)
+	return &world{
+		chat:     conversation.Chat{ID: chatID, Title: "Reservas", CreatedAt: at, UpdatedAt: at, PendingRunID: runID},
+		project:  conversation.Project{ID: projectID, Name: "Oficina", CreatedAt: at, UpdatedAt: at},
+		run_:     sampleRun(),
+		server:   sampleServer(),
+		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]string{"source": "web"}},
+	}
+}
+
+func sampleRun() plan.Run {
+	at := noon.Add(-time.Hour)
+	return plan.Run{
+		ID: runID, Account: "a", ChatID: chatID, Locale: "es", Digest: digest, Status: plan.Running, CreatedAt: at, UpdatedAt: at,
+		Plan: plan.Plan{
+			ID: "01K0000000000000000000000P", Revision: 1, Goal: "Reservar una sala", ExpiresAt: noon,
+			Steps: []plan.Step{
+				{ID: "s1", Title: "Buscar", MCPID: serverID, Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":12345678901234567890}`), Risk: plan.Read},
+				{ID: "s2", Title: "Reservar", MCPID: serverID, Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room":"${s1.body.id}"}`), Needs: []string{"s1"}, Risk: plan.Write},
+			},
+			Bindings: []plan.Binding{
+				{StepID: "s1", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+				{StepID: "s2", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+			},
+		},
+		Steps: []plan.StepState{{
+			StepID: "s1", Status: plan.StepDone, Attempts: 1,
+			Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"id":9007199254740993}`), Bytes: 23},
+		}},
+	}
+}
+
+func sampleServer() tool.Server {
+	at := noon.Add(-time.Hour)
+	return tool.Server{
+		ID: serverID, Name: "Salas", Kind: tool.KindOpenAPI, BaseURL: "http://127.0.0.1:9000/v1", Active: true,
+		Status: tool.Online, Operations: 1, Key: &tool.KeyPlace{In: "header", Name: "X-Api-Key"}, CreatedAt: at, UpdatedAt: at, RefreshedAt: at,
+	}
+}
+
+var entries = []tool.Entry{{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "Salas", Fingerprint: "f1", Signature: "()"}}
+
+// called counts a call; everything of the world belongs to account a.
+func (w *world) called(account, id, want string, missing error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	if account != "a" || id != want {
+		return missing
+	}
+	return nil
+}
+
+func (w *world) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls
+}
+
+func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
+	want := chatID
+	if r.Session != nil {
+		want = r.ChatID
+	}
+	if err := w.called(r.Principal.Account, r.ChatID, want, conversation.ErrChatNotFound); err != nil {
+		return turn.Reply{}, err
+	}
+	w.turns = append(w.turns, r)
+	reply := turn.Reply{
+		Kind: turn.KindMessage, Chat: w.chat,
+		Message: conversation.Message{ID: "01K0000000000000000000000M", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon},
+	}
+	switch r.Message {
+	case "plan":
+		draft := w.run_
+		draft.Status, draft.Steps = plan.Draft, nil
+		reply.Kind, reply.Run = turn.KindPlan, &draft
+	case "blocked":
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, r.Locale)
+	case "lost":
+		return turn.Reply{}, plan.ErrStale
+	case "broken":
+		return turn.Reply{}, errors.New("table: password=canary-secret")
+	case "panic":
+		panic("canary-secret")
+	}
+	return reply, nil
+}
+
+func (w *world) Confirm(_ context.Context, c run.Confirmation) (plan.Run, error) {
+	w.confirms = append(w.confirms, c)
+	return w.run_, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+}
+
+func (w *world) Cancel(_ context.Context, c run.Cancellation) (plan.Run, error) {
+	w.cancels = append(w.cancels, c)
+	return w.run_, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+}
+
+func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
+	w.regs = append(w.regs, r)
+	return w.server, entries, w.called(account, "", "", nil)
+}
+
+func (w *world) Refresh(_ context.Context, account, id string, _ time.Time) (tool.Server, []tool.Entry, tool.Diff, error) {
+	return w.server, entries, tool.Diff{Added: []string{"GET /rooms"}}, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) SetActive(_ context.Context, account, id string, active bool, _ time.Time) (tool.Server, error) {
+	s := w.server
+	s.Active = active
+	return s, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) SetKey(_ context.Context, account, id string, key *tool.Credential, _ time.Time) (tool.Server, error) {
+	w.keys = append(w.keys, key)
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) Delete(_ context.Context, account, id string) error {
+	return w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) List(_ context.Context, account string) ([]tool.Server, error) {
+	if w.called(account, "", "", nil) != nil || account != "a" {
+		return nil, nil
+	}
+	return []tool.Server{w.server}, nil
+}
+
+func (w *world) Get(_ context.Context, account, id string) (tool.Server, []tool.Entry, error) {
+	return w.server, entries, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) CreateProject(_ context.Context, account string, p conversation.Project) error {
+	return w.called(account, p.ID, p.ID, fault.New(fault.Conflict, "x"))
+}
+
+func (w *world) Project(_ context.Context, account, id string) (conversation.Project, error) {
+	return w.project, w.called(account, id, projectID, conversation.ErrProjectNotFound)
+}
+
+func (w *world) Projects(_ context.Context, account string) ([]conversation.Project, error) {
+	if w.called(account, "", "", nil) != nil || account != "a" {
+		return nil, nil
+	}
+	return []conversation.Project{w.project}, nil
+}
+
+func (w *world) UpdateProject(_ context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
+	if err := w.called(account, id, projectID, conversation.ErrProjectNotFound); err != nil {
+		return conversation.Project{}, err
+	}
+	return w.project, change(&w.project)
+}
+
+func (w *world) DeleteProject(_ context.Context, account, id string) error {
+	return w.called(account, id, projectID, conversation.ErrProjectNotFound)
+}
+
+func (w *world) CreateChat(_ context.Context, account string, c conversation.Chat) error {
+	return w.called(account, c.ID, c.ID, fault.New(fault.Conflict, "x"))
+}
+
+func (w *world) Chat(_ context.Context, account, id string) (conversation.Chat, error) {
+	return w.chat, w.called(account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Chats(_ context.Context, account, _, cursor string, limit int) ([]conversation.Chat, string, error) {
+	if err := w.list(account, cursor, limit); err != nil || account != "a" {
+		return nil, "", err
+	}
+	return []conversation.Chat{w.chat}, "next", nil
+}
+
+func (w *world) UpdateChat(_ context.Context, account, id string, title, project *string, at time.Time) (conversation.Chat, error) {
+	if err := w.called(account, id, chatID, conversation.ErrChatNotFound); err != nil {
+		return conversation.Chat{}, err
+	}
+	if title != nil {
+		w.chat.Title = *title
+	}
+	if project != nil {
+		w.chat.ProjectID = *project
+	}
+	w.chat.UpdatedAt = at
+	return w.chat, nil
+}
+
+func (w *world) DeleteChat(_ context.Context, account, id string) error {
+	return w.called(account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Messages(_ context.Context, account, id, cursor string, limit int) ([]conversation.Message, string, error) {
+	if err := w.list(account, cursor, limit); err != nil || account != "a" || id != chatID {
+		return nil, "", err
+	}
+	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
+}
+
+// list refuses a cursor of another account, as the table does.
+func (w *world) list(account, cursor string, limit int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	w.pages = append(w.pages, account+" "+cursor+" "+string(rune('0'+limit%10)))
+	if cursor != "" && cursor != account+"-next" {
+		return fault.New(fault.Malformed, "cursor.invalid")
+	}
+	return nil
+}
+
+func (w *world) Session(_ context.Context, account, id string) (conversation.Chat, []conversation.Message, error) {
+	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}},
+		w.called(account, id, sessionID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Run(_ context.Context, account, id string) (plan.Run, error) {
+	return w.run_, w.called(account, id, runID, plan.ErrRunNotFound)
+}
+
+func (w *world) Events(_ context.Context, account, id string, after, limit int) ([]plan.Event, error) {
+	_ = w.called(account, id, runID, nil)
+	if account != "a" || id != runID {
+		return nil, nil
+	}
+	all := []plan.Event{
+		{Seq: 1, At: noon, Type: plan.EventProposed, Data: json.RawMessage(`{}`)},
+		{Seq: 2, At: noon, Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"n":1}`)},
+	}
+	all = slices.DeleteFunc(all, func(e plan.Event) bool { return e.Seq <= after })
+	return all[:min(limit, len(all))], nil
+}
+
+// site is the handlers of a world, as they are routed in the deployment.
+type site struct {
+	*world
+	handlers map[Function]http.Handler
+	logs     *bytes.Buffer
+}
+
+func newSite(checks ...Check) *site {
+	w, logs := newWorld(), &bytes.Buffer{}
+	c := Config{
+		Now: func() time.Time { return noon }, NewID: func(time.Time) string { return "01K0000000000000000000000N" },
+		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
+	}
+	return &site{world: w, logs: logs, handlers: map[Function]http.Handler{
+		FunctionChat: Chat(c, w), FunctionConfirm: Confirm(c, w), FunctionRegistry: Registry(c, w), FunctionRecords: Records(c, w, checks...),
+	}}
+}
+
+// Principals of the tests.
+var (
+	boss    = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	talker  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}
+	scopeNo = auth.Principal{Account: "a", User: "ana"}
+	other   = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin}}
+)
+
+// do sends a request to the function that API Gateway would send it to.
+func (s *site) do(r *http.Request) *httptest.ResponseRecorder {
+	function := FunctionRecords // $default
+	for _, to := range Routes() {
+		if to.Method == r.Method && (&route{segments: strings.Split(to.Path, "/")}).matches(r) {
+			function = to.Function
+		}
+	}
+	w := httptest.NewRecorder()
+	s.handlers[function].ServeHTTP(w, r)
+	return w
+}
+
+func (to *route) matches(r *http.Request) bool {
+	_, ok := to.match(r.URL)
+	return ok
+}
+
+func ask(who auth.Principal, method, path, body string, headers ...string) *http.Request {
+	var reader io.Reader = http.NoBody
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, reader)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	if who.Account == "" {
+		return r
+	}
+	return r.WithContext(auth.NewContext(r.Context(), who))
+}
+
+func decode(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	return m
+}
