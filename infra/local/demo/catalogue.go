@@ -22,6 +22,7 @@ type parameter struct {
 var (
 	serverLine    = regexp.MustCompile(`^server (\S+)(?: "(.*)")?(?: (\S+))?$`)
 	operationLine = regexp.MustCompile(`^- (GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\S.*)$`)
+	bodyMark      = regexp.MustCompile(` body\??(?:\{(.*)\}|:.*)?$`)
 	placeholder   = regexp.MustCompile(`\{([^{}]+)\}`)
 )
 
@@ -48,15 +49,19 @@ func readCatalogue(prompt string) []operation {
 	}
 }
 
-// readOperation reads `/path(a:integer) body{b:string*} — summary`.
+// readOperation reads `/path(a:integer) body{b:string*} — summary`. A body
+// that may be left out is written `body?{…}`; one without named properties has
+// no braces.
 func readOperation(server, method, text string) operation {
 	op := operation{Server: server, Method: method}
 	text, op.Summary, _ = strings.Cut(text, " — ")
 	text = strings.TrimSpace(text)
-	if at := strings.Index(text, " body{"); at >= 0 {
+	if at := bodyMark.FindStringSubmatchIndex(text); at != nil {
 		op.HasBody = true
-		op.Body = readParameters(strings.TrimSuffix(text[at+len(" body{"):], "}"))
-		text = strings.TrimSpace(text[:at])
+		if at[2] >= 0 {
+			op.Body = readParameters(text[at[2]:at[3]])
+		}
+		text = strings.TrimSpace(text[:at[0]])
 	}
 	if at := strings.Index(text, "("); at >= 0 && strings.HasSuffix(text, ")") {
 		op.Query = readParameters(text[at+1 : len(text)-1])
@@ -72,7 +77,7 @@ func readParameters(text string) []parameter {
 		name, kind, _ := strings.Cut(strings.TrimSpace(part), ":")
 		kind, required := strings.CutSuffix(strings.TrimSpace(kind), "*")
 		name, starred := strings.CutSuffix(strings.TrimSpace(name), "*")
-		if name != "" {
+		if name != "" && name != "…" {
 			out = append(out, parameter{name, kind, required || starred})
 		}
 	}

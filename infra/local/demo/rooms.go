@@ -85,7 +85,11 @@ func (st *state) apply(e entry) {
 	}
 }
 
+// find returns the place of a reservation; «7» is taken for r-7.
 func (st *state) find(id string) int {
+	if _, err := strconv.ParseUint(id, 10, 32); err == nil {
+		id = "r-" + id
+	}
 	return slices.IndexFunc(st.reservations, func(r Reservation) bool { return r.ID == id })
 }
 
@@ -283,11 +287,11 @@ func (r *Reservation) settle() []field {
 }
 
 func deleteReservation(st *state, r request) (reply, effect) {
-	id := r.PathValue("reservation_id")
-	if st.find(id) < 0 {
+	at := st.find(r.PathValue("reservation_id"))
+	if at < 0 {
 		return noReservation(), effect{}
 	}
-	return reply{Status: http.StatusNoContent}, effect{Drop: id}
+	return reply{Status: http.StatusNoContent}, effect{Drop: st.reservations[at].ID}
 }
 
 func flaky(st *state, r request) (reply, effect) {

@@ -94,8 +94,6 @@ var (
 	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
 	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
 	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/\S*)`)
-	unknowns = regexp.MustCompile(`unknown|unexpected|not allowed|additional|unrecogni|unsupported|no permitid|desconocid|no se admite|no admitid|no es un (?:campo|parametro)|sobra`)
-	absences = regexp.MustCompile(`required|missing|must have|falta|obligatori|requerid`)
 	routes   = regexp.MustCompile(`not found|no such|allowlist|not in the catalogue|no existe|unknown (?:path|endpoint|operation|tool)|endpoint`)
 )
 
@@ -256,77 +254,17 @@ func (d dialogue) afterRefusal(answer message, ops []operation, searched bool, r
 	if refusals > maxRefusals {
 		return decision{text: d.say.refused(reason)}
 	}
-	folded := fold(reason)
-	if unknowns.MatchString(folded) {
-		if arguments, dropped := withoutNamed(previous.Arguments, folded); dropped {
-			return decision{call: &toolCall{previous.Name, arguments}}
-		}
-	}
-	if absences.MatchString(folded) {
-		if names := namedIn(folded, ops, previous.Arguments); len(names) > 0 {
-			return decision{text: d.say.ask(d.goal(), names)}
-		}
-	}
-	if routes.MatchString(folded) && !searched && d.offers(toolSearch) {
+	arguments, missing := mend(previous.Arguments, readObjections(reason), ops)
+	switch {
+	case len(missing) > 0:
+		return decision{text: d.say.ask(d.goal(), missing)}
+	case arguments != "":
+		return decision{call: &toolCall{previous.Name, arguments}}
+	case routes.MatchString(fold(reason)) && !searched && d.offers(toolSearch):
 		_, nouns := intentOf(d.text)
 		return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
 	}
 	return decision{text: d.say.refused(reason)}
-}
-
-// withoutNamed drops the members of every query and body, and unknown members
-// of the request itself, that reason names.
-func withoutNamed(arguments, reason string) (string, bool) {
-	var tree map[string]any
-	if json.Unmarshal([]byte(arguments), &tree) != nil {
-		return "", false
-	}
-	names := tokensWhole(reason)
-	requests := []map[string]any{tree}
-	if steps, ok := tree["steps"].([]any); ok {
-		for _, one := range steps {
-			if step, ok := one.(map[string]any); ok {
-				requests = append(requests, step)
-			}
-		}
-	}
-	dropped := false
-	for _, request := range requests {
-		for _, part := range []string{"query", "body"} {
-			members, _ := request[part].(map[string]any)
-			for name := range members {
-				if slices.Contains(names, fold(name)) {
-					delete(members, name)
-					dropped = true
-				}
-			}
-			if members != nil && len(members) == 0 {
-				delete(request, part)
-			}
-		}
-	}
-	out, err := json.Marshal(tree)
-	return string(out), dropped && err == nil
-}
-
-// namedIn lists parameters that reason names and the call did not give.
-func namedIn(reason string, ops []operation, arguments string) []string {
-	names, out := tokensWhole(reason), []string{}
-	for _, op := range ops {
-		for _, p := range slices.Concat(op.placeholders(), op.Query, op.Body) {
-			if slices.Contains(names, fold(p.Name)) && !strings.Contains(arguments, `"`+p.Name+`":`) && !slices.Contains(out, p.Name) {
-				out = append(out, p.Name)
-			}
-		}
-	}
-	return out
-}
-
-// tokensWhole cuts text into words, keeping names such as room_id whole.
-func tokensWhole(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool {
-		return !(r == '_' || r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
-	})
 }
 
 func called(name string, arguments any) decision {

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -97,23 +95,6 @@ func (s speech) refused(reason string) string {
 		return detail
 	}
 	return text
-}
-
-// plainReason takes the sentence out of an error object.
-func plainReason(reason string) string {
-	var object struct {
-		Error  json.RawMessage `json:"error"`
-		Detail string          `json:"detail"`
-		Text   string          `json:"message"`
-	}
-	if json.Unmarshal([]byte(reason), &object) != nil {
-		return reason
-	}
-	var inner string
-	if json.Unmarshal(object.Error, &inner) != nil && len(object.Error) > 0 {
-		inner = plainReason(string(object.Error))
-	}
-	return cmp.Or(inner, object.Detail, object.Text, reason)
 }
 
 func (s speech) drafted() string {
