@@ -32,7 +32,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/fault"
-	"piloto/internal/ident"
 	"piloto/internal/plan"
 )
 
@@ -50,12 +49,11 @@ var ErrCursor = fault.New(fault.Malformed, "cursor.invalid")
 type Table struct {
 	client *dynamodb.Client
 	name   string
-	ids    *ident.Source
 }
 
 // New returns the store in the named table.
-func New(client *dynamodb.Client, name string, ids *ident.Source) *Table {
-	return &Table{client: client, name: name, ids: ids}
+func New(config aws.Config, name string) *Table {
+	return &Table{client: dynamodb.NewFromConfig(config), name: name}
 }
 
 type (

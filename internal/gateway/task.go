@@ -60,9 +60,6 @@ func Task[In, Out any](f func(context.Context, In) (Out, error)) func(context.Co
 // StartHTTP serves API Gateway with h until the environment ends. It does not return.
 func StartHTTP(h http.Handler) { lambda.Start(Handler(h)) }
 
-// StartTask serves a state machine, a schedule or a rule with f. It does not return.
-func StartTask[In, Out any](f func(context.Context, In) (Out, error)) { lambda.Start(Task(f)) }
-
 // StartAuthorizer serves API Gateway's authorizer events with f, an Authorizer.
 // It does not return.
 func StartAuthorizer(f func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error)) {

@@ -26,6 +26,12 @@ type Ended struct {
 	Cause        string
 }
 
+// Over reports whether the event says that a known run's execution ended
+// without success. (One that succeeded has settled its run itself.)
+func (e *Ended) Over() bool {
+	return e != nil && e.Account != "" && (e.Status == "FAILED" || e.Status == "TIMED_OUT" || e.Status == "ABORTED")
+}
+
 // The detail types of the events that wake the sweep.
 const (
 	scheduled     = "Scheduled Event"

@@ -65,7 +65,7 @@ type chatInput struct {
 }
 
 func (s records) listChats(ctx context.Context, in *struct {
-	pageInput
+	PageInput
 	ProjectID string `query:"project_id" doc:"only the chats of this project"`
 },
 ) (*reply[ChatList], error) {
@@ -145,7 +145,7 @@ func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error
 
 func (s records) messages(ctx context.Context, in *struct {
 	ID string `path:"id"`
-	pageInput
+	PageInput
 },
 ) (*reply[MessageList], error) {
 	if !ident.Valid(in.ID) {

@@ -70,14 +70,14 @@ func (d decider) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswe
 		return nil, plan.ErrRunNotFound
 	}
 	who := caller(ctx)
-	r, err := d.runs.Confirm(ctx, run.Confirmation{
+	decided, err := d.runs.Confirm(ctx, run.Confirmation{
 		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Key: in.Key,
 		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer(RunAnswer{showRun(r)}), nil
+	return answer(RunAnswer{showRun(decided.Run)}), nil
 }
 
 func (d decider) cancel(ctx context.Context, in *struct {
@@ -89,11 +89,11 @@ func (d decider) cancel(ctx context.Context, in *struct {
 		return nil, plan.ErrRunNotFound
 	}
 	who := caller(ctx)
-	r, err := d.runs.Cancel(ctx, run.Cancellation{
+	decided, err := d.runs.Cancel(ctx, run.Cancellation{
 		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Locale: askedFrom(ctx).lang,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer(RunAnswer{showRun(r)}), nil
+	return answer(RunAnswer{showRun(decided.Run)}), nil
 }

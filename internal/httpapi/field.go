@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,13 +42,17 @@ func fromHuma(status int, msg string, errs []error) error {
 	for _, err := range errs {
 		var own *fault.Error
 		var detail *huma.ErrorDetail
+		found := []fault.Field{field("value_error", "body")}
 		switch {
 		case errors.As(err, &own):
-			f = f.At(own.Fields...)
+			found = own.Fields
 		case errors.As(err, &detail):
-			f = f.At(fieldOf(detail.Location, detail.Message))
-		default:
-			f = f.At(field("value_error", "body"))
+			found = []fault.Field{fieldOf(detail.Location, detail.Message)}
+		}
+		for _, one := range found {
+			if !slices.ContainsFunc(f.Fields, func(f fault.Field) bool { return slices.Equal(f.Loc, one.Loc) }) {
+				f = f.At(one) // what else is wrong with a place follows from the first
+			}
 		}
 	}
 	return f

@@ -56,13 +56,13 @@ func (a *api) records(store Store, checks []Check) {
 	a.documents()
 }
 
-// pageInput is where a list begins and how long it is.
-type pageInput struct {
+// PageInput is where a list begins and how long it is.
+type PageInput struct {
 	Cursor string `query:"cursor" maxLength:"1024" doc:"from the page before"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 when absent"`
 }
 
-func (p pageInput) size() int {
+func (p PageInput) size() int {
 	if p.Limit == 0 {
 		return pageSize
 	}

@@ -29,8 +29,8 @@ type Turns interface {
 
 // Runs decides over drafts.
 type Runs interface {
-	Confirm(ctx context.Context, c run.Confirmation) (plan.Run, error)
-	Cancel(ctx context.Context, c run.Cancellation) (plan.Run, error)
+	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
+	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
 }
 
 // Servers is the account's registry of services.

@@ -148,14 +148,14 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 	return reply, nil
 }
 
-func (w *world) Confirm(_ context.Context, c run.Confirmation) (plan.Run, error) {
+func (w *world) Confirm(_ context.Context, c run.Confirmation) (run.Decision, error) {
 	w.confirms = append(w.confirms, c)
-	return w.run_, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+	return run.Decision{Run: w.run_, Chat: w.chat}, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
 }
 
-func (w *world) Cancel(_ context.Context, c run.Cancellation) (plan.Run, error) {
+func (w *world) Cancel(_ context.Context, c run.Cancellation) (run.Decision, error) {
 	w.cancels = append(w.cancels, c)
-	return w.run_, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+	return run.Decision{Run: w.run_, Chat: w.chat}, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
 }
 
 func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {

@@ -41,6 +41,10 @@ const (
 	mostWait      = 10 * time.Minute // of a Retry-After that we honour
 )
 
+// maxAnswer is how much of an answer is read: compressed, twice that of JSON
+// fits an item with room to spare, and more than a person or a model reads.
+const maxAnswer = 2 << 20
+
 // Error ends an invocation of a step without success.
 type Error struct {
 	Name    string
@@ -80,10 +84,12 @@ type Store interface {
 	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
 }
 
-// Sender sends a request once. Its errors are tool.ErrNotSent, when nothing
-// reached the server, and tool.ErrLost, when it may have been applied.
+// Sender sends a request once and reads at most limit bytes of the answer. Its
+// errors are tool.ErrNotSent, when nothing reached the server, tool.ErrLost,
+// when it may have been applied, and tool.ErrRequest for one that must not be
+// sent.
 type Sender interface {
-	Send(ctx context.Context, r tool.Request, key *tool.Credential) (tool.Answer, error)
+	Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error)
 }
 
 // Executor runs steps.
@@ -131,7 +137,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	answer, err := x.Sender.Send(ctx, call.request, call.key)
+	answer, err := x.Sender.Send(ctx, call.request, call.key, maxAnswer)
 	// Whatever became of the call must be written, also when the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()

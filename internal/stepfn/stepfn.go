@@ -24,7 +24,9 @@ type Machine struct {
 }
 
 // New returns the state machine with an ARN.
-func New(client *sfn.Client, arn string) *Machine { return &Machine{client: client, arn: arn} }
+func New(config aws.Config, arn string) *Machine {
+	return &Machine{client: sfn.NewFromConfig(config), arn: arn}
+}
 
 // StartExecution starts a run's execution. One that was started before is
 // started.

@@ -1,0 +1,98 @@
+// Package boot owns how each function is put together: its configuration, which
+// it alone reads from the environment, and the adapters its domain needs. The
+// Lambda mains and the one-process deployment build the very same handlers here;
+// what differs between them is the World they are given.
+package boot
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Config is what every function reads.
+type Config struct {
+	TableName string     `env:"TABLE_NAME,required,notEmpty"`
+	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+}
+
+// Provider names the model provider.
+type Provider struct {
+	BaseURL string `env:"OPENAI_BASE_URL,required,notEmpty"` // …/v1
+	Model   string `env:"OPENAI_MODEL,required,notEmpty"`
+}
+
+// Name is what people call the provider: openai, groq, or its host.
+func (p Provider) Name() string {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return p.BaseURL
+	}
+	switch u.Hostname() {
+	case "api.openai.com":
+		return "openai"
+	case "api.groq.com":
+		return "groq"
+	}
+	return u.Host
+}
+
+// Machine names the state machine.
+type Machine struct {
+	ARN string `env:"STATE_MACHINE_ARN,required,notEmpty"`
+}
+
+// The configuration of each function. A test holds the variables of each equal
+// to that function's environment in template.yaml.
+type (
+	// ChatConfig is what functions/chat reads.
+	ChatConfig struct {
+		Config
+		Machine
+		Provider
+		SecretARN  string `env:"MODEL_SECRET_ARN"` // empty: no key is configured
+		DraftHours int    `env:"DRAFT_HOURS" envDefault:"24"`
+	}
+	// ConfirmConfig is what functions/confirm reads.
+	ConfirmConfig struct {
+		Config
+		Machine
+	}
+	// MCPConfig is what functions/mcp reads.
+	MCPConfig struct{ Config }
+	// RecordsConfig is what functions/records reads.
+	RecordsConfig struct{ Config }
+	// StepConfig is what functions/step reads.
+	StepConfig struct{ Config }
+	// SettleConfig is what functions/settle reads.
+	SettleConfig struct{ Config }
+	// SweepConfig is what functions/sweep reads.
+	SweepConfig struct {
+		Config
+		Machine
+	}
+	// AuthorizeConfig is what functions/authorize reads.
+	AuthorizeConfig struct{ Config }
+	// WebConfig is what functions/web reads.
+	WebConfig struct {
+		Config
+		Provider
+	}
+)
+
+// Environment is the variables of one function.
+type Environment map[string]string
+
+// read fills a configuration from an environment.
+func read[T any](e Environment) (T, error) {
+	config, err := env.ParseAsWithOptions[T](env.Options{Environment: e})
+	if err != nil {
+		return config, fmt.Errorf("boot: configuration: %w", err)
+	}
+	return config, nil
+}
+
+func (c ChatConfig) draftLife() time.Duration { return time.Duration(c.DraftHours) * time.Hour }

@@ -1,0 +1,187 @@
+package boot
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"piloto/internal/dynamo"
+	"piloto/internal/eligibility"
+	"piloto/internal/gateway"
+	"piloto/internal/httpapi"
+	"piloto/internal/openapi"
+	"piloto/internal/outbound"
+	"piloto/internal/run"
+	"piloto/internal/step"
+	"piloto/internal/stepfn"
+	"piloto/internal/telemetry"
+	"piloto/internal/tool"
+	"piloto/internal/turn"
+	"piloto/internal/webui"
+	"piloto/statemachines"
+)
+
+const (
+	stepTimeout     = 60 * time.Second // of one call of a server
+	discoverTimeout = 10 * time.Second // of one request for a document
+)
+
+// site is what every HTTP function shares.
+type site struct {
+	World
+	table *dynamo.Table
+	log   *slog.Logger
+	http  httpapi.Config
+}
+
+func (w World) site(c Config) site {
+	log := w.Log(c.LogLevel)
+	return site{
+		World: w, log: log, table: dynamo.New(w.DynamoDB, c.TableName),
+		http: httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log},
+	}
+}
+
+// serve puts traces, logs and the rendering of panics around a handler.
+func (s site) serve(h http.Handler) http.Handler {
+	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), h)
+}
+
+func (s site) runs(m Machine) *run.Service {
+	service := &run.Service{Store: s.table, Catalogue: s.table, IDs: s.IDs, Now: s.Now, Log: s.log}
+	if m.ARN != "" {
+		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
+	}
+	return service
+}
+
+// Chat builds functions/chat.
+func Chat(w World, e Environment) (http.Handler, error) {
+	c, err := read[ChatConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	model, ready := w.model(c)
+	turns := &turn.Service{
+		Store: s.table, Runs: s.runs(c.Machine), Model: model,
+		Provider:  eligibility.Provider{Name: c.Name(), BaseURL: c.BaseURL, Model: c.Model, HasKey: ready, Demo: w.Demo},
+		DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
+	}
+	return s.serve(httpapi.Chat(s.http, turns)), nil
+}
+
+// Confirm builds functions/confirm.
+func Confirm(w World, e Environment) (http.Handler, error) {
+	c, err := read[ConfirmConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	return s.serve(httpapi.Confirm(s.http, s.runs(c.Machine))), nil
+}
+
+// MCP builds functions/mcp.
+func MCP(w World, e Environment) (http.Handler, error) {
+	c, err := read[MCPConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	registry := tool.Registry{
+		Discover: openapi.Discoverer{Client: outbound.NewClient(w.outbound(discoverTimeout))},
+		Store:    s.table, IDs: w.IDs, Policy: w.policy(),
+	}
+	return s.serve(httpapi.Registry(s.http, registry)), nil
+}
+
+// Records builds functions/records.
+func Records(w World, e Environment) (http.Handler, error) {
+	c, err := read[RecordsConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	return s.serve(httpapi.Records(s.http, s.table, httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
+}
+
+// Web builds functions/web.
+func Web(w World, e Environment) (http.Handler, error) {
+	c, err := read[WebConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	return s.serve(webui.New(webui.Deps{
+		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
+		Facts: webui.Facts{Provider: c.Name(), Model: c.Model, Demo: w.Demo, Local: w.Local},
+		Now:   w.Now, Log: s.log,
+	})), nil
+}
+
+// Step builds functions/step.
+func Step(w World, e Environment) (gateway.Function, error) {
+	c, err := read[StepConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	executor := &step.Executor{
+		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), IDs: w.IDs, Now: w.Now, Log: s.log,
+	}
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
+		return executor.Execute(ctx, step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID})
+	}), nil
+}
+
+// Settle builds functions/settle.
+func Settle(w World, e Environment) (gateway.Function, error) {
+	c, err := read[SettleConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	runs := w.site(c.Config).runs(Machine{})
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
+		if in.Action == statemachines.ActionStart {
+			waves, err := runs.Begin(ctx, in.AccountID, in.RunID)
+			return statemachines.StartOutput{Waves: waves}, err
+		}
+		cause := ""
+		if in.Error != nil {
+			cause = in.Error.Error
+		}
+		_, err := runs.Finish(ctx, in.AccountID, in.RunID, cause)
+		return statemachines.StartOutput{Waves: [][]string{}}, err
+	}), nil
+}
+
+// Sweep builds functions/sweep.
+func Sweep(w World, e Environment) (gateway.Function, error) {
+	c, err := read[SweepConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	runs := s.runs(c.Machine)
+	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (run.Swept, error) {
+		if wake.Ended.Over() {
+			_, err := runs.Finish(ctx, wake.Ended.Account, wake.Ended.Name, wake.Ended.Status)
+			return run.Swept{Settled: 1}, err
+		}
+		swept, err := runs.Sweep(ctx)
+		if swept != (run.Swept{}) {
+			s.log.InfoContext(ctx, "sweep.done", "expired", swept.Expired, "restarted", swept.Restarted, "settled", swept.Settled, "failed", swept.Failed)
+		}
+		return swept, err
+	}), nil
+}
+
+// Authorize builds functions/authorize.
+func Authorize(w World, e Environment) (gateway.Function, error) {
+	c, err := read[AuthorizeConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.NewFunction(gateway.Authorizer(w.site(c.Config).table, w.Now)), nil
+}

@@ -1,0 +1,68 @@
+package boot
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"piloto/internal/gateway"
+)
+
+// HTTPFunctions builds each function that answers the HTTP API, by its folder.
+var HTTPFunctions = map[string]func(World, Environment) (http.Handler, error){
+	"chat": Chat, "confirm": Confirm, "mcp": MCP, "records": Records, "web": Web,
+}
+
+// TaskFunctions builds each function that answers events, by its folder.
+var TaskFunctions = map[string]func(World, Environment) (gateway.Function, error){
+	"step": Step, "settle": Settle, "sweep": Sweep, "authorize": Authorize,
+}
+
+// StartChat runs functions/chat. Like every Start function it reads the
+// environment, serves the Lambda runtime, and does not return.
+func StartChat() { startHTTP(Chat) }
+
+// StartConfirm runs functions/confirm.
+func StartConfirm() { startHTTP(Confirm) }
+
+// StartMCP runs functions/mcp.
+func StartMCP() { startHTTP(MCP) }
+
+// StartRecords runs functions/records.
+func StartRecords() { startHTTP(Records) }
+
+// StartWeb runs functions/web.
+func StartWeb() { startHTTP(Web) }
+
+// StartStep runs functions/step.
+func StartStep() { startTask(Step) }
+
+// StartSettle runs functions/settle.
+func StartSettle() { startTask(Settle) }
+
+// StartSweep runs functions/sweep.
+func StartSweep() { startTask(Sweep) }
+
+// StartAuthorize runs functions/authorize.
+func StartAuthorize() { startTask(Authorize) }
+
+func startHTTP(build func(World, Environment) (http.Handler, error)) {
+	e := environ()
+	h, err := build(lambdaWorld(e), e)
+	must(err)
+	gateway.StartHTTP(h)
+}
+
+func startTask(build func(World, Environment) (gateway.Function, error)) {
+	e := environ()
+	f, err := build(lambdaWorld(e), e)
+	must(err)
+	gateway.StartFunction(f)
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

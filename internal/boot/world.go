@@ -1,0 +1,77 @@
+package boot
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"piloto/internal/ident"
+	"piloto/internal/outbound"
+	"piloto/internal/telemetry"
+	"piloto/internal/tool"
+)
+
+// World is what a deployment gives every function.
+type World struct {
+	DynamoDB      aws.Config
+	StepFunctions aws.Config
+	Secrets       aws.Config
+
+	Now func() time.Time
+	IDs *ident.Source
+	Log func(slog.Level) *slog.Logger
+
+	// AllowLoopback lets servers be registered and called on this machine.
+	AllowLoopback bool
+	// Demo says that the built-in demonstration model answers.
+	Demo bool
+	// Local says that this is one process on one machine.
+	Local bool
+	// ModelKey is the provider's key where it does not come from a secret.
+	// Keyless providers have none and need none.
+	ModelKey string
+	Keyless  bool
+}
+
+// outbound are the guards of calls to registered servers.
+func (w World) outbound(timeout time.Duration) outbound.Options {
+	return outbound.Options{AllowLoopback: w.AllowLoopback, Timeout: timeout}
+}
+
+func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback} }
+
+// lambdaWorld is the world of a Lambda function: AWS, as its environment says.
+// AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_SERVICE point the clients elsewhere.
+func lambdaWorld(e Environment) World {
+	service := func(name string) aws.Config {
+		c := aws.Config{
+			Region:      e["AWS_REGION"],
+			Credentials: credentials.NewStaticCredentialsProvider(e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], e["AWS_SESSION_TOKEN"]),
+		}
+		for _, variable := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_" + name} {
+			if endpoint := e[variable]; endpoint != "" {
+				c.BaseEndpoint = &endpoint
+			}
+		}
+		return c
+	}
+	return World{
+		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
+		Now: time.Now, IDs: ident.NewSource(nil),
+		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level) },
+	}
+}
+
+// environ is the process's environment.
+func environ() Environment {
+	e := Environment{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		e[name] = value
+	}
+	return e
+}

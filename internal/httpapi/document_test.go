@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+func TestDocumentIsOpenAPI31(t *testing.T) {
+	raw, err := Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc.OpenAPI != "3.1.0" {
+		t.Errorf("version %s", doc.OpenAPI)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ids := map[string]string{}
+	for _, r := range Routes() {
+		item := doc.Paths.Value(r.Path)
+		if item == nil || item.GetOperation(r.Method) == nil {
+			t.Errorf("%s %s is served and not documented", r.Method, r.Path)
+			continue
+		}
+		id := item.GetOperation(r.Method).OperationID
+		if before, twice := ids[id]; twice {
+			t.Errorf("%s names %s and %s", id, before, r.Path)
+		}
+		ids[id] = r.Path
+	}
+	if len(ids) != len(Routes()) {
+		t.Errorf("%d routes, %d ids", len(Routes()), len(ids))
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	var b bytes.Buffer
+	for _, r := range everyRoute() {
+		fmt.Fprintf(&b, "%-6s %-28s %-8s %-6s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
+	}
+	golden(t, "routes.txt", b.Bytes())
+}
+
+func TestEveryFunctionServesExactlyItsRoutes(t *testing.T) {
+	s := newSite()
+	for function, h := range s.handlers {
+		for _, to := range h.(*router).routes {
+			if to.function != function {
+				t.Errorf("%s serves %s %s of %s", function, to.method, to.pattern, to.function)
+			}
+		}
+	}
+	for _, r := range Routes() {
+		served := 0
+		for _, h := range s.handlers {
+			for _, to := range h.(*router).routes {
+				if to.method == r.Method && to.pattern == r.Path {
+					served++
+				}
+			}
+		}
+		if served != 1 {
+			t.Errorf("%s %s is served %d times", r.Method, r.Path, served)
+		}
+	}
+}
+
+func TestDocsPageHasNoScriptAndEveryRoute(t *testing.T) {
+	w := newSite().do(ask(talker, "GET", "/docs", ""))
+	page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
+	if strings.Contains(strings.ToLower(page), "<script") || strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") {
+		t.Errorf("policy %s", policy)
+	}
+	style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(page)
+	if style == nil {
+		t.Fatal("no style")
+	}
+	sum := sha256.Sum256([]byte(style[1]))
+	if !strings.Contains(policy, base64.StdEncoding.EncodeToString(sum[:])) {
+		t.Error("the policy does not allow the page's own style")
+	}
+	for _, r := range Routes() {
+		if !strings.Contains(page, "<b>"+r.Method+"</b> "+r.Path+"</h3>") {
+			t.Errorf("%s %s is not on the page", r.Method, r.Path)
+		}
+	}
+	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
+		t.Error(got)
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	w := newSite().do(ask(talker, "GET", "/openapi.json", ""))
+	raw, _ := Document()
+	if !bytes.Equal(w.Body.Bytes(), raw) || w.Header().Get("Content-Type") != "application/openapi+json" {
+		t.Errorf("%d %s", w.Code, w.Header())
+	}
+}

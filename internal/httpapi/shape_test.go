@@ -1,0 +1,233 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/auth"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares text with testdata/name.
+func golden(t *testing.T, name string, text []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, want) {
+		t.Errorf("%s differs (go test -update writes it):\n%s", file, text)
+	}
+}
+
+// TestShapes holds every answer equal to its golden file, and valid against what
+// the OpenAPI document says of it.
+func TestShapes(t *testing.T) {
+	for _, c := range []struct{ name, method, path, body string }{
+		{"send_message", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},
+		{"send_plan", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"plan"}`},
+		{"send_blocked", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"blocked"}`},
+		{"send_lost", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"lost"}`},
+		{"send_invalid", "POST", "/api/send", `{"chat_id":1}`},
+		{"confirm", "POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + string(digest) + `"}`},
+		{"cancel", "POST", "/api/runs/" + runID + "/cancel", ``},
+		{"run", "GET", "/api/runs/" + runID, ``},
+		{"events", "GET", "/api/runs/" + runID + "/events?after=1", ``},
+		{"events_none", "GET", "/api/runs/" + runID + "/events?after=2", ``},
+		{"mcp_list", "GET", "/api/mcps", ``},
+		{"mcp_register", "POST", "/api/mcps", `{"url":"127.0.0.1:9000"}`},
+		{"mcp_refresh", "POST", "/api/mcps/" + serverID + "/refresh", ``},
+		{"mcp_active", "PUT", "/api/mcps/" + serverID + "/active", `{"active":false}`},
+		{"mcp_key", "PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":"X-Api-Key","value":"canary-secret"}`},
+		{"project_create", "POST", "/api/projects", `{"name":" Oficina ","context":"Planta 2","mcp_ids":["` + serverID + `"]}`},
+		{"project_list", "GET", "/api/projects", ``},
+		{"project_update", "PATCH", "/api/projects/" + projectID, `{"context":"Planta 3","mcp_ids":[]}`},
+		{"chat_create", "POST", "/api/chats", ``},
+		{"chat_list", "GET", "/api/chats", ``},
+		{"chat_update", "PATCH", "/api/chats/" + chatID, `{"title":"Nuevo","project_id":"` + projectID + `"}`},
+		{"messages", "GET", "/api/chats/" + chatID + "/messages", ``},
+		{"operator_chat", "POST", "/operator/chat", `{"message":"hola","session_id":"session-001","more":1}`},
+		{"operator_new", "POST", "/operator/chat", `{"message":"hola","session_id":null,"metadata":{"n":12345678901234567890,"ok":true,"s":"x"}}`},
+		{"operator_plan", "POST", "/operator/chat", `{"message":"plan"}`},
+		{"operator_blocked", "POST", "/operator/chat", `{"message":"blocked"}`},
+		{"operator_invalid", "POST", "/operator/chat", `{}`},
+		{"operator_session", "GET", "/operator/session/" + sessionID, ``},
+		{"health", "GET", "/health", ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(Check{"table", func(context.Context) error { return nil }})
+			r := ask(boss, c.method, c.path, c.body)
+			w := s.do(r)
+			var body bytes.Buffer
+			if err := json.Indent(&body, w.Body.Bytes(), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c.name+".json", append([]byte(http.StatusText(w.Code)+"\n"), body.Bytes()...))
+			documented(t, r, w.Code, w.Body.Bytes())
+		})
+	}
+}
+
+// documented checks an answer against the schema of its route and status.
+func documented(t *testing.T, r *http.Request, status int, body []byte) {
+	t.Helper()
+	describeOnce()
+	a := described.api
+	to, _ := find(a.router.routes, r)
+	response := a.operation(to.method, to.pattern).Responses[strings.TrimSpace(jsonNumber(status))]
+	if response == nil {
+		t.Fatalf("status %d is not in the document", status)
+	}
+	media := response.Content["application/json"]
+	if status >= 400 {
+		media = response.Content["application/problem+json"]
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatal(err)
+	}
+	var res huma.ValidateResult
+	huma.Validate(a.huma.OpenAPI().Components.Schemas, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, v, &res)
+	for _, err := range res.Errors {
+		t.Errorf("not as documented: %v", err)
+	}
+}
+
+func jsonNumber(n int) string {
+	raw, _ := json.Marshal(n)
+	return string(raw)
+}
+
+func TestOperatorErrorsAreTheDocuments(t *testing.T) {
+	for _, c := range []struct {
+		who    auth.Principal
+		body   string
+		status int
+		detail string
+	}{
+		{auth.Principal{}, `{"message":"hola"}`, 401, `"auth_required"`},
+		{talker, `{}`, 422, `[{"loc":["body","message"],"msg":"field required","type":"value_error.missing"}]`},
+		{talker, ``, 422, `[{"loc":["body","message"],"msg":"field required","type":"value_error.missing"}]`},
+		{talker, `{"message":"blocked"}`, 503, `"switch_unavailable"`},
+		{talker, `{"message":"broken"}`, 500, `"internal_error"`},
+	} {
+		w := newSite().do(ask(c.who, "POST", "/operator/chat", c.body))
+		detail, _ := json.Marshal(decode(t, w)["detail"])
+		if w.Code != c.status || string(detail) != c.detail {
+			t.Errorf("%s: %d %s, want %d %s", c.body, w.Code, detail, c.status, c.detail)
+		}
+	}
+}
+
+func TestOperatorPassesOnTheSession(t *testing.T) {
+	s := newSite()
+	s.do(ask(talker, "POST", "/operator/chat", `{"message":"hola","session_id":"sesión 1","user_id":"alice","context_summary":"antes",`+
+		`"metadata":{"n":12345678901234567890,"ok":true,"s":"x","none":null,"o":{"a":[1]}}}`))
+	s.do(ask(talker, "POST", "/operator/chat", `{"message":"hola"}`))
+	if len(s.turns) != 2 {
+		t.Fatalf("%d turns", len(s.turns))
+	}
+	first, second := s.turns[0], s.turns[1]
+	if first.ChatID != "sesión 1" || first.Session.UserID != "alice" || first.Session.Summary != "antes" || first.TraceID != "trace-1" {
+		t.Errorf("%+v %+v", first, first.Session)
+	}
+	got, _ := json.Marshal(first.Session.Metadata)
+	if want := `{"n":"12345678901234567890","none":"null","o":"{\"a\":[1]}","ok":"true","s":"x"}`; string(got) != want {
+		t.Errorf("metadata %s", got)
+	}
+	if second.Session.UserID != "local" || second.ChatID == "" {
+		t.Errorf("%+v", second.Session)
+	}
+}
+
+func TestSendPassesOnWhatWasAsked(t *testing.T) {
+	s := newSite()
+	s.do(ask(talker, "POST", "/api/send?lang=en", `{"chat_id":"`+chatID+`","message":" hola ","digest":"`+string(digest)+`"}`))
+	if len(s.turns) != 1 {
+		t.Fatal("not sent")
+	}
+	r := s.turns[0]
+	if r.Message != " hola " || r.Seen != digest || r.Locale != "en" || r.Principal.User != "ana" || r.Session != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestKeysAreTakenAndNeverShown(t *testing.T) {
+	s := newSite()
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"query","name":"key","value":"canary-secret"}`},
+		{"POST", "/api/mcps", `{"url":"x","key":{"in":"bearer","value":"canary-secret"}}`},
+		{"DELETE", "/api/mcps/" + serverID + "/key", ""},
+		{"GET", "/api/mcps/" + serverID, ""},
+	} {
+		if w := s.do(ask(boss, c.method, c.path, c.body)); strings.Contains(w.Body.String(), "canary") {
+			t.Errorf("%s %s: %s", c.method, c.path, w.Body)
+		}
+	}
+	if len(s.keys) != 2 || s.keys[0].Secret != "canary-secret" || s.keys[0].Place.In != "query" || s.keys[1] != nil {
+		t.Errorf("keys %+v", s.keys)
+	}
+	if len(s.regs) != 1 || s.regs[0].Key == nil || s.regs[0].Key.Secret != "canary-secret" {
+		t.Errorf("registrations %+v", s.regs)
+	}
+}
+
+// TestAnswersRepeatNoValue puts a canary into every place of a bad request.
+func TestAnswersRepeatNoValue(t *testing.T) {
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/api/mcps", `{"url":1,"name":["canary"],"kind":"canary","key":{"in":"canary","name":7,"value":["canary"]}}`},
+		{"POST", "/api/mcps", `{"url":"canary"`},
+		{"POST", "/api/mcps", `canary`},
+		{"POST", "/api/mcps", `"canary"`},
+		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"canary","value":{"canary":"canary"}}`},
+		{"POST", "/api/send", `{"chat_id":"canary","message":" ","digest":"canary"}`},
+		{"POST", "/operator/chat", `{"message":{"a":"canary"},"metadata":"canary","session_id":["canary"]}`},
+		{"GET", "/api/chats?cursor=canary&limit=canary", ""},
+		{"GET", "/api/chats?project_id=canary", ""},
+	} {
+		s := newSite()
+		r := ask(boss, c.method, c.path, c.body, "Authorization", "Bearer canary", "Cookie", "piloto_session=canary", "Idempotency-Key", "canary ñ")
+		w := s.do(r)
+		if w.Code/100 != 4 || strings.Contains(w.Body.String(), "canary") || strings.Contains(s.logs.String(), "canary") {
+			t.Errorf("%s %s %s: %d %s\nlog: %s", c.method, c.path, c.body, w.Code, w.Body, s.logs)
+		}
+	}
+}
+
+func TestCausesGoToTheLogAlone(t *testing.T) {
+	s := newSite()
+	w := s.do(ask(talker, "POST", "/api/send", `{"chat_id":"`+chatID+`","message":"broken"}`))
+	if w.Code != 500 || strings.Contains(w.Body.String(), "canary") || decode(t, w)["code"] != "internal_error" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(s.logs.String(), "request.failed") || !strings.Contains(s.logs.String(), "level=ERROR") {
+		t.Errorf("log: %s", s.logs)
+	}
+}
+
+func TestHealthSaysWhatDoesNotAnswer(t *testing.T) {
+	s := newSite(Check{"table", func(context.Context) error { return errors.New("canary") }}, Check{"engine", func(context.Context) error { return nil }})
+	w := s.do(ask(auth.Principal{}, "GET", "/health", ""))
+	want := `{"status":"unavailable","checks":{"engine":"ok","table":"unavailable"}}`
+	if w.Code != 503 || strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
