@@ -58,6 +58,9 @@ func (s *signals) add(sentence string, dataQuestion bool) {
 	case runningClaim.MatchString(sentence):
 		s.running++
 	}
+	if proposal.MatchString(sentence) {
+		s.asked++
+	}
 	if planHeading.MatchString(sentence) && !topicPlan.MatchString(sentence) {
 		s.headings++
 	}
@@ -71,7 +74,15 @@ func asksConsent(sentence string) bool {
 		return true
 	}
 	question := strings.ContainsAny(sentence, "?¿")
-	return question && (consentQuestion.MatchString(sentence) || consentOffer.MatchString(sentence))
+	if !question {
+		return false
+	}
+	for _, m := range offer.FindAllStringSubmatch(sentence, -1) {
+		if verb := strings.Join(m[1:], ""); !telling.MatchString(verb) {
+			return true
+		}
+	}
+	return consentQuestion.MatchString(sentence) || consentOffer.MatchString(sentence)
 }
 
 func steps(text string) bool { return len(stepLabel.FindAllString(text, 2)) > 1 }
@@ -176,22 +187,37 @@ var (
 		`\b(?:awaiting|waiting (?:for|on)|await|pending|need|require|requires|with|upon|subject to|give me) (?:on )?your (?:confirmation|approval|go-ahead|go ahead|permission|consent|ok\b|okay|green light|authori[sz]ation)`,
 		`\bconfirm[ae](?:me|lo|la)? (?:por favor |y |para |que (?:quieres|deseas|proceda|puedo|lo|la)|el plan|la reserva|la operacion|la accion|la ejecucion|los cambios|el envio|la cancelacion|el borrado|esta accion|estos pasos|este plan)`, `(?:^|[,;:—–-] ?|por favor,? |y )confirm[ae](?:lo|la|me)?(?: por favor)?[.!…]*$`, `\bsi (?:estas de acuerdo|te parece bien|confirmas|lo confirmas|la confirmas|me confirmas|todo (?:esta )?(?:bien|correcto))\b[^.?]*\b`+oneOf(actPresent, actInfinitive, `lo pongo`, `confirma`, `me pongo`, `empiezo`, `sigo`),
 		`\b(?:please )?confirm (?:to |and |so |if you (?:want|would)|that you (?:want|would)|the (?:plan|booking|reservation|action|operation|execution|changes|cancellation|deletion|order|steps)|this (?:plan|action|booking)|these steps|below|when ready)`, `(?:^|[,;:—–-] ?|please )please confirm[.!…]*$`, `^confirm[.!…]*$`, `\bif you (?:agree|approve|confirm|say yes|are ok|are happy)\b`, `\bonce you (?:confirm|approve|say yes|give)`, `\b(?:en cuanto|cuando|una vez que) (?:me )?(?:lo |la )?(?:confirmes|apruebes|autorices|des el ok|digas que si)`, `\bas soon as you (?:confirm|approve|say)`,
-		`\bjust say the word`, `\b(?:please )?(?:approve|authori[sz]e) (?:to|so|this|these|the plan|below|and i)\b`, `\b(?:aprueba|autoriza)(?:lo|la|me)? (?:para|y|el plan|este|estos|la operacion)`, `\b(?:list[ao]|preparad[ao]) para (?:ejecutar|proceder|empezar|enviar|reservar|lanzar)`, `\bready to (?:run|execute|proceed|book|go|send|launch|start)\b`, `\bnecesito que (?:me )?(?:l[ao]s? )?(?:confirmes|apruebes|autorices|valides)`, `\bsolo dime y\b`, `\b(?:confirmes|autorices|apruebes) (?:para|antes de)`, `\bdime y l[ao]\b`, `\blet me know (?:if|when) (?:i should|you(?:'d| would)? (?:like|want) me to|you want to|to) `+actEnglish, `\b(?:dime|avisame|hazme saber) (?:si|cuando) (?:quieres que|deseas que|debo|puedo|procedo|l[ao]) ?(?:l[aoe]s? )?`+oneOf(actSubjunctive, actInfinitive, actPresent)))
+		`\bjust say the word`, `\b(?:please )?(?:approve|authori[sz]e) (?:to|so|this|these|the plan|below|and i)\b`, `\b(?:aprueba|autoriza)(?:lo|la|me)? (?:para|y|el plan|este|estos|la operacion)`, `\b(?:list[ao]|preparad[ao]) para (?:ejecutar|proceder|empezar|enviar|reservar|lanzar)`, `\bready to (?:run|execute|proceed|book|go|send|launch|start)\b`, `\bsi (?:me )?das (?:el|tu|la) (?:ok|visto bueno|permiso|aprobacion|confirmacion|luz verde)`, `^\W*confirm[ae](?:me|lo|la)?,? por favor,? (?:que (?:quieres|deseas|proceda|lo|la)|para|y)`, `\b(?:necesito|quiero|espero) que (?:me )?(?:l[ao]s? )?(?:confirmes|apruebes|autorices|valides)`, `\bsolo dime y\b`, `\b(?:confirmes|autorices|apruebes) (?:para|antes de)`, `\bdime y l[ao]\b`, `\blet me know (?:if|when) (?:i should|you(?:'d| would)? (?:like|want) me to|you want to|to) `+actEnglish, `\b(?:dime|avisame|hazme saber) (?:si|cuando) (?:quieres que|deseas que|debo|puedo|procedo|l[ao]) ?(?:l[aoe]s? )?`+oneOf(actSubjunctive, actInfinitive, actPresent)))
 
 	// A yes-or-no question about going on.
 	consentQuestion = regexp.MustCompile(oneOf(
 		`\bconfirmas\b`, `\b(?:me )?l[ao]s? confirm(?:as|amos)\b`, `\bconfirmamos\b`, `\bdas (?:tu |el )?(?:confirmacion|visto bueno|ok|permiso|aprobacion)`, `\bapruebas\b`, `\bautorizas\b`, `\baceptas (?:el|este|la|que)`,
 		`(?:^|¿|\b(?:y|entonces|si quieres|ya|te|se|lo|la|los|las|que)) ?(?:l[aoe]s? |te |se )*`+actPresent+`\b`, `\b(?:puedo|debo|deberia|podria) (?:l[aoe]s? )?`+actInfinitive, `\bseguimos adelante\b`, `\bprocedemos\b`, `\bte parece (?:bien )?(?:si|que) `+oneOf(actPresent, `l[ao] \w+o\b`, `\w+o l[ao]\b`),
-		`\bte parece bien (?:el|este) plan`, `\bestas de acuerdo (?:con (?:el|este) plan|en que|con que)`, `\b(?:are you|is this|is that|does (?:this|that|the plan)) (?:ok|okay|good|fine|ready|sound|look)[a-z]* (?:to|with (?:this|the) plan|good|right|ok)?`, `\b(?:shall|should|may|can) (?:i|we) (?:now |just |also )?`+actEnglish+`\b`, `\bdo you (?:confirm|approve|authori[sz]e|agree)\b`, `\bconfirm\?$`, `\bgo ahead\?$`, `\bproceed\?$`, `\bready\?$`, `\bok to \w+`, `\bmind if i `+actEnglish, `\badelante\?`, `(?:^|¿|[,;:—–-] ?)(?:y |entonces )?`+oneOf(`(?:estas )?segur[oa]`, `continuar`, `continuo`, `continuamos`, `proseguir`, `prosigo`, `de acuerdo`, `le damos`, `damos luz verde`, `l[ao] hacemos`, `vamos`, `procedemos`, `proceder`, `empezamos`, `empiezo`, `comienzo`, `arranco`, `arrancamos`, `te parece(?: bien)?`, `listo`, `lista`, `conforme`, `confirmado`, `hecho`, `va`, `vale`, `ok`, `okay`, `continue`, `are you sure`, `sure`, `deal`, `agreed`, `all good`, `execute`, `run it`, `confirm`)+`\?`, `\b(?:should|shall|may|can) (?:i|we)\?`, `\bsound good\?`))
+		`\bpara (?:proceder|continuar|ejecutar|empezar)\?`, `\bto (?:proceed|continue|execute|begin)\?`, `\b(?:quieres|deseas|desea|quiere|te gustaria|do you want to|would you like to|do you wish to) (?:confirmar|confirmarl[ao]|confirm|approve|aprobar|autorizar|proceed|go ahead|continue|execute)\b`, `\bte parece bien (?:el|este) plan`, `\bestas de acuerdo (?:con (?:el|este) plan|en que|con que)`, `\b(?:are you|is this|is that|does (?:this|that|the plan)) (?:ok|okay|good|fine|ready|sound|look)[a-z]* (?:to|with (?:this|the) plan|good|right|ok)?`, `\b(?:shall|should|may|can) (?:i|we) (?:now |just |also )?`+actEnglish+`\b`, `\bdo you (?:confirm|approve|authori[sz]e|agree)\b`, `\bconfirm\?$`, `\bgo ahead\?$`, `\bproceed\?$`, `\bready\?$`, `\bok to \w+`, `\bmind if i `+actEnglish, `\badelante\?`, `(?:^|¿|[,;:—–-] ?)(?:y |entonces )?`+oneOf(`(?:estas )?segur[oa]`, `continuar`, `continuo`, `continuamos`, `proseguir`, `prosigo`, `de acuerdo`, `le damos`, `damos luz verde`, `l[ao] hacemos`, `vamos`, `procedemos`, `proceder`, `empezamos`, `empiezo`, `comienzo`, `arranco`, `arrancamos`, `te parece(?: bien)?`, `listo`, `lista`, `conforme`, `confirmado`, `hecho`, `va`, `vale`, `ok`, `okay`, `continue`, `are you sure`, `sure`, `deal`, `agreed`, `all good`, `execute`, `run it`, `confirm`)+`\?`, `\b(?:should|shall|may|can) (?:i|we)\?`, `\bsound good\?`))
 
 	// An offer to act; offers to explain or tell are not in the verb lists.
 	consentOffer = regexp.MustCompile(oneOf(
 		`\b(?:quieres|deseas|prefieres|te gustaria|quisieras|desea|quiere|gustas) (?:que )?(?:l[aoe]s? |te l[ao]s? |se l[ao]s? |te |ya |ahora )*`+oneOf(actSubjunctive, actInfinitive)+`\b`, `\b(?:do you want|would you like|you want|like|want) me to (?:now |go ahead and |just |also )?`+actEnglish+`\b`, `\b(?:do you want|would you like) to (?:proceed|go ahead|continue with (?:this|the) (?:plan|booking|reservation)|execute|run (?:it|this|the plan)|confirm)`))
 
+	// An offer to do anything, with the verb; and the verbs of telling, whose
+	// offers need no plan.
+	offer = regexp.MustCompile(oneOf(
+		`\b(?:quieres|deseas|prefieres|te gustaria|quisieras|desea|quiere|te parece bien|esta bien|te importa) que (?:l[aoe]s? |te |se |me |nos |ya |ahora )*([a-z]+)`,
+		`\b(?:do you want|would you like|you want|want|like|wish|are you (?:ok|okay|happy|fine) (?:for|with)) (?:for )?me (?:to )?(?:now |just |also |go ahead and )?([a-z]+)`,
+		`\b(?:shall|should|may) i (?:now |just |also )?([a-z]+)`, `\bcan i (?:now |just )?go (ahead)`,
+		`(?:^\W*|¿ ?)(?:y |entonces |ya |pues )?(?:te |se )?(?:l[ao]s? )([a-z]+o)\b`,
+		`¿ ?(?:y |entonces |ya |pues )?([a-z]+o) (?:la|el|los|las|una|un|ya|con|entonces|ahora|tu|esta|este)\b`))
+	telling = regexp.MustCompile(`^` + oneOf(`expli\w+`, `cuent\w+`, `dig\w+`, `muestr\w+`, `ensen\w+`, `resum\w+`, `traduz\w+`, `ayud\w+`, `aclar\w+`, `detall\w+`, `describ\w+`, `repit\w+`, `list[eo]`, `compar\w+`, `recomiend\w+`, `sugier\w+`, `ampli\w+`, `respond\w+`, `habl\w+`, `de`, `recuerd\w+`, `indi\w+`, `se?a[ns]?`, `este`, `haya`, `tenga`, `pueda`,
+		`cuanto`, `cuando`, `como`, `todo`, `solo`, `algo`, `otro`, `esto`, `eso`, `pero`, `no`, `mucho`, `primero`, `segundo`, `mismo`, `bajo`, `tengo`, `necesito`, `quiero`, `digo`, `veo`, `entiendo`, `conozco`, `creo que`, `puedo`, `debo`, `claro`, `cierto`, `correcto`,
+		`explain`, `tell`, `describe`, `summari\w+`, `translate`, `show`, `list`, `clarify`, `elaborate`, `give`, `help`, `provide`, `repeat`, `rephrase`, `compare`, `recommend`, `suggest`, `expand`, `answer`, `know`, `be`, `stay`, `ask`, `read`, `remind`, `assist`, `call you`) + `$`)
+
 	// An action that is said to be under way.
 	runningClaim = regexp.MustCompile(oneOf(
 		`^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerundio+` `+oneOf(`el`, `la`, `los`, `las`, `un`, `una`, `tu`, `paso`, `plan`, `accion`, `ahora`, `a`, `get`, `post`), `^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerund+` (?:your|step|plan|the (?:plan|steps?|actions?|request)|action|now|it now|get|post)\b`, `^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerund+` [^.]*(?:\bnow\b|\.\.)`, `\b(?:is|are) (?:now |currently )?being (?:execut|creat|process|book|reserv|sent|delet|cancel|updat|submit)`, `\b(?:has|have) been (?:queued|started|launched)`, `\b(?:while|mientras) (?:i |te |l[ao]s? )*`+oneOf(actEnglish, actPresent)+`\b`, `\b(?:en cola|encolad[ao])\b[^.]*\b(?:plan|ejecu)`, `^\W*`+oneOf(actGerund, actGerundio)+`[.…]*$`,
-		`\b(?:estoy|estamos|esta) (?:ya |ahora )?`+actGerundio+`\b`, `\b(?:i'm|i am|we're|we are) (?:now |currently |already )?`+actGerund+` (?:the|your|a|it|step|this|room|now|sala)\b`, `\bplan (?:en ejecucion|en marcha|en curso|iniciado|lanzado|running|started|in progress|is (?:now )?running|executing)`, `\b(?:paso|step) \d+(?: ?(?:de|of|/) ?\d+)?:? (?:en ejecucion|en curso|running|executing|in progress|ejecutando|completado|ok|done)`, `\biniciando (?:el )?plan\b`, `\baction: ?\w+.*\brunning\b|\brunning action\b|\brunning step\b`, `^\W*\[?(?:running|ejecutando|executing)\]?(?: ?[:.\]]|$)`, `\bstatus: ?running`, `\bestado: ?(?:ejecutando|en ejecucion|running)`))
+		`\b(?:estoy|estamos|esta) (?:ya |ahora )?`+actGerundio+`\b`, `\b(?:i'm|i am|we're|we are) (?:now |currently |already )?`+actGerund+` (?:the|your|a|it|step|this|room|now|sala)\b`, `\bplan (?:en ejecucion|en marcha|en curso|iniciado|lanzado|running|started|in progress|is (?:now )?running|executing)`, `\b(?:paso|step) \d+(?: ?(?:de|of|/) ?\d+)?:? (?:en ejecucion|en curso|running|executing|in progress|ejecutando|completado|ok|done)`, `\biniciando (?:el )?plan\b`, `\b(?:paso|step) \d+[^a-z0-9\n]*[✅⏳❌⚠🔄▶]`, `\bplan\b[^.?]{0,40}\b(?:en marcha|en curso|en ejecucion|corriendo|ejecutandose|under ?way|in progress|being executed)`, `\b(?:iniciado|lanzado|arrancado|puesto en marcha|started|launched|kicked off) (?:el|the|tu|your) (?:plan|proceso|ejecucion|run|process|execution)`, `\b(?:esta|estan) siendo (?:procesad|ejecutad|cread|reservad|cancelad|enviad|eliminad|actualizad|borrad)`, `\baction: ?\w+.*\brunning\b|\brunning action\b|\brunning step\b`, `^\W*\[?(?:running|ejecutando|executing)\]?(?: ?[:.\]]|$)`, `\bstatus: ?running`, `\bestado: ?(?:ejecutando|en ejecucion|running)`))
+
+	// A heading that needs no steps after it.
+	proposal = regexp.MustCompile(`^\W*` + oneOf(`plan propuesto`, `plan sugerido`, `propuesta de plan`, `accion(?:es)? propuestas?`, `proposed (?:plan|actions?)`, `suggested plan`, `plan de ejecucion`, `execution plan`) + `\W*(?:$|[:.(—–-]|para\b|con\b|to\b|with\b)`)
 
 	// A heading or sentence that presents the text as the plan itself.
 	planHeading = regexp.MustCompile(oneOf(
