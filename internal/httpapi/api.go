@@ -76,7 +76,11 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 	}
 	huma.Register(a.huma, described, func(ctx context.Context, in *In) (*Out, error) {
 		out, err := handle(ctx, in)
-		if err != nil {
+		var told *Problem
+		switch {
+		case errors.As(err, &told):
+			return nil, told
+		case err != nil:
 			return nil, problem(ctx, err)
 		}
 		return out, nil
