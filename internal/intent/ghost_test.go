@@ -12,8 +12,10 @@ type assistantText struct {
 	ghost             bool
 }
 
-// texts reads testdata/ghosts.tsv: split (tuned: the rules were written with
-// it; held: worded apart from them), tier, label, text in Go escapes.
+// texts reads testdata/ghosts.tsv: split, tier, label, text in Go escapes. The
+// rules were first written with the split tuned; held, fresh, third and fourth
+// were each worded apart and scored once before the rules were changed for them
+// (recall 0.84, 0.70, 0.70, 0.84; precision 0.93, 0.95, 1.00, 0.96).
 func texts(t testing.TB) []assistantText {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/ghosts.tsv")
@@ -74,7 +76,7 @@ func TestGhostIsPreciseAndComplete(t *testing.T) {
 			t.Logf("%s/%s: Ghost(%q) = %v", row.tier, row.split, row.text, got)
 		}
 	}
-	for _, name := range []string{"must/tuned", "must/held", "must/fresh", "must/third", "must", "should"} {
+	for _, name := range []string{"must/tuned", "must/held", "must/fresh", "must/third", "must/fourth", "must", "should"} {
 		s := scores[name]
 		t.Logf("%-10s precision %.3f recall %.3f (%+v)", name, s.precision(), s.recall(), *s)
 		if strings.HasPrefix(name, "must") && (s.precision() < 0.95 || s.recall() < 0.95) {
@@ -109,4 +111,15 @@ func FuzzGhost(f *testing.F) {
 			t.Fatalf("%q hides the question after it", text)
 		}
 	})
+}
+
+// An answer as long as a model may give is judged at once.
+func BenchmarkGhost(b *testing.B) {
+	text := strings.Repeat("La sala tiene luz natural, una pizarra y el plan de evacuación junto a la puerta. ", 400)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if Ghost(text) {
+			b.Fatal("prose is a ghost")
+		}
+	}
 }
