@@ -1,0 +1,312 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/intent"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+	"piloto/internal/tool"
+)
+
+// world is the page and a JSON API with the contract's routes and shapes over
+// one memory: what a model and services would do is decided by the words of a
+// message, and a run goes one event further each time somebody asks for events.
+type world struct {
+	*memory
+	page  http.Handler
+	sends []string // bodies of POST /api/send, as they came
+	keys  []string // Idempotency-Keys of confirmations
+	down  bool     // every API call is answered with 503
+}
+
+func newWorld(now func() time.Time, facts Facts) *world {
+	m := newMemory(now)
+	w := &world{memory: m}
+	w.page = New(Deps{Chats: m, Runs: m, Servers: m, Projects: m, Tokens: m, Facts: facts, Now: now})
+	return w
+}
+
+// ServeHTTP does what the gateway does: it finds who asks, and holds writes
+// through the cookie to their origin.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(SessionCookie); err == nil {
+		if p, err := auth.Authenticate(r.Context(), w, c.Value, w.now(), auth.KindSession); err == nil {
+			r = r.WithContext(auth.NewContext(r.Context(), p))
+		}
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		w.page.ServeHTTP(rw, r)
+		return
+	}
+	_, known := auth.FromContext(r.Context())
+	switch {
+	case !known:
+		refuse(rw, 401, "auth_required", "Hace falta entrar.")
+	case w.isDown():
+		refuse(rw, 503, "unavailable", "No responde.")
+	default:
+		w.api().ServeHTTP(rw, r)
+	}
+}
+
+func (w *world) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.down
+}
+
+func (w *world) setDown(down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+}
+
+func refuse(rw http.ResponseWriter, status int, code, detail string) {
+	rw.Header().Set("Content-Type", "application/problem+json")
+	rw.WriteHeader(status)
+	_ = json.NewEncoder(rw).Encode(map[string]any{
+		"title": http.StatusText(status), "status": status, "code": code, "detail": detail, "action": "Haz otra cosa.", "trace_id": "0af7651916cd43dd",
+	})
+}
+
+func tell(rw http.ResponseWriter, status int, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	_ = json.NewEncoder(rw).Encode(v)
+}
+
+func (w *world) api() http.Handler {
+	mux := http.NewServeMux()
+	locked := func(pattern string, h func(http.ResponseWriter, *http.Request, map[string]any)) {
+		mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
+			body := map[string]any{}
+			if r.Body != nil && r.ContentLength > 0 {
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					refuse(rw, 400, "malformed", "No se puede leer.")
+					return
+				}
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			h(rw, r, body)
+		})
+	}
+	locked("POST /api/chats", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+		id := w.ids.New(w.now())
+		project, _ := body["project_id"].(string)
+		w.chats[id] = conversation.Chat{ID: id, ProjectID: project, CreatedAt: w.now(), UpdatedAt: w.now()}
+		tell(rw, 201, w.chats[id])
+	})
+	locked("PATCH /api/chats/{id}", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		c := w.chats[r.PathValue("id")]
+		c.Title, _ = body["title"].(string)
+		w.chats[c.ID] = c
+		tell(rw, 200, c)
+	})
+	locked("POST /api/send", w.send)
+	locked("POST /api/runs/{id}/confirm", w.confirm)
+	locked("POST /api/runs/{id}/cancel", w.cancel)
+	locked("GET /api/runs/{id}/events", w.more)
+	locked("POST /api/mcps", w.register)
+	locked("POST /api/mcps/{id}/refresh", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+		tell(rw, 200, map[string]any{"mcp_id": r.PathValue("id"), "added": []string{"GET /new"}, "removed": []string{}, "changed": []string{"GET /rooms"}})
+	})
+	locked("PUT /api/mcps/{id}/active", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		s := w.servers[r.PathValue("id")]
+		s.Active, _ = body["active"].(bool)
+		w.servers[s.ID] = s
+		tell(rw, 200, map[string]any{"mcp_id": s.ID})
+	})
+	locked("PUT /api/mcps/{id}/key", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		s := w.servers[r.PathValue("id")]
+		in, _ := body["in"].(string)
+		name, _ := body["name"].(string)
+		s.Key = &tool.KeyPlace{In: in, Name: name}
+		w.servers[s.ID] = s
+		tell(rw, 200, map[string]any{"mcp_id": s.ID})
+	})
+	locked("DELETE /api/mcps/{id}", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+		delete(w.servers, r.PathValue("id"))
+		rw.WriteHeader(204)
+	})
+	locked("POST /api/projects", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+		name, _ := body["name"].(string)
+		p := conversation.Project{ID: w.ids.New(w.now()), Name: name, CreatedAt: w.now()}
+		w.projects[p.ID] = p
+		tell(rw, 201, p)
+	})
+	return mux
+}
+
+func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+	url, _ := body["url"].(string)
+	name, _ := body["name"].(string)
+	if strings.Contains(url, "169.254") {
+		refuse(rw, 422, "mcp.url_refused", "Esa dirección no se permite.")
+		return
+	}
+	s := tool.Server{ID: w.ids.New(w.now()), Name: name, Kind: tool.KindOpenAPI, BaseURL: url, Active: true, Status: tool.Online, Operations: 1, RefreshedAt: w.now()}
+	w.servers[s.ID] = s
+	w.entries[s.ID] = []tool.Entry{{Method: "GET", Path: "/pets", Summary: "List pets"}}
+	tell(rw, 201, map[string]any{"mcp_id": s.ID, "name": s.Name})
+}
+
+func (w *world) send(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+	chatID, _ := body["chat_id"].(string)
+	text, _ := body["message"].(string)
+	raw, _ := json.Marshal(body)
+	w.sends = append(w.sends, string(raw))
+	if strings.Contains(text, "503") {
+		refuse(rw, 503, "unavailable", "No responde.")
+		return
+	}
+	w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
+	c := w.chats[chatID]
+	answer := map[string]any{"kind": "message"}
+	switch {
+	case c.PendingRunID != "" && intent.Classify(text) == intent.Confirm:
+		w.start(c.PendingRunID)
+		answer["kind"] = "queued"
+	case strings.Contains(text, "bloquea"):
+		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", locale.Text(locale.Spanish, "blocked.no_api_key"))
+		list := w.messages[chatID]
+		list[len(list)-1].Code = "no_api_key"
+		answer["kind"], answer["message"] = "blocked", m
+	case strings.Contains(text, "eserva"):
+		r := w.propose(chatID, roomPlan(w.now()))
+		answer["kind"], answer["message"] = "plan", map[string]any{"content": r.Plan.Goal}
+	default:
+		answer["message"] = w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", "Hay **tres** salas: [plano](https://example.org/plano) ![x](https://evil.example/x.png)")
+	}
+	answer["chat"] = w.chats[chatID]
+	tell(rw, 200, answer)
+}
+
+// propose stores a draft; an older one is superseded. The lock is held.
+func (w *world) propose(chatID string, p plan.Plan) plan.Run {
+	c := w.chats[chatID]
+	if old, ok := w.runs[c.PendingRunID]; ok {
+		old.Status = plan.Superseded
+		w.event(&old, plan.EventSuperseded, "", "{}")
+		w.runs[old.ID] = old
+	}
+	digest, err := p.Digest()
+	if err != nil {
+		panic(err)
+	}
+	r := plan.Run{ID: w.ids.New(w.now()), Account: w.account, ChatID: chatID, Plan: p, Digest: digest, Status: plan.Draft, CreatedAt: w.now()}
+	for _, s := range p.Steps {
+		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
+	}
+	w.event(&r, plan.EventProposed, "", "{}")
+	w.runs[r.ID] = r
+	c.PendingRunID = r.ID
+	w.chats[chatID] = c
+	w.say(chatID, conversation.RoleAssistant, conversation.KindPlan, r.ID, "Plan propuesto: "+p.Goal)
+	return r
+}
+
+func (w *world) confirm(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	w.keys = append(w.keys, r.Header.Get("Idempotency-Key"))
+	switch {
+	case !ok:
+		refuse(rw, 404, "run.not_found", "No existe.")
+	case run.Status != plan.Draft:
+		refuse(rw, 409, "plan.not_pending", "El plan ya no está pendiente.")
+	case body["digest"] != string(run.Digest):
+		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+	default:
+		w.start(run.ID)
+		tell(rw, 202, map[string]any{"run": map[string]any{"run_id": run.ID, "status": "queued"}})
+	}
+}
+
+func (w *world) start(runID string) {
+	r := w.runs[runID]
+	c := w.chats[r.ChatID]
+	c.PendingRunID, c.ActiveRunID = "", r.ID
+	w.chats[c.ID] = c
+	r.Status = plan.Queued
+	w.event(&r, plan.EventConfirmed, "", "{}")
+	w.runs[r.ID] = r
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindNotice, r.ID, locale.Text(locale.Spanish, "turn.confirmed"))
+}
+
+func (w *world) cancel(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	if !ok {
+		refuse(rw, 404, "run.not_found", "No existe.")
+		return
+	}
+	c := w.chats[run.ChatID]
+	c.PendingRunID, c.ActiveRunID = "", ""
+	w.chats[c.ID] = c
+	run.Status = plan.Cancelled
+	w.event(&run, plan.EventCancelled, "", "{}")
+	w.runs[run.ID] = run
+	w.say(run.ChatID, conversation.RoleSystem, conversation.KindNotice, run.ID, locale.Text(locale.Spanish, "turn.cancelled"))
+	tell(rw, 200, map[string]any{"run": map[string]any{"run_id": run.ID, "status": "cancelled"}})
+}
+
+func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	if !ok {
+		refuse(rw, 404, "run.not_found", "No existe.")
+		return
+	}
+	if run.Status.Active() {
+		w.advance(&run)
+		w.runs[run.ID] = run
+	}
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	events := w.events[run.ID]
+	tell(rw, 200, map[string]any{"events": append([]plan.Event{}, events[min(after, len(events)):]...)})
+}
+
+// advance takes a run one event further.
+func (w *world) advance(r *plan.Run) {
+	if r.Status == plan.Queued {
+		r.Status = plan.Running
+		w.event(r, plan.EventStarted, "", "{}")
+		return
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch s.Status {
+		case plan.StepPending:
+			s.Status, s.Attempts = plan.StepRunning, 1
+			w.event(r, plan.EventStepStart, s.StepID, "{}")
+			return
+		case plan.StepRunning:
+			s.Status = plan.StepDone
+			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID + `","ok":true}`), Bytes: 24}
+			w.event(r, plan.EventStepDone, s.StepID, "{}")
+			return
+		}
+	}
+	r.Status = plan.Done
+	w.event(r, plan.EventFinished, "", "{}")
+	c := w.chats[r.ChatID]
+	c.ActiveRunID, c.LastRunID, c.LastRunStatus = "", r.ID, "done"
+	w.chats[c.ID] = c
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado done: 3 de 3 pasos hechos.")
+}
+
+// signIn stores a session and returns its secret.
+func (w *world) signIn() string {
+	const secret = "a-session-of-the-test"
+	_ = w.PutToken(context.Background(), auth.Token{
+		Hash: hashOf(secret), Kind: auth.KindSession, Account: w.account, User: "ana",
+		Scopes: []auth.Scope{auth.ScopeAdmin}, ExpiresAt: w.now().Add(time.Hour),
+	})
+	return secret
+}

@@ -1,0 +1,66 @@
+// Calls to this origin: the JSON API for what changes, /ui/ for what is shown.
+
+import { lang, t } from "./text.js";
+
+/** Problem is an RFC 9457 problem, or no answer at all (status 0). */
+export class Problem extends Error {
+  constructor(body, status, trace) {
+    super(body.title || body.code || t("unexpected"));
+    this.status = status;
+    this.code = body.code || "";
+    this.title = body.title || t("unexpected");
+    this.detail = typeof body.detail === "string" ? body.detail : "";
+    this.action = body.action || "";
+    this.trace = body.trace_id || trace || "";
+    this.errors = Array.isArray(body.errors) ? body.errors : [];
+  }
+}
+
+const noAnswer = () => new Problem({ title: t("network"), action: t("network_do"), code: "network" }, 0);
+
+async function request(url, options, seconds) {
+  const stop = AbortSignal.timeout(seconds * 1000);
+  try {
+    return await fetch(url, { credentials: "same-origin", redirect: "error", signal: stop, ...options });
+  } catch {
+    throw noAnswer();
+  }
+}
+
+// A session that ended is not an error to read about: the sign-in form is.
+function signedOut(response) {
+  if (response.status === 401) location.assign("/");
+}
+
+/** api sends JSON and returns what was answered; every failure is a Problem. */
+export async function api(method, url, body, headers = {}) {
+  const options = { method, headers: { Accept: "application/json", "Accept-Language": lang, ...headers } };
+  if (body !== undefined) {
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const response = await request(url, options, method === "GET" ? 20 : 120);
+  let answer = {};
+  try {
+    const text = await response.text();
+    if (text) answer = JSON.parse(text);
+  } catch {
+    if (response.ok) throw noAnswer();
+  }
+  if (response.ok) return answer;
+  signedOut(response);
+  const trace = response.headers.get("X-Trace-Id");
+  throw new Problem(answer && typeof answer === "object" ? answer : {}, response.status, trace);
+}
+
+/** fragment returns the nodes of a part of the page, and whether it is the view of an error. */
+export async function fragment(url) {
+  const response = await request(url, { headers: { Accept: "text/html", "Accept-Language": lang } }, 20);
+  signedOut(response);
+  const type = response.headers.get("Content-Type") || "";
+  if (!type.startsWith("text/html") || response.status >= 500) {
+    throw new Problem({ title: t("network"), action: t("network_do"), code: "unavailable" }, response.status, response.headers.get("X-Trace-Id"));
+  }
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  return { ok: response.ok, status: response.status, nodes: [...page.body.childNodes].filter((n) => n.nodeType === Node.ELEMENT_NODE) };
+}

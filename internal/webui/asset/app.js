@@ -1,0 +1,110 @@
+// The page's script: it sends, follows and swaps. What is shown comes from the
+// server; one listener for each kind of event finds what was meant by its name.
+
+import { startComposer, write } from "./chat.js";
+import { actions as managing, chooseKeyPlace, search, submit, switchServer } from "./manage.js";
+import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
+import { tellTime } from "./text.js";
+import { arrived, atEnd, go, moreChats, older, refreshChat, refreshChats, thread, toEnd } from "./view.js";
+
+const actions = {
+  ...managing,
+  "confirm-run": confirmRun,
+  "cancel-run": cancelRun,
+  "drawer": () => drawer(true),
+  "drawer-close": () => drawer(false),
+  "example": (button) => write(button.textContent),
+  "older": older,
+  "more-chats": moreChats,
+  "to-end": () => toEnd(true),
+};
+
+const changes = {
+  "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
+  "active": switchServer,
+  "key-in": chooseKeyPlace,
+};
+
+document.addEventListener("click", (e) => {
+  const link = e.target.closest("a[data-nav]");
+  if (link && e.button === 0 && !e.metaKey && !e.ctrlKey && !e.shiftKey && !e.altKey) {
+    e.preventDefault();
+    go(link.href);
+    return;
+  }
+  const button = e.target.closest("[data-action]");
+  if (button && !button.disabled) actions[button.dataset.action]?.(button);
+});
+
+document.addEventListener("change", (e) => changes[e.target.dataset?.change]?.(e.target));
+document.addEventListener("input", (e) => e.target.dataset?.input === "search" && search(e.target));
+document.addEventListener("submit", (e) => {
+  if (!e.target.dataset.submit) return;
+  e.preventDefault();
+  submit(e.target);
+});
+
+document.addEventListener("keydown", (e) => {
+  if (e.key === "Escape" && document.body.classList.contains("drawer")) drawer(false);
+  const typing = e.target.closest?.("input, textarea, select, dialog, [contenteditable]");
+  if (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey && !e.altKey) {
+    const target = document.querySelector("[data-input=search]") || document.getElementById("message");
+    if (target.offsetParent) {
+      e.preventDefault();
+      target.focus();
+    }
+  }
+});
+
+function drawer(open) {
+  document.body.classList.toggle("drawer", open);
+  const button = document.querySelector(".menu");
+  button?.setAttribute("aria-expanded", String(open));
+  document.getElementById("main").inert = open;
+  (open ? document.querySelector(".drawer-close") : button)?.focus();
+}
+
+// A card that has just come under the pointer is not pressed by a click that was
+// meant for something else: its buttons wait a moment.
+new MutationObserver((records) => {
+  for (const node of records.flatMap((r) => [...r.addedNodes])) {
+    if (node.nodeType !== Node.ELEMENT_NODE) continue;
+    const draft = node.matches(".card[data-draft]") ? node : node.querySelector(".card[data-draft]");
+    const button = draft?.querySelector('[data-action="confirm-run"]');
+    if (!button || button.disabled) continue;
+    button.disabled = true;
+    setTimeout(() => (button.disabled = button.getAttribute("aria-busy") === "true"), 500);
+  }
+}).observe(document.getElementById("place"), { childList: true, subtree: true });
+
+document.addEventListener("scroll", (e) => {
+  if (e.target.id !== "scroller") return;
+  const jump = document.querySelector(".to-end");
+  if (jump) jump.hidden = atEnd();
+}, true);
+
+document.addEventListener("view", () => {
+  document.getElementById("main").inert = document.body.classList.contains("drawer");
+  followAll();
+});
+
+addEventListener("popstate", () => go(location.href, { push: false }));
+
+// What happened while nobody looked: the conversation is fetched again.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  refreshChats();
+  if (thread()) refreshChat().catch(() => {});
+});
+
+setInterval(() => {
+  for (const time of tellTime()) {
+    const card = time.closest(".card[data-draft]");
+    if (card) refreshCard(card.dataset.run).then(() => refreshChat()).catch(() => {});
+  }
+}, 15_000);
+setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000);
+
+startComposer();
+arrived();
+toEnd();

@@ -1,0 +1,46 @@
+// The local guard: «confirmo» or «cancela» with nothing pending is answered here,
+// without asking the server. It reads a message as internal/intent does, over the
+// same closed lists; until they are here, or when they cannot be had, nothing is
+// guarded and the server answers.
+
+import { wordsURL } from "./text.js";
+
+let lists;
+
+export async function loadWords() {
+  if (lists) return;
+  try {
+    const words = await (await fetch(wordsURL, { credentials: "same-origin" })).json();
+    lists = { confirm: new Set(words.confirm), cancel: new Set(words.cancel) };
+  } catch {
+    lists = undefined;
+  }
+}
+
+/** decides reports whether the whole message confirms or cancels. */
+export function decides(message) {
+  if (!lists || asks(message) || quotes(message)) return false;
+  const text = normalize(message);
+  return (lists.confirm.has(text) && !contradicts(message)) || lists.cancel.has(text);
+}
+
+function normalize(message) {
+  let text = message;
+  for (let i = 0; i < 8; i++) {
+    const next = once(text);
+    if (next === text) break;
+    text = next;
+  }
+  return text;
+}
+
+const silent = /[\u0300\u0301\u0302\u0303\u0308\u0327'’ʼ´\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u{1F3FB}-\u{1F3FF}]/gu;
+const gap = /[\s\p{P}]|(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/gu;
+
+const once = (text) =>
+  text.normalize("NFKC").toLowerCase().normalize("NFKD").replace(silent, "").replace(gap, " ").replace(/ +/g, " ").trim().normalize("NFKC");
+
+const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16D84}]/u.test(text.normalize("NFKC"));
+const quotes = (text) => /["“”„«»‹›`\\＂「」『』]/u.test(text.trim()) || /^['‘/]/u.test(text.trim());
+const contradicts = (text) =>
+  /[👎🚫❌❎✖✗✘🛑⛔✋🤚🙅🤔🧐🤨🤷🙄😒😤😡🤬🤦🖕🤥🤡🙃😏⚠⏸⏹🙈😱😨😰🤐🤮🤢💀☠]/u.test(text);

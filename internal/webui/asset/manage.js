@@ -1,0 +1,154 @@
+// Servers, projects and what a chat is called: forms, switches and dialogs.
+
+import { api, Problem } from "./api.js";
+import { ask, busy, clear, problem, toast } from "./notice.js";
+import { el, t } from "./text.js";
+import { go, refreshChats, view } from "./view.js";
+
+const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
+const here = () => location.pathname + location.search;
+const again = () => go(here(), { push: false, focus: false });
+const serverOf = () => view().dataset.server;
+const nameOf = () => view().dataset.serverName;
+
+/** attempt runs work; a failure is told in the nearest place for one. */
+async function attempt(near, work) {
+  const place = near.closest("form")?.querySelector("[data-problem]") || view().querySelector("[data-problem]") || document.getElementById("composer-problem");
+  clear(place);
+  try {
+    await work();
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    problem(place, failure);
+  }
+}
+
+const act = (button, work) => busy(button, () => attempt(button, work));
+
+export const submits = {
+  "add-server": async (form, data) => {
+    const body = { url: data.get("url").trim(), allow_offline: data.has("allow_offline") };
+    if (data.get("name").trim()) body.name = data.get("name").trim();
+    if (data.get("key")) body.key = { in: "bearer", value: data.get("key") };
+    const server = await api("POST", "/api/mcps", body);
+    form.reset();
+    toast(t("added", { name: server.name }));
+    await go("/?view=servers&id=" + encodeURIComponent(server.mcp_id));
+  },
+  "set-key": async (form, data) => {
+    const body = { in: data.get("in"), value: data.get("value") };
+    if (body.in !== "bearer") body.name = data.get("name").trim();
+    form.reset();
+    await api("PUT", path("mcps", serverOf(), "key"), body);
+    toast(t("saved"));
+    await again();
+  },
+  "add-project": async (form, data) => {
+    const project = await api("POST", "/api/projects", { name: data.get("name").trim() });
+    toast(t("added", { name: project.name }));
+    await go("/?view=projects&id=" + encodeURIComponent(project.project_id));
+  },
+  "save-project": async (form, data) => {
+    const body = { name: data.get("name").trim(), context: data.get("context"), mcp_ids: data.getAll("mcp_ids") };
+    await api("PATCH", path("projects", view().dataset.edit), body);
+    toast(t("saved"));
+    await again();
+  },
+};
+
+/** submit sends one of the forms above. */
+export function submit(form) {
+  const button = form.querySelector("button:not([type=button])");
+  return act(button, () => submits[form.dataset.submit](form, new FormData(form)));
+}
+
+/** switchServer takes its word back when the server does not agree. */
+export async function switchServer(box) {
+  const name = box.closest(".row")?.querySelector(".row-name")?.firstChild.textContent.trim() || nameOf();
+  box.disabled = true;
+  await attempt(box, async () => {
+    try {
+      await api("PUT", path("mcps", box.dataset.server, "active"), { active: box.checked });
+      toast(t(box.checked ? "switched_on" : "switched_off", { name }));
+    } catch (failure) {
+      box.checked = !box.checked;
+      throw failure;
+    }
+  });
+  box.disabled = false;
+}
+
+/** chooseKeyPlace asks for a name only where one is needed. */
+export function chooseKeyPlace(select) {
+  const field = select.form.querySelector("[data-key-name]");
+  field.hidden = select.value === "bearer";
+  field.querySelector("input").disabled = field.hidden;
+}
+
+/** search leaves the operations that hold every word. */
+export function search(input) {
+  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let found = 0;
+  for (const row of document.querySelectorAll("#operations > li")) {
+    const text = row.dataset.find.toLowerCase();
+    row.hidden = !words.every((w) => text.includes(w));
+    found += row.hidden ? 0 : 1;
+  }
+  document.getElementById("operations-none").hidden = found > 0;
+}
+
+export const actions = {
+  "refresh-server": (button) => act(button, async () => {
+    const answer = await api("POST", path("mcps", serverOf(), "refresh"));
+    await again();
+    document.getElementById("changes").replaceChildren(...changes(answer));
+  }),
+  "remove-server": async (button) => {
+    const sure = await ask({ title: t("remove_server", { name: nameOf() }), text: t("remove_server_text"), yes: t("remove"), danger: true });
+    if (!sure) return;
+    await act(button, async () => {
+      await api("DELETE", path("mcps", serverOf()));
+      await go("/?view=servers");
+    });
+  },
+  "remove-key": async (button) => {
+    const sure = await ask({ title: t("remove_key", { name: nameOf() }), text: t("remove_key_text"), yes: t("remove"), danger: true });
+    if (!sure) return;
+    await act(button, async () => {
+      await api("DELETE", path("mcps", serverOf(), "key"));
+      await again();
+    });
+  },
+  "delete-project": async (button) => {
+    if (!(await ask({ title: t("delete_project"), text: t("delete_project_text"), yes: t("delete"), danger: true }))) return;
+    await act(button, async () => {
+      await api("DELETE", path("projects", view().dataset.edit));
+      await go("/?view=projects");
+    });
+  },
+  "rename-chat": async (button) => {
+    const title = await ask({ title: t("rename"), label: t("rename_label"), value: view().dataset.title, yes: t("save") });
+    if (!title) return;
+    await act(button, async () => {
+      await api("PATCH", path("chats", view().dataset.chat), { title });
+      await again();
+    });
+  },
+  "delete-chat": async (button) => {
+    if (!(await ask({ title: t("delete_chat"), text: t("delete_chat_text"), yes: t("delete"), danger: true }))) return;
+    await act(button, async () => {
+      await api("DELETE", path("chats", view().dataset.chat));
+      await go("/");
+      refreshChats();
+    });
+  },
+};
+
+const marks = { added: "+ ", removed: "− ", changed: "± " };
+
+function changes(answer) {
+  const counts = Object.fromEntries(Object.keys(marks).map((k) => [k, (answer[k] || []).length]));
+  if (!counts.added && !counts.removed && !counts.changed) return [t("no_changes")];
+  const list = Object.entries(marks).flatMap(([k, mark]) => (answer[k] || []).map((name) => el("li", {}, mark + name)));
+  return [t("changes", counts), el("ul", {}, ...list)];
+}

@@ -1,0 +1,81 @@
+// How the page speaks up: problems where they belong, toasts, the live region.
+
+import { el, icon, t } from "./text.js";
+
+/** problem shows a failure inside place, replacing what was said there before. */
+export function problem(place, failure) {
+  const text = el("div", { class: "problem-text" }, el("strong", {}, failure.title || t("unexpected")));
+  if (failure.detail && failure.detail !== failure.title) text.append(el("span", {}, failure.detail + " "));
+  if (failure.errors?.length) {
+    text.append(el("ul", {}, ...failure.errors.map((e) => el("li", {}, where(e.loc) + (e.msg || e.type || "")))));
+  }
+  if (failure.action) text.append(el("p", { class: "problem-do" }, failure.action));
+  if (failure.trace) text.append(el("p", { class: "problem-trace" }, t("trace") + " ", el("code", {}, failure.trace)));
+  const box = el("div", { class: "problem", role: "alert" }, icon("warn"), text,
+    el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => box.remove() }, icon("close")));
+  place.replaceChildren(box);
+  box.scrollIntoView({ block: "nearest" });
+  return box;
+}
+
+const where = (loc) => {
+  const path = (loc || []).filter((part) => part !== "body").join(".");
+  return path ? path + ": " : "";
+};
+
+/** clear takes back what problem said. */
+export const clear = (place) => place?.replaceChildren();
+
+/** announce says something to who does not see the page. */
+export function announce(text) {
+  const region = document.getElementById("announce");
+  region.textContent = "";
+  requestAnimationFrame(() => (region.textContent = text));
+}
+
+/** toast says that something worked, for a moment. */
+export function toast(text) {
+  const box = el("div", { class: "toast" }, text);
+  document.getElementById("toasts").append(box);
+  setTimeout(() => box.remove(), 5000);
+}
+
+/** ask opens the dialog; it resolves to false, true, or the text typed into it. */
+export function ask({ title, text = "", yes, label, value, danger }) {
+  const dialog = document.getElementById("ask");
+  const input = document.getElementById("ask-input");
+  const button = document.getElementById("ask-yes");
+  document.getElementById("ask-title").textContent = title;
+  document.getElementById("ask-text").textContent = text;
+  document.getElementById("ask-field").hidden = !label;
+  document.getElementById("ask-label").textContent = label || "";
+  input.value = value || "";
+  input.required = Boolean(label);
+  input.disabled = !label;
+  button.textContent = yes;
+  button.classList.toggle("danger", Boolean(danger));
+  button.classList.toggle("primary", !danger);
+  dialog.returnValue = "no";
+  dialog.showModal();
+  if (label) input.select();
+  else dialog.querySelector('button[value="no"]').focus();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue !== "yes") resolve(false);
+      else resolve(label ? input.value.trim() : true);
+    }, { once: true });
+  });
+}
+
+/** busy runs work with its button switched off, so that nothing is sent twice. */
+export async function busy(button, work) {
+  if (button.disabled) return;
+  button.disabled = true;
+  button.setAttribute("aria-busy", "true");
+  try {
+    return await work();
+  } finally {
+    button.disabled = false;
+    button.removeAttribute("aria-busy");
+  }
+}

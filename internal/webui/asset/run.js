@@ -1,0 +1,146 @@
+// Runs: confirming and cancelling what is on the screen, and following a run by
+// its events until it ends, whatever happens to the connection meanwhile.
+
+import { api, fragment, Problem } from "./api.js";
+import { announce, busy, clear, problem } from "./notice.js";
+import { refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
+import { t } from "./text.js";
+
+const cardOf = (id) => document.getElementById("run-" + id);
+const goalOf = (card) => card.querySelector(".goal").textContent;
+
+/** pendingCard is the newest draft on the screen. */
+export const pendingCard = () => [...document.querySelectorAll(".card[data-draft]")].at(-1);
+
+// One key for each confirmation of one plan as it was seen: a repeated press,
+// or a press after a lost answer, gets the first one's answer.
+const keys = new Map();
+
+function keyFor(card) {
+  const what = card.dataset.run + card.dataset.digest;
+  if (!keys.has(what)) {
+    keys.set(what, [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join(""));
+  }
+  return keys.get(what);
+}
+
+export const confirmRun = (button) => decide(button, "confirm");
+export const cancelRun = (button) => decide(button, "cancel");
+
+function decide(button, verb) {
+  const card = button.closest(".card");
+  const { run, digest } = card.dataset;
+  const place = card.querySelector("[data-problem]");
+  const others = [...card.querySelectorAll(".card-actions button")].filter((b) => b !== button);
+  return busy(button, async () => {
+    clear(place);
+    others.forEach((b) => (b.disabled = true));
+    try {
+      const headers = verb === "confirm" ? { "Idempotency-Key": keyFor(card) } : {};
+      await api("POST", `/api/runs/${encodeURIComponent(run)}/${verb}`, { digest }, headers);
+      await settle(run);
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      // The plan may have moved: show it as it is, and why it was not done.
+      await refreshCard(run).catch(() => {});
+      const now = cardOf(run)?.querySelector("[data-problem]");
+      if (now) problem(now, failure);
+      if (failure.status === 409 || failure.status === 410) settle(run).catch(() => {});
+    } finally {
+      others.forEach((b) => (b.disabled = false));
+    }
+  });
+}
+
+async function settle(run) {
+  await refreshChat();
+  if (cardOf(run)) follow(run);
+  refreshChats();
+}
+
+/** refreshCard fetches a card and puts it in its place. */
+export async function refreshCard(run) {
+  const part = await fragment("/ui/runs/" + encodeURIComponent(run));
+  const old = cardOf(run);
+  if (!old || !part.ok) return old;
+  const next = part.nodes[0];
+  const wasAtEnd = atEnd();
+  const before = old.dataset.status;
+  const said = old.querySelector("[data-problem]").firstChild;
+  replaceKept(old, next);
+  if (said) next.querySelector("[data-problem]").append(said);
+  if (before !== next.dataset.status) {
+    announce(t("run_status", { goal: goalOf(next), status: next.querySelector(".status").textContent.trim() }));
+  }
+  if (wasAtEnd) toEnd(true);
+  return next;
+}
+
+const followed = new Map(); // run → the follower's own way to wake up
+
+/** followAll follows every run on the screen that may still change. */
+export function followAll() {
+  for (const card of document.querySelectorAll(".card[data-live], .card[data-draft]")) follow(card.dataset.run);
+}
+
+export async function follow(run) {
+  if (followed.has(run)) {
+    followed.get(run)();
+    return;
+  }
+  followed.set(run, () => {});
+  try {
+    await watch(run);
+  } finally {
+    followed.delete(run);
+  }
+}
+
+async function watch(run) {
+  let wait = 0.4;
+  let lost = 0;
+  for (let card = cardOf(run); card && ("live" in card.dataset || "draft" in card.dataset); card = cardOf(run)) {
+    const draft = "draft" in card.dataset;
+    await pause(run, lost ? Math.min(10, 0.5 * 2 ** lost) : draft ? 10 : wait);
+    card = cardOf(run);
+    if (!card) return;
+    try {
+      const { events } = await api("GET", `/api/runs/${encodeURIComponent(run)}/events?after=${card.dataset.seq}`);
+      if (lost) connection(true);
+      lost = 0;
+      wait = events.length ? 0.4 : Math.min(5, wait * 1.4);
+      if (events.length) await refreshCard(run);
+    } catch (failure) {
+      if (failure instanceof Problem && failure.status >= 400 && failure.status < 500 && failure.status !== 429) return;
+      lost++;
+      connection(false);
+      continue;
+    }
+    const now = cardOf(run);
+    if (now && !("live" in now.dataset) && !("draft" in now.dataset)) {
+      await refreshChat().catch(() => {});
+      refreshChats();
+    }
+  }
+}
+
+// pause waits, and as long as nobody looks; looking again ends it.
+function pause(run, seconds) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => !document.hidden && wake(), seconds * 1000);
+    const seen = () => !document.hidden && wake();
+    function wake() {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+      followed.set(run, () => {});
+      resolve();
+    }
+    document.addEventListener("visibilitychange", seen);
+    followed.set(run, wake);
+  });
+}
+
+export function connection(ok) {
+  const sign = document.getElementById("connection");
+  if (sign) sign.hidden = ok;
+}

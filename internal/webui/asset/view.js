@@ -1,0 +1,200 @@
+// Places and parts: going to a view, and bringing one up to date without losing
+// what the reader unfolded, scrolled to or was about to press.
+
+import { fragment } from "./api.js";
+import { problem } from "./notice.js";
+import { tellTime } from "./text.js";
+
+export const view = () => document.getElementById("view");
+export const thread = () => document.getElementById("thread");
+const scroller = () => document.getElementById("scroller");
+
+/** partOf returns where the fragment of an address of the page is served. */
+function partOf(url) {
+  const q = url.searchParams;
+  const id = encodeURIComponent(q.get("id") || "");
+  if (q.get("chat")) return "/ui/chats/" + encodeURIComponent(q.get("chat"));
+  if (q.get("view") === "servers") return "/ui/servers" + (id && "/" + id);
+  if (q.get("view") === "projects") return "/ui/projects" + (id && "/" + id);
+  return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
+}
+
+let going = 0;
+
+/** go shows the view of an address; push is false when the history moved already. */
+export async function go(address, { push = true, focus = true } = {}) {
+  const url = new URL(address, location.origin);
+  const mine = ++going;
+  let part;
+  try {
+    part = await fragment(partOf(url));
+  } catch (failure) {
+    if (mine === going) problem(document.getElementById("composer-problem"), failure);
+    return false;
+  }
+  if (mine !== going) return false; // a later choice won
+  if (push) history.pushState(null, "", url);
+  document.getElementById("place").replaceChildren(...part.nodes);
+  document.body.classList.remove("drawer");
+  arrived();
+  if (focus) (document.querySelector("[data-view=chat] #message, [data-view=new] #message") || view()).focus({ preventScroll: true });
+  toEnd();
+  refreshChats();
+  return true;
+}
+
+/** arrived brings the frame up to the view in it. */
+export function arrived() {
+  const v = view();
+  document.body.dataset.view = v.dataset.name;
+  document.title = (v.dataset.title || "") + " · Piloto";
+  for (const link of document.querySelectorAll("[data-of]")) {
+    link.toggleAttribute("aria-current", link.dataset.of.split(" ").includes(v.dataset.name));
+  }
+  tellTime();
+  document.dispatchEvent(new CustomEvent("view"));
+}
+
+/** refreshChats fetches the list beside the view, for the view's project. */
+export async function refreshChats() {
+  const now = document.getElementById("chats");
+  const v = view();
+  const project = "project" in v.dataset && v.dataset.name !== "project" ? v.dataset.project : now.dataset.project;
+  const q = new URLSearchParams({ project: project || "", chat: v.dataset.chat || "" });
+  try {
+    const part = await fragment("/ui/chats?" + q);
+    if (!part.ok) return;
+    const list = now.querySelector(".chat-list");
+    const top = list?.scrollTop || 0;
+    const focused = now.contains(document.activeElement) && document.activeElement.dataset.chat;
+    const next = part.nodes[0];
+    document.getElementById("chats").replaceWith(next);
+    const fresh = next.querySelector(".chat-list");
+    if (fresh) fresh.scrollTop = top;
+    if (focused) next.querySelector(`[data-chat="${CSS.escape(focused)}"]`)?.focus();
+    tellTime(next);
+  } catch { /* the list stays as it was; the next change brings it up to date */ }
+}
+
+/** moreChats adds the next page of the list. */
+export async function moreChats(button) {
+  const now = document.getElementById("chats");
+  const q = new URLSearchParams({ project: now.dataset.project, chat: view().dataset.chat || "", cursor: button.dataset.cursor });
+  const part = await fragment("/ui/chats?" + q);
+  if (part.ok) button.closest("li").replaceWith(...part.nodes);
+}
+
+/** atEnd reports whether the newest line is in sight. */
+export const atEnd = () => {
+  const s = scroller();
+  return !s || s.scrollHeight - s.scrollTop - s.clientHeight < 120;
+};
+
+export function toEnd(smooth = false) {
+  const s = scroller();
+  if (s && thread()) s.scrollTo({ top: s.scrollHeight, behavior: smooth ? "smooth" : "instant" });
+}
+
+/** replaceKept puts next in the place of old, with the same folds open, the same
+    scroll positions, and the focus where it was. */
+export function replaceKept(old, next) {
+  const active = document.activeElement;
+  const inside = old.contains(active) ? active.dataset.action || active.closest("[data-key]")?.dataset.key : undefined;
+  for (const fold of old.querySelectorAll("details[data-key]")) {
+    const same = next.querySelector(`details[data-key="${CSS.escape(fold.dataset.key)}"]`);
+    if (same) same.open = fold.open;
+  }
+  const marks = [...old.querySelectorAll("pre.code")].map((pre) => pre.scrollTop);
+  old.replaceWith(next);
+  next.querySelectorAll("pre.code").forEach((pre, i) => (pre.scrollTop = marks[i] || 0));
+  tellTime(next);
+  if (!inside) return;
+  const again = next.querySelector(`[data-action="${CSS.escape(inside)}"]:not(:disabled)`) ||
+    next.querySelector(`details[data-key="${CSS.escape(inside)}"] > summary`);
+  if (again) again.focus({ preventScroll: true });
+  else {
+    next.setAttribute("tabindex", "-1");
+    next.focus({ preventScroll: true });
+  }
+}
+
+/** refreshChat brings the open conversation up to date, line by line. */
+export async function refreshChat() {
+  const chat = view().dataset.chat;
+  if (!chat) return;
+  const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
+  if (view().dataset.chat !== chat) return; // somebody went elsewhere meanwhile
+  if (!part.ok) {
+    document.getElementById("place").replaceChildren(...part.nodes);
+    arrived();
+    return;
+  }
+  const fresh = part.nodes[0];
+  const wasAtEnd = atEnd();
+  Object.assign(view().dataset, { pending: fresh.dataset.pending, active: fresh.dataset.active, title: fresh.dataset.title });
+  frame(fresh);
+  document.title = fresh.dataset.title + " · Piloto";
+  const added = reconcile(thread(), fresh.querySelector("#thread"));
+  tellTime(thread());
+  if (wasAtEnd) toEnd(added.length > 0);
+  document.dispatchEvent(new CustomEvent("view"));
+  return added;
+}
+
+// frame takes over what stands around the lines: all of it when the conversation
+// has just begun, else its title.
+function frame(fresh) {
+  if (document.getElementById("connection")) {
+    document.getElementById("view-title").replaceWith(fresh.querySelector("#view-title"));
+    return;
+  }
+  view().querySelector(".topbar").replaceWith(fresh.querySelector(".topbar"));
+  view().append(fresh.querySelector(".to-end"));
+  view().dataset.name = document.body.dataset.view = "chat";
+}
+
+/** reconcile keeps the lines that did not change, and returns those that are new.
+    Lines that only the page knew of go; older ones stay above. */
+function reconcile(list, fresh) {
+  list.querySelectorAll("[data-local]").forEach((line) => line.remove());
+  const added = [];
+  let after = null;
+  for (const next of [...fresh.children]) {
+    if (next.id === "older") {
+      if (!list.firstElementChild) list.append(next);
+      continue;
+    }
+    const old = document.getElementById(next.id);
+    if (!old) {
+      if (after) after.after(next);
+      else list.append(next);
+      added.push(next);
+      after = next;
+      continue;
+    }
+    const card = old.querySelector(".card");
+    const card2 = next.querySelector(".card");
+    if (card && card2) {
+      if (stamp(card) !== stamp(card2)) replaceKept(card, card2);
+    } else if (old.innerHTML !== next.innerHTML && !old.querySelector("time")) {
+      old.replaceChildren(...next.childNodes);
+    }
+    after = old;
+  }
+  return added;
+}
+
+const stamp = (card) => [card.dataset.status, card.dataset.seq, "live" in card.dataset, "dead" in card.dataset].join();
+
+/** older puts the page before the first line above it, and stays where the reader was. */
+export async function older(button) {
+  const chat = view().dataset.chat;
+  const part = await fragment("/ui/chats/" + encodeURIComponent(chat) + "?cursor=" + encodeURIComponent(button.dataset.cursor));
+  if (!part.ok) return;
+  const s = scroller();
+  const below = s.scrollHeight - s.scrollTop;
+  document.getElementById("older").replaceWith(...part.nodes);
+  tellTime(thread());
+  s.scrollTop = s.scrollHeight - below;
+}
+

@@ -1,0 +1,276 @@
+package webui
+
+import (
+	"encoding/json"
+	"html/template"
+	"strings"
+	"time"
+
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+)
+
+// card is a run as it is shown: a plan that asks, then its timeline, then what
+// became of it.
+type card struct {
+	ID      string
+	ChatID  string
+	Goal    template.HTML
+	Status  plan.Status // as shown: a draft whose time is over is expired
+	Draft   bool
+	Live    bool // queued, running or waiting
+	Dead    bool // a draft that will never run
+	Open    bool // the steps are unfolded at first
+	Digest  string
+	Short   string // the digest's first and last digits
+	Expires time.Time
+	Seq     int // of the last event shown
+	Steps   []cardStep
+	Writes  int
+	Destroy int
+	Finished,
+	Total int
+	Stopping bool
+	Elapsed  string
+	Error    template.HTML
+	Marked   bool // something was written out that would not have been seen
+}
+
+// cardStep is one step: what would be sent, and what became of it.
+type cardStep struct {
+	ID       string
+	Key      string // unique on the page
+	Number   int
+	Title    template.HTML
+	State    plan.StepStatus
+	Method   string
+	Risk     plan.Risk
+	Server   template.HTML
+	Target   target
+	Path     template.HTML
+	Query    *code
+	Body     *code
+	Needs    []int // numbers of steps
+	Crossing []crossing
+	Attempts int
+	Retries  []template.HTML // why each attempt after the first was made
+	Took     string
+	Since    time.Time // of a step that runs now
+	Sent     template.HTML
+	SentBody *code
+	Answer   *answer
+	Error    template.HTML
+	Folded   bool // the request is behind a disclosure: it was confirmed
+}
+
+// crossing is data of one origin that goes to another.
+type crossing struct{ From, To template.HTML }
+
+// answer is what the server said.
+type answer struct {
+	Status    int
+	OK        bool
+	Bytes     int
+	Body      *code
+	Truncated bool
+}
+
+// newCard arranges a run and its events for now.
+func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *card {
+	p := run.Plan
+	c := &card{
+		ID: run.ID, ChatID: run.ChatID, Status: run.Status, Digest: string(run.Digest), Expires: p.ExpiresAt,
+		Total: len(p.Steps), Seq: run.EventSeq, Stopping: run.CancelAt != nil && run.Status.Active(),
+	}
+	if c.Status == plan.Draft && !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt) {
+		c.Status = plan.Expired
+	}
+	c.Draft, c.Live = c.Status == plan.Draft, c.Status.Active()
+	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !started(run)
+	c.Open = c.Draft || c.Live
+	if len(c.Digest) >= 12 {
+		c.Short = c.Digest[:6] + "…" + c.Digest[len(c.Digest)-4:]
+	}
+	a := arranger{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
+	c.Goal = a.show(p.Goal)
+	if run.Error != nil {
+		c.Error = display(run.Error.Message)
+	}
+	for i, s := range p.Steps {
+		c.Steps = append(c.Steps, a.step(i, s))
+	}
+	if n := len(events); n > 0 {
+		c.Seq = max(c.Seq, events[n-1].Seq)
+		c.Elapsed = a.elapsed(events)
+	}
+	return c
+}
+
+func started(run plan.Run) bool {
+	for _, s := range run.Steps {
+		if s.Attempts > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// history is when a step first began and when it ended, and why it was repeated.
+type history struct {
+	began, ended time.Time
+	retries      []string
+}
+
+func historyOf(events []plan.Event) map[string]history {
+	times := map[string]history{}
+	for _, e := range events {
+		t := times[e.StepID]
+		switch e.Type {
+		case plan.EventStepStart:
+			if t.began.IsZero() {
+				t.began = e.At
+			}
+		case plan.EventStepRetry:
+			var data struct {
+				Reason string `json:"reason"`
+			}
+			if json.Unmarshal(e.Data, &data) == nil && data.Reason != "" {
+				t.retries = append(t.retries, data.Reason)
+			}
+		case plan.EventStepDone, plan.EventStepFailed, plan.EventStepDoubt:
+			t.ended = e.At
+		}
+		times[e.StepID] = t
+	}
+	return times
+}
+
+// arranger turns the parts of one run into the parts of its card.
+type arranger struct {
+	run   plan.Run
+	card  *card
+	words words
+	times map[string]history
+	now   time.Time
+}
+
+// show is display, remembering whether anything was written out.
+func (a arranger) show(text string) template.HTML {
+	var p pen
+	p.text(text)
+	a.card.Marked = a.card.Marked || p.marked
+	return p.html()
+}
+
+func (a arranger) code(c *code) *code {
+	a.card.Marked = a.card.Marked || c != nil && c.Marked
+	return c
+}
+
+// elapsed is from the start of the run to its end.
+func (a arranger) elapsed(events []plan.Event) string {
+	var began time.Time
+	for _, e := range events {
+		switch e.Type {
+		case plan.EventStarted, plan.EventConfirmed:
+			if began.IsZero() || e.Type == plan.EventStarted {
+				began = e.At
+			}
+		case plan.EventFinished:
+			if !began.IsZero() {
+				return a.words.took(e.At.Sub(began))
+			}
+		}
+	}
+	return ""
+}
+
+func (a arranger) step(i int, s plan.Step) cardStep {
+	binding, _ := a.run.Plan.Binding(s.ID)
+	state := a.run.State(s.ID)
+	v := cardStep{
+		ID: s.ID, Key: a.run.ID + "-" + plain(s.ID), Number: i + 1, Title: a.show(s.Title), State: state.Status,
+		Method: s.Method, Risk: plan.RiskOf(s.Method), Server: a.show(binding.ServerName), Target: targetOf(binding.BaseURL),
+		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead,
+	}
+	a.card.Marked = a.card.Marked || v.Target.Marked
+	switch v.Risk {
+	case plan.Write:
+		a.card.Writes++
+	case plan.Destructive:
+		a.card.Destroy++
+	}
+	if state.Status == plan.StepDone {
+		a.card.Finished++
+	}
+	path := pen{step: a.origin}
+	path.text(v.Target.Prefix + s.Path)
+	v.Path = path.html()
+	a.card.Marked = a.card.Marked || path.marked
+	if string(s.Query) != "{}" {
+		v.Query = a.code(jsonCode(s.Query, a.origin))
+	}
+	v.Body = a.code(jsonCode(s.Body, a.origin))
+	v.Needs, v.Crossing = a.needs(s, binding)
+	a.outcome(&v, state)
+	return v
+}
+
+// origin says which step a reference names.
+func (a arranger) origin(id string) string {
+	for i, s := range a.run.Plan.Steps {
+		if s.ID == id {
+			return locale.Text(a.words.tag, "page.step.reference", "n", itoa(i+1), "title", plain(s.Title))
+		}
+	}
+	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
+}
+
+// needs returns the numbers of the steps that come first, and where data of
+// another origin is sent on: a step's own references count, not its order.
+func (a arranger) needs(s plan.Step, to plan.Binding) (numbers []int, crossings []crossing) {
+	uses := referenced(s)
+	for i, other := range a.run.Plan.Steps {
+		needed := false
+		for _, id := range s.Needs {
+			needed = needed || id == other.ID
+		}
+		if needed || uses[other.ID] {
+			numbers = append(numbers, i+1)
+		}
+		from, ok := a.run.Plan.Binding(other.ID)
+		if ok && uses[other.ID] && originOf(from.BaseURL) != originOf(to.BaseURL) {
+			crossings = append(crossings, crossing{From: targetOf(from.BaseURL).Origin, To: targetOf(to.BaseURL).Origin})
+		}
+	}
+	return numbers, crossings
+}
+
+func (a arranger) outcome(v *cardStep, state plan.StepState) {
+	t := a.times[v.ID]
+	switch {
+	case !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal():
+		v.Took = a.words.took(t.ended.Sub(t.began))
+	case state.Status == plan.StepRunning:
+		v.Since = t.began
+	}
+	for _, why := range t.retries {
+		v.Retries = append(v.Retries, display(why))
+	}
+	if state.Error != nil {
+		v.Error = display(state.Error.Message)
+	}
+	asProposed := v.Target.Prefix + strings.TrimSpace(a.run.Plan.Steps[v.Number-1].Path)
+	if state.Last.URL != "" && !strings.HasSuffix(state.Last.URL, asProposed) {
+		v.Sent = display(state.Last.URL)
+	}
+	if len(referenced(a.run.Plan.Steps[v.Number-1])) > 0 {
+		v.SentBody = jsonCode(state.Last.Body, nil)
+	}
+	if r := state.Result; r != nil {
+		v.Answer = &answer{
+			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,
+			Body: answerBody(r.Body), Truncated: r.Truncated,
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ident"
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+	"piloto/internal/ref"
+)
+
+// How much of a list is shown at once.
+const (
+	chatsPage    = 40
+	messagesPage = 40
+	eventsPage   = 500
+)
+
+// chatView is one conversation.
+type chatView struct {
+	Chat    conversation.Chat
+	Project conversation.Project // zero when the chat has none
+	Facts   Facts
+	Lines   []line
+	Older   string // cursor; "" at the beginning
+	Only    bool   // older lines alone, to be put before the others
+}
+
+// line is one entry of a conversation as it is shown.
+type line struct {
+	Message conversation.Message
+	Card    *card
+	Text    template.HTML
+	Status  plan.Status // of the run that ended, for a final line
+	Action  string      // what to do about a block
+}
+
+// newView is a conversation that has not begun.
+type newView struct {
+	Facts    Facts
+	Project  conversation.Project
+	Examples []string
+	Empty    bool // no server is registered
+}
+
+func (s *site) chatFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.chat(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("cursor"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "chat", view)
+	return nil
+}
+
+func (s *site) newFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.fresh(v.Context(), v, v.URL.Query().Get("project"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "new", view)
+	return nil
+}
+
+func (s *site) runFragment(w http.ResponseWriter, v visit) error {
+	id := v.PathValue("id")
+	if !ident.Valid(id) {
+		return plan.ErrRunNotFound
+	}
+	c, err := s.card(v.Context(), v, id)
+	if err != nil {
+		return err
+	}
+	c.Open = true
+	s.write(w, v, http.StatusOK, "card", c)
+	return nil
+}
+
+// card reads one run and, when it was confirmed, its events.
+func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
+	run, err := s.Runs.Run(ctx, v.who.Account, runID)
+	if err != nil {
+		return nil, err
+	}
+	var events []plan.Event
+	if run.Status != plan.Draft {
+		if events, err = s.Runs.Events(ctx, v.who.Account, runID, 0, eventsPage); err != nil {
+			return nil, err
+		}
+	}
+	return newCard(run, events, v.tag, v.now), nil
+}
+
+// chat reads a conversation, its runs at once.
+func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView, error) {
+	chat, err := s.Chats.Chat(ctx, v.who.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	messages, older, err := s.Chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.cards(ctx, v, messages)
+	if err != nil {
+		return nil, err
+	}
+	view := &chatView{Chat: chat, Facts: s.Facts, Older: older, Only: cursor != ""}
+	if chat.ProjectID != "" {
+		if view.Project, err = s.Projects.Project(ctx, v.who.Account, chat.ProjectID); err != nil && !isMissing(err) {
+			return nil, err
+		}
+	}
+	for _, m := range messages {
+		if l, shown := newLine(m, cards, v.tag); shown {
+			view.Lines = append(view.Lines, l)
+		}
+	}
+	if n := len(view.Lines); n > 0 && cursor == "" {
+		openLast(view.Lines)
+	}
+	return view, nil
+}
+
+// openLast unfolds the newest plan, unless it came to nothing.
+func openLast(lines []line) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if c := lines[i].Card; c != nil {
+			c.Open = c.Open || !c.Dead
+			return
+		}
+	}
+}
+
+// cards reads the runs that the messages name, at most eight at a time. A run
+// that is gone leaves its message without a card.
+func (s *site) cards(ctx context.Context, v visit, messages []conversation.Message) (map[string]*card, error) {
+	cards := map[string]*card{}
+	var ids []string
+	for _, m := range messages {
+		if _, seen := cards[m.RunID]; m.RunID != "" && !seen && (m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal) {
+			cards[m.RunID] = nil
+			ids = append(ids, m.RunID)
+		}
+	}
+	got, errs := make([]*card, len(ids)), make([]error, len(ids))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, plan.MaxParallel)
+	for i, id := range ids {
+		wait.Go(func() {
+			slots <- struct{}{}
+			got[i], errs[i] = s.card(ctx, v, id)
+			<-slots
+		})
+	}
+	wait.Wait()
+	for i, id := range ids {
+		if errs[i] != nil && !isMissing(errs[i]) {
+			return nil, errs[i]
+		}
+		cards[id] = got[i]
+	}
+	return cards, nil
+}
+
+// newLine decides how a message is shown. What a run says of itself on the way
+// is in its card, and not repeated.
+func newLine(m conversation.Message, cards map[string]*card, tag locale.Tag) (line, bool) {
+	l := line{Message: m, Text: prose(m.Content)}
+	c := cards[m.RunID]
+	switch m.Kind {
+	case conversation.KindProgress:
+		return l, false
+	case conversation.KindPlan:
+		l.Card = c
+	case conversation.KindFinal:
+		l.Text = prose(strings.TrimLeft(m.Content, "⏳✅❌⚠️❓🛑 "))
+		if c != nil {
+			l.Status = c.Status
+		}
+	case conversation.KindBlocked:
+		if action, ok := locale.Lookup(tag, "blocked."+m.Code+".do"); ok {
+			l.Action = action
+		}
+	default:
+		if m.Role == conversation.RoleAssistant {
+			l.Text = assistantText(m.Content)
+		}
+	}
+	return l, true
+}
+
+// fresh is the empty state, with things to ask for.
+func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, error) {
+	view := &newView{Facts: s.Facts}
+	if projectID != "" {
+		p, err := s.Projects.Project(ctx, v.who.Account, projectID)
+		if err != nil {
+			return nil, err
+		}
+		view.Project = p
+	}
+	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	if err != nil {
+		return nil, err
+	}
+	view.Empty = len(servers) == 0
+	keys := []string{"page.example.what", "page.example.list", "page.example.plan", "page.example.help"}
+	if s.Facts.Demo {
+		keys = []string{"page.demo.find", "page.demo.book", "page.demo.mine", "page.demo.what"}
+	}
+	for _, k := range keys {
+		view.Examples = append(view.Examples, locale.Text(v.tag, k))
+	}
+	return view, nil
+}
+
+// referenced returns the steps whose results a step uses.
+func referenced(s plan.Step) map[string]bool {
+	uses := map[string]bool{}
+	path, _ := ref.InText(s.Path)
+	query, _ := ref.InJSON(s.Query)
+	body, _ := ref.InJSON(s.Body)
+	for _, found := range [][]ref.Reference{path, query, body} {
+		for _, r := range found {
+			uses[r.Step] = true
+		}
+	}
+	return uses
+}
+
+// originOf is the scheme, host and port of a base URL.
+func originOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+// answerBody shows JSON as JSON, and text, which is stored as a JSON string, as text.
+func answerBody(raw json.RawMessage) *code {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && text != "" {
+		return textCode(text)
+	}
+	return jsonCode(raw, nil)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,135 @@
+package webui
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/locale"
+	"piloto/internal/tool"
+)
+
+// serversView is the registry.
+type serversView struct {
+	Servers []tool.Server
+	Facts   Facts
+	Admin   bool // may change it
+}
+
+// serverView is one server and what it can do.
+type serverView struct {
+	Server  tool.Server
+	Target  target
+	Entries []tool.Entry
+	Problem string // why the last discovery failed, in words; "" when it did not
+	Facts   Facts
+	Admin   bool
+}
+
+// projectsView is the list of projects.
+type projectsView struct {
+	Projects []conversation.Project
+	Facts    Facts
+	Admin    bool
+}
+
+// projectView is one project; Choices are the servers its chats may use.
+type projectView struct {
+	Project conversation.Project
+	Choices []choice
+	Facts   Facts
+	Admin   bool
+}
+
+type choice struct {
+	Server  tool.Server
+	Allowed bool
+}
+
+func (s *site) serversFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.servers(v.Context(), v)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "servers", view)
+	return nil
+}
+
+func (s *site) serverFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.server(v.Context(), v, v.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "server", view)
+	return nil
+}
+
+func (s *site) projectsFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.projects(v.Context(), v)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "projects", view)
+	return nil
+}
+
+func (s *site) projectFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.project(v.Context(), v, v.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "project", view)
+	return nil
+}
+
+func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
+	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	return &serversView{Servers: servers, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+}
+
+func (s *site) server(ctx context.Context, v visit, id string) (*serverView, error) {
+	server, err := s.Servers.Server(ctx, v.who.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.Servers.Entries(ctx, v.who.Account, server)
+	if err != nil {
+		return nil, err
+	}
+	view := &serverView{
+		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin),
+	}
+	if server.LastError != "" {
+		why, known := locale.Lookup(v.tag, "fault."+server.LastError)
+		if !known || strings.Contains(why, "{") { // a sentence that wants facts which are gone by now
+			why = plain(server.LastError)
+		}
+		view.Problem = locale.Text(v.tag, "page.server.offline_because", "why", why)
+	}
+	return view, nil
+}
+
+func (s *site) projects(ctx context.Context, v visit) (*projectsView, error) {
+	projects, err := s.Projects.Projects(ctx, v.who.Account)
+	return &projectsView{Projects: projects, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+}
+
+// project shows one project. No list of servers means that its chats may use
+// them all, so then none is ticked.
+func (s *site) project(ctx context.Context, v visit, id string) (*projectView, error) {
+	p, err := s.Projects.Project(ctx, v.who.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	if err != nil {
+		return nil, err
+	}
+	view := &projectView{Project: p, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}
+	for _, server := range servers {
+		view.Choices = append(view.Choices, choice{Server: server, Allowed: len(p.MCPIDs) > 0 && p.Uses(server.ID)})
+	}
+	return view, nil
+}

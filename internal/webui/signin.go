@@ -1,0 +1,91 @@
+package webui
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/fault"
+	"piloto/internal/ident"
+)
+
+// SessionCookie is the name of the cookie that holds a session's secret.
+const SessionCookie = "piloto_session"
+
+// sessionLife is how long a session lasts, in the cookie and in the store.
+const sessionLife = 30 * 24 * time.Hour
+
+// signInView is the sign-in page; Key names the sentence that says why the last
+// attempt failed.
+type signInView struct {
+	Facts Facts
+	Key   string
+}
+
+func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string) {
+	s.write(w, v, status, "signin", signInView{Facts: s.Facts, Key: key})
+}
+
+// useCode signs in by the one-time code of a ready-made address.
+func (s *site) useCode(w http.ResponseWriter, v visit) error {
+	code := v.URL.Query().Get("code")
+	if code == "" {
+		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+		return nil
+	}
+	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
+}
+
+// useToken signs in by the token typed into the form.
+func (s *site) useToken(w http.ResponseWriter, v visit) error {
+	v.Body = http.MaxBytesReader(w, v.Body, 8<<10)
+	return s.signIn(w, v, strings.TrimSpace(v.PostFormValue("token")), auth.KindToken, "page.signin.refused")
+}
+
+func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
+	session, err := auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, sessionLife)
+	if errors.Is(err, auth.ErrRequired) || fault.KindOf(err) == fault.Unauthenticated && err != nil {
+		s.signInPage(w, v, http.StatusUnauthorized, refused)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.setSession(w, v.Request, session, int(sessionLife/time.Second))
+	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	return nil
+}
+
+// signOut ends the session of the cookie. Only a session is deleted: a token
+// that found its way into the cookie stays what it is.
+func (s *site) signOut(w http.ResponseWriter, v visit) error {
+	if c, err := v.Cookie(SessionCookie); err == nil && c.Value != "" {
+		hash := ident.Hash(c.Value)
+		t, err := s.Tokens.Token(v.Context(), hash)
+		if err == nil && t.Kind == auth.KindSession {
+			err = s.Tokens.DeleteToken(v.Context(), hash)
+		}
+		if err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	s.setSession(w, v.Request, "", -1)
+	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	return nil
+}
+
+func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: SessionCookie, Value: secret, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r),
+	})
+}
+
+// secure reports whether the person's browser came over https, here or at the
+// proxy in front of us.
+func secure(r *http.Request) bool {
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
+	return r.TLS != nil || r.URL.Scheme == "https" || strings.EqualFold(strings.TrimSpace(proto), "https")
+}

@@ -1,0 +1,121 @@
+package webui
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/locale"
+)
+
+//go:embed template
+var templateFiles embed.FS
+
+// views are the templates, once per language: their functions speak it.
+type views map[locale.Tag]*template.Template
+
+// loadViews parses every template; a mistake in one is a mistake in the program.
+func loadViews(a assets, now func() time.Time) views {
+	v := views{}
+	for _, tag := range locale.Tags() {
+		w := words{tag: tag, now: now}
+		t := template.New("").Funcs(template.FuncMap{
+			"t":         w.text,
+			"lang":      func() string { return string(tag) },
+			"langs":     locale.Tags,
+			"display":   display,
+			"plain":     plain,
+			"prose":     prose,
+			"assistant": assistantText,
+			"asset":     a.url,
+			"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+			"clock":     func(at time.Time) string { return at.UTC().Format("15:04") },
+			"ago":       w.ago,
+			"until":     w.until,
+			"size":      w.size,
+			"args":      func(v ...any) []any { return v },
+		})
+		v[tag] = template.Must(t.ParseFS(templateFiles, "template/*.html"))
+	}
+	return v
+}
+
+func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error {
+	return v[tag].ExecuteTemplate(w, name, data)
+}
+
+// words says times and sizes in one language.
+type words struct {
+	tag locale.Tag
+	now func() time.Time
+}
+
+// text is locale.Text for values of any kind.
+func (w words) text(key string, pairs ...any) (string, error) {
+	if _, ok := locale.Lookup(w.tag, key); !ok {
+		return "", fmt.Errorf("no sentence %q", key)
+	}
+	said := make([]string, len(pairs))
+	for i, p := range pairs {
+		said[i] = fmt.Sprint(p)
+	}
+	return locale.Text(w.tag, key, said...), nil
+}
+
+// span says a length of time by its largest unit: "23 h".
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(max(0, int(d/time.Second))) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+}
+
+func (w words) ago(at time.Time) string {
+	d := w.now().Sub(at)
+	if d < time.Minute {
+		return locale.Text(w.tag, "page.time.now")
+	}
+	return span(d)
+}
+
+func (w words) until(at time.Time) string { return span(at.Sub(w.now())) }
+
+func (w words) decimal(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	if w.tag == locale.Spanish {
+		s = strings.Replace(s, ".", ",", 1)
+	}
+	return s
+}
+
+// took says how long a step ran.
+func (w words) took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return ""
+	case d < time.Second:
+		return strconv.Itoa(int(d/time.Millisecond)) + " ms"
+	case d < time.Minute:
+		return w.decimal(d.Seconds()) + " s"
+	}
+	return span(d)
+}
+
+func (w words) size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return strconv.Itoa(bytes) + " B"
+	case bytes < 1_000_000:
+		return w.decimal(float64(bytes)/1e3) + " kB"
+	}
+	return w.decimal(float64(bytes)/1e6) + " MB"
+}

@@ -1,0 +1,118 @@
+package webui
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/plan"
+	"piloto/internal/tool"
+)
+
+// Chats reads conversations. A missing or foreign id is fault.NotFound.
+type Chats interface {
+	// Chats lists chats, the last touched first; an empty project means all.
+	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
+	Chat(ctx context.Context, account, chatID string) (conversation.Chat, error)
+	// Messages returns the newest page, oldest message first; the cursor leads
+	// to older ones and is empty at the beginning of the chat.
+	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
+}
+
+// Runs reads runs and their events, in order, after a sequence number.
+type Runs interface {
+	Run(ctx context.Context, account, runID string) (plan.Run, error)
+	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
+}
+
+// Servers reads the registry. Entries is the allowlist in force of a server.
+type Servers interface {
+	Servers(ctx context.Context, account string) ([]tool.Server, error)
+	Server(ctx context.Context, account, serverID string) (tool.Server, error)
+	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
+}
+
+// Projects reads projects.
+type Projects interface {
+	Projects(ctx context.Context, account string) ([]conversation.Project, error)
+	Project(ctx context.Context, account, projectID string) (conversation.Project, error)
+}
+
+// Facts is what the page says of the deployment it belongs to.
+type Facts struct {
+	Provider string // openai, groq, or a host
+	Model    string
+	Demo     bool // the built-in demonstration model answers; said on every screen
+	Local    bool // one process on this machine
+}
+
+// Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
+type Deps struct {
+	Chats    Chats
+	Runs     Runs
+	Servers  Servers
+	Projects Projects
+	Tokens   auth.Store
+	Facts    Facts
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+type site struct {
+	Deps
+	views  views
+	assets assets
+	origin *http.CrossOriginProtection
+}
+
+// New returns the handler of every route of the page. The principal is expected
+// in the request's context (auth.FromContext); without one only the sign-in
+// form, the assets and POST /ui/lang answer.
+func New(deps Deps) http.Handler {
+	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
+	s.views = loadViews(s.assets, deps.Now)
+
+	mux := http.NewServeMux()
+	page := func(pattern string, h handler) { mux.Handle(pattern, s.serve(h, false)) }
+	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(signedIn(h), true)) }
+
+	page("GET /{$}", s.index)
+	page("GET /signin", s.useCode)
+	page("POST /signin", s.useToken)
+	page("POST /signout", s.signOut)
+	page("POST /ui/lang", s.chooseLanguage)
+	mux.HandleFunc("GET /assets/{path...}", s.assets.serve)
+
+	fragment("/ui/new", s.newFragment)
+	fragment("/ui/chats", s.chatsFragment)
+	fragment("/ui/chats/{id}", s.chatFragment)
+	fragment("/ui/runs/{id}", s.runFragment)
+	fragment("/ui/servers", s.serversFragment)
+	fragment("/ui/servers/{id}", s.serverFragment)
+	fragment("/ui/projects", s.projectsFragment)
+	fragment("/ui/projects/{id}", s.projectFragment)
+	fragment("/ui/", notFound)
+	page("/", notFound)
+	return secured(mux)
+}
+
+// policy lets in what this origin serves and nothing that is inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+		next.ServeHTTP(w, r)
+	})
+}
