@@ -278,3 +278,10 @@ func apiCode(err error) string {
 	}
 	return fmt.Sprint(err)
 }
+
+func mustJSON(t testing.TB, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
