@@ -117,7 +117,8 @@ func (q *quest) try(ctx context.Context, at string) (found tool.Found, done bool
 	q.tried = append(q.tried, at)
 	raw, err := q.fetch(ctx, at, maxDocument)
 	if err != nil {
-		return tool.Found{}, q.over(ctx, err), q.why
+		done := q.over(ctx, err)
+		return tool.Found{}, done, q.why
 	}
 	if raw == nil {
 		return tool.Found{}, false, nil
@@ -196,6 +197,9 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 		q.why = tool.ErrNoDocument
 	}
 	q.answered = true
+	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
+		q.why = tool.ErrNoDocument.With("redirect", to.Scheme+"://"+to.Host) // said, never followed
+	}
 	if res.StatusCode != http.StatusOK {
 		return nil, nil
 	}

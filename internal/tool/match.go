@@ -102,9 +102,12 @@ func notAllowed(entries []Entry, method, path string) error {
 		score int
 	}
 	var list []scored
-	want := splitPath(path)
+	want := slices.DeleteFunc(splitPath(path), func(part string) bool { return part == "" })
 	for _, e := range entries {
 		score := closeness(e, method, want)
+		if _, _, fits := fit(e.Path, path); fits { // only the method is wrong
+			score += 20
+		}
 		if score > 0 {
 			list = append(list, scored{e, score})
 		}
@@ -136,7 +139,6 @@ func closeness(e Entry, method string, want []string) int {
 	for i, w := range want {
 		w = strings.ToLower(unescape(w))
 		switch {
-		case w == "":
 		case i < len(segments) && segments[i].capture(w, map[string]string{}) && have[w]:
 			score += 6
 		case have[w] || have[w+"s"] || have[strings.TrimSuffix(w, "s")]:

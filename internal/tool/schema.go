@@ -15,7 +15,7 @@ import (
 
 // budget is how many times a check may apply a schema to a value. Nested anyOf
 // can double the work at every level, so the work is counted, not the nesting.
-const budget = 200_000
+const budget = 50_000
 
 // errBudget ends a check that would take too long.
 var errBudget = errors.New("too many combinations to check")

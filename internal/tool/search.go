@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -29,14 +30,24 @@ const (
 	weightOperation = 2.5
 	weightPath      = 2.0
 	weightServer    = 1.0
-	weightMethod    = 1.5
 	weightSignature = 0.5
 )
 
-// document is an entry as a bag of weighted words.
+// methodFits is how much better a tool fits when the query's verb means its method.
+const methodFits = 1.5
+
+// wanted is a query: its words, by stem, with their weights, and the methods its
+// verbs mean.
+type wanted struct {
+	words   map[string]int // → index into weights
+	weights []float64
+	methods map[string]bool
+}
+
+// document is an entry as the weights of the wanted words in it.
 type document struct {
 	server, entry int
-	words         map[string]float64
+	found         []float64
 	length        float64
 }
 
@@ -45,31 +56,33 @@ type document struct {
 // without case, accents and endings, in Spanish and English, and knows which
 // verbs mean which method. Ties are in the order of server and path.
 func Search(servers []Listed, query string, limit int) []Hit {
-	wanted := queryWords(query)
-	if len(wanted) == 0 || limit <= 0 {
+	q := readQuery(query)
+	if len(q.weights) == 0 || limit <= 0 {
 		return nil
 	}
-	documents, total := index(servers, wanted)
-	count := map[string]int{}
+	documents, mean := index(servers, q)
+	count := make([]float64, len(q.weights))
 	for _, d := range documents {
-		for w := range wanted {
-			if d.words[w] > 0 {
+		for w, tf := range d.found {
+			if tf > 0 {
 				count[w]++
 			}
 		}
 	}
-	mean := total / float64(max(1, len(documents)))
 	var hits []Hit
 	for _, d := range documents {
 		score := 0.0
-		for w, weight := range wanted {
-			if tf := d.words[w]; tf > 0 {
-				idf := math.Log(1 + (float64(len(documents))-float64(count[w])+0.5)/(float64(count[w])+0.5))
-				score += weight * idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*d.length/mean))
+		for w, tf := range d.found {
+			if tf > 0 {
+				idf := math.Log(1 + (float64(len(documents))-count[w]+0.5)/(count[w]+0.5))
+				score += q.weights[w] * idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*d.length/mean))
 			}
 		}
 		if score > 0 {
 			s := servers[d.server]
+			if q.methods[s.Entries[d.entry].Method] {
+				score *= methodFits
+			}
 			hits = append(hits, Hit{s.Server, s.Entries[d.entry], math.Round(score*1e6) / 1e6})
 		}
 	}
@@ -80,93 +93,103 @@ func Search(servers []Listed, query string, limit int) []Hit {
 	return hits[:min(limit, len(hits))]
 }
 
-// index makes the documents. Only words of the query are kept, all are counted.
-func index(servers []Listed, wanted map[string]float64) (list []document, total float64) {
-	stems := map[string]string{} // the same words come back in every entry
+// index makes the documents and returns their mean length.
+func index(servers []Listed, q wanted) (list []document, mean float64) {
+	n := 0
+	for _, s := range servers {
+		n += len(s.Entries)
+	}
+	list = make([]document, 0, n)
+	found := make([]float64, n*len(q.weights))
+	known := map[string]int{} // word → index of its stem among the wanted, -1 for none
+	total := 0.0
 	for i, s := range servers {
-		serverWords := words(s.Server.Name)
 		for j, e := range s.Entries {
-			d := document{server: i, entry: j, words: make(map[string]float64, 4)}
-			add := func(texts []string, weight float64) {
-				for _, w := range texts {
-					stemmed, ok := stems[w]
+			d := document{server: i, entry: j, found: found[:len(q.weights):len(q.weights)]}
+			found = found[len(q.weights):]
+			add := func(text string, weight float64) {
+				eachWord(text, func(word []byte) {
+					at, ok := known[string(word)]
 					if !ok {
-						stemmed = stem(w)
-						stems[w] = stemmed
+						if at, ok = q.words[stem(string(word))]; !ok {
+							at = -1
+						}
+						known[string(word)] = at
 					}
-					if wanted[stemmed] > 0 {
-						d.words[stemmed] += weight
+					if at >= 0 {
+						d.found[at] += weight
 					}
 					d.length += weight
-				}
+				})
 			}
-			add(words(e.Summary), weightSummary)
-			add(words(e.OperationID), weightOperation)
-			add(words(e.Path), weightPath)
-			add(words(e.Signature), weightSignature)
-			add(serverWords, weightServer)
-			d.words[methodWord(e.Method)] += weightMethod
+			add(e.Summary, weightSummary)
+			add(e.OperationID, weightOperation)
+			add(e.Path, weightPath)
+			add(e.Signature, weightSignature)
+			add(s.Server.Name, weightServer)
 			total += d.length
 			list = append(list, d)
 		}
 	}
-	return list, total
+	return list, max(1, total/float64(max(1, n)))
 }
 
-// methodWord is the word under which a method is indexed: none that text holds.
-func methodWord(method string) string { return "@" + method }
-
-// queryWords returns the words of a query with their weights. A verb stands for
-// its method, and for itself.
-func queryWords(query string) map[string]float64 {
-	wanted := map[string]float64{}
+// readQuery returns the words of a query. A verb stands for its method, and for
+// itself; a noun also for what the other language calls it.
+func readQuery(query string) wanted {
+	q := wanted{words: map[string]int{}, methods: map[string]bool{}}
+	add := func(stemmed string, weight float64) {
+		if at, ok := q.words[stemmed]; ok {
+			q.weights[at] = max(q.weights[at], weight)
+			return
+		}
+		q.words[stemmed] = len(q.weights)
+		q.weights = append(q.weights, weight)
+	}
 	if len(query) > 1000 {
 		query = strings.ToValidUTF8(query[:1000], "")
 	}
-	for _, w := range words(query) {
+	eachWord(query, func(word []byte) {
+		w := string(word)
 		if stopwords[w] {
-			continue
+			return
 		}
 		stemmed := stem(w)
-		wanted[stemmed] = max(wanted[stemmed], 1)
-		for _, method := range verbs[w] {
-			wanted[methodWord(method)] = 0.6
-		}
-		if other, ok := synonyms[stemmed]; ok {
-			for _, o := range strings.Fields(other) {
-				wanted[o] = max(wanted[o], 0.7)
+		add(stemmed, 1)
+		if len(q.methods) == 0 { // the first verb decides: a later one may be a noun ("ver mi reserva")
+			for _, method := range verbs[w] {
+				q.methods[method] = true
 			}
 		}
-	}
-	return wanted
+		for other := range strings.FieldsSeq(synonyms[stemmed]) {
+			add(other, 0.7)
+		}
+	})
+	return q
 }
 
-// words splits text into lower-case words without accents: at anything that is no
-// letter or digit, and inside camelCase.
-func words(text string) []string {
-	var list []string
-	var b []rune
-	flush := func() {
-		if len(b) > 0 {
-			list = append(list, string(b))
-			b = b[:0]
-		}
-	}
+// eachWord calls f with every word of a text, lower-case and without accents: it
+// splits at what is no letter or digit, and inside camelCase. The word is only
+// valid during the call.
+func eachWord(s string, f func(word []byte)) {
+	word := make([]byte, 0, 64)
 	var before rune
-	for _, r := range fold(text) {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			flush()
-		case unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)):
-			flush()
-			b = append(b, unicode.ToLower(r))
-		default:
-			b = append(b, unicode.ToLower(r))
+	for _, r := range fold(s) {
+		letter := r < 0x80 && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
+			r >= 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		upper := letter && unicode.IsUpper(r)
+		if len(word) > 0 && (!letter || upper && !unicode.IsUpper(before)) {
+			f(word)
+			word = word[:0]
+		}
+		if letter {
+			word = utf8.AppendRune(word, unicode.ToLower(r))
 		}
 		before = r
 	}
-	flush()
-	return list
+	if len(word) > 0 {
+		f(word)
+	}
 }
 
 // fold drops accents; ASCII, which is nearly all there is, passes untouched.

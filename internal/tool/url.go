@@ -164,6 +164,9 @@ func readPrefix(u *url.URL) (string, error) {
 	return b.String(), nil
 }
 
+// names is IDNA 2008 as a resolver applies it, with DNS lengths.
+var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
+
 // host is a host as it is written in a base URL, and its address when it is one.
 type host struct {
 	text string
@@ -178,7 +181,7 @@ func readHost(name string) (host, error) {
 		}
 		return host{"[" + a.String() + "]", a}, nil
 	}
-	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(name, "."))
+	ascii, err := names.ToASCII(strings.TrimSuffix(name, "."))
 	if err != nil {
 		if ascii, err = plainName(name); err != nil {
 			return host{}, err

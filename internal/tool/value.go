@@ -46,6 +46,9 @@ func readValue(raw json.RawMessage) (any, error) {
 
 func readToken(dec *json.Decoder, depth int) (any, error) {
 	t, err := dec.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errValue, err)
 	}
