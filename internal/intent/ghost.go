@@ -2,6 +2,7 @@ package intent
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -24,15 +25,17 @@ import (
 // cannot tell that from an invention.
 func Ghost(assistantText string) bool {
 	text := fold(assistantText)
-	asksForData := false
-	score := signals{}
-	for _, sentence := range sentences(text) {
-		if denial.MatchString(sentence) || explanation.MatchString(sentence) {
+	all := sentences(text)
+	var score signals
+	for _, sentence := range all {
+		found := read(sentence)
+		if found == (signals{}) || denial.MatchString(sentence) || explanation.MatchString(sentence) {
 			continue
 		}
-		dataQuestion := dataRequest.MatchString(sentence)
-		asksForData = asksForData || dataQuestion
-		score.add(sentence, dataQuestion)
+		score.asked += found.asked
+		score.running += found.running
+		score.headings += found.headings
+		score.announced += found.announced
 	}
 	switch {
 	case score.asked > 0, score.running > 0:
@@ -40,26 +43,23 @@ func Ghost(assistantText string) bool {
 	case score.headings > 0 && (numbered.MatchString(text) || stepLabel.MatchString(text) || ownPlan.MatchString(text)):
 		return true
 	case score.announced > 0:
-		return !asksForData
+		return !slices.ContainsFunc(all, dataRequest.MatchString)
 	default:
 		return steps(text) && operation.MatchString(text) && !describesService.MatchString(text) && !topicPlan.MatchString(text)
 	}
 }
 
-// signals counts the sentences of each kind that give a ghost away.
+// signals counts what gives a ghost away, each kind apart.
 type signals struct{ asked, running, headings, announced int }
 
-func (s *signals) add(sentence string, dataQuestion bool) {
+func read(sentence string) (s signals) {
 	switch {
-	case replyWord.MatchString(sentence):
+	case replyWord.MatchString(sentence), proposal.MatchString(sentence):
 		s.asked++
-	case !dataQuestion && asksConsent(sentence):
+	case asksConsent(sentence) && !dataRequest.MatchString(sentence):
 		s.asked++
 	case runningClaim.MatchString(sentence):
 		s.running++
-	}
-	if proposal.MatchString(sentence) {
-		s.asked++
 	}
 	if planHeading.MatchString(sentence) && !topicPlan.MatchString(sentence) {
 		s.headings++
@@ -67,6 +67,7 @@ func (s *signals) add(sentence string, dataQuestion bool) {
 	if !strings.Contains(sentence, "?") && announcement.MatchString(sentence) {
 		s.announced++
 	}
+	return s
 }
 
 func asksConsent(sentence string) bool {
