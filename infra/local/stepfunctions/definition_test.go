@@ -1,0 +1,139 @@
+package stepfunctions
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// in wraps the fields of a state into a machine with one state A.
+func in(fields string) string { return `{"StartAt":"A","States":{"A":{` + fields + `}}}` }
+
+// TestUnsupportedDefinitionsAreRefusedWithTheirPointer: each row is a definition
+// and the pointer of the finding it must have.
+func TestUnsupportedDefinitionsAreRefusedWithTheirPointer(t *testing.T) {
+	task := `"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:f","End":true`
+	inner := `{"StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`
+	mapping := `"Type":"Map","ItemProcessor":` + inner + `,"End":true`
+	choice := func(rule string) string {
+		return `{"StartAt":"A","States":{"A":{"Type":"Choice","Choices":[` + rule + `]},"B":{"Type":"Succeed"}}}`
+	}
+	for definition, at := range map[string]string{
+		`{"StartAt":"A","States":{},"x":1}`:                                                                      "/x",
+		`{"StartAt":"A","States":{}}`:                                                                            "/States",
+		`{"StartAt":"Z","States":{"A":{"Type":"Succeed"}}}`:                                                      "/StartAt",
+		`{"StartAt":"A","QueryLanguage":"JSONata","States":{"A":{"Type":"Succeed"}}}`:                            "/QueryLanguage",
+		`{"StartAt":"A","Version":"2.0","States":{"A":{"Type":"Succeed"}}}`:                                      "/Version",
+		`{"StartAt":"A","TimeoutSeconds":0,"States":{"A":{"Type":"Succeed"}}}`:                                   "/TimeoutSeconds",
+		`{"StartAt":"A","States":{"A":{"Type":"Succeed"},"B":{"Type":"Succeed"}}}`:                               "/States/B",
+		`{"StartAt":"A","States":{"A":{"Type":"Succeed"},"` + strings.Repeat("n", 81) + `":{"Type":"Succeed"}}}`: "/States/" + strings.Repeat("n", 81),
+		in(`"Type":"Pass","Next":"Q"`):                                                                           "/States/A/Next",
+		in(`"Type":"Pass"`):                                                                                      "/States/A",
+		in(`"Type":"Pass","Next":"A","End":true`):                                                                "/States/A",
+		in(`"Type":"Pass","End":false`):                                                                          "/States/A/End",
+		in(`"Type":"Nope","End":true`):                                                                           "/States/A/Type",
+		in(`"End":true`):                                                                                         "/States/A",
+		in(`"Type":"Pass","End":true,"QueryLanguage":"JSONata"`):                                                 "/States/A/QueryLanguage",
+		in(`"Type":"Pass","End":true,"Assign":{}`):                                                               "/States/A/Assign",
+		in(`"Type":"Pass","End":true,"Output":{}`):                                                               "/States/A/Output",
+		in(`"Type":"Pass","End":true,"Retry":[]`):                                                                "/States/A/Retry",
+		in(`"Type":"Pass","End":true,"InputPath":"$.a.length()"`):                                                "/States/A/InputPath",
+		in(`"Type":"Pass","End":true,"InputPath":"a"`):                                                           "/States/A/InputPath",
+		in(`"Type":"Pass","End":true,"InputPath":1`):                                                             "/States/A/InputPath",
+		in(`"Type":"Pass","End":true,"OutputPath":"$.a[?(@.b =~ /x/)]"`):                                         "/States/A/OutputPath",
+		in(`"Type":"Pass","End":true,"ResultPath":"$.a[*]"`):                                                     "/States/A/ResultPath",
+		in(`"Type":"Pass","End":true,"ResultPath":"$$.x"`):                                                       "/States/A/ResultPath",
+		in(`"Type":"Pass","End":true,"Parameters":{"a~/b.$":"x"}`):                                               "/States/A/Parameters/a~0~1b.$",
+		in(`"Type":"Pass","End":true,"Parameters":{"l":[{"a.$":"States.Nope()"}]}`):                              "/States/A/Parameters/l/0/a.$",
+		in(`"Type":"Pass","End":true,"Parameters":{"a.$":"States.UUID(1)"}`):                                     "/States/A/Parameters/a.$",
+		in(`"Type":"Pass","End":true,"Parameters":{"a.$":1}`):                                                    "/States/A/Parameters/a.$",
+		in(`"Type":"Pass","End":true,"Parameters":{"a.$":"$.x","a":1}`):                                          "/States/A/Parameters/a",
+		in(`"Type":"Task","End":true`):                                                                           "/States/A",
+		in(`"Type":"Task","Resource":"arn:aws:states:::sqs:sendMessage","End":true`):                             "/States/A/Resource",
+		in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke.sync","End":true`):                          "/States/A/Resource",
+		in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true`):                               "/States/A",
+		in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{},"End":true`):               "/States/A/Parameters",
+		in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","LogType":"Tail"},"End":true`):         "/States/A/Parameters/LogType",
+		in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"Event"},"End":true`): "/States/A/Parameters/InvocationType",
+		in(task + `,"TimeoutSeconds":0`):                                                                          "/States/A/TimeoutSeconds",
+		in(task + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.x"`):                                               "/States/A",
+		in(task + `,"TimeoutSeconds":5,"HeartbeatSeconds":5`):                                                     "/States/A/HeartbeatSeconds",
+		in(task + `,"Credentials":{}`):                                                                            "/States/A/Credentials",
+		in(task + `,"Retry":[{"ErrorEquals":[]}]`):                                                                "/States/A/Retry/0/ErrorEquals",
+		in(task + `,"Retry":[{"ErrorEquals":["States.ALL","X"]}]`):                                                "/States/A/Retry/0/ErrorEquals",
+		in(task + `,"Retry":[{"ErrorEquals":["States.ALL"]},{"ErrorEquals":["X"]}]`):                              "/States/A/Retry/0/ErrorEquals",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"BackoffRate":0.5}]`):                                           "/States/A/Retry/0/BackoffRate",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"IntervalSeconds":0}]`):                                         "/States/A/Retry/0/IntervalSeconds",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"MaxAttempts":-1}]`):                                            "/States/A/Retry/0/MaxAttempts",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":1}]`):                                         "/States/A/Retry/0/MaxDelaySeconds",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"JitterStrategy":"SOME"}]`):                                     "/States/A/Retry/0/JitterStrategy",
+		in(task + `,"Retry":[{"ErrorEquals":["X"],"Backoff":1}]`):                                                 "/States/A/Retry/0/Backoff",
+		in(task + `,"Catch":[{"ErrorEquals":["X"],"Next":"Q"}]`):                                                  "/States/A/Catch/0/Next",
+		in(task + `,"Catch":[{"ErrorEquals":["X"]}]`):                                                             "/States/A/Catch/0",
+		in(task + `,"Catch":{}`):                                                                                  "/States/A/Catch",
+		in(`"Type":"Wait","End":true`):                                                                            "/States/A",
+		in(`"Type":"Wait","End":true,"Seconds":1,"Timestamp":"2020-01-01T00:00:00Z"`):                             "/States/A",
+		in(`"Type":"Wait","End":true,"Seconds":-1`):                                                               "/States/A/Seconds",
+		in(`"Type":"Wait","End":true,"Timestamp":"2020-01-01"`):                                                   "/States/A/Timestamp",
+		in(`"Type":"Wait","End":true,"SecondsPath":"$.a[*]"`):                                                     "/States/A/SecondsPath",
+		in(`"Type":"Fail","Error":"a","ErrorPath":"$.a"`):                                                         "/States/A",
+		in(`"Type":"Fail","CausePath":"nope"`):                                                                    "/States/A/CausePath",
+		in(`"Type":"Fail","End":true`):                                                                            "/States/A/End",
+		in(`"Type":"Succeed","Next":"A"`):                                                                         "/States/A/Next",
+		in(`"Type":"Choice","Choices":[]`):                                                                        "/States/A/Choices",
+		choice(`{"Variable":"$.a","NumericEquals":1,"Next":"Q"},{"Variable":"$.a","NumericEquals":1,"Next":"B"}`): "/States/A/Choices/0/Next",
+		choice(`{"Variable":"$.a","NumericEquals":"1","Next":"B"}`):                                               "/States/A/Choices/0/NumericEquals",
+		choice(`{"Variable":"$.a","NumericNotEquals":1,"Next":"B"}`):                                              "/States/A/Choices/0/NumericNotEquals",
+		choice(`{"Variable":"$.a","NumericEquals":1,"StringEquals":"a","Next":"B"}`):                              "/States/A/Choices/0",
+		choice(`{"Variable":"$.a","BooleanLessThan":true,"Next":"B"}`):                                            "/States/A/Choices/0/BooleanLessThan",
+		choice(`{"Variable":"$.a","TimestampEquals":"x","Next":"B"}`):                                             "/States/A/Choices/0/TimestampEquals",
+		choice(`{"NumericEquals":1,"Next":"B"}`):                                                                  "/States/A/Choices/0",
+		choice(`{"And":[{"Variable":"$.a","IsNull":"x"}],"Next":"B"}`):                                            "/States/A/Choices/0/And/0/IsNull",
+		choice(`{"And":[{"Variable":"$.a","IsNull":true,"Next":"B"}],"Next":"B"}`):                                "/States/A/Choices/0/And/0",
+		choice(`{"Condition":"{% true %}","Next":"B"}`):                                                           "/States/A/Choices/0/Condition",
+		choice(`{"Variable":"$.a","NumericEquals":1}`):                                                            "/States/A/Choices/0",
+		in(`"Type":"Parallel","Branches":[],"End":true`):                                                          "/States/A/Branches",
+		in(`"Type":"Parallel","Branches":[{"StartAt":"X"}],"End":true`):                                           "/States/A/Branches/0",
+		in(`"Type":"Parallel","Branches":[{"StartAt":"X","States":{"X":{"Type":"Pass","Next":"A"}}}],"End":true`): "/States/A/Branches/0/States/X/Next",
+		in(`"Type":"Parallel","Branches":[{"StartAt":"A","States":{"A":{"Type":"Succeed"}}}],"End":true`):         "/States/A/Branches/0/States/A",
+		in(mapping + `,"ToleratedFailureCount":1`):                                                                "/States/A/ToleratedFailureCount",
+		in(mapping + `,"ToleratedFailurePercentage":1`):                                                           "/States/A/ToleratedFailurePercentage",
+		in(mapping + `,"ItemReader":{}`):                                                                          "/States/A/ItemReader",
+		in(mapping + `,"ItemBatcher":{}`):                                                                         "/States/A/ItemBatcher",
+		in(mapping + `,"Label":"x"`):                                                                              "/States/A/Label",
+		in(mapping + `,"ItemsPath":"$.a[*]"`):                                                                     "/States/A/ItemsPath",
+		in(mapping + `,"MaxConcurrency":-1`):                                                                      "/States/A/MaxConcurrency",
+		in(mapping + `,"Iterator":` + inner):                                                                      "/States/A",
+		in(`"Type":"Map","End":true`):                                                                             "/States/A",
+		in(`"Type":"Map","End":true,"ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED","ExecutionType":"STANDARD"},"StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`): "/States/A/ItemProcessor/ProcessorConfig/Mode",
+	} {
+		_, err := Parse([]byte(definition))
+		var bad *DefinitionError
+		if !errors.As(err, &bad) {
+			t.Errorf("accepted: %s", definition)
+			continue
+		}
+		found := false
+		for _, d := range bad.Diagnostics {
+			found = found || d.Location == at
+		}
+		if !found {
+			t.Errorf("%s\n\tfindings %v, want one at %s", definition, bad, at)
+		}
+	}
+}
+
+func TestDuplicateKeysInDefinitionsAreRefused(t *testing.T) {
+	_, err := Parse([]byte(`{"StartAt":"A","States":{"A":{"Type":"Succeed"},"A":{"Type":"Succeed"}}}`))
+	if err == nil || !strings.Contains(err.Error(), "INVALID_JSON_DESCRIPTION: duplicate field 'A'") {
+		t.Error(err)
+	}
+}
+
+func TestEveryCaseDefinitionLoads(t *testing.T) {
+	for _, c := range loadCases(t) {
+		if _, err := Parse([]byte(c.definition())); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+}
