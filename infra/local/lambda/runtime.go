@@ -13,6 +13,7 @@ package lambda
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // MaxPayload is the most that a function may be given or may answer, in bytes.
@@ -148,7 +147,7 @@ func (r *Runtime) Invoke(ctx context.Context, payload []byte) ([]byte, *Function
 // hand gives an invocation to the process, starting another when the one that
 // was there ends before it takes it.
 func (r *Runtime) hand(ctx context.Context, payload []byte) (*invocation, *FunctionError, error) {
-	inv := &invocation{id: ulid.Make().String(), payload: payload, done: make(chan ending, 1)}
+	inv := &invocation{id: requestID(), payload: payload, done: make(chan ending, 1)}
 	for range maxStarts {
 		if err := r.prepare(ctx); err != nil {
 			var failed *FunctionError
@@ -281,8 +280,19 @@ func (r *Runtime) begin(inv *invocation, process generation) bool {
 
 // traceID has X-Ray's form; nothing is sampled here.
 func traceID(at time.Time) string {
-	id := ulid.Make()
-	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", at.Unix(), id[4:16], id[8:16])
+	id := random()
+	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", at.Unix(), id[:12], id[8:])
+}
+
+// requestID has the form of a UUID, as Lambda's have.
+func requestID() string {
+	id := random()
+	return fmt.Sprintf("%x-%x-4%03x-%x-%x", id[:4], id[4:6], uint16(id[6])<<4|uint16(id[7])>>4, id[8:10], id[10:])
+}
+
+func random() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails: it aborts the program instead
+	return id
 }
 
 func (r *Runtime) serveResponse(w http.ResponseWriter, req *http.Request) {

@@ -62,7 +62,7 @@ func (r *reader) seconds(n *yaml.Node, path string) time.Duration {
 func (r *reader) events(f *Function, n *yaml.Node, path string) {
 	for key, body := range r.members(n, path) {
 		at, kind := join(path, key.Value), ""
-		properties := func(*yaml.Node, string) {}
+		var properties handler
 		switch t := member(body, "Type"); {
 		case t == nil:
 			r.fail(key, at, "Type is missing")

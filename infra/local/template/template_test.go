@@ -178,7 +178,7 @@ func TestResolveGivesWhatADeploymentWould(t *testing.T) {
 	if diff := cmp.Diff(want, d.Environment); diff != "" {
 		t.Error(diff)
 	}
-	if got := d.Substitutions["Run"]["Chat"]; got != "arn:aws:lambda:us-east-1:000000000000:function:piloto-ChatFunction" {
+	if got := d.Substitutions["Run"]["Chat"]; got != "arn:aws:lambda:us-east-1:123456789012:function:piloto-ChatFunction" {
 		t.Errorf("substitution %q", got)
 	}
 	if got := d.Outputs["Url"]; got != "https://api.example" {

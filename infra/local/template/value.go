@@ -31,7 +31,7 @@ const noValue = "AWS::NoValue"
 
 // pseudo are the pseudo parameters, and what they are in one process.
 var pseudo = map[string]string{
-	"AWS::AccountId": "000000000000",
+	"AWS::AccountId": "123456789012",
 	"AWS::Partition": "aws",
 	"AWS::Region":    "us-east-1",
 	"AWS::StackName": "piloto",

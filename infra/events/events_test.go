@@ -1,0 +1,217 @@
+package events_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	client "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+	states "github.com/aws/aws-sdk-go-v2/service/sfn/types"
+
+	"piloto/infra/events"
+	"piloto/infra/local/disk"
+	"piloto/infra/local/dynamodb"
+	"piloto/infra/local/lambda"
+	"piloto/infra/local/stepfunctions"
+	"piloto/infra/local/template"
+)
+
+const root = "../.."
+
+// answer is what a function makes of its sample on an empty table: for HTTP a
+// status and a piece of the body, for a task its result or its error's name.
+type answer struct {
+	status int
+	body   string
+	failed string
+}
+
+var answers = map[string]answer{
+	"authorize": {body: `"refused":"auth_required"`},
+	"chat":      {status: 503, body: "switch_unavailable"},
+	"confirm":   {status: 404, body: "run.not_found"},
+	"mcp":       {status: 200, body: "[]"},
+	"records":   {status: 201, body: "Salas de la semana"},
+	"settle":    {failed: "Task.Failed"},
+	"step":      {failed: "Task.Failed"},
+	"sweep":     {body: "0"},
+	"web":       {status: 200, body: "<html"},
+}
+
+func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
+	tpl, err := template.Read(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := build(t)
+	world := serve(t, tpl)
+	for _, f := range tpl.Functions {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			want, ok := answers[f.Name]
+			if !ok {
+				t.Fatalf("what %s answers is not written down", f.Name)
+			}
+			env := append([]string{}, world.env...)
+			for name, value := range world.environment[f.ID] {
+				env = append(env, name+"="+value)
+			}
+			sample, err := events.Samples.ReadFile(f.Name + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := lambda.Start(t.Context(), lambda.Config{
+				Name: f.ID, ARN: world.names[f.ID+".Arn"], Bootstrap: filepath.Join(bin, f.Name),
+				Env: env, Timeout: f.Timeout, Log: t.Output(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(p.Close)
+			for range 2 { // cold, then warm
+				got, failed, err := p.Invoke(t.Context(), sample)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, want, got, failed)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, want answer, got []byte, failed *lambda.FunctionError) {
+	t.Helper()
+	if failed != nil {
+		if failed.Type != want.failed {
+			t.Errorf("failed with %v, want %+v", failed, want)
+		}
+		return
+	}
+	if want.failed != "" {
+		t.Fatalf("answered %s, want the error %s", got, want.failed)
+	}
+	if want.status == 0 {
+		if !strings.Contains(string(got), want.body) {
+			t.Errorf("answered %s, want …%s…", got, want.body)
+		}
+		return
+	}
+	var http struct {
+		Status  int               `json:"statusCode"`
+		Headers map[string]string `json:"headers"`
+		Body    string            `json:"body"`
+	}
+	if err := json.Unmarshal(got, &http); err != nil {
+		t.Fatalf("answered %s: %v", got, err)
+	}
+	if http.Status != want.status || !strings.Contains(http.Body, want.body) || http.Headers["X-Trace-Id"] == "" {
+		t.Errorf("answered %s, want %d …%s… with a trace id", got, want.status, want.body)
+	}
+}
+
+// build builds every function as it is deployed, but for this machine.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-trimpath", "-o", bin+string(os.PathSeparator), "./functions/...")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// world is AWS as the functions of a test find it.
+type world struct {
+	names       map[string]string
+	environment map[string]map[string]string
+	env         []string
+}
+
+// serve runs both engines on loopback, with the table and the state machine of
+// the template in them, and gives the functions what a deployment would.
+func serve(t *testing.T, tpl *template.Template) world {
+	t.Helper()
+	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	tables, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, err := stepfunctions.Open(store, nobody{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := machines.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = machines.Close() })
+	dynamo, states := httptest.NewServer(tables), httptest.NewServer(machines)
+	t.Cleanup(dynamo.Close)
+	t.Cleanup(states.Close)
+
+	w := world{names: tpl.Names(), env: []string{
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL, "AWS_ENDPOINT_URL_SFN=" + states.URL,
+	}}
+	d, err := tpl.Resolve(w.names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.environment = d.Environment
+	create(t, tpl, d, w.names, dynamo.URL, states.URL)
+	return w
+}
+
+// nobody is asked for nothing: no sample starts an execution.
+type nobody struct{}
+
+func (nobody) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	return nil, nil, context.Canceled
+}
+
+func create(t *testing.T, tpl *template.Template, d *template.Deployment, names map[string]string, dynamoURL, statesURL string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
+	dynamo := client.NewFromConfig(config, func(o *client.Options) { o.BaseEndpoint = &dynamoURL })
+	for _, table := range tpl.Tables {
+		if _, err := dynamo.CreateTable(ctx, table.CreateTable(names[table.ID])); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dynamo.UpdateTimeToLive(ctx, &client.UpdateTimeToLiveInput{
+			TableName:               aws.String(names[table.ID]),
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &table.TTL, Enabled: aws.Bool(true)},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	machines := sfn.NewFromConfig(config, func(o *sfn.Options) { o.BaseEndpoint = &statesURL })
+	for _, m := range tpl.StateMachines {
+		definition, err := tpl.Definition(m, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := machines.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
+			Name: aws.String(names[m.ID+".Name"]), Definition: aws.String(string(definition)),
+			RoleArn: aws.String("arn:aws:iam::123456789012:role/local"), Type: states.StateMachineTypeStandard,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
