@@ -13,9 +13,10 @@ import (
 
 // Limits of a body.
 const (
-	MaxBody  = 256 << 10 // bytes
-	maxDepth = 64        // arrays and objects inside each other
-	maxDigit = 256       // bytes of one number
+	MaxBody   = 256 << 10 // bytes
+	maxDepth  = 64        // arrays and objects inside each other
+	maxDigit  = 256       // bytes of one number
+	maxDouble = 32        // double members that are named
 )
 
 // checkJSON reads body as exactly one JSON value in UTF-8 and changes nothing:
@@ -32,11 +33,8 @@ func checkJSON(body []byte, members map[string]bool) error {
 		return errEncoding
 	}
 	s := scanner{text: body, members: members}
-	for name := range members {
-		s.folded = append(s.folded, name)
-	}
 	s.space()
-	if err := s.value(nil); err != nil {
+	if err := s.value(); err != nil {
 		return err
 	}
 	s.space()
@@ -54,7 +52,7 @@ type scanner struct {
 	text    []byte
 	at      int
 	members map[string]bool
-	folded  []string
+	path    []any // of the value that is being read
 	double  []fault.Field
 }
 
@@ -84,17 +82,17 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-func (s *scanner) value(path []any) error {
+func (s *scanner) value() error {
 	switch c := s.peek(); {
 	case c == '{' || c == '[':
-		if len(path) >= maxDepth {
+		if len(s.path) >= maxDepth {
 			return errDepth
 		}
 		s.at++
 		if c == '{' {
-			return s.object(path)
+			return s.object()
 		}
-		return s.array(path)
+		return s.array()
 	case c == '"':
 		_, err := s.str()
 		return err
@@ -110,7 +108,15 @@ func (s *scanner) value(path []any) error {
 	return errJSON
 }
 
-func (s *scanner) object(path []any) error {
+// inside reads the value of a member or an element.
+func (s *scanner) inside(place any) error {
+	s.path = append(s.path, place)
+	err := s.value()
+	s.path = s.path[:len(s.path)-1]
+	return err
+}
+
+func (s *scanner) object() error {
 	seen := map[string]string{}
 	s.space()
 	if s.take('}') {
@@ -122,14 +128,15 @@ func (s *scanner) object(path []any) error {
 		if err != nil {
 			return err
 		}
-		inside := append(path[:len(path):len(path)], shown(name))
-		s.double = append(s.double, s.conflict(seen, name, inside)...)
+		if typ := s.conflict(seen, name); typ != "" && len(s.double) < maxDouble {
+			s.double = append(s.double, field(typ, s.place(name)...))
+		}
 		s.space()
 		if !s.take(':') {
 			return errJSON
 		}
 		s.space()
-		if err := s.value(inside); err != nil {
+		if err := s.inside(name); err != nil {
 			return err
 		}
 		s.space()
@@ -143,39 +150,48 @@ func (s *scanner) object(path []any) error {
 	}
 }
 
-// conflict says whether a member stands twice, or is another but for case.
-func (s *scanner) conflict(seen map[string]string, name string, path []any) []fault.Field {
-	if len(s.double) >= 32 {
-		return nil
+// place is where a member of the value that is being read stands.
+func (s *scanner) place(name string) []any {
+	loc := []any{"body"}
+	for _, p := range append(s.path[:len(s.path):len(s.path)], name) {
+		if made, ok := p.(string); ok {
+			p = shown(made)
+		}
+		loc = append(loc, p)
 	}
+	return loc
+}
+
+// conflict says whether a member stands twice, or is another but for case: the
+// type of the error, or "".
+func (s *scanner) conflict(seen map[string]string, name string) string {
 	key := fold(name)
 	before, twice := seen[key]
 	seen[key] = name
-	loc := append([]any{"body"}, path...)
 	switch {
 	case twice && before == name:
-		return []fault.Field{field("duplicate_key", loc...)}
+		return "duplicate_key"
 	case twice:
-		return []fault.Field{field("case_variant", loc...)}
-	case len(path) > 1 || s.members[name]:
-		return nil
+		return "case_variant"
+	case len(s.path) > 0 || s.members[name]:
+		return ""
 	}
-	for _, known := range s.folded {
+	for known := range s.members {
 		if fold(known) == key {
-			return []fault.Field{field("case_variant", loc...)}
+			return "case_variant"
 		}
 	}
-	return nil
+	return ""
 }
 
-func (s *scanner) array(path []any) error {
+func (s *scanner) array() error {
 	s.space()
 	if s.take(']') {
 		return nil
 	}
 	for i := 0; ; i++ {
 		s.space()
-		if err := s.value(append(path[:len(path):len(path)], i)); err != nil {
+		if err := s.inside(i); err != nil {
 			return err
 		}
 		s.space()
@@ -290,8 +306,10 @@ func (s *scanner) number() error {
 			return errJSON
 		}
 	}
-	text := string(s.text[start:s.at])
-	if _, err := strconv.ParseFloat(text, 64); len(text) > maxDigit || errors.Is(err, strconv.ErrRange) {
+	if s.at-start > maxDigit {
+		return errNumber
+	}
+	if _, err := strconv.ParseFloat(string(s.text[start:s.at]), 64); errors.Is(err, strconv.ErrRange) {
 		return errNumber
 	}
 	return nil

@@ -109,3 +109,29 @@ func FuzzStrict(f *testing.F) {
 		}
 	})
 }
+
+func TestStrictNamesThePlace(t *testing.T) {
+	err := checkJSON([]byte(`{"a":[{"b":{"c":1}},{"b":{"c":1,"c\u0007":2,"C":3}}]}`), nil)
+	fields := fault.Of(err).Fields
+	if got, _ := json.Marshal(fields); string(got) != `[{"loc":["body","a",1,"b","C"],"msg":"","type":"case_variant"}]` {
+		t.Errorf("%s", got)
+	}
+}
+
+// BenchmarkStrict reads the largest bodies of the worst shapes.
+func BenchmarkStrict(b *testing.B) {
+	fill := func(unit string) []byte {
+		return []byte("[" + strings.Repeat(unit+",", (MaxBody-8)/(len(unit)+1)) + "1]")
+	}
+	for name, body := range map[string][]byte{
+		"numbers": fill("1"), "empty": fill("{}"), "doubles": fill(`{"a":1,"A":2,"a":3}`), "strings": fill(`"\u00e9"`),
+		"deep": []byte(strings.Repeat("[", maxDepth-1) + string(fill("1")) + strings.Repeat("]", maxDepth-1)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				_ = checkJSON(body, map[string]bool{"a": true})
+			}
+		})
+	}
+}
