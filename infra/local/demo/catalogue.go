@@ -173,8 +173,10 @@ func (op operation) title() string {
 	if op.Summary != "" {
 		return op.Summary
 	}
-	return op.Method + " " + op.Path
+	return op.address()
 }
+
+func (op operation) address() string { return op.Method + " " + op.Path }
 
 // pathConcepts are the concepts named by the fixed segments of the path.
 func (op operation) pathConcepts() []string {

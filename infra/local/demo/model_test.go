@@ -240,6 +240,24 @@ func TestModelRefusesWhatIsNoCompletion(t *testing.T) {
 	}
 }
 
+// Summaries that sound like a request for consent do not make the model's own
+// words a ghost plan.
+func TestSummariesDoNotMakeGhosts(t *testing.T) {
+	prompt := "<catalogue>\nserver m \"Hotel\" http://127.0.0.1:1\n- POST /bookings/{id}/confirm body{code:string*} — Confirm the booking\n- POST /plans — Run the plan now\n</catalogue>"
+	for _, text := range []string{"hola", "hello", "run booking", "confirm booking 7", "run the booking confirm"} {
+		res, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
+			Model: ModelName, Tools: offered,
+			Messages: []openai.ChatCompletionMessage{{Role: "system", Content: prompt}, {Role: "user", Content: text}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := res.Choices[0].Message.Content; intent.Ghost(said) {
+			t.Errorf("%q: %s", text, said)
+		}
+	}
+}
+
 // The three steps of the demonstration plan, run by hand against the service
 // with the references filled in, do what they say.
 func TestDemonstrationPlanWorksOnTheDemonstrationService(t *testing.T) {
@@ -301,6 +319,9 @@ func FuzzModel(f *testing.F) {
 			t.Fatalf("%q: %s", text, first)
 		}
 		said := res.Choices[0].Message
+		if intent.Ghost(said.Content) {
+			t.Fatalf("%q is answered with a ghost plan: %s", text, said.Content)
+		}
 		for _, c := range said.ToolCalls {
 			if !json.Valid([]byte(c.Function.Arguments)) {
 				t.Fatalf("%q: arguments %s", text, c.Function.Arguments)

@@ -94,7 +94,7 @@ var (
 	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
 	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
 	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/\S*)`)
-	routes   = regexp.MustCompile(`not found|no such|allowlist|not in the catalogue|no existe|unknown (?:path|endpoint|operation|tool)|endpoint`)
+	routes   = regexp.MustCompile(`not found|not_allowed|no such|allowlist|not in the catalogue|no existe|unknown (?:path|endpoint|operation|tool)|endpoint`)
 )
 
 // decide answers the dialogue as if every tool might be chosen freely.
@@ -152,20 +152,20 @@ func (d dialogue) act(ops []operation, searched bool) decision {
 	}
 	if plan, missing, many := chain(ops, op, f, d.goal()); many && d.offers(toolPlan) {
 		if len(missing) > 0 {
-			return decision{text: d.say.ask(op.title(), missing)}
+			return decision{text: d.say.ask(op.title(), op.address(), missing)}
 		}
 		return called(toolPlan, plan)
 	}
 	request, missing := build(op, f, nil)
 	switch {
 	case len(missing) > 0:
-		return decision{text: d.say.ask(op.title(), missing)}
+		return decision{text: d.say.ask(op.title(), op.address(), missing)}
 	case d.offers(toolRequest):
 		return called(toolRequest, request)
 	case d.offers(toolPlan):
 		return called(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
 	default:
-		return decision{text: d.say.noTool(op.title())}
+		return decision{text: d.say.noTool(op)}
 	}
 }
 
@@ -257,7 +257,7 @@ func (d dialogue) afterRefusal(answer message, ops []operation, searched bool, r
 	arguments, missing := mend(previous.Arguments, readObjections(reason), ops)
 	switch {
 	case len(missing) > 0:
-		return decision{text: d.say.ask(d.goal(), missing)}
+		return decision{text: d.say.ask(d.goal(), previous.Name, missing)}
 	case arguments != "":
 		return decision{call: &toolCall{previous.Name, arguments}}
 	case routes.MatchString(fold(reason)) && !searched && d.offers(toolSearch):

@@ -22,13 +22,28 @@ const (
 	askMarkEN = "Something is missing"
 )
 
-// ask names the values that are missing; asked recognises it in the history.
-func (s speech) ask(title string, missing []string) string {
+// ask names the values that are missing for what is called title, or else
+// address; asked recognises it in the history.
+func (s speech) ask(title, address string, missing []string) string {
 	names := strings.Join(missing, ", ")
-	if s.en {
-		return fmt.Sprintf("%s for “%s”: %s. Which value should it have? You can write it plainly or as name=value.", askMarkEN, title, names)
+	return harmless(func(title string) string {
+		if s.en {
+			return fmt.Sprintf("%s for “%s”: %s. Which value should it have? You can write it plainly or as name=value.", askMarkEN, title, names)
+		}
+		return fmt.Sprintf("%s para «%s»: %s. ¿Qué valor pongo? Puedes escribirlo tal cual o como nombre=valor.", askMarkES, title, names)
+	}, title, address)
+}
+
+// harmless words a sentence with the first name that does not make it read as
+// a plan: a summary such as «Confirm the booking» would. The last is taken as
+// it is.
+func harmless(say func(name string) string, names ...string) string {
+	for _, name := range names {
+		if text := say(name); !intent.Ghost(text) {
+			return text
+		}
 	}
-	return fmt.Sprintf("%s para «%s»: %s. ¿Qué valor pongo? Puedes escribirlo tal cual o como nombre=valor.", askMarkES, title, names)
+	return say(names[len(names)-1])
 }
 
 // asked returns the names an earlier ask was about.
@@ -70,7 +85,7 @@ func (s speech) abilities(ops []operation) string {
 			fmt.Fprintf(&b, s.pick("\n- y %d más", "\n- and %d more"), len(ops)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n- %s (%s %s)", op.title(), op.Method, op.Path)
+		b.WriteString("\n- " + harmless(func(name string) string { return name }, fmt.Sprintf("%s (%s)", op.title(), op.address()), op.address()))
 	}
 	return b.String()
 }
@@ -81,8 +96,10 @@ func (s speech) nothingPending() string {
 	return s.pick("No hay ningún plan pendiente. Dime qué necesitas.", "There is no pending plan. Tell me what you need.")
 }
 
-func (s speech) noTool(title string) string {
-	return fmt.Sprintf(s.pick("Para «%s» haría falta una herramienta que no tengo en este mensaje.", "“%s” would need a tool that I do not have in this message."), title)
+func (s speech) noTool(op operation) string {
+	return harmless(func(title string) string {
+		return fmt.Sprintf(s.pick("Para «%s» haría falta una herramienta que no tengo en este mensaje.", "“%s” would need a tool that I do not have in this message."), title)
+	}, op.title(), op.address())
 }
 
 // refused passes on why a call was not accepted, unless the reason itself
