@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -184,4 +185,14 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	return gateway.NewFunction(gateway.Authorizer(w.site(c.Config).table, w.Now)), nil
+}
+
+// Broken answers as a function does that cannot reach its store.
+func Broken(w World) http.Handler {
+	log := w.Log(slog.LevelInfo)
+	config := httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log}
+	render := httpapi.Problems(config)
+	return telemetry.Middleware(log, w.Now, render, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		render(rw, r, errors.New("the caller could not be identified"))
+	}))
 }

@@ -44,6 +44,9 @@ func (w World) outbound(timeout time.Duration) outbound.Options {
 
 func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback} }
 
+// Clock is the time, to the millisecond that is stored, in UTC.
+func Clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
 // lambdaWorld is the world of a Lambda function: AWS, as its environment says.
 // AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_SERVICE point the clients elsewhere.
 func lambdaWorld(e Environment) World {
@@ -61,7 +64,7 @@ func lambdaWorld(e Environment) World {
 	}
 	return World{
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
-		Now: time.Now, IDs: ident.NewSource(nil),
+		Now: Clock, IDs: ident.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level) },
 	}
 }

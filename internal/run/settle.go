@@ -71,6 +71,9 @@ func (s *Service) finish(ctx context.Context, r plan.Run, chat conversation.Chat
 	data["status"], data["done"], data["steps"] = to, done, len(r.Plan.Steps)
 	text := locale.Text(tagOf(r), "run.finished_"+string(to), "goal", r.Plan.Goal,
 		"done", count(done), "n", count(len(r.Plan.Steps)), "reason", reason)
+	if told := summary(r); told != "" && to == plan.Done {
+		text += "\n" + told
+	}
 	final := s.message(r, conversation.KindFinal, at, text)
 	r.Error = failure
 	ended, err := s.Store.Finish(ctx, r, chat, to, Record{

@@ -301,7 +301,7 @@ func (f facts) loneNumber(params []parameter, out map[string]any) {
 // use: find one in its list, create with the first found, read the result
 // back. The list is taken to answer {"items": [{"id"}]}.
 func chain(ops []operation, op operation, f facts, goal string) (planProposal, []string, bool) {
-	request, missing := build(op, f, nil)
+	_, missing := build(op, f, nil)
 	at := slices.IndexFunc(missing, func(name string) bool { return strings.HasSuffix(name, "_id") })
 	if at < 0 || op.Method != "POST" || len(op.placeholders()) > 0 {
 		return planProposal{}, nil, false
@@ -318,7 +318,7 @@ func chain(ops []operation, op operation, f facts, goal string) (planProposal, [
 	if missing = slices.Delete(missing, at, at+1); len(missing) > 0 {
 		return planProposal{}, missing, true
 	}
-	request, _ = build(op, f, map[string]any{open: "${s1.body.items[0].id}"})
+	request, _ := build(op, f, map[string]any{open: "${s1.body.items[0].id}"})
 	plan := planProposal{Goal: goal, Steps: []planStep{
 		{ID: "s1", Title: find.title(), mcpRequest: search},
 		{ID: "s2", Title: op.title(), mcpRequest: request, Needs: []string{"s1"}},

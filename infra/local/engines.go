@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/infra/local/disk"
+	"piloto/infra/local/dynamodb"
+	"piloto/infra/local/stepfunctions"
+)
+
+// engines are the two embedded services over one data file.
+type engines struct {
+	folder   string
+	store    *disk.Store
+	dynamo   *dynamodb.Engine
+	machines *stepfunctions.Engine
+}
+
+const dataFile = "piloto.db"
+
+// openEngines opens the data folder. Another process that has it is named.
+func openEngines(folder, holder string, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error) (*engines, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	store, err := disk.Open(filepath.Join(folder, dataFile))
+	if errors.Is(err, disk.ErrHeld) {
+		return nil, fmt.Errorf("the data folder %s is in use by %s; stop it first, or choose another with -data", folder, heldBy(folder))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the data folder %s cannot be used: %w", folder, err)
+	}
+	e := &engines{folder: folder, store: store}
+	if err := os.WriteFile(holderFile(folder), fmt.Appendf(nil, "process %d on %s", os.Getpid(), holder), 0o600); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	if e.dynamo, err = dynamodb.Open(store); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	e.machines, err = stepfunctions.Open(store, invoke, stepfunctions.WithLogger(log), stepfunctions.WithStatusChange(changed))
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+func (e *engines) close() error {
+	var errs []error
+	if e.machines != nil {
+		errs = append(errs, e.machines.Close())
+	}
+	if err := os.Remove(holderFile(e.folder)); !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	errs = append(errs, e.store.Close())
+	return errors.Join(errs...)
+}
+
+func holderFile(folder string) string { return filepath.Join(folder, "holder") }
+
+func heldBy(folder string) string {
+	text, err := os.ReadFile(holderFile(folder))
+	if err != nil || len(text) == 0 {
+		return "another process"
+	}
+	return string(text)
+}
+
+// ServeHTTP serves both wire protocols, told apart by X-Amz-Target.
+func (e *engines) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSStepFunctions.") {
+		e.machines.ServeHTTP(w, r)
+		return
+	}
+	e.dynamo.ServeHTTP(w, r)
+}
+
+// noFunctions is the invoker of engines alone: there is nothing to invoke.
+type noFunctions struct{}
+
+func (noFunctions) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	return nil, &stepfunctions.FunctionError{
+		Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn,
+	}, nil
+}
+
+// serveEngines serves the engines alone until ctx ends.
+func serveEngines(ctx context.Context, o options, out io.Writer) error {
+	log := newLog(slog.LevelInfo)
+	e, err := openEngines(o.data, o.aws, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = e.close() }()
+	listener, err := net.Listen("tcp", o.aws)
+	if err != nil {
+		return err
+	}
+	if err := e.machines.Start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
+	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
+	return serve(ctx, listener, e, log)
+}
+
+// serve answers requests until ctx ends, then lets those under way finish.
+func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	}
+	return err
+}

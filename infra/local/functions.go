@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"piloto/infra/local/stepfunctions"
+	"piloto/infra/local/template"
+	"piloto/internal/auth"
+	"piloto/internal/boot"
+	"piloto/internal/gateway"
+	"piloto/internal/ident"
+)
+
+// functions are the template's functions, built as a deployment builds them.
+type functions struct {
+	template *template.Template
+	byARN    map[string]string // function ARN → logical id
+	http     map[string]http.Handler
+	tasks    map[string]gateway.Function
+	timeouts map[string]time.Duration
+
+	tokens auth.Store
+	failed http.Handler // renders what the authorizer could not decide
+	busy   sync.WaitGroup
+}
+
+// build builds every function of the template with the environment a deployment
+// would give it.
+func (f *functions) build(world boot.World, d *template.Deployment, names map[string]string) error {
+	f.byARN = map[string]string{}
+	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
+	for _, fn := range f.template.Functions {
+		environment := boot.Environment(d.Environment[fn.ID])
+		f.byARN[names[fn.ID+".Arn"]] = fn.ID
+		f.timeouts[fn.ID] = fn.Timeout
+		var err error
+		if build, ok := boot.HTTPFunctions[fn.Name]; ok {
+			f.http[fn.ID], err = build(world, environment)
+		} else if build, ok := boot.TaskFunctions[fn.Name]; ok {
+			f.tasks[fn.ID], err = build(world, environment)
+		} else {
+			err = fmt.Errorf("template.yaml:%d: %s: there is no functions/%s", fn.Line, fn.ID, fn.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", fn.ID, err)
+		}
+	}
+	return nil
+}
+
+// Invoke implements stepfunctions.Invoker.
+func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	id, ok := f.byARN[arn]
+	if !ok || f.tasks[id] == nil {
+		return nil, &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}, nil
+	}
+	return f.task(ctx, id, payload)
+}
+
+// task calls a function within its time.
+func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	f.busy.Add(1)
+	defer f.busy.Done()
+	ctx, cancel := context.WithTimeout(ctx, f.timeouts[id])
+	defer cancel()
+	out, err := f.tasks[id].Invoke(ctx, payload)
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		return nil, &stepfunctions.FunctionError{
+			Type: "Sandbox.Timedout", Message: fmt.Sprintf("Task timed out after %.2f seconds", f.timeouts[id].Seconds()),
+		}, nil
+	}
+	if err != nil {
+		told := gateway.FailureOf(err)
+		return nil, &stepfunctions.FunctionError{Type: told.Type, Message: told.Message}, nil
+	}
+	return out, nil, nil
+}
+
+// ServeHTTP is the HTTP API: it chooses the route as API Gateway does, asks who
+// is calling with the authorizer's own code, and calls the route's function.
+func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, ok := f.template.Route(r.Method, r.URL.EscapedPath())
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	f.busy.Add(1)
+	defer f.busy.Done()
+	ctx, cancel := context.WithTimeout(r.Context(), f.timeouts[route.Function])
+	defer cancel()
+	if !route.Open {
+		p, refusal, err := gateway.Identify(ctx, f.tokens, time.Now(), r.Method, r.Header, r.Host)
+		if err != nil {
+			f.failed.ServeHTTP(w, r.WithContext(ctx))
+			return
+		}
+		ctx = gateway.WithIdentity(ctx, p, refusal)
+	}
+	f.http[route.Function].ServeHTTP(w, r.WithContext(ctx))
+}
+
+// schedule calls the functions that the template has called at a fixed rate, at
+// once and then each time it has passed, until ctx ends.
+func (f *functions) schedule(ctx context.Context, failed func(id string, err error)) {
+	for _, fn := range f.template.Functions {
+		for _, s := range fn.Schedules {
+			f.busy.Add(1)
+			go func() {
+				defer f.busy.Done()
+				tick := time.NewTicker(s.Every)
+				defer tick.Stop()
+				for {
+					if err := f.wake(ctx, fn.ID); err != nil && ctx.Err() == nil {
+						failed(fn.ID, err)
+					}
+					select {
+					case <-ctx.Done():
+						return
+					case <-tick.C:
+					}
+				}
+			}()
+		}
+	}
+}
+
+func (f *functions) wake(ctx context.Context, id string) error {
+	at := time.Now().UTC()
+	event, err := json.Marshal(map[string]any{
+		"version": "0", "id": ident.NewTrace(), "detail-type": "Scheduled Event", "source": "aws.events",
+		"time": at.Format(time.RFC3339), "detail": map[string]any{},
+	})
+	if err != nil {
+		return err
+	}
+	_, failure, err := f.task(ctx, id, event)
+	if failure != nil {
+		return failure
+	}
+	return err
+}
+
+// changed delivers an execution's status change to the rules it matches.
+func (f *functions) changed(ctx context.Context, rules []template.EventRule, e stepfunctions.Event) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		if !rule.Pattern.Matches(raw) {
+			continue
+		}
+		if _, failure, err := f.task(ctx, rule.Function, raw); err != nil {
+			return err
+		} else if failure != nil {
+			return failure
+		}
+	}
+	return nil
+}

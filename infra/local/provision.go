@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	"piloto/infra/local/template"
+)
+
+// provisionTables makes the template's tables, as a deployment would, and leaves
+// those that exist.
+func provisionTables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
+	client := dynamodb.NewFromConfig(config)
+	for _, table := range t.Tables {
+		name := names[table.ID]
+		_, err := client.CreateTable(ctx, tableInput(table, name))
+		var exists *types.ResourceInUseException
+		if errors.As(err, &exists) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("table %s: %w", table.ID, err)
+		}
+		if table.TTL == "" {
+			continue
+		}
+		if _, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName:               &name,
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &table.TTL, Enabled: aws.Bool(true)},
+		}); err != nil {
+			return fmt.Errorf("table %s: %w", table.ID, err)
+		}
+	}
+	return nil
+}
+
+func tableInput(t template.Table, name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest, KeySchema: keySchema(t.Key)}
+	for _, a := range t.Attributes {
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
+			AttributeName: &a.Name, AttributeType: types.ScalarAttributeType(a.Type),
+		})
+	}
+	for _, i := range t.Indexes {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &i.Name, KeySchema: keySchema(i.Key),
+			Projection: &types.Projection{ProjectionType: types.ProjectionType(i.Projection), NonKeyAttributes: i.NonKey},
+		})
+	}
+	return in
+}
+
+func keySchema(k template.Key) []types.KeySchemaElement {
+	schema := []types.KeySchemaElement{{AttributeName: &k.Hash, KeyType: types.KeyTypeHash}}
+	if k.Range != "" {
+		schema = append(schema, types.KeySchemaElement{AttributeName: &k.Range, KeyType: types.KeyTypeRange})
+	}
+	return schema
+}
+
+// provisionMachines makes or updates the template's state machines.
+func provisionMachines(ctx context.Context, config aws.Config, t *template.Template, d *template.Deployment, names map[string]string) error {
+	client := sfn.NewFromConfig(config)
+	for _, m := range t.StateMachines {
+		definition, err := t.Definition(m, d)
+		if err != nil {
+			return err
+		}
+		arn, text := names[m.ID], string(definition)
+		if _, err := client.UpdateStateMachine(ctx, &sfn.UpdateStateMachineInput{StateMachineArn: &arn, Definition: &text}); err == nil {
+			continue
+		}
+		if _, err := client.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
+			Name: aws.String(names[m.ID+".Name"]), Definition: &text,
+			RoleArn: aws.String("arn:aws:iam::" + names["AWS::AccountId"] + ":role/" + m.ID),
+		}); err != nil {
+			return fmt.Errorf("state machine %s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
