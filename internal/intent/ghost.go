@@ -58,10 +58,10 @@ func read(sentence string) (s signals) {
 		s.asked++
 	case asksConsent(sentence) && !dataRequest.MatchString(sentence):
 		s.asked++
-	case runningClaim.MatchString(sentence):
+	case runningClaim.matches(sentence):
 		s.running++
 	}
-	if planHeading.MatchString(sentence) && !topicPlan.MatchString(sentence) {
+	if planHeading.matches(sentence) && !topicPlan.MatchString(sentence) {
 		s.headings++
 	}
 	if !strings.Contains(sentence, "?") && announcement.MatchString(sentence) {
@@ -71,7 +71,7 @@ func read(sentence string) (s signals) {
 }
 
 func asksConsent(sentence string) bool {
-	if consentNoun.MatchString(sentence) {
+	if consentNoun.matches(sentence) {
 		return true
 	}
 	question := strings.ContainsAny(sentence, "?¿")
@@ -123,6 +123,21 @@ func sentences(text string) []string {
 		}
 	}
 	return out
+}
+
+// gated is a rule with the stems of which every match holds one: a sentence
+// without any is passed over at a fraction of the cost.
+type gated struct {
+	stems []string
+	rule  *regexp.Regexp
+}
+
+func gate(stems, rule string) gated {
+	return gated{strings.Fields(stems), regexp.MustCompile(rule)}
+}
+
+func (g gated) matches(sentence string) bool {
+	return slices.ContainsFunc(g.stems, func(stem string) bool { return strings.Contains(sentence, stem) }) && g.rule.MatchString(sentence)
 }
 
 // oneOf joins alternatives into one group.
@@ -183,7 +198,7 @@ var (
 		`["']`+oneOf(`confirmo`, `confirmar`, `confirm`, `si`, `yes`, `ok`)+`["'] (?:para|o|to|or|y|and|if|si)\b`, `\(`+oneOf(`si/no`, `s/n`, `yes/no`, `y/n`, `confirmo/cancela`, `confirm/cancel`)+`\)`, `\bconfirm\w*\W{1,3}`+oneOf(`si`, `yes`, `s`, `y`)+` ?[/|] ?no?\b`, `\bconfirmo ?/ ?cancela`, `\bsi o no\?$`, `\byes or no\?$`))
 
 	// A consent that is asked for without a question mark.
-	consentNoun = regexp.MustCompile(oneOf(
+	consentNoun = gate(`confirm aprob aprueb approv autori authori visto permi luz light ahead consent acuerdo agree say list ready prepar dime avisame saber know parece word correcto bien ok happy`, oneOf(
 		`\b(?:espero|esperando|quedo a la espera de|a la espera de|pendiente de|necesito|requiero|requiere|falta|solo falta|con|dame|a falta de) (?:por )?(?:tu|su|la|que me des tu|de tu) (?:confirmacion|aprobacion|autorizacion|visto bueno|permiso|luz verde|ok\b)`, `\bplan (?:pendiente|a la espera) de confirm`,
 		`\b(?:awaiting|waiting (?:for|on)|await|pending|need|require|requires|with|upon|subject to|give me) (?:on )?your (?:confirmation|approval|go-ahead|go ahead|permission|consent|ok\b|okay|green light|authori[sz]ation)`,
 		`\bconfirm[ae](?:me|lo|la)? (?:por favor |y |para |que (?:quieres|deseas|proceda|puedo|lo|la)|el plan|la reserva|la operacion|la accion|la ejecucion|los cambios|el envio|la cancelacion|el borrado|esta accion|estos pasos|este plan)`, `(?:^|[,;:—–-] ?|por favor,? |y )confirm[ae](?:lo|la|me)?(?: por favor)?[.!…]*$`, `\bsi (?:estas de acuerdo|te parece bien|confirmas|lo confirmas|la confirmas|me confirmas|todo (?:esta )?(?:bien|correcto))\b[^.?]*\b`+oneOf(actPresent, actInfinitive, `lo pongo`, `confirma`, `me pongo`, `empiezo`, `sigo`),
@@ -213,7 +228,7 @@ var (
 		`explain`, `tell`, `describe`, `summari\w+`, `translate`, `show`, `list`, `clarify`, `elaborate`, `give`, `help`, `provide`, `repeat`, `rephrase`, `compare`, `recommend`, `suggest`, `expand`, `answer`, `know`, `be`, `stay`, `ask`, `read`, `remind`, `assist`, `call you`) + `$`)
 
 	// An action that is said to be under way.
-	runningClaim = regexp.MustCompile(oneOf(
+	runningClaim = gate(`ndo ing marcha curso ejecu inici paso step queued start launch kicked being cola encol mientras while lanza arranca puesto siendo progress way status estado action`, oneOf(
 		`^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerundio+` `+oneOf(`el`, `la`, `los`, `las`, `un`, `una`, `tu`, `paso`, `plan`, `accion`, `ahora`, `a`, `get`, `post`), `^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerund+` (?:your|step|plan|the (?:plan|steps?|actions?|request)|action|now|it now|get|post)\b`, `^\W*(?:(?:ok|okay|sure|great|perfect|alright|all right|got it|right|claro|perfecto|vale|de acuerdo|listo|entendido|bien|genial)[,:]? )?`+actGerund+` [^.]*(?:\bnow\b|\.\.)`, `^\W*(?:proceeding|continuing|moving ahead|going ahead) with\b`, `\bprocediendo (?:a|con)\b`, `\b(?:calling|invoking|llamando a|invocando) (?:get|post|put|patch|delete) /`, `\b(?:is|are) (?:now |currently )?being (?:execut|creat|process|book|reserv|sent|delet|cancel|updat|submit)`, `\b(?:has|have) been (?:queued|started|launched)`, `\b(?:while|mientras) (?:i |te |l[ao]s? )*`+oneOf(actEnglish, actPresent)+`\b`, `\b(?:en cola|encolad[ao])\b[^.]*\b(?:plan|ejecu)`, `^\W*`+oneOf(actGerund, actGerundio)+`[.…]*$`,
 		`\b(?:estoy|estamos|esta) (?:ya |ahora )?`+actGerundio+`\b`, `\b(?:i'm|i am|we're|we are) (?:now |currently |already )?`+actGerund+` (?:the|your|a|it|step|this|room|now|sala)\b`, `\bplan (?:en ejecucion|en marcha|en curso|iniciado|lanzado|running|started|in progress|is (?:now )?running|executing)`, `\b(?:paso|step) \d+(?: ?(?:de|of|/) ?\d+)?:? (?:en ejecucion|en curso|running|executing|in progress|ejecutando|completado|ok|done)`, `\biniciando (?:el )?plan\b`, `\b(?:paso|step) \d+[^a-z0-9\n]*[✅⏳❌⚠🔄▶]`, `\bplan\b[^.?]{0,40}\b(?:en marcha|en curso|en ejecucion|corriendo|ejecutandose|under ?way|in progress|being executed)`, `\b(?:iniciado|lanzado|arrancado|puesto en marcha|started|launched|kicked off) (?:el|the|tu|your) (?:plan|proceso|ejecucion|run|process|execution)`, `\b(?:esta|estan) siendo (?:procesad|ejecutad|cread|reservad|cancelad|enviad|eliminad|actualizad|borrad)`, `\baction: ?\w+.*\brunning\b|\brunning action\b|\brunning step\b`, `^\W*\[?(?:running|ejecutando|executing)\]?(?: ?[:.\]]|$)`, `\bstatus: ?running`, `\bestado: ?(?:ejecutando|en ejecucion|running)`))
 
@@ -221,7 +236,7 @@ var (
 	proposal = regexp.MustCompile(`^\W*` + oneOf(`plan propuesto`, `plan sugerido`, `propuesta de plan`, `accion(?:es)? propuestas?`, `proposed (?:plan|actions?)`, `suggested plan`, `plan de ejecucion`, `execution plan`) + `\W*(?:$|[:.(—–-]|para\b|con\b|to\b|with\b)`)
 
 	// A heading or sentence that presents the text as the plan itself.
-	planHeading = regexp.MustCompile(oneOf(
+	planHeading = gate(`plan paso step action propuesta hare haria hacer what`, oneOf(
 		`^\W*plan (?:ready|prepared|created|drafted|creado)\b`, `\btengo (?:ya )?list[oa] (?:el|un|la) (?:plan|propuesta)`, `\b(?:estos son|here are|these are) (?:los|the) (?:pasos|steps) (?:que|i will|i'll|i)`, `\b(?:hare|haria|voy a hacer) (?:lo siguiente|esto)\b`, `\b(?:here's|here is|this is) what (?:i'll|i will|i would|i'm going to) do\b`, `\b(?:he |i've |i have )(?:disenado|elaborado|armado|montado|designed|built|outlined|laid out) (?:un|el|a|the) (?:\w+ )?plan\b`, `\bplan(?:es)? (?:propuesto|de accion|de ejecucion|sugerido|preparado|listo)\b`, `\b(?:proposed|suggested|execution|action) plan\b`, `\bpropuesta de plan\b`, `^\W*(?:mi |el |tu |su |my |the |your )?plan ?:`, `^\W*plan$`, `\b(?:este|esto) (?:es|seria|sera) (?:el|mi) plan\b`, `\b(?:aqui (?:esta|tienes|va)|te (?:propongo|presento|dejo|comparto|muestro)|propongo|he preparado|prepare|prepare el|he creado|he hecho|tengo) (?:el |un |mi |este |el siguiente |tu )?(?:siguiente )?plan\b`, `\b(?:here is|here's|this is|i propose|i suggest|i've (?:prepared|drafted|created|made|put together)|i have (?:prepared|drafted|created|a)|i prepared|i made|i drafted) (?:the|my|a|this|the following|your)? ?(?:following )?(?:[a-z-]+ )?plan\b`, `\b(?:el|my|the) plan (?:que (?:te )?propongo |i propose |i suggest )?(?:es|seria|sera|is|would be|consta|tiene|has)\b[^.]{0,30}`, `\b(?:los|estos son los|seguire estos|hare los siguientes|voy a seguir estos) pasos:?$`, `\b(?:i will|i'll|i would|i'd) (?:follow|take|do|perform) (?:these|the following) (?:steps|actions)`))
 
 	// A plan of one's own, told in one sentence.
