@@ -194,3 +194,6 @@ func closedAs(err error) error {
 	}
 	return err
 }
+
+// Path is where the file is.
+func (s *Store) Path() string { return s.path }

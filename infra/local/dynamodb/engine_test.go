@@ -1,0 +1,303 @@
+package dynamodb_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/infra/local/disk"
+	"piloto/infra/local/dynamodb"
+	"piloto/infra/local/inproc"
+)
+
+// These rules are of this engine alone, and always run in process.
+
+func ownTable(t testing.TB, client *sdk.Client) *env {
+	t.Helper()
+	e := &env{client: client, ctx: context.Background(), prefix: "own-"}
+	e.create(&sdk.CreateTableInput{
+		TableName: e.table("hash"), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{definition("pk", "S")}, KeySchema: []types.KeySchemaElement{element("pk", "HASH")},
+	})
+	return e
+}
+
+func TestExpiredItemsGoAwayLazily(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	client, _ := engineClient(t, dynamodb.WithClock(func() time.Time { return now }))
+	e := ownTable(t, client)
+	e.put(t, "hash", "before", fmt.Sprintf(`{"x":%d}`, now.Unix()-10)) // found when TTL is enabled
+	on, name := true, "x"
+	if _, err := client.UpdateTimeToLive(e.ctx, &sdk.UpdateTimeToLiveInput{TableName: e.table("hash"), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &name, Enabled: &on}}); err != nil {
+		t.Fatal(err)
+	}
+	e.put(t, "hash", "read", fmt.Sprintf(`{"x":%d}`, now.Unix()+10))
+	if got := e.get(t, "hash", "before", ""); got != "" {
+		t.Errorf("a write did not take the expired item along: %s", got)
+	}
+	e.put(t, "hash", "old", fmt.Sprintf(`{"x":%d}`, now.Add(-6*365*24*time.Hour).Unix()))
+	e.put(t, "hash", "text", `{"x":"1"}`)
+	for range 2 {
+		if e.get(t, "hash", "read", "") == "" {
+			t.Error("an item went before its time")
+		}
+	}
+	now = now.Add(time.Minute)
+	if e.get(t, "hash", "read", "") == "" {
+		t.Error("the read that comes upon an expired item does not show it")
+	}
+	if got := e.get(t, "hash", "read", ""); got != "" {
+		t.Errorf("an expired item that was read is still there: %s", got)
+	}
+	for _, pk := range []string{"old", "text"} {
+		if e.get(t, "hash", pk, "") == "" {
+			t.Errorf("%s: removed, though its attribute is no expiry", pk)
+		}
+	}
+}
+
+func TestTokensAreForgottenAfterTenMinutes(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	client, _ := engineClient(t, dynamodb.WithClock(func() time.Time { return now }))
+	e := ownTable(t, client)
+	add := func(token string) {
+		t.Helper()
+		if _, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{
+			TransactItems: writes{e.tUpdate(`{"pk":"a"}`, "ADD n :a", `{":a":1}`)}, ClientRequestToken: &token,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("token")
+	now = now.Add(10 * time.Minute)
+	add("token")
+	expect(t, e.get(t, "hash", "a", ""), `{"n":1}`)
+	now = now.Add(time.Second)
+	add("token")
+	expect(t, e.get(t, "hash", "a", ""), `{"n":2}`)
+}
+
+func TestOneWinnerUnderContention(t *testing.T) {
+	const callers = 64
+	client, _ := engineClient(t)
+	e := ownTable(t, client)
+	race := func(t *testing.T, try func(i int) error) {
+		t.Helper()
+		var won, lost atomic.Int32
+		var ready, done sync.WaitGroup
+		start := make(chan struct{})
+		ready.Add(callers)
+		for i := range callers {
+			done.Go(func() {
+				ready.Done()
+				<-start
+				err := try(i)
+				var failed *types.ConditionalCheckFailedException
+				var cancelled *types.TransactionCanceledException
+				switch {
+				case err == nil:
+					won.Add(1)
+				case errors.As(err, &failed), errors.As(err, &cancelled):
+					lost.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		ready.Wait()
+		close(start)
+		done.Wait()
+		if won.Load() != 1 || lost.Load() != callers-1 {
+			t.Errorf("%d won, %d lost; want 1 and %d", won.Load(), lost.Load(), callers-1)
+		}
+	}
+	for round := range 5 {
+		pk := fmt.Sprint("r", round)
+		e.put(t, "hash", pk, `{"status":"draft"}`)
+		e.put(t, "hash", pk+"chat", `{"runs":0}`)
+		t.Run("a conditional update", func(t *testing.T) {
+			race(t, func(i int) error {
+				_, err := client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
+					TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: text("SET #s = :to, winner = :i"), ConditionExpression: text("#s = :from"),
+					ExpressionAttributeNames: names("#s=status"), ExpressionAttributeValues: item(fmt.Sprintf(`{":from":"draft",":to":"queued",":i":%d}`, i)),
+				})
+				return err
+			})
+		})
+		t.Run("a transaction", func(t *testing.T) {
+			race(t, func(i int) error {
+				check := e.tUpdate(`{"pk":"`+pk+`"}`, "SET #s = :to", `{":from":"queued",":to":"running"}`)
+				check.Update.ConditionExpression, check.Update.ExpressionAttributeNames = text("#s = :from"), names("#s=status")
+				_, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{
+					check, e.tUpdate(`{"pk":"`+pk+`chat"}`, "ADD runs :one", `{":one":1}`), e.tPut(fmt.Sprintf(`{"pk":"%s-log-%d"}`, pk, i), "attribute_not_exists(pk)"),
+				}})
+				return err
+			})
+			expect(t, e.get(t, "hash", pk+"chat", ""), `{"runs":1}`)
+		})
+	}
+}
+
+// What was answered is in the file as it is at that moment: the process may be
+// killed any time after.
+func TestAnsweredWritesAreInTheFile(t *testing.T) {
+	client, store := engineClient(t)
+	e := ownTable(t, client)
+	e.create(indexedTable(e.table("indexed")))
+	path := filepath.Join(t.TempDir(), "killed.db")
+	for i := range 20 {
+		if _, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{
+			e.tPut(fmt.Sprintf(`{"pk":"a%d"}`, i), ""), e.tPut(fmt.Sprintf(`{"pk":"b%d"}`, i), ""),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		e.put(t, "indexed", "p", fmt.Sprintf(`{"sk":"%d","g":"g","h":%d}`, i, i))
+		raw, err := os.ReadFile(store.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checkCopy(t, path, i+1)
+	}
+}
+
+func checkCopy(t *testing.T, path string, n int) {
+	t.Helper()
+	store, err := disk.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &env{client: clientOf(inproc.Transport{Handler: engine}), ctx: context.Background(), prefix: "own-"}
+	for i := range n {
+		if e.get(t, "hash", fmt.Sprint("a", i), "") == "" || e.get(t, "hash", fmt.Sprint("b", i), "") == "" {
+			t.Fatalf("after %d transactions the file lacks %d", n, i)
+		}
+	}
+	out, err := e.client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("indexed"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"g"}`)})
+	if err != nil || int(out.Count) != n {
+		t.Fatalf("index of the copy has %d of %d: %v", out.Count, n, err)
+	}
+}
+
+func send(t *testing.T, h http.Handler, target, body string) (*http.Response, string) {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	req.Header.Set("X-Amz-Target", target)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	res := w.Result()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strconv.FormatUint(uint64(crc32.ChecksumIEEE(raw)), 10); res.Header.Get("X-Amz-Crc32") != want || res.Header.Get("x-amzn-RequestId") == "" {
+		t.Errorf("headers %v", res.Header)
+	}
+	return res, string(raw)
+}
+
+func TestProtocol(t *testing.T) {
+	store, err := disk.Open(filepath.Join(t.TempDir(), "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const api = "DynamoDB_20120810."
+	const serialization = "com.amazon.coral.service#SerializationException"
+	const validation = "com.amazon.coral.validate#ValidationException"
+	for name, c := range map[string]struct {
+		target, body string
+		status       int
+		kind, word   string
+	}{
+		"an operation that does not exist": {api + "Frobnicate", "{}", 400, "com.amazon.coral.service#UnknownOperationException", ""},
+		"another service":                  {"AWSStepFunctions.StartExecution", "{}", 400, "com.amazon.coral.service#UnknownOperationException", ""},
+		"no target":                        {"", "{}", 400, "com.amazon.coral.service#UnknownOperationException", ""},
+		"PartiQL":                          {api + "ExecuteStatement", "{}", 400, validation, "PartiQL"},
+		"backups":                          {api + "UpdateContinuousBackups", "{}", 400, validation, "backups"},
+		"global tables":                    {api + "CreateGlobalTable", "{}", 400, validation, "global tables"},
+		"streams":                          {"DynamoDBStreams_20120810.ListStreams", "{}", 400, validation, "streams"},
+		"no body":                          {api + "GetItem", "", 400, serialization, ""},
+		"cut JSON":                         {api + "GetItem", `{"TableName":"x`, 400, serialization, ""},
+		"two values":                       {api + "GetItem", `{} {}`, 400, serialization, ""},
+		"an array":                         {api + "GetItem", `[]`, 400, serialization, ""},
+		"bad UTF-8":                        {api + "GetItem", "{\"TableName\":\"\xff\"}", 400, serialization, "UTF-8"},
+		"a number as name":                 {api + "GetItem", `{"TableName":5}`, 400, serialization, "NUMBER_VALUE cannot be converted to String"},
+		"a number as S":                    {api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":5}}}`, 400, serialization, "NUMBER_VALUE cannot be converted to String"},
+		"a bare value":                     {api + "GetItem", `{"TableName":"abc","Key":{"a":"x"}}`, 400, serialization, "Unexpected value type in payload"},
+		"an empty value":                   {api + "GetItem", `{"TableName":"abc","Key":{"a":{}}}`, 400, validation, "Supplied AttributeValue is empty"},
+		"a value of two types":             {api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":"x","N":"1"}}}`, 400, validation, "more than one datatypes"},
+		"a false NULL":                     {api + "GetItem", `{"TableName":"abc","Key":{"a":{"NULL":false}}}`, 400, validation, "Null attribute value types must have the value of true"},
+		"bad base64":                       {api + "GetItem", `{"TableName":"abc","Key":{"a":{"B":"!"}}}`, 400, serialization, "base64"},
+		"nothing":                          {api + "GetItem", `{}`, 400, validation, "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value null at 'key' failed to satisfy constraint: Member must not be null"},
+		"deep JSON":                        {api + "GetItem", strings.Repeat(`{"a":`, 100_000), 400, serialization, "nested too deeply"},
+		"a large body":                     {api + "GetItem", `{"x":"` + strings.Repeat("x", 16<<20) + `"}`, 413, "com.amazon.coral.service#RequestEntityTooLargeException", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, body := send(t, engine, c.target, c.body)
+			if res.StatusCode != c.status || !strings.Contains(body, `"__type":"`+c.kind+`"`) || !strings.Contains(body, c.word) {
+				t.Errorf("%d %.300s; want %d %s %s", res.StatusCode, body, c.status, c.kind, c.word)
+			}
+		})
+	}
+}
+
+func TestDamagedItemIsAnErrorNotAnAnswer(t *testing.T) {
+	client, store := engineClient(t)
+	e := ownTable(t, client)
+	e.put(t, "hash", "a", `{"marker":"a text to be found"}`)
+	path := store.Path()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.ReplaceAll(raw, []byte("a text to be found"), []byte("a text to be fOund"))
+	if bytes.Equal(raw, damaged) {
+		t.Fatal("the item is not in the file")
+	}
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := disk.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close() }()
+	engine, err := dynamodb.Open(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = clientOf(inproc.Transport{Handler: engine}).GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key("a", "")})
+	expect(t, outcome("", err), "!InternalServerError: a stored item is damaged")
+}
