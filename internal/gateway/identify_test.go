@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"piloto/internal/auth"
+	"piloto/internal/fault"
+	"piloto/internal/ident"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// shelf keeps tokens in memory.
+type shelf map[string]auth.Token
+
+var errMissing = fault.New(fault.NotFound, "token.not_found")
+
+func (s shelf) Token(_ context.Context, hash string) (auth.Token, error) {
+	t, ok := s[hash]
+	if !ok {
+		return auth.Token{}, errMissing
+	}
+	return t, nil
+}
+
+func (s shelf) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
+	defer delete(s, hash)
+	return s.Token(ctx, hash)
+}
+
+func (s shelf) PutToken(_ context.Context, t auth.Token) error { s[t.Hash] = t; return nil }
+
+func (s shelf) DeleteToken(_ context.Context, hash string) error { delete(s, hash); return nil }
+
+// down is a store that does not answer.
+type down struct{ shelf }
+
+func (down) Token(context.Context, string) (auth.Token, error) {
+	return auth.Token{}, errors.New("table: timeout")
+}
+
+func tokens() shelf {
+	s := shelf{}
+	for secret, t := range map[string]auth.Token{
+		"token": {Kind: auth.KindToken}, "session": {Kind: auth.KindSession}, "code": {Kind: auth.KindCode},
+		"expired": {Kind: auth.KindToken, ExpiresAt: noon}, "later": {Kind: auth.KindToken, ExpiresAt: noon.Add(time.Second)},
+	} {
+		t.Hash, t.Account, t.User, t.Scopes = ident.Hash(secret), "a", secret, []auth.Scope{auth.ScopeChat, auth.ScopeAdmin}
+		s[t.Hash] = t
+	}
+	return s
+}
+
+func TestIdentify(t *testing.T) {
+	const host = "piloto.example"
+	same := "origin: https://" + host
+	for _, c := range []struct {
+		name, method, headers string // one header per line
+		want                  string // user, or the code of the refusal
+	}{
+		{"nothing", "GET", "", "auth_required"},
+		{"bearer", "POST", "authorization: Bearer token", "token"},
+		{"bearer in lower case", "POST", "authorization: bearer  token ", "token"},
+		{"vx11", "POST", "x-vx11-token: token", "token"},
+		{"vx11 beside another scheme", "POST", "authorization: Basic eA==\nx-vx11-token: token", "token"},
+		{"not yet expired", "GET", "authorization: Bearer later", "later"},
+		{"expired", "GET", "authorization: Bearer expired", "auth_required"},
+		{"unknown", "GET", "authorization: Bearer nope", "auth_required"},
+		{"truncated", "GET", "authorization: Bearer toke", "auth_required"},
+		{"empty", "GET", "authorization: Bearer", "auth_required"},
+		{"empty vx11", "GET", "x-vx11-token: ", "auth_required"},
+		{"too long", "GET", "authorization: Bearer " + strings.Repeat("a", 600), "auth_required"},
+		{"unsigned jwt", "GET", "authorization: Bearer eyJhbGciOiJub25lIn0.e30.", "auth_required"},
+		{"basic", "GET", "authorization: Basic dG9rZW46", "auth_required"},
+		{"two of them", "GET", "authorization: Bearer token\nauthorization: Bearer token", "auth_required"},
+		{"joined by the gateway", "GET", "authorization: Bearer token,Bearer token", "auth_required"},
+		{"a bad one hides the next", "GET", "authorization: Bearer nope\nx-vx11-token: token\ncookie: piloto_session=session", "auth_required"},
+		{"a session in a header", "GET", "authorization: Bearer session", "auth_required"},
+		{"a code in a header", "GET", "authorization: Bearer code", "auth_required"},
+		{"a token in the cookie", "GET", "cookie: piloto_session=token", "auth_required"},
+		{"a code in the cookie", "GET", "cookie: piloto_session=code", "auth_required"},
+		{"the stored hash", "GET", "authorization: Bearer " + ident.Hash("token"), "auth_required"},
+
+		{"cookie reads", "GET", "cookie: a=b; piloto_session=session", "session"},
+		{"cookie reads from afar", "GET", "cookie: piloto_session=session\norigin: https://evil.example", "session"},
+		{"cookie heads", "HEAD", "cookie: piloto_session=session", "session"},
+		{"cookie writes", "POST", "cookie: piloto_session=session\n" + same, "session"},
+		{"cookie writes, both signs", "PUT", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: same-origin", "session"},
+		{"cookie writes, fetch sign", "DELETE", "cookie: piloto_session=session\nsec-fetch-site: same-origin", "session"},
+		{"cookie writes, own port", "POST", "cookie: piloto_session=session\norigin: https://piloto.example:443", "session"},
+		{"cookie writes, upper case", "POST", "cookie: piloto_session=session\norigin: https://PILOTO.example", "session"},
+		{"no sign", "POST", "cookie: piloto_session=session", "auth.cross_origin"},
+		{"options", "OPTIONS", "cookie: piloto_session=session", "auth.cross_origin"},
+		{"no method", "", "cookie: piloto_session=session", "auth.cross_origin"},
+		{"another origin", "POST", "cookie: piloto_session=session\norigin: https://evil.example", "auth.cross_origin"},
+		{"a subdomain", "POST", "cookie: piloto_session=session\norigin: https://a.piloto.example", "auth.cross_origin"},
+		{"a suffix", "POST", "cookie: piloto_session=session\norigin: https://piloto.example.evil.example", "auth.cross_origin"},
+		{"another port", "POST", "cookie: piloto_session=session\norigin: https://piloto.example:8443", "auth.cross_origin"},
+		{"null", "POST", "cookie: piloto_session=session\norigin: null", "auth.cross_origin"},
+		{"credentials", "POST", "cookie: piloto_session=session\norigin: https://piloto.example@evil.example", "auth.cross_origin"},
+		{"user", "POST", "cookie: piloto_session=session\norigin: https://x@piloto.example", "auth.cross_origin"},
+		{"a path", "POST", "cookie: piloto_session=session\norigin: https://piloto.example/x", "auth.cross_origin"},
+		{"another scheme", "POST", "cookie: piloto_session=session\norigin: ftp://piloto.example", "auth.cross_origin"},
+		{"two origins", "POST", "cookie: piloto_session=session\n" + same + "\norigin: https://evil.example", "auth.cross_origin"},
+		{"same-site only", "POST", "cookie: piloto_session=session\nsec-fetch-site: same-site", "auth.cross_origin"},
+		{"fetch sign against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: cross-site", "auth.cross_origin"},
+		{"origin against fetch sign", "POST", "cookie: piloto_session=session\norigin: https://evil.example\nsec-fetch-site: same-origin", "auth.cross_origin"},
+		{"plain page of a secure site", "POST", "cookie: piloto_session=session\norigin: http://piloto.example\nx-forwarded-proto: https", "auth.cross_origin"},
+		{"a forwarded host", "POST", "cookie: piloto_session=session\norigin: https://evil.example\nx-forwarded-host: evil.example", "auth.cross_origin"},
+		{"a bad session from afar", "POST", "cookie: piloto_session=nope", "auth.cross_origin"},
+		{"a bad session", "GET", "cookie: piloto_session=nope", "auth_required"},
+		{"a token needs no origin", "POST", "authorization: Bearer token\norigin: https://evil.example", "token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			header, flat := http.Header{}, map[string]string{}
+			for line := range strings.Lines(c.headers) {
+				name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+				header.Add(name, value)
+				flat[name] = strings.Join(header.Values(name), ",")
+			}
+			p, refusal, err := Identify(t.Context(), tokens(), noon, c.method, header, host)
+			got := p.User
+			if refusal != nil {
+				got = refusal.Code
+			}
+			if err != nil || got != c.want {
+				t.Errorf("Identify: %q %v, want %q", got, err, c.want)
+			}
+			if through := throughLambda(t, c.method, flat, host); through != c.want {
+				t.Errorf("through the authorizer: %q, want %q", through, c.want)
+			}
+		})
+	}
+}
+
+// throughLambda sends the request through Authorizer, API Gateway's JSON, and
+// Handler, and returns who the handler sees.
+func throughLambda(t *testing.T, method string, headers map[string]string, host string) string {
+	t.Helper()
+	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"host": host}}
+	for name, value := range headers {
+		if name == "cookie" {
+			e.Cookies = strings.Split(value, "; ")
+			continue
+		}
+		e.Headers[name] = value
+	}
+	e.RequestContext.HTTP.Method = method
+	said, err := Authorizer(tokens(), func() time.Time { return noon })(t.Context(), e)
+	if err != nil || !said.IsAuthorized {
+		t.Fatalf("%v %+v", err, said)
+	}
+	raw, _ := json.Marshal(said.Context)
+	var context map[string]any
+	_ = json.Unmarshal(raw, &context)
+	in := events.APIGatewayV2HTTPRequest{RawPath: "/"}
+	in.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: context}
+	user := ""
+	_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p, ok := auth.FromContext(r.Context())
+		if user = p.User; !ok {
+			user = auth.Refusal(r.Context()).Code
+			return
+		}
+		if !p.Allows(auth.ScopeAdmin) || p.Account != "a" || p.TokenID != ident.Hash(p.User) {
+			t.Errorf("%+v", p)
+		}
+	}))(t.Context(), in)
+	return user
+}
+
+func TestStoreFailureIsNoRefusal(t *testing.T) {
+	header := http.Header{"Authorization": {"Bearer token"}}
+	if _, refusal, err := Identify(t.Context(), down{}, noon, "GET", header, "h"); err == nil || refusal != nil {
+		t.Errorf("%v %v", refusal, err)
+	}
+	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer token"}}
+	if said, err := Authorizer(down{}, time.Now)(t.Context(), e); err == nil || said.IsAuthorized {
+		t.Errorf("%+v %v", said, err)
+	}
+}
