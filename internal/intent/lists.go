@@ -58,6 +58,19 @@ var commands = map[string][]string{
 	},
 }
 
+// core are the commands that are natural after an assent or an opener; the
+// product stays small enough to hand to the page.
+var core = map[string][]string{
+	"es": {
+		"confirmo", "confirmado", "lo confirmo", "confirmo el plan", "adelante", "ejecuta", "ejecutalo",
+		"ejecuta el plan", "hazlo", "dale", "procede", "puedes proceder", "aprobado", "acepto",
+	},
+	"en": {
+		"confirm", "confirmed", "i confirm", "go ahead", "go for it", "do it", "run it", "execute", "execute it",
+		"proceed", "approved", "lets do it", "run the plan",
+	},
+}
+
 var courtesies = map[string][]string{
 	"es": {"por favor", "porfa", "porfavor"},
 	"en": {"please", "pls"},
@@ -89,22 +102,23 @@ var negations = []string{
 func buildConfirmations() map[string]bool {
 	set := map[string]bool{}
 	for lang, assent := range assents {
-		first := append(append([]string{}, assent...), openers[lang]...)
-		whole := append(append([]string{}, assent...), commands[lang]...)
+		first := slices.Concat(assent, openers[lang])
 		for _, opener := range first {
-			for _, command := range commands[lang] {
+			for _, command := range core[lang] {
 				set[opener+" "+command] = opener != command
 			}
 		}
-		for _, text := range whole {
+		for _, text := range slices.Concat(assent, commands[lang]) {
 			set[text] = true
 			for _, courtesy := range courtesies[lang] {
 				set[text+" "+courtesy] = true
-				set[courtesy+" "+text] = text != "confirma" && text != "confirm" // a request to be told
-				for _, yes := range []string{"si", "ok", "vale", "yes", "sure"} {
-					if text != yes {
-						set[yes+" "+text+" "+courtesy] = true
-					}
+			}
+		}
+		for _, text := range slices.Concat(assent[:1], core[lang]) {
+			for _, courtesy := range courtesies[lang] {
+				set[courtesy+" "+text] = text != "confirm" // a request to be told
+				for _, yes := range []string{assent[0], "ok"} {
+					set[yes+" "+text+" "+courtesy] = yes != text
 				}
 			}
 		}
@@ -121,7 +135,7 @@ func buildConfirmations() map[string]bool {
 }
 
 func buildCancellations() map[string]bool {
-	bare := []string{
+	spanish := []string{
 		"no", "nop", "nope", "nah", "nel", "noo", "nooo", "no no", "no no no", "negativo", "negative",
 		"cancela", "cancelar", "cancelalo", "cancelala", "cancelado", "cancele", "cancelo", "cancelemos",
 		"cancela eso", "cancela todo", "cancela el plan", "cancelar plan", "cancelar el plan", "lo cancelo",
@@ -134,7 +148,9 @@ func buildCancellations() map[string]bool {
 		"rechazo el plan", "no lo hagas", "no hagas nada", "no hagas eso", "no ejecutes", "no lo ejecutes",
 		"no procedas", "no sigas", "no continues", "no quiero", "no lo quiero", "ya no", "ya no quiero",
 		"no hace falta", "para nada", "de ninguna manera",
-		"cancel", "cancel it", "cancel that", "cancel this", "cancel the plan", "cancelled", "canceled",
+	}
+	english := []string{
+		"no", "nope", "nah", "cancel", "cancel it", "cancel that", "cancel this", "cancel the plan", "cancelled", "canceled",
 		"cancel everything", "i cancel", "stop", "stop it", "stop that", "stop now", "stop everything",
 		"stop the plan", "abort", "abort it", "abort the plan", "halt", "never mind", "nevermind", "forget it",
 		"forget that", "forget about it", "drop it", "discard", "discard it", "discard the plan", "reject",
@@ -143,14 +159,14 @@ func buildCancellations() map[string]bool {
 		"no way", "not now", "leave it", "scrap it", "scrap that", "undo", "call it off", "quit",
 	}
 	set := map[string]bool{}
-	for _, text := range bare {
-		set[text] = true
-		for _, more := range []string{"por favor", "porfa", "please", "gracias", "muchas gracias", "thanks", "thank you"} {
-			set[text+" "+more] = true
-		}
+	for _, text := range spanish {
+		set[text], set[text+" por favor"], set[text+" gracias"] = true, true, true
+	}
+	for _, text := range english {
+		set[text], set[text+" please"], set[text+" thanks"] = true, true, true
 	}
 	for _, text := range []string{
-		"no dejalo", "no dejalo asi", "no olvidalo", "no mejor no", "no no lo hagas", "no cancelalo", "no cancela el plan",
+		"no muchas gracias", "no thank you", "no dejalo", "no dejalo asi", "no olvidalo", "no mejor no", "no no lo hagas", "no cancelalo", "no cancela el plan",
 		"no never mind", "no forget it", "no dont", "no dont do it", "no no gracias", "no thank you very much",
 		"por favor cancela", "por favor cancelalo", "por favor no", "please cancel", "please stop", "please cancel it",
 		"please dont", "ok cancela", "ok cancelalo", "ok cancel", "ok cancel it", "si cancela", "si cancelalo",
