@@ -43,6 +43,7 @@ var (
 	dayMonthText = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)? (?:de |of )?` + monthText + `(?:,? (?:de |del )?(\d{4}))?\b`)
 	monthDayText = regexp.MustCompile(`\b` + monthText + ` (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
 	rangeText    = regexp.MustCompile(`\b(?:de|desde|from|entre|between) (?:las? )?` + hourText + ` ?(?:a|hasta|to|until|till|y|and|-|–) ?(?:las? )?` + hourText + hourSuffix + `( (?:personas|people))?`)
+	dashText     = regexp.MustCompile(`\b` + hourText + ` ?[-–] ?` + hourText + hourSuffix + `()`)
 	atText       = regexp.MustCompile(`\b(?:a las?|las|at|hora) ` + hourText + hourSuffix)
 	clockText    = regexp.MustCompile(`\b(\d{1,2}):(\d{2})()(?: ?(am|pm)\b)?` + hourSuffix)
 	meridiemText = regexp.MustCompile(`\b(\d{1,2})()() ?(am|pm)\b`)
@@ -192,8 +193,12 @@ func (s *scanner) duration() int {
 }
 
 func (f *facts) readTimes(s *scanner) {
-	if at := rangeText.FindStringSubmatch(s.text); at != nil && at[len(at)-1] == "" && sensible(at[1]) && sensible(at[5]) {
-		s.take(rangeText)
+	for _, re := range []*regexp.Regexp{rangeText, dashText} {
+		at := re.FindStringSubmatch(s.text)
+		if at == nil || at[len(at)-1] != "" || number(at[1]) > 24 || number(at[5]) > 24 {
+			continue
+		}
+		s.take(re)
 		end := hourOf(at[5], at[6]+at[7], at[8], at[9], at[10]+at[11])
 		meridiem := at[4]
 		if meridiem == "" && at[8] != "" && number(at[1]) < number(at[5]) {
@@ -220,8 +225,6 @@ func (f *facts) readTimes(s *scanner) {
 		}
 	}
 }
-
-func sensible(hour string) bool { return number(hour) < 25 }
 
 // hourOf returns HH:MM, or "" for no time of day. Without a part of the day,
 // hours from one to seven are in the afternoon: rooms are booked by day.
@@ -319,7 +322,7 @@ func (f facts) after(owner string) string {
 			continue
 		}
 		next := f.words[i+1]
-		_, common := translations[strings.TrimSuffix(next, "s")]
+		common := named[concept(next)]
 		_, day := weekdays[next]
 		if verbs[next] == noVerb && !stopwords[next] && !common && !day && !relativeText.MatchString(next) &&
 			!slices.Contains([]string{"pequena", "grande", "mas", "small", "large", "big", "vacia", "cualquiera", "nueva", "details", "pasado", "proximo", "next", "durante", "desde", "entre", "between", "number", "numero", "about", "con"}, next) {

@@ -77,6 +77,16 @@ var translations = map[string]string{
 	"gato": "cat", "perro": "dog", "libro": "book", "ciudad": "city", "ciudade": "city", "pais": "country",
 }
 
+// named are the concepts that translations lead to: words with a meaning of
+// their own, never the name of one thing.
+var named = func() map[string]bool {
+	out := map[string]bool{}
+	for _, c := range translations {
+		out[c] = true
+	}
+	return out
+}()
+
 var stopwords = set(`a al algo algun alguna an and are at busco como con cual cuales de del deseo do el ella en es esa ese esta
 	este esto for from gustaria hay hoy i in is it la las le lo los manana me mi mis mio my necesito no o of on or para please por
 	porfa favor que quiero quisiera puedes podrias se si son su sus te the there this to todas todos tomorrow today tu un una uno unas
@@ -151,6 +161,9 @@ func intentOf(text string) (verb, []string) {
 		if c := concept(word); len(c) > 1 && (c[0] < '0' || c[0] > '9') && !slices.Contains(out, c) {
 			out = append(out, c)
 		}
+	}
+	if kind == creates && (slices.Contains(out, "prueba") || slices.Contains(out, "test")) {
+		kind = runs // «haz la prueba» makes nothing
 	}
 	return kind, out
 }
