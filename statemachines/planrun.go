@@ -10,8 +10,9 @@
 // A wave ends whole. A step that failed lets its neighbours finish their calls
 // before the run is settled, so that nothing is in flight when it ends.
 //
-// An execution is given 24 hours: fifty steps one after another, each of them
-// using every retry it has, need about twelve.
+// An execution is given 24 hours, which only servers that keep asking to be
+// called later can use up: a run that ends then, and says so, is better than one
+// that never does.
 package statemachines
 
 import _ "embed"
@@ -42,11 +43,12 @@ const (
 	StateSettled    = "Settled"
 )
 
-// The errors that RunStep is repeated for, by the state machine; any other ends
-// the step. They are the error types that the step function answers with.
+// The errors of its function that RunStep is repeated for; beside those of Lambda
+// itself, any other ends the step.
 const (
-	ErrorTransient = "Step.Transient"
-	ErrorThrottled = "Step.Throttled"
+	ErrorTransient = "Step.Transient" // the call may be made again
+	ErrorThrottled = "Step.Throttled" // the call may be made again, later
+	ErrorUnnamed   = "Task.Failed"    // the function could not do its work at all
 )
 
 // ErrorStepFailed is the error that Finish is told when a step ended the run.
