@@ -1,0 +1,227 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// statement is one statement of a policy in template.yaml. Intrinsics stand as
+// they are written: "!GetAtt Table.Arn".
+type statement struct {
+	effect    string
+	actions   []string
+	resources []string
+	line      int
+}
+
+const (
+	table   = "!GetAtt Table.Arn"
+	listed  = "!Sub ${Table.Arn}/index/listed"
+	due     = "!Sub ${Table.Arn}/index/due"
+	machine = "!Ref PlanRun"
+)
+
+// grants are what each function may do beyond writing its log and its trace:
+// "action resource", and nothing else.
+var grants = map[string][]string{
+	"authorize": on(table, "GetItem"),
+	"chat":      append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn", "states:StartExecution "+machine),
+	"confirm":   append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
+	"mcp":       on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+	"records":   append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
+	"settle":    on(table, "GetItem", "PutItem", "Query", "UpdateItem"),
+	"step":      on(table, "GetItem", "PutItem", "Query", "UpdateItem"),
+	"sweep": append(append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
+		"states:StartExecution "+machine,
+		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
+	"web": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
+}
+
+func on(resource string, actions ...string) []string {
+	list := make([]string, len(actions))
+	for i, a := range actions {
+		list[i] = "dynamodb:" + a + " " + resource
+	}
+	return list
+}
+
+// withheld are the policies that keep a function from part of the table, and the
+// functions that are without them, each for a reason.
+var withheld = map[string]map[string]string{
+	"NoServerKeysPolicy": {
+		"mcp":  "stores the keys of servers",
+		"step": "sends them",
+	},
+	"NoTokensPolicy": {
+		"authorize": "looks tokens up",
+		"web":       "signs people in and out",
+		"records":   "asks for one that is never there, to see that the table answers",
+	},
+}
+
+// undividable are the actions that know no narrower resource than "*".
+var undividable = []string{"logs:", "xray:"}
+
+func TestEachFunctionMayDoWhatItNeedsAndNoMore(t *testing.T) {
+	resources := rawResources(t)
+	for function, want := range grants {
+		role := resources[title(function)+"Role"]
+		var got []string
+		for _, p := range sequence(find(role, "Properties", "Policies")) {
+			for _, s := range statements(find(p, "PolicyDocument", "Statement")) {
+				for _, a := range s.actions {
+					for _, r := range s.resources {
+						got = append(got, a+" "+r)
+					}
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s may\n  %s\nand should only\n  %s", function, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		}
+		attached := sequence(find(role, "Properties", "ManagedPolicyArns"))
+		has := func(policy string) bool {
+			return slices.ContainsFunc(attached, func(n *yaml.Node) bool { return n.Tag == "!Ref" && n.Value == policy })
+		}
+		if !has("ObservePolicy") {
+			t.Errorf("%s cannot write its log", function)
+		}
+		for policy, without := range withheld {
+			if has(policy) == (without[function] != "") {
+				t.Errorf("%s: %s is attached: %v; only those who need what it denies are without: %v", function, policy, has(policy), without)
+			}
+		}
+		if function := resources[title(function)+"Function"]; written(find(function, "Properties", "Role")) != "!GetAtt "+title(functionName(function))+"Role.Arn" {
+			t.Errorf("template.yaml:%d: the function has another role than its own", function.Line)
+		}
+	}
+	for _, f := range readTemplate(t).Functions {
+		if grants[f.Name] == nil {
+			t.Errorf("%s: what it may do is not written down", f.ID)
+		}
+	}
+}
+
+func TestNothingIsAllowedOnEverything(t *testing.T) {
+	for id, r := range rawResources(t) {
+		walkStatements(r, func(s statement) {
+			for _, a := range s.actions {
+				if strings.Contains(a, "*") && s.effect == "Allow" {
+					t.Errorf("template.yaml:%d: %s allows %s", s.line, id, a)
+				}
+				free := slices.ContainsFunc(undividable, func(p string) bool { return strings.HasPrefix(a, p) })
+				if s.effect == "Allow" && slices.Contains(s.resources, "*") && !free {
+					t.Errorf("template.yaml:%d: %s allows %s on everything", s.line, id, a)
+				}
+			}
+		})
+	}
+}
+
+// rawResources returns the resources of template.yaml as they are written.
+func rawResources(t *testing.T) map[string]*yaml.Node {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*yaml.Node{}
+	list := find(doc.Content[0], "Resources")
+	for i := 0; i+1 < len(list.Content); i += 2 {
+		all[list.Content[i].Value] = list.Content[i+1]
+	}
+	return all
+}
+
+// functionName is the name that a function's log group gives it.
+func functionName(n *yaml.Node) string {
+	group := written(find(n, "Properties", "LoggingConfig", "LogGroup"))
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(group, "!Ref "), "LogGroup"))
+}
+
+// find follows keys into mappings; nil when one is missing.
+func find(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		var next *yaml.Node
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				next = n.Content[i+1]
+			}
+		}
+		n = next
+	}
+	return n
+}
+
+func sequence(n *yaml.Node) []*yaml.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Content
+}
+
+// written is a scalar as it stands in the file, with its intrinsic.
+func written(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	if strings.HasPrefix(n.Tag, "!!") {
+		return n.Value
+	}
+	return n.Tag + " " + n.Value
+}
+
+// oneOrMany is a scalar or a list of them.
+func oneOrMany(n *yaml.Node) []string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		return []string{written(n)}
+	}
+	var list []string
+	for _, item := range n.Content {
+		list = append(list, written(item))
+	}
+	return list
+}
+
+// statements reads a policy's statements; one behind !If counts as there.
+func statements(n *yaml.Node) []statement {
+	var list []statement
+	for _, item := range sequence(n) {
+		if item.Tag == "!If" {
+			item = item.Content[1]
+		}
+		list = append(list, statement{
+			effect:    written(find(item, "Effect")),
+			actions:   oneOrMany(find(item, "Action")),
+			resources: oneOrMany(find(item, "Resource")),
+			line:      item.Line,
+		})
+	}
+	return list
+}
+
+// walkStatements visits every policy statement below a node.
+func walkStatements(n *yaml.Node, visit func(statement)) {
+	if s := find(n, "Statement"); s != nil {
+		for _, one := range statements(s) {
+			visit(one)
+		}
+	}
+	for _, child := range n.Content {
+		walkStatements(child, visit)
+	}
+}
