@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,9 +77,35 @@ func cleanAny(v any) slog.Value {
 	if err != nil {
 		return slog.StringValue(Redact(fmt.Sprintf("%+v", v)))
 	}
-	text := Redact(string(raw))
-	if !json.Valid([]byte(text)) {
-		return slog.StringValue(text)
+	var tree any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&tree); err != nil {
+		return slog.StringValue(Redact(string(raw)))
 	}
-	return slog.AnyValue(json.RawMessage(text))
+	return slog.AnyValue(cleanTree(tree))
+}
+
+// cleanTree redacts a decoded JSON value: what has a secret's name as a whole,
+// and every string.
+func cleanTree(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Redact(v)
+	case []any:
+		for i := range v {
+			v[i] = cleanTree(v[i])
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, inner := range v {
+			if secretName(name) {
+				out[name] = redacted
+				continue
+			}
+			out[Redact(name)] = cleanTree(inner)
+		}
+		return out
+	}
+	return v
 }

@@ -5,9 +5,16 @@ import (
 	"strings"
 )
 
-// redacted stands where a secret stood. It is made so that no rule below
-// matches it again.
-const redacted = "[redacted]"
+// redacted stands where a secret stood. While the rules run, gap stands for it:
+// a character that no text has and no rule takes for a secret.
+const (
+	redacted = "[redacted]"
+	gap      = "\x00"
+)
+
+// maxPasses is how often the rules run until they find nothing more. Text that
+// needs more than this is no text, and is not shown at all.
+const maxPasses = 5
 
 // names are the words that announce a secret, as a header, a query parameter, a
 // JSON member or an attribute.
@@ -16,30 +23,35 @@ const names = `authorization|proxy-authorization|cookie|set-cookie|x-vx11-token|
 	`client[_-]?secret|secret|secret[_-]?key|secret[_-]?access[_-]?key|private[_-]?key|password|passwd|pwd|passphrase|` +
 	`credential|credentials|signature|x-amz-signature|x-amz-credential|piloto_session`
 
-// rule replaces what re matches with its first group and the mark. Go's regexp
-// runs in time linear in the text.
+// scheme is what may stand before a secret in a header.
+const scheme = `(?:(?:bearer|basic|token|digest|apikey)(?:\s+|%20|\+))?`
+
+// rule replaces what re matches, but for its first group. Go's regexp runs in
+// time linear in the text.
 type rule struct {
 	hint []string // lower-case; one of them stands in every match
 	re   *regexp.Regexp
 }
 
 var rules = []rule{
-	// "name": "value" and "name": ["value", …], also escaped once inside a string
-	{nil, regexp.MustCompile(`(?i)(\\?"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\?"\s*:\s*\[?\s*\\?")(?:[^"\\\[]|\\[^"])[^"\\]*(?:\\[^"][^"\\]*)*`)},
-	// ?name=value&…, name=value and name: value; a value may be quoted
-	{nil, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `|key|sig|code)=["']?)[^\s"'&;,<>\[\]{}]+`)},
-	{nil, regexp.MustCompile(`(?i)(\b(?:set-)?cookie:\s*)[^\s\[][^\r\n]*`)},
-	{nil, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*["']?(?:(?:bearer|basic|token|digest|apikey)\s+)?)[^\s"'&;,<>\[\]{}]+`)},
+	// Cookie: to the end of the line
+	{[]string{"cookie:"}, regexp.MustCompile(`(?i)(\bcookie:\s*)[^\s\x00][^\r\n]*`)},
+	// "name": "value" and "name": ["value", as it is and inside of a string
+	{[]string{`"`}, regexp.MustCompile(`(?is)("(?:[a-z0-9_]+[_-])?(?:` + names + `)"\s*:\s*\[?\s*")(?:[^"\\\x00]|\\.)(?:[^"\\]|\\.)*`)},
+	{[]string{`\"`}, regexp.MustCompile(`(?is)(\\"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\"\s*:\s*\[?\s*\\")(?:[^"\\\x00]|\\\\\\"|\\\\[^"])(?:[^"\\]|\\\\\\"|\\[^"])*`)},
+	// name=value (also in a query) and name: value; a value may be quoted or in brackets
+	{[]string{"="}, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `|key|sig|code)=["'\[]?)` + scheme + `[^\s"'&;,\x00]+`)},
+	{[]string{":"}, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*\[?["']?)` + scheme + `[^\s"'&;,\x00]+`)},
 	// schemes
 	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
 	// user:password@host
-	{[]string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\[]*@`)},
+	{[]string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\x00]+@`)},
 	// keys known by their form
 	{nil, regexp.MustCompile(`()\b(?:sk|pk|rk|gsk|xai|hf|r8|pat|ghp|gho|ghu|ghs|ghr|glpat|github_pat|xox[abeoprs]|npm|pypi)[_-][A-Za-z0-9_\-]{8,}`)},
-	{nil, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
-	{nil, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
+	{[]string{"akia", "asia", "aida", "aroa"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
+	{[]string{"aiza"}, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
 	{[]string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
-	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\[][^-]*`)},
+	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
 }
 
 // Redact returns text with every secret in it replaced by a mark: values that
@@ -50,10 +62,22 @@ func Redact(text string) string {
 	if len(text) < 6 {
 		return text
 	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, gap, "\uFFFD"), redacted, gap)
+	for range maxPasses {
+		next := pass(text)
+		if next == text {
+			return strings.ReplaceAll(text, gap, redacted)
+		}
+		text = next
+	}
+	return redacted
+}
+
+func pass(text string) string {
 	lower := strings.ToLower(text)
 	for _, r := range rules {
 		if hinted(lower, r.hint) {
-			text = r.re.ReplaceAllString(text, "${1}"+redacted)
+			text = r.re.ReplaceAllString(text, "${1}"+gap)
 		}
 	}
 	return ownTokens(text)
@@ -82,7 +106,7 @@ func ownTokens(text string) string {
 		}
 		if start >= 0 && i-start == size {
 			b.WriteString(text[from:start])
-			b.WriteString(redacted)
+			b.WriteString(gap)
 			from = i
 		}
 		start = -1
