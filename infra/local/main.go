@@ -18,16 +18,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// options are the flags of both commands.
-type options struct {
-	addr     string // of the API and the page
-	data     string // folder of everything that lasts
-	aws      string // of the engines' wire protocols; empty: not served
-	template string
-	engines  bool // serve the engines alone
-}
+	"piloto/infra/local/process"
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,41 +35,42 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
-	o, err := parse(args, errOut)
+	o, engines, err := parse(args, errOut)
 	if err != nil {
 		return err
 	}
-	if o.engines {
-		return serveEngines(ctx, o, out)
+	if engines {
+		return process.ServeEngines(ctx, o, out)
 	}
-	return serveAll(ctx, o, settingsFrom(os.Getenv), out)
+	return process.Serve(ctx, o, process.SettingsFrom(os.Getenv), out)
 }
 
-func parse(args []string, errOut io.Writer) (options, error) {
-	o := options{}
+// parse reads the flags of both commands, and which of them it is.
+func parse(args []string, errOut io.Writer) (o process.Options, engines bool, err error) {
 	if len(args) > 0 && args[0] == "engines" {
-		o.engines, args = true, args[1:]
+		engines, args = true, args[1:]
 	}
+	o.Log = errOut
 	flags := flag.NewFlagSet("local", flag.ContinueOnError)
 	flags.SetOutput(errOut)
-	flags.StringVar(&o.data, "data", ".piloto", "folder of everything that lasts")
-	flags.StringVar(&o.aws, "aws", "", "also serve the DynamoDB and Step Functions protocols here, on loopback (127.0.0.1:8000)")
-	if !o.engines {
-		flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address of the API and the page")
-		flags.StringVar(&o.template, "template", "template.yaml", "the deployment to run")
+	flags.StringVar(&o.Data, "data", ".piloto", "folder of everything that lasts")
+	flags.StringVar(&o.AWS, "aws", "", "also serve the DynamoDB and Step Functions protocols here, on loopback (127.0.0.1:8000)")
+	if !engines {
+		flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
+		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
 	}
 	if err := flags.Parse(args); err != nil {
-		return o, err
+		return o, engines, err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return o, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
-	case o.engines && o.aws == "":
-		return o, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
-	case o.aws != "" && !onLoopback(o.aws):
-		return o, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.aws)
+		return o, engines, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	case engines && o.AWS == "":
+		return o, engines, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
+	case o.AWS != "" && !onLoopback(o.AWS):
+		return o, engines, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
 	}
-	return o, nil
+	return o, engines, nil
 }
 
 // onLoopback reports whether an address can be reached from this machine only.

@@ -170,7 +170,7 @@ func (x *Executor) begin(ctx context.Context, t Task, call prepared) (plan.Run, 
 		}
 		at := x.Now()
 		again := st.Attempts > 0
-		reason := messageOf(st)
+		reason := x.reason(r, st)
 		st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
 		st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
 		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
@@ -294,6 +294,15 @@ func messageOf(st plan.StepState) string {
 		return st.Error.Message
 	}
 	return string(st.Status)
+}
+
+// reason says why an attempt follows another: what ended that one, or that
+// nobody knows, since it was cut off in the middle.
+func (x *Executor) reason(r plan.Run, st plan.StepState) string {
+	if st.Last.Open {
+		return x.failure(r, "step.interrupted").Message
+	}
+	return messageOf(st)
 }
 
 func withState(r plan.Run, st plan.StepState) plan.Run {

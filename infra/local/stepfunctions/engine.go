@@ -70,7 +70,8 @@ func WithConcurrency(limit int) Option {
 
 // WithStatusChange has fn called for every status change of an execution, at
 // least once, also across restarts; fn is called again, later, while it returns
-// an error. Calls run concurrently with the engine and with each other.
+// an error. Calls run concurrently with the engine; those about one execution
+// come one after the other, in order unless one had to be called again.
 func WithStatusChange(fn func(context.Context, Event) error) Option {
 	return func(e *Engine) { e.outbox.handle = fn }
 }
@@ -84,7 +85,7 @@ func Open(store *disk.Store, invoke Invoker, opts ...Option) (*Engine, error) {
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.dispatcher = &dispatcher{eng: e, limit: 64, queues: map[*execution][]*job{}}
-	e.outbox = &outbox{eng: e}
+	e.outbox = &outbox{eng: e, active: map[string]bool{}}
 	for _, o := range opts {
 		o(e)
 	}

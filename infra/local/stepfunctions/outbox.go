@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	queue   []statusChange
-	active  int
+	active  map[string]bool // executions of which a change is being delivered
 	begun   bool
 	done    []uint64 // delivered, still stored
 	cleaner *time.Timer
@@ -155,12 +156,20 @@ func (o *outbox) deliver(changes []statusChange) {
 	o.next()
 }
 
-// next starts deliveries while there is room; the caller holds mu.
+// next starts deliveries while there is room, those of one execution one after
+// the other; the caller holds mu.
 func (o *outbox) next() {
-	for o.begun && o.active < deliverers && len(o.queue) > 0 && o.eng.hold() {
-		c := o.queue[0]
-		o.queue = o.queue[1:]
-		o.active++
+	for i := 0; i < len(o.queue) && o.begun && len(o.active) < deliverers; {
+		c := o.queue[i]
+		if o.active[c.event.Detail.ExecutionARN] {
+			i++
+			continue
+		}
+		if !o.eng.hold() {
+			return
+		}
+		o.queue = slices.Delete(o.queue, i, i+1)
+		o.active[c.event.Detail.ExecutionARN] = true
 		go o.tell(c)
 	}
 }
@@ -170,7 +179,7 @@ func (o *outbox) tell(c statusChange) {
 	err := o.call(c.event)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.active--
+	delete(o.active, c.event.Detail.ExecutionARN)
 	if err == nil {
 		o.done = append(o.done, c.number)
 		if o.cleaner == nil {

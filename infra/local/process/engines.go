@@ -1,18 +1,15 @@
-package main
+package process
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
@@ -93,46 +90,4 @@ func (noFunctions) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *ste
 	return nil, &stepfunctions.FunctionError{
 		Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn,
 	}, nil
-}
-
-// serveEngines serves the engines alone until ctx ends.
-func serveEngines(ctx context.Context, o options, out io.Writer) error {
-	log := newLog(slog.LevelInfo)
-	e, err := openEngines(o.data, o.aws, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil })
-	if err != nil {
-		return err
-	}
-	defer func() { _ = e.close() }()
-	listener, err := net.Listen("tcp", o.aws)
-	if err != nil {
-		return err
-	}
-	if err := e.machines.Start(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
-	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
-	return serve(ctx, listener, e, log)
-}
-
-// serve answers requests until ctx ends, then lets those under way finish.
-func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return server.Close()
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"context"
@@ -24,6 +24,7 @@ type functions struct {
 	tasks    map[string]gateway.Function
 	timeouts map[string]time.Duration
 
+	now    func() time.Time
 	tokens auth.Store
 	failed http.Handler // renders what the authorizer could not decide
 	busy   sync.WaitGroup
@@ -94,7 +95,7 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), f.timeouts[route.Function])
 	defer cancel()
 	if !route.Open {
-		p, refusal, err := gateway.Identify(ctx, f.tokens, time.Now(), r.Method, r.Header, r.Host)
+		p, refusal, err := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
 		if err != nil {
 			f.failed.ServeHTTP(w, r.WithContext(ctx))
 			return
@@ -130,7 +131,7 @@ func (f *functions) schedule(ctx context.Context, failed func(id string, err err
 }
 
 func (f *functions) wake(ctx context.Context, id string) error {
-	at := time.Now().UTC()
+	at := f.now()
 	event, err := json.Marshal(map[string]any{
 		"version": "0", "id": ident.NewTrace(), "detail-type": "Scheduled Event", "source": "aws.events",
 		"time": at.Format(time.RFC3339), "detail": map[string]any{},

@@ -1,0 +1,186 @@
+// Package process owns the one-process deployment: template.yaml read and put
+// to work, with the production handlers, the production SDK clients, and two
+// embedded engines over one data folder.
+//
+// What stays true: what was acknowledged is on disk first, so that the process
+// may be killed at any moment; runs in flight go on at the next start; and only
+// one process at a time has a data folder.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"piloto/infra/local/inproc"
+	"piloto/infra/local/stepfunctions"
+	"piloto/infra/local/template"
+	"piloto/internal/boot"
+	"piloto/internal/dynamo"
+	"piloto/internal/ident"
+	"piloto/internal/telemetry"
+)
+
+const awsRegion = "us-east-1"
+
+// Options say where the deployment lives.
+type Options struct {
+	Addr     string           // of the API and the page
+	Data     string           // folder of everything that lasts
+	AWS      string           // of the engines' wire protocols; empty: not served
+	Template string           // template.yaml
+	Log      io.Writer        // JSON lines
+	Clock    func() time.Time // nil: the machine's
+}
+
+// Process is the whole deployment.
+type Process struct {
+	Options
+	Settings
+	Table *dynamo.Table
+
+	log        *slog.Logger
+	template   *template.Template
+	deployment *template.Deployment
+	names      map[string]string
+	functions  *functions
+	engines    *engines
+	origin     string // http://127.0.0.1:8080
+}
+
+// Open reads the template, opens the data folder and builds the functions.
+// Nothing runs, and nobody is answered, before Start. origin is where the
+// process will be reached.
+func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, error) {
+	var level slog.Level
+	if s.LogLevel != "" {
+		if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+			return nil, fmt.Errorf("LOG_LEVEL: %w", err)
+		}
+	}
+	if o.Clock == nil {
+		o.Clock = boot.Clock
+	}
+	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level), origin: origin}
+	var err error
+	if p.template, err = template.Read(o.Template); err != nil {
+		return nil, err
+	}
+	p.names = p.template.Names()
+	p.configure(level)
+	if p.deployment, err = p.template.Resolve(p.names); err != nil {
+		return nil, err
+	}
+	p.functions = &functions{template: p.template, now: o.Clock}
+	p.engines, err = openEngines(o.Data, origin, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
+		return p.functions.changed(ctx, p.deployment.Rules, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.provision(ctx); err != nil {
+		return nil, errors.Join(err, p.engines.close())
+	}
+	return p, nil
+}
+
+// Start resumes open executions and begins the schedules; they end with ctx.
+func (p *Process) Start(ctx context.Context) error {
+	if err := p.engines.machines.Start(ctx); err != nil {
+		return err
+	}
+	p.functions.schedule(ctx, func(id string, err error) {
+		p.log.Error("schedule.failed", "function", id, "error", err)
+	})
+	return nil
+}
+
+// Close waits for what is under way and closes the data folder. The context
+// given to Start must have ended.
+func (p *Process) Close() error {
+	err := p.engines.close()
+	p.functions.busy.Wait()
+	return err
+}
+
+// Engines serves the wire protocols of the embedded engines.
+func (p *Process) Engines() http.Handler { return p.engines }
+
+// configure sets the template's parameters from the process's environment.
+func (p *Process) configure(level slog.Level) {
+	set := func(name, value string) {
+		if value != "" {
+			p.names[name] = value
+		}
+	}
+	set("LogLevel", strings.ToLower(level.String()))
+	if p.demoModel() {
+		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
+		set("Model", demoModelName)
+		return
+	}
+	set("ModelProviderBaseUrl", p.BaseURL)
+	set("Model", p.Model)
+}
+
+func (p *Process) provision(ctx context.Context) error {
+	config := p.clients()
+	if err := provisionTables(ctx, config, p.template, p.names); err != nil {
+		return err
+	}
+	if err := provisionMachines(ctx, config, p.template, p.deployment, p.names); err != nil {
+		return err
+	}
+	world := p.world()
+	if err := p.functions.build(world, p.deployment, p.names); err != nil {
+		return err
+	}
+	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])
+	p.functions.tokens = p.Table
+	p.functions.failed = boot.Broken(world)
+	return nil
+}
+
+// clients is the production clients' configuration with the embedded engines as
+// its transport.
+func (p *Process) clients() aws.Config {
+	return aws.Config{
+		Region: awsRegion, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		HTTPClient: inproc.Transport{Handler: p.engines}, BaseEndpoint: aws.String("http://engines.local"),
+	}
+}
+
+func (p *Process) world() boot.World {
+	return boot.World{
+		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(),
+		Now: p.Clock, IDs: ident.NewSource(nil),
+		Log:           func(slog.Level) *slog.Logger { return p.log },
+		AllowLoopback: true, Local: true, Demo: p.demoModel(), ModelKey: p.Key, Keyless: p.keyless(),
+	}
+}
+
+// Handler is everything that is served: the API, and the demonstration.
+func (p *Process) Handler() (http.Handler, error) {
+	if !p.Demo {
+		return p.functions, nil
+	}
+	return mountDemo(p.Data, p.functions)
+}
+
+// provider is the model that answers, and where it is.
+func (p *Process) provider() (model, base string) {
+	for _, fn := range p.template.Functions {
+		if e := p.deployment.Environment[fn.ID]; e["OPENAI_MODEL"] != "" {
+			return e["OPENAI_MODEL"], e["OPENAI_BASE_URL"]
+		}
+	}
+	return "", ""
+}

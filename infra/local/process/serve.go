@@ -1,0 +1,193 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/infra/local/stepfunctions"
+	"piloto/internal/ident"
+	"piloto/internal/openapi"
+	"piloto/internal/outbound"
+	"piloto/internal/telemetry"
+	"piloto/internal/tool"
+)
+
+// Serve runs the deployment until ctx ends, and says on out what to do next.
+func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
+	listener, err := net.Listen("tcp", o.Addr)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with -addr", err)
+	}
+	defer func() { _ = listener.Close() }()
+	p, err := Open(ctx, o, s, "http://"+reachable(listener.Addr()))
+	if err != nil {
+		return err
+	}
+	err = errors.Join(p.serve(ctx, listener, out), p.Close())
+	if ctx.Err() != nil && err == nil {
+		fmt.Fprintln(out, "piloto: stopped")
+	}
+	return err
+}
+
+func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	token, file, err := installToken(ctx, p.Table, p.Data, p.Token, p.Clock())
+	if err != nil {
+		return err
+	}
+	handler, err := p.Handler()
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	listening := 1
+	go func() { failed <- serve(ctx, listener, handler, p.log) }()
+	if p.AWS != "" {
+		engines, err := net.Listen("tcp", p.AWS)
+		if err != nil {
+			return err
+		}
+		listening++
+		go func() { failed <- serve(ctx, engines, p.engines, p.log) }()
+	}
+	if err := p.Start(ctx); err != nil {
+		return err
+	}
+	if err := p.introduce(ctx); err != nil {
+		return err
+	}
+	if err := p.greet(ctx, out, token, file); err != nil {
+		return err
+	}
+	err = <-failed // one of them ended: so do the others
+	stop()
+	for range listening - 1 {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}
+
+// introduce registers the demonstration service.
+func (p *Process) introduce(ctx context.Context) error {
+	if !p.Demo {
+		return nil
+	}
+	registry := tool.Registry{
+		Discover: openapi.Discoverer{Client: outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})},
+		Store:    p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
+	}
+	mark := firstStart{filepath.Join(p.Data, "demo.registered")}
+	if err := registerDemo(ctx, registry, mark, p.origin, p.Clock()); err != nil {
+		return fmt.Errorf("the demonstration service could not be registered: %w", err)
+	}
+	return nil
+}
+
+// greet says that all is ready, and what to do next.
+func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
+	url, err := signInURL(ctx, p.Table, p.origin, p.Clock())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin)
+	fmt.Fprintf(out, "  Open     %s\n           (signs you in, once)\n", url)
+	if file != "" {
+		fmt.Fprintf(out, "  Token    %s\n           (kept in %s)\n", token, file)
+	} else {
+		fmt.Fprintln(out, "  Token    the one in PILOTO_TOKEN")
+	}
+	switch {
+	case p.demoModel():
+		fmt.Fprintln(out, "  Model    the built-in demonstration model; set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one")
+	case p.Key == "" && !p.keyless():
+		fmt.Fprintln(out, "  Model    none: set OPENAI_API_KEY")
+	default:
+		model, base := p.provider()
+		fmt.Fprintf(out, "  Model    %s at %s\n", model, base)
+	}
+	if p.AWS != "" {
+		fmt.Fprintf(out, "  Engines  aws dynamodb list-tables --endpoint-url http://%s\n", p.AWS)
+	}
+	fmt.Fprintf(out, "  Data     %s\n\n", p.Data)
+	fmt.Fprintf(out, "  Try      curl -s %s/api/chats -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d '{}'\n", p.origin)
+	return nil
+}
+
+// ServeEngines serves the two engines alone until ctx ends.
+func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
+	log := telemetry.New(o.Log, slog.LevelInfo)
+	e, err := openEngines(o.Data, o.AWS, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = e.close() }()
+	listener, err := net.Listen("tcp", o.AWS)
+	if err != nil {
+		return err
+	}
+	if err := e.machines.Start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
+	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
+	return serve(ctx, listener, e, log)
+}
+
+// serve answers requests until ctx ends, then lets those under way finish.
+func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	}
+	return err
+}
+
+// reachable is the address by which this machine reaches a listener.
+func reachable(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// firstStart is a file that remembers what was done at the first start.
+type firstStart struct{ file string }
+
+func (m firstStart) read() (string, error) {
+	text, err := os.ReadFile(m.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+func (m firstStart) write(text string) error { return os.WriteFile(m.file, []byte(text+"\n"), 0o600) }

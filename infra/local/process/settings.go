@@ -1,0 +1,28 @@
+package process
+
+// Settings are what a person may set in the environment of the process.
+type Settings struct {
+	Token    string // PILOTO_TOKEN: of the default account
+	Demo     bool   // PILOTO_DEMO=off leaves out the demonstration model and service
+	Key      string // OPENAI_API_KEY
+	BaseURL  string // OPENAI_BASE_URL
+	Model    string // OPENAI_MODEL
+	LogLevel string // LOG_LEVEL
+}
+
+// SettingsFrom reads the settings.
+func SettingsFrom(getenv func(string) string) Settings {
+	return Settings{
+		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
+		Key: getenv("OPENAI_API_KEY"), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
+		LogLevel: getenv("LOG_LEVEL"),
+	}
+}
+
+// demoModel reports whether the built-in demonstration model answers: nothing
+// else was configured, and it was not left out.
+func (s Settings) demoModel() bool { return s.Demo && s.Key == "" && s.BaseURL == "" }
+
+// keyless reports whether the provider needs no key: one that was named, as a
+// model served on one's own machine is, or the demonstration model.
+func (s Settings) keyless() bool { return s.Key == "" && (s.BaseURL != "" || s.demoModel()) }
