@@ -111,6 +111,10 @@ func (p *pen) literal(s string) {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			p.mark(fmt.Sprintf("0x%02X", s[0]))
+		case p.prose && (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, p.last):
+			p.b.WriteRune(r) // last stays: an emoji may go on after its joiner
+			s = s[n:]
+			continue
 		case isWord(r):
 			n = wordLen(s)
 			p.word(s[:n], genuine)
@@ -123,10 +127,6 @@ func (p *pen) literal(s string) {
 			p.b.WriteString(s[:n])
 		case p.prose && (r == '\n' || r == '\t' || r == '\u00a0'):
 			p.put(r)
-		case p.prose && (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, p.last):
-			p.b.WriteRune(r) // last stays: an emoji may go on after its joiner
-			s = s[n:]
-			continue
 		case invisible(r):
 			p.mark(codePoint(r))
 		default:
@@ -203,5 +203,5 @@ func tail(text string) string {
 		return ""
 	}
 	runes := []rune(text)
-	return string(runes[max(0, len(runes)-end):])
+	return "…" + string(runes[max(0, len(runes)-end):])
 }

@@ -31,7 +31,7 @@ func targetOf(base string) target {
 	p := pen{}
 	p.text(u.Scheme + "://" + hostPort(u))
 	t.Origin, t.Marked = p.html(), p.marked || unicodeHost != ""
-	if unicodeHost != "" && oneScript(unicodeHost) {
+	if unicodeHost != "" && oneScript(unicodeHost) && plain(unicodeHost) == unicodeHost {
 		t.Also = display(unicodeHost)
 	}
 	return t

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -26,11 +27,11 @@ func jsonCode(raw json.RawMessage, step func(string) string) *code {
 	if len(trimmed) == 0 || string(trimmed) == "null" {
 		return nil
 	}
-	j := jsonPen{pen: pen{step: step}}
+	j := jsonPen{pen: pen{step: step}, flat: flat(trimmed)}
 	if err := j.write(trimmed); err != nil {
 		return textCode(string(trimmed))
 	}
-	return &code{Body: j.pen.html(), Tail: display(tail(j.raw.String())), Bytes: len(trimmed), Marked: j.pen.marked}
+	return &code{Body: j.pen.html(), Tail: display(indents.ReplaceAllString(tail(j.raw.String()), " ")), Bytes: len(trimmed), Marked: j.pen.marked}
 }
 
 func textCode(text string) *code {
@@ -41,7 +42,7 @@ func textCode(text string) *code {
 		}
 		p.text(strings.TrimSuffix(line, "\r"))
 	}
-	return &code{Body: p.html(), Tail: display(tail(text)), Bytes: len(text), Marked: p.marked}
+	return &code{Body: p.html(), Tail: display(strings.ReplaceAll(tail(text), "\n", " ⏎ ")), Bytes: len(text), Marked: p.marked}
 }
 
 // jsonPen writes JSON indented, one value after another, without recursion: the
@@ -50,6 +51,14 @@ type jsonPen struct {
 	pen   pen
 	raw   strings.Builder // the same without markup, for the tail
 	stack []level
+	flat  bool // on one line
+}
+
+// flat reports a short value without values inside values: it reads better on
+// one line.
+func flat(raw []byte) bool {
+	const short = 64
+	return len(raw) <= short && bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")) <= 1
 }
 
 type level struct {
@@ -120,6 +129,9 @@ func (j *jsonPen) before(t json.Token) (done bool) {
 	}
 	if top.n > 0 {
 		j.sign(",")
+		if j.flat {
+			j.sign(" ")
+		}
 	}
 	top.n++
 	j.line()
@@ -133,7 +145,11 @@ func (j *jsonPen) before(t json.Token) (done bool) {
 	return true
 }
 
-func (j *jsonPen) line() { j.sign("\n" + strings.Repeat("  ", min(len(j.stack), deepest))) }
+func (j *jsonPen) line() {
+	if !j.flat {
+		j.sign("\n" + strings.Repeat("  ", min(len(j.stack), deepest)))
+	}
+}
 
 func (j *jsonPen) sign(s string) {
 	j.pen.b.WriteString(s)
@@ -161,5 +177,8 @@ func (j *jsonPen) quoted(s, class string) {
 	j.pen.step = step
 	j.raw.WriteString(`"` + text + `"`)
 }
+
+// indents are the line breaks of the writing itself: those of a string are escaped.
+var indents = regexp.MustCompile(`\n *`)
 
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

@@ -34,19 +34,11 @@ type memory struct {
 
 func newMemory(now func() time.Time) *memory {
 	return &memory{
-		now: now, ids: ident.NewSource(zeros{}), account: "acc",
+		now: now, ids: ident.NewSource(nil), account: "acc",
 		tokens: map[string]auth.Token{}, chats: map[string]conversation.Chat{}, messages: map[string][]conversation.Message{},
 		runs: map[string]plan.Run{}, events: map[string][]plan.Event{}, servers: map[string]tool.Server{},
 		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{},
 	}
-}
-
-// zeros is entropy that makes ids follow from the clock alone.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }
 
 func find[T any](m *memory, account string, in map[string]T, id string, missing error) (T, error) {

@@ -13,14 +13,13 @@ import (
 
 // shell is the whole page around one view.
 type shell struct {
-	Title   string
-	Name    string // of the view: new, chat, servers, server, projects, project, error
-	View    template.HTML
-	Side    sidebar
-	Facts   Facts
-	Who     auth.Principal
-	Boot    boot
-	Refused bool // the view is an error
+	Title string
+	Name  string // of the view: new, chat, servers, server, projects, project, error
+	View  template.HTML
+	Side  sidebar
+	Facts Facts
+	Who   auth.Principal
+	Boot  boot
 }
 
 // sidebar is the list of chats of a project, or of all.
@@ -74,7 +73,7 @@ func (s *site) shell(v visit) (*shell, int, error) {
 	switch {
 	case isMissing(err):
 		status = http.StatusNotFound
-		name, title, data, sh.Refused = "error-fragment", locale.Text(v.tag, "page.error.not_found"), failure{Key: "not_found"}, true
+		name, title, data = "error-fragment", locale.Text(v.tag, "page.error.not_found"), failure{Key: "not_found", Facts: s.Facts}
 	case err != nil:
 		return nil, 0, err
 	}

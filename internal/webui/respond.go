@@ -66,11 +66,12 @@ func language(r *http.Request) locale.Tag {
 type failure struct {
 	Key   string // page.error.KEY and page.error.KEY.do
 	Trace string
+	Facts Facts
 }
 
 // fail renders an error as a page, or as a fragment in its place.
 func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
-	f := failure{Trace: w.Header().Get("X-Trace-Id")}
+	f := failure{Trace: w.Header().Get("X-Trace-Id"), Facts: s.Facts}
 	status := http.StatusInternalServerError
 	switch fault.KindOf(err) {
 	case fault.NotFound:

@@ -1,7 +1,6 @@
 package webui
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -35,6 +34,10 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
 		return nil
 	}
+	if _, err := auth.Authenticate(v.Context(), s.Tokens, code, v.now, auth.KindCode); err != nil {
+		// Taking it would use up whatever it is, a token among others.
+		return s.refused(w, v, err, "page.signin.code_used")
+	}
 	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
 }
 
@@ -46,15 +49,20 @@ func (s *site) useToken(w http.ResponseWriter, v visit) error {
 
 func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
 	session, err := auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, sessionLife)
-	if errors.Is(err, auth.ErrRequired) || fault.KindOf(err) == fault.Unauthenticated && err != nil {
-		s.signInPage(w, v, http.StatusUnauthorized, refused)
-		return nil
-	}
 	if err != nil {
-		return err
+		return s.refused(w, v, err, refused)
 	}
 	s.setSession(w, v.Request, session, int(sessionLife/time.Second))
 	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	return nil
+}
+
+// refused shows the form again, saying why; a store that cannot answer is an error.
+func (s *site) refused(w http.ResponseWriter, v visit, err error, why string) error {
+	if fault.KindOf(err) != fault.Unauthenticated {
+		return err
+	}
+	s.signInPage(w, v, http.StatusUnauthorized, why)
 	return nil
 }
 

@@ -1,0 +1,95 @@
+package webui
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+)
+
+// families are the keys that are made of a value.
+func families() map[string][]string {
+	f := map[string][]string{
+		"page.risk.":   {string(plan.Read), string(plan.Write), string(plan.Destructive)},
+		"page.dead.":   {string(plan.Cancelled), string(plan.Expired), string(plan.Superseded)},
+		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled)},
+		"page.server.": {"online", "offline"},
+	}
+	for _, s := range plan.Statuses() {
+		f["page.status."] = append(f["page.status."], string(s))
+	}
+	for _, k := range []string{"not_found", "signed_out", "forbidden", "unavailable", "internal"} {
+		f["page.error."] = append(f["page.error."], k, k+".do")
+	}
+	return f
+}
+
+// Every sentence the page uses exists, and every one that exists is used.
+func TestTheCatalogueIsWhatThePageSays(t *testing.T) {
+	used := map[string]bool{}
+	for prefix, values := range families() {
+		for _, v := range values {
+			used[prefix+v] = true
+		}
+	}
+	key := regexp.MustCompile(`"(page\.[a-z_.]+)"`)
+	script := regexp.MustCompile(`\bt\(\s*(?:[a-z.]+ \? "([a-z_]+)" : )?"([a-z_]+)"`)
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "testdata") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range key.FindAllStringSubmatch(string(raw), -1) {
+			if _, family := families()[m[1]]; !family && m[1] != scriptTexts && m[1] != errNotFound.Code {
+				used[m[1]] = true
+			}
+		}
+		if strings.HasSuffix(path, ".js") {
+			for _, m := range script.FindAllStringSubmatch(string(raw), -1) {
+				for _, name := range m[1:] {
+					if name != "" {
+						used[scriptTexts+name] = true
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range used {
+		if _, ok := locale.Lookup(locale.Spanish, k); !ok {
+			t.Errorf("%s is used and does not exist", k)
+		}
+	}
+	for _, k := range locale.Keys("page.") {
+		if !used[k] {
+			t.Errorf("%s exists and is not used", k)
+		}
+	}
+}
+
+func TestScriptsHoldNoMarkupAndNoForeignAddress(t *testing.T) {
+	bad := regexp.MustCompile(`innerHTML\s*=|outerHTML\s*=|insertAdjacentHTML|document\.write|eval\(|new Function|https?://(?:[^w]|w[^w])`)
+	err := fs.WalkDir(assetFiles, "asset", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".js") {
+			return err
+		}
+		raw, err := assetFiles.ReadFile(path)
+		if m := bad.Find(raw); m != nil {
+			t.Errorf("%s holds %q", path, m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
