@@ -103,3 +103,16 @@ func redact(text []byte, secret string) []byte {
 	}
 	return text
 }
+
+// trimBeginning takes the beginning of a secret off the end of a text that was cut.
+func trimBeginning(text []byte, secret string) []byte {
+	if len(secret) < minSecret {
+		return text
+	}
+	for n := min(len(secret)-1, len(text)); n >= minSecret/2; n-- {
+		if bytes.HasSuffix(text, []byte(secret[:n])) {
+			return text[:len(text)-n]
+		}
+	}
+	return text
+}

@@ -137,7 +137,8 @@ func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.R
 // read reads the body. A secret the server echoes is taken out of it: results are
 // shown, stored and given to models.
 func (s Sender) read(method string, res *http.Response, secret string, limit int64) (tool.Answer, error) {
-	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+int64(3*len(secret))))
+	margin := int64(3 * len(secret)) // a key may be cut where reading stops: that much is never kept
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+margin))
 	if err != nil && safe(method) {
 		return tool.Answer{}, failure(err, true, secret)
 	}
@@ -145,9 +146,16 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	if !res.Uncompressed && res.ContentLength > int64(len(body)) {
 		a.Bytes = int(res.ContentLength)
 	}
+	more := int64(len(body)) > limit+margin
 	body = redact(body, secret)
-	if int64(len(body)) > limit {
-		body, a.Truncated = body[:limit], true
+	switch {
+	case more:
+		body = body[:max(0, int64(len(body))-margin)]
+	case err != nil:
+		body = trimBeginning(body, secret)
+	}
+	if more || int64(len(body)) > limit {
+		body, a.Truncated = body[:min(limit, int64(len(body)))], true
 	}
 	a.Body = body
 	for _, name := range kept {
