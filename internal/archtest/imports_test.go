@@ -17,15 +17,18 @@ type layer struct {
 // layers, from the bottom. A package that stands in none fails the test.
 var layers = []layer{
 	{
-		"vocabulary", []string{"internal/fault", "internal/ident", "internal/locale"},
+		"vocabulary",
+		[]string{"internal/fault", "internal/ident", "internal/locale"},
 		nil, "words that everyone uses can depend on no one",
 	},
 	{
-		"states", []string{"statemachines"},
+		"states",
+		[]string{"statemachines"},
 		nil, "the definition of a run is deployed by itself",
 	},
 	{
-		"domain", []string{
+		"domain",
+		[]string{
 			"internal/agent", "internal/auth", "internal/canon", "internal/conversation", "internal/credit",
 			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
 			"internal/ref", "internal/run", "internal/step", "internal/tool", "internal/turn",
@@ -34,7 +37,8 @@ var layers = []layer{
 		"what Piloto does must not depend on what it runs on",
 	},
 	{
-		"adapter", []string{
+		"adapter",
+		[]string{
 			"internal/dynamo", "internal/gateway", "internal/httpapi", "internal/mcp", "internal/openai",
 			"internal/openapi", "internal/outbound", "internal/secrets", "internal/stepfn", "internal/telemetry", "internal/webui",
 		},
@@ -42,17 +46,20 @@ var layers = []layer{
 		"an adapter wraps one technology: two that meet could not be replaced one by one",
 	},
 	{
-		"composition", []string{"internal/boot"},
+		"composition",
+		[]string{"internal/boot"},
 		[]string{"vocabulary", "domain", "states", "adapter"},
 		"one place joins the parts, and nothing joins that place",
 	},
 	{
-		"function", []string{"functions"},
+		"function",
+		[]string{"functions"},
 		[]string{"composition"},
 		"a main wires and starts, nothing else",
 	},
 	{
-		"engine", []string{
+		"engine",
+		[]string{
 			"infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
 			"infra/local/stepfunctions", "infra/local/template",
 		},
@@ -60,12 +67,14 @@ var layers = []layer{
 		"an engine that knew Piloto would prove nothing about it",
 	},
 	{
-		"deployment", []string{"infra"},
+		"deployment",
+		[]string{"infra"},
 		[]string{"vocabulary", "domain", "states", "adapter", "composition", "engine", "deployment"},
 		"the one-process deployment uses everything, and nothing that is deployed knows it",
 	},
 	{
-		"architecture", []string{"internal/archtest"},
+		"architecture",
+		[]string{"internal/archtest"},
 		[]string{"adapter", "engine"},
 		"it looks at everything",
 	},
