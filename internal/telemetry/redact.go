@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,29 +30,48 @@ const scheme = `(?:(?:bearer|basic|token|digest|apikey)(?:\s+|%20|\+))?`
 // rule replaces what re matches, but for its first group. Go's regexp runs in
 // time linear in the text.
 type rule struct {
-	hint []string // lower-case; one of them stands in every match
+	sign string   // stands in every match
+	hint []string // so does one of these, in lower case
 	re   *regexp.Regexp
+}
+
+// Most text holds no secret, and is not worth a regular expression.
+var (
+	stems = []string{"auth", "cookie", "token", "key", "secret", "passw", "pwd", "passphrase", "credential", "signature", "piloto_session"}
+	heads = []string{
+		"sk", "pk", "rk", "gsk", "xai", "hf", "r8", "pat", "ghp", "gho", "ghu", "ghs", "ghr", "glpat", "xoxa", "xoxb",
+		"xoxe", "xoxo", "xoxp", "xoxr", "xoxs", "npm", "pypi",
+	}
+	keys = slices.Concat(each(heads, "-"), each(heads, "_"))
+)
+
+func each(words []string, end string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w + end
+	}
+	return out
 }
 
 var rules = []rule{
 	// Cookie: to the end of the line
-	{[]string{"cookie:"}, regexp.MustCompile(`(?i)(\bcookie:\s*)[^\s\x00][^\r\n]*`)},
+	{":", []string{"cookie:"}, regexp.MustCompile(`(?i)(\bcookie:\s*)[^\s\x00][^\r\n]*`)},
 	// "name": "value" and "name": ["value", as it is and inside of a string
-	{[]string{`"`}, regexp.MustCompile(`(?is)("(?:[a-z0-9_]+[_-])?(?:` + names + `)"\s*:\s*\[?\s*")(?:[^"\\\x00]|\\.)(?:[^"\\]|\\.)*`)},
-	{[]string{`\"`}, regexp.MustCompile(`(?is)(\\"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\"\s*:\s*\[?\s*\\")(?:[^"\\\x00]|\\\\\\"|\\\\[^"])(?:[^"\\]|\\\\\\"|\\[^"])*`)},
+	{`"`, stems, regexp.MustCompile(`(?is)("(?:[a-z0-9_]+[_-])?(?:` + names + `)"\s*:\s*\[?\s*")(?:[^"\\\x00]|\\.)(?:[^"\\]|\\.)*`)},
+	{`\"`, stems, regexp.MustCompile(`(?is)(\\"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\"\s*:\s*\[?\s*\\")(?:[^"\\\x00]|\\\\\\"|\\\\[^"])(?:[^"\\]|\\\\\\"|\\[^"])*`)},
 	// name=value (also in a query) and name: value; a value may be quoted or in brackets
-	{[]string{"="}, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `|key|sig|code)=["'\[]?)` + scheme + `[^\s"'&;,\x00]+`)},
-	{[]string{":"}, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*\[?["']?)` + scheme + `[^\s"'&;,\x00]+`)},
+	{"=", append([]string{"sig=", "code="}, stems...), regexp.MustCompile(`(?i)((?:\b(?:[a-z0-9_]+[_-])?(?:` + names + `)|[?&;](?:key|sig|code))=["'\[]?)` + scheme + `[^\s"'&;,\x00]+`)},
+	{":", stems, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*\[?["']?)` + scheme + `[^\s"'&;,\x00]+`)},
 	// schemes
-	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
+	{"", []string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
 	// user:password@host
-	{[]string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\x00]+@`)},
+	{"@", []string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\x00]+@`)},
 	// keys known by their form
-	{nil, regexp.MustCompile(`()\b(?:sk|pk|rk|gsk|xai|hf|r8|pat|ghp|gho|ghu|ghs|ghr|glpat|github_pat|xox[abeoprs]|npm|pypi)[_-][A-Za-z0-9_\-]{8,}`)},
-	{[]string{"akia", "asia", "aida", "aroa"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
-	{[]string{"aiza"}, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
-	{[]string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
-	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
+	{"", keys, regexp.MustCompile(`()\b(?:github_pat|` + strings.Join(heads, "|") + `)[_-][A-Za-z0-9_\-]{8,}`)},
+	{"", []string{"akia", "asia", "aida", "aroa"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
+	{"", []string{"aiza"}, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
+	{"", []string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
+	{"", []string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
 }
 
 // Redact returns text with every secret in it replaced by a mark: values that
@@ -76,20 +96,11 @@ func Redact(text string) string {
 func pass(text string) string {
 	lower := strings.ToLower(text)
 	for _, r := range rules {
-		if hinted(lower, r.hint) {
+		if strings.Contains(text, r.sign) && slices.ContainsFunc(r.hint, func(h string) bool { return strings.Contains(lower, h) }) {
 			text = r.re.ReplaceAllString(text, "${1}"+gap)
 		}
 	}
 	return ownTokens(text)
-}
-
-func hinted(lower string, hints []string) bool {
-	for _, h := range hints {
-		if strings.Contains(lower, h) {
-			return true
-		}
-	}
-	return len(hints) == 0
 }
 
 // ownTokens marks every run of exactly 43 URL-safe base64 characters: 256 bits.

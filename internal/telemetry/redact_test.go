@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,4 +85,21 @@ func FuzzRedact(f *testing.F) {
 			t.Fatalf("%q\n became %q\n and then %q", text, once, twice)
 		}
 	})
+}
+
+// BenchmarkLine is one request.end line.
+func BenchmarkLine(b *testing.B) {
+	log := New(io.Discard, slog.LevelInfo)
+	ctx := WithTrace(b.Context(), "4bf92f3577b34da6a3ce929d0e0e4736")
+	for b.Loop() {
+		log.InfoContext(ctx, "request.end", "method", "POST", "route", "POST /api/runs/{id}/confirm", "status", 202, "duration_ms", 12)
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	text := strings.Repeat(`get item "table": operation error DynamoDB: GetItem, https response error StatusCode: 400, RequestID: abc, `, 10)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		_ = Redact(text)
+	}
 }
