@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -35,22 +36,33 @@ var places = []string{
 var pages = []string{"", "/docs", "/swagger-ui/index.html", "/redoc"}
 
 // Discoverer finds a service's document. Client must be one that is guarded and
-// follows no redirect.
+// follows no redirect. Each bounds one request (default 10 s), Total a discovery
+// (default 60 s).
 type Discoverer struct {
 	Client *http.Client
+	Each   time.Duration
+	Total  time.Duration
 }
 
 // Discover looks for the document of the service at base: where it was known to
 // be, at base itself when that looks like a document, at the usual places below
 // base and then below its origin, and where an HTML page there says.
 func (d Discoverer) Discover(ctx context.Context, base, known string) (tool.Found, error) {
-	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
+	found, err := d.search(within, base, known)
+	if err != nil && ctx.Err() != nil { // the caller went away: that says nothing about the service
+		return tool.Found{}, ctx.Err()
+	}
+	return found, err
+}
+
+func (d Discoverer) search(ctx context.Context, base, known string) (tool.Found, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := quest{client: d.Client, base: base, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: base, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
 	if looksLikeDocument(u.Path) {
 		q.base = q.origin
 		known = base
@@ -81,6 +93,7 @@ func looksLikeDocument(p string) bool {
 // quest is one search for a document.
 type quest struct {
 	client       *http.Client
+	each         time.Duration
 	base, origin string
 	tried        []string
 	timeouts     int
@@ -174,7 +187,7 @@ func plain(err error) error {
 // fetch returns what is at a place, nil for anything but 200. A server error is
 // taken as not being there now.
 func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := context.WithTimeout(ctx, q.each)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {

@@ -60,13 +60,17 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 }
 
 func parse(ctx context.Context, raw []byte, documentURL, registered string) (tool.Found, error) {
-	root, err := read(ctx, raw)
+	b := &builder{ctx: ctx, left: maxNodes}
+	root, err := read(b, raw)
 	if err != nil {
 		return tool.Found{}, err
 	}
 	d, err := newDocument(ctx, root)
 	if err != nil {
 		return tool.Found{}, err
+	}
+	if b.duplicates > 0 {
+		d.warn("%d members are there twice in one object: the last of each counts", b.duplicates)
 	}
 	s := &skeleton{document: d}
 	if err := s.build(); err != nil {
@@ -76,7 +80,7 @@ func parse(ctx context.Context, raw []byte, documentURL, registered string) (too
 }
 
 // read makes the tree of a document, in JSON or YAML.
-func read(ctx context.Context, raw []byte) (*node, error) {
+func read(b *builder, raw []byte) (*node, error) {
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
 	if len(raw) > maxDocument {
 		return nil, refused("more than %d bytes", maxDocument)
@@ -84,7 +88,6 @@ func read(ctx context.Context, raw []byte) (*node, error) {
 	if len(raw) == 0 || raw[0] == '<' {
 		return nil, tool.ErrNoDocument
 	}
-	b := &builder{ctx: ctx, left: maxNodes}
 	var root *node
 	var err error
 	if json.Valid(raw) {

@@ -55,7 +55,12 @@ func newDocument(ctx context.Context, root *node) (*document, error) {
 
 // warn notes something a person should know, once.
 func (d *document) warn(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
+	s := strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, fmt.Sprintf(format, args...))
 	switch {
 	case d.said[s]:
 	case len(d.warnings) >= maxWarnings:

@@ -16,7 +16,7 @@ import (
 const (
 	maxDocument = 32 << 20  // bytes
 	maxDepth    = 200       // levels of nesting
-	maxNodes    = 1_500_000 // values
+	maxNodes    = 1_000_000 // values
 )
 
 // kind of a node.
@@ -115,6 +115,9 @@ func (n *node) scalar() string {
 // truth returns whether the node is true; documents write "true" too.
 func (n *node) truth() bool { return n.scalar() == "true" }
 
+// nothing is what all empty lists and objects hold.
+var nothing kids
+
 // builder makes nodes and counts them.
 type builder struct {
 	ctx        context.Context
@@ -137,6 +140,9 @@ func (b *builder) spend(depth int) error {
 
 // object closes an object. Of members with the same name the last one counts.
 func (b *builder) object(names []string, nodes []node) node {
+	if len(nodes) == 0 {
+		return node{kind: object, kids: &nothing}
+	}
 	k := &kids{names: append([]string(nil), names...), nodes: append([]node(nil), nodes...)}
 	if len(names) >= indexFrom {
 		k.index = make(map[string]int32, len(names))
@@ -171,6 +177,9 @@ func (b *builder) object(names []string, nodes []node) node {
 }
 
 func (b *builder) list(nodes []node) node {
+	if len(nodes) == 0 {
+		return node{kind: list, kids: &nothing}
+	}
 	return node{kind: list, kids: &kids{nodes: append([]node(nil), nodes...)}}
 }
 
@@ -188,12 +197,33 @@ func readJSON(b *builder, raw []byte) (*node, error) {
 	if !utf8.Valid(raw) {
 		return nil, refused("not UTF-8")
 	}
+	if countJSON(raw) > maxNodes {
+		return nil, refused("more than %d values", maxNodes)
+	}
 	r := reader{builder: b, src: string(raw)}
 	root, err := r.value(0)
 	if err != nil {
 		return nil, err
 	}
 	return &root, nil
+}
+
+// countJSON returns about how many values a valid text has (an empty
+// list counts twice): so many are never
+// made of one that has too many.
+func countJSON(raw []byte) int {
+	n, inside := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 func (r *reader) space() byte {

@@ -1,0 +1,193 @@
+package openapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/internal/fault"
+	"piloto/internal/tool"
+)
+
+const small = `{"openapi":"3.0.0","info":{"title":"Small"},"paths":{"/x":{"get":{"responses":{}}}}}`
+
+// site serves pages by path, and remembers what was asked for.
+type site struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]string
+	asked []string
+	other int // status of every other page
+}
+
+func serve(t *testing.T, pages map[string]string) *site {
+	t.Helper()
+	s := &site{pages: pages, other: http.StatusNotFound}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.asked = append(s.asked, r.URL.Path)
+	page, ok := s.pages[r.URL.Path]
+	s.mu.Unlock()
+	if to, redirect := strings.CutPrefix(page, "-> "); redirect {
+		http.Redirect(w, r, to, http.StatusMovedPermanently)
+		return
+	}
+	if !ok {
+		w.WriteHeader(s.other)
+		_, _ = fmt.Fprint(w, `{"detail":"Not Found"}`)
+		return
+	}
+	_, _ = fmt.Fprint(w, page)
+}
+
+func discoverer() Discoverer {
+	return Discoverer{
+		Client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		Each:   2 * time.Second,
+	}
+}
+
+func TestDiscoverLooksWhereDocumentsAre(t *testing.T) {
+	withServer := strings.Replace(small, `"paths"`, `"servers":[{"url":"/api/v3"}],"paths"`, 1)
+	cases := []struct {
+		name        string
+		pages       map[string]string
+		base, known string // below the site
+		at, want    string // document and base found, below the site
+	}{
+		{"the usual place", map[string]string{"/openapi.json": small}, "", "", "/openapi.json", ""},
+		{"swagger", map[string]string{"/swagger.json": small}, "", "", "/swagger.json", ""},
+		{"spring", map[string]string{"/v3/api-docs": small}, "", "", "/v3/api-docs", ""},
+		{".NET", map[string]string{"/swagger/v1/swagger.json": small}, "", "", "/swagger/v1/swagger.json", ""},
+		{"YAML", map[string]string{"/openapi.yaml": "openapi: 3.0.0\ninfo: {title: Y}\npaths: {/x: {get: {responses: {}}}}\n"}, "", "", "/openapi.yaml", ""},
+		{"a prefix", map[string]string{"/api/openapi.json": small}, "/api", "", "/api/openapi.json", "/api"},
+		{"a prefix, document at the top", map[string]string{"/openapi.json": small}, "/api", "", "/openapi.json", "/api"},
+		{"a server of the document", map[string]string{"/openapi.json": withServer}, "", "", "/openapi.json", "/api/v3"},
+		{"the document itself", map[string]string{"/specs/rooms.yaml": small}, "/specs/rooms.yaml", "", "/specs/rooms.yaml", ""},
+		{"where it was", map[string]string{"/specs/rooms.yaml": small, "/openapi.json": withServer}, "", "/specs/rooms.yaml", "/specs/rooms.yaml", ""},
+		{"not where it was", map[string]string{"/openapi.json": small}, "", "/specs/rooms.yaml", "/openapi.json", ""},
+		{"HTML first", map[string]string{"/openapi.json": "<html>", "/swagger.json": `{"a":1}`, "/v2/api-docs": small}, "", "", "/v2/api-docs", ""},
+		{"a broken one first", map[string]string{"/openapi.json": `{"openapi":"9"}`, "/swagger.json": small}, "", "", "/swagger.json", ""},
+		{"named by a page", map[string]string{"/docs": `<script>SwaggerUIBundle({url: '/hidden/api.json?x=1'})</script>`, "/hidden/api.json": small}, "", "", "/hidden/api.json?x=1", ""},
+		{"named by ReDoc", map[string]string{"/redoc": `<redoc spec-url="spec/a.json"></redoc>`, "/spec/a.json": small}, "", "", "/spec/a.json", ""},
+	}
+	for _, c := range cases {
+		s := serve(t, c.pages)
+		known := c.known
+		if known != "" {
+			known = s.URL + known
+		}
+		found, err := discoverer().Discover(t.Context(), s.URL+c.base, known)
+		if err != nil || found.DocumentURL != s.URL+c.at || found.BaseURL != s.URL+c.want || len(found.Operations) != 1 {
+			t.Errorf("%s: %s, base %s, %d operations, %v", c.name, found.DocumentURL, found.BaseURL, len(found.Operations), err)
+		}
+	}
+}
+
+func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
+	away := serve(t, nil)
+	away.Close()
+	down := serve(t, nil)
+	down.other = http.StatusBadGateway
+	elsewhere := serve(t, map[string]string{"/openapi.json": small})
+	moved := serve(t, map[string]string{"/openapi.json": "-> " + elsewhere.URL + "/openapi.json", "/docs": `url: "` + elsewhere.URL + `/openapi.json"`})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	guarded := discoverer()
+	guarded.Client.Transport = refusing{}
+	cases := []struct {
+		name string
+		d    Discoverer
+		base string
+		want *fault.Error
+	}{
+		{"nothing there", discoverer(), serve(t, nil).URL, tool.ErrNoDocument},
+		{"not a document", discoverer(), serve(t, map[string]string{"/openapi.json": `{"swagger":"1.2"}`}).URL, tool.ErrDocument},
+		{"nobody answers", discoverer(), away.URL, tool.ErrUnreachable},
+		{"only errors", discoverer(), down.URL, tool.ErrUnreachable},
+		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument},
+		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable},
+		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable},
+		{"guarded", guarded, "http://10.0.0.1", tool.ErrTarget},
+		{"no URL", discoverer(), "::", tool.ErrURL},
+	}
+	for _, c := range cases {
+		if _, err := c.d.Discover(t.Context(), c.base, ""); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want.Code)
+		}
+	}
+	if len(elsewhere.asked) != 0 {
+		t.Errorf("a redirect was followed to %v", elsewhere.asked)
+	}
+	_, err := discoverer().Discover(t.Context(), moved.URL, "")
+	if fault.Of(err).Args["redirect"] != elsewhere.URL {
+		t.Errorf("%v does not say where the service redirects to", err)
+	}
+}
+
+// refusing is a transport whose guard refuses every address.
+type refusing struct{}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, tool.ErrTarget }
+
+func TestDiscoverFetchesNothingTheDocumentNames(t *testing.T) {
+	elsewhere := serve(t, map[string]string{"/schema.json": `{"type":"string"}`})
+	s := serve(t, nil)
+	s.pages = map[string]string{"/openapi.json": `{"openapi":"3.1.0","servers":[{"url":"` + elsewhere.URL + `"}],"paths":{"/x":{"post":{"requestBody":{"content":{
+		"application/json":{"schema":{"$ref":"` + elsewhere.URL + `/schema.json"}}}}},"get":{"parameters":[{"$ref":"` + s.URL + `/p.json"},{"$ref":"p.json"}]}},
+		"/y":{"$ref":"` + elsewhere.URL + `/y.json"}},"components":{"schemas":{"a":{"$id":"` + elsewhere.URL + `/a","$schema":"` + elsewhere.URL + `/meta"}}}}`}
+	found, err := discoverer().Discover(t.Context(), s.URL, "")
+	if err != nil || len(found.Operations) != 2 || found.BaseURL != s.URL {
+		t.Fatalf("%+v %v", found, err)
+	}
+	if len(elsewhere.asked) != 0 || len(s.asked) != 1 {
+		t.Errorf("asked %v elsewhere and %v here", elsewhere.asked, s.asked)
+	}
+	if warned := strings.Join(found.Warnings, "\n"); !strings.Contains(warned, "names the server "+elsewhere.URL) {
+		t.Errorf("the other server is not named: %s", warned)
+	}
+}
+
+func TestDiscoverRefusesWhatIsTooLarge(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/openapi.json" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		page := []byte(strings.Repeat(" ", 1<<20))
+		for range 64 {
+			if _, err := w.Write(page); err != nil {
+				return
+			}
+		}
+	}))
+	defer s.Close()
+	if _, err := discoverer().Discover(t.Context(), s.URL, ""); !errors.Is(err, tool.ErrDocument) {
+		t.Errorf("%v, want ErrDocument", err)
+	}
+}
+
+func TestDiscoverEndsWithItsCaller(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-arrived; cancel() }()
+	if _, err := discoverer().Discover(ctx, s.URL, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want cancelled", err)
+	}
+}
