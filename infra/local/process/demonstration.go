@@ -20,13 +20,13 @@ const (
 )
 
 // mountDemo puts the demonstration model and service before the API.
-func mountDemo(folder string, api http.Handler) (http.Handler, error) {
+func mountDemo(folder string, now func() time.Time, api http.Handler) (http.Handler, error) {
 	service, err := demo.NewService(demo.WithFile(filepath.Join(folder, "demo.jsonl")))
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel()))
+	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(demo.WithToday(now))))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, demoModelPath+"/") || strings.HasPrefix(r.URL.Path, demoServicePath+"/") {

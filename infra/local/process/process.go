@@ -133,7 +133,7 @@ func (p *Process) configure(level slog.Level) {
 
 func (p *Process) provision(ctx context.Context) error {
 	config := p.clients()
-	if err := provisionTables(ctx, config, p.template, p.names); err != nil {
+	if err := ProvisionTables(ctx, config, p.template, p.names); err != nil {
 		return err
 	}
 	if err := provisionMachines(ctx, config, p.template, p.deployment, p.names); err != nil {
@@ -172,7 +172,7 @@ func (p *Process) Handler() (http.Handler, error) {
 	if !p.Demo {
 		return p.functions, nil
 	}
-	return mountDemo(p.Data, p.functions)
+	return mountDemo(p.Data, p.Clock, p.functions)
 }
 
 // provider is the model that answers, and where it is.

@@ -13,9 +13,9 @@ import (
 	"piloto/infra/local/template"
 )
 
-// provisionTables makes the template's tables, as a deployment would, and leaves
+// ProvisionTables makes the template's tables, as a deployment would, and leaves
 // those that exist.
-func provisionTables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
+func ProvisionTables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
 	client := dynamodb.NewFromConfig(config)
 	for _, table := range t.Tables {
 		name := names[table.ID]

@@ -1,0 +1,66 @@
+// Package lab owns what tests stand on: the table of template.yaml in an
+// embedded engine over a folder of the test's own.
+package lab
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"piloto/infra/local/disk"
+	"piloto/infra/local/dynamodb"
+	"piloto/infra/local/inproc"
+	"piloto/infra/local/process"
+	"piloto/infra/local/template"
+	"piloto/internal/dynamo"
+)
+
+// Table returns an empty table, as a deployment would make it.
+func Table(t testing.TB) *dynamo.Table {
+	t.Helper()
+	store, err := disk.Open(filepath.Join(t.TempDir(), "table.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := aws.Config{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+		HTTPClient: inproc.Transport{Handler: engine}, BaseEndpoint: aws.String("http://engine.test"),
+	}
+	deployment, err := template.Read(Root(t, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := deployment.Names()
+	if err := process.ProvisionTables(context.Background(), config, deployment, names); err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(config, names[deployment.Tables[0].ID])
+}
+
+// Root returns the path of a file below the module's root.
+func Root(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, name)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = up
+	}
+}
