@@ -100,6 +100,7 @@ func (x *execution) begin(now time.Time) *transition {
 // create writes the execution and lets it run. It returns the other execution
 // and errNameTaken when the name was taken first.
 func (x *execution) create(t *transition) (old *executionRecord, err error) {
+	begun := x.eng.outbox.changes(x.record) // numbered before the end, which may be in t
 	first, err := t.entry()
 	if err != nil {
 		return nil, err
@@ -108,7 +109,6 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
-	begun := x.eng.outbox.changes(x.record)
 	err = x.eng.store.Update(func(tx *bolt.Tx) error {
 		old, err = nameOwner(tx, x.record.Machine, x.record.Name, t.now)
 		if err == nil && old != nil {
