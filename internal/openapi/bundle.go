@@ -12,6 +12,7 @@ const (
 	schemaSize    = 256 << 10 // one schema with all it refers to; beyond it {} stands in
 	schemaCount   = 5000      // subschemas of one schema
 	bundleSize    = 64 << 20  // all different schemas of a document
+	bundleSteps   = 2_000_000 // references followed for them
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.
@@ -24,12 +25,13 @@ type bundle struct {
 	patterns map[string]bool
 	circles  circles
 	left     int
+	steps    int
 }
 
 func newBundle() *bundle {
 	return &bundle{
 		names: map[string]string{}, taken: map[string]bool{}, nodes: map[string]*node{}, defs: map[string]*converted{},
-		ready: map[string]string{}, patterns: map[string]bool{}, left: bundleSize,
+		ready: map[string]string{}, patterns: map[string]bool{}, left: bundleSize, steps: bundleSteps,
 		circles: circles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
 	}
 }
@@ -85,7 +87,7 @@ func (b *bundle) schema(d *document, n *node, where string) string {
 		return done
 	}
 	done := b.close(d, root, where)
-	if b.left -= len(done); b.left < 0 {
+	if b.left -= len(done); b.left < 0 || b.steps < 0 {
 		d.warn("the schemas of this document are too large together: from %s on, any value is accepted", where)
 		done = "{}"
 	}
@@ -113,7 +115,7 @@ func (b *bundle) close(d *document, root *converted, where string) string {
 		lean += len(c.lean) + len(name) + 4
 		schemas += c.schemas
 		names = append(names, c.deps...)
-		if lean > schemaSize || schemas > schemaCount {
+		if b.steps--; lean > schemaSize || schemas > schemaCount || b.steps < 0 {
 			d.warn("%s: its schema is too large and is not checked", where)
 			return "{}"
 		}

@@ -42,13 +42,17 @@ func TestFindsTheOperationsOfTheCorpus(t *testing.T) {
 			}
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
-			paths := map[string]bool{}
+			paths, compiled := map[string]bool{}, map[string]bool{}
 			schemas, largest := 0, 0
 			for _, op := range found.Operations {
 				paths[op.Path] = true
 				for _, s := range schemasOf(op) {
 					schemas += len(s)
 					largest = max(largest, len(s))
+					if !compiled[s] {
+						compiled[s] = true
+						compiles(t, op, s)
+					}
 				}
 			}
 			if got, want := len(found.Operations), atoi(t, f[4]); got != want {
@@ -80,4 +84,26 @@ func atoi(t *testing.T, s string) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func BenchmarkParse(b *testing.B) {
+	folder := os.Getenv(corpus)
+	if folder == "" {
+		b.Skip(corpus + " is not set")
+	}
+	for _, name := range []string{"stripe-30.json", "kubernetes-20.json", "docker-engine-20.yaml", "figma-31.yaml"} {
+		raw, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				if _, err := Parse(b.Context(), raw, "https://api.example.com/openapi.json"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

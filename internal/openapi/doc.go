@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -48,8 +49,14 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		found, err := parse(ctx, document, documentURL, registered)
-		done <- outcome{found, err}
+		var o outcome
+		defer func() {
+			if r := recover(); r != nil { // in a parser, from what a stranger wrote: one document's end, not the process's
+				o = outcome{err: refused("it cannot be read").Because(fmt.Errorf("panic: %v", r))}
+			}
+			done <- o
+		}()
+		o.found, o.err = parse(ctx, document, documentURL, registered)
 	}()
 	select {
 	case o := <-done:

@@ -294,7 +294,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		found, err := Parse(t.Context(), raw, "https://a.example/openapi.json")
+		found, err := parse(t.Context(), raw, "https://a.example/openapi.json", "https://a.example") // a panic must be seen here
 		if err != nil {
 			if k := fault.KindOf(err); k == fault.Internal {
 				t.Fatalf("an error nobody classified: %v", err)

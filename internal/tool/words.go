@@ -21,11 +21,14 @@ var verbs = func() map[string][]string {
 	return table
 }()
 
-// synonyms join the words of the two languages for what services are often
-// about, by stem.
+// synonyms join the words of the two languages for what services often do and
+// are about, by stem.
 var synonyms = func() map[string]string {
 	table := map[string]string{}
 	for _, group := range []string{
+		"crear crea create new add nuevo anadir agregar", "listar lista list", "borrar eliminar elimina borra delete remove",
+		"actualizar actualiza update edit modificar cambiar change", "buscar busca search find", "cancelar cancela cancel",
+		"ver obtener leer get read retrieve consultar", "enviar envia send", "pagar paga pay", "parar detener stop", "iniciar start",
 		"habitacion habitaciones sala room rooms cuarto", "reserva reservar reservas reservation reservations booking bookings book reserve",
 		"usuario usuarios user users", "cliente clientes customer customers client clients", "pedido pedidos orden order orders",
 		"producto productos product products item items articulo", "factura facturas invoice invoices bill",
