@@ -293,11 +293,14 @@ func (w *world) Events(_ context.Context, account, id string, after, limit int) 
 	return all[:min(limit, len(all))], nil
 }
 
-// site is the handlers of a world, as they are routed in the deployment.
+// site is the handlers of a world, as they are routed in the deployment. Each is
+// made when it is first asked.
 type site struct {
 	*world
-	handlers map[Function]http.Handler
-	logs     *bytes.Buffer
+	config Config
+	checks []Check
+	logs   *bytes.Buffer
+	made   map[Function]http.Handler
 }
 
 func newSite(checks ...Check) *site {
@@ -306,9 +309,24 @@ func newSite(checks ...Check) *site {
 		Now: func() time.Time { return noon }, NewID: func(time.Time) string { return "01K0000000000000000000000N" },
 		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
 	}
-	return &site{world: w, logs: logs, handlers: map[Function]http.Handler{
-		FunctionChat: Chat(c, w), FunctionConfirm: Confirm(c, w), FunctionRegistry: Registry(c, w), FunctionRecords: Records(c, w, checks...),
-	}}
+	return &site{world: w, logs: logs, config: c, checks: checks, made: map[Function]http.Handler{}}
+}
+
+func (s *site) handler(f Function) http.Handler {
+	if h, ok := s.made[f]; ok {
+		return h
+	}
+	switch f {
+	case FunctionChat:
+		s.made[f] = Chat(s.config, s.world)
+	case FunctionConfirm:
+		s.made[f] = Confirm(s.config, s.world)
+	case FunctionRegistry:
+		s.made[f] = Registry(s.config, s.world)
+	default:
+		s.made[f] = Records(s.config, s.world, s.checks...)
+	}
+	return s.made[f]
 }
 
 // Principals of the tests.
@@ -328,7 +346,7 @@ func (s *site) do(r *http.Request) *httptest.ResponseRecorder {
 		}
 	}
 	w := httptest.NewRecorder()
-	s.handlers[function].ServeHTTP(w, r)
+	s.handler(function).ServeHTTP(w, r)
 	return w
 }
 
