@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -79,6 +80,9 @@ func TestSuiteTableLifecycle(t *testing.T) {
 		t.Errorf("described as %+v", d.Table)
 	}
 	if _, err := e.client.DeleteTable(e.ctx, &sdk.DeleteTableInput{TableName: name}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sdk.NewTableNotExistsWaiter(e.client).Wait(e.ctx, &sdk.DescribeTableInput{TableName: name}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	gone := "!ResourceNotFoundException: Requested resource not found: Table: " + *name + " not found"
