@@ -166,7 +166,7 @@ func TestSearchOfTwoThousandIsFast(t *testing.T) {
 		}
 		best = min(best, time.Since(start))
 	}
-	if best > 100*time.Millisecond { // 20 ms is the aim; a slow, shared machine and -race are allowed for
+	if best > 60*time.Millisecond*slow { // 20 ms is the aim; a shared machine is allowed for
 		t.Errorf("took %v", best)
 	}
 }
