@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -172,8 +173,8 @@ func TestBodies(t *testing.T) {
 		}
 	}
 	w, err := Handler(http.NotFoundHandler())(t.Context(), events.APIGatewayV2HTTPRequest{RawPath: "/", Body: "%%", IsBase64Encoded: true})
-	if err != nil || w.StatusCode != 400 {
-		t.Errorf("bad base64: %v %+v", err, w)
+	if err == nil {
+		t.Errorf("bad base64: %+v", w)
 	}
 }
 
@@ -271,7 +272,7 @@ func TestTaskFailureNamesTheError(t *testing.T) {
 			t.Errorf("message of %d bytes", len(got.Message))
 		}
 		// The runtime looks at the value itself, and not into its chain.
-		if _, ok := err.(messages.InvokeResponse_Error); !ok {
+		if reflect.TypeOf(err) != reflect.TypeFor[messages.InvokeResponse_Error]() {
 			t.Errorf("%T is not what the runtime looks for", err)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		r, err := request(identified(ctx, e.RequestContext.Authorizer), e)
-		if err != nil { // API Gateway wrote the base64: not reachable by a client
-			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
+		if err != nil { // API Gateway wrote the base64, so no client can get here
+			return events.APIGatewayV2HTTPResponse{}, err
 		}
 		w := &recorder{header: http.Header{}}
 		h.ServeHTTP(w, r)

@@ -35,4 +35,4 @@ func FailureOf(err error) Failure {
 }
 
 // StartFunction serves f until the environment ends. It does not return.
-func StartFunction(f Function) { lambda.StartHandler(f) }
+func StartFunction(f Function) { lambda.Start(f) }

@@ -183,10 +183,11 @@ func (w *world) Delete(_ context.Context, account, id string) error {
 }
 
 func (w *world) List(_ context.Context, account string) ([]tool.Server, error) {
-	if w.called(account, "", "", nil) != nil || account != "a" {
-		return nil, nil
+	err := w.called(account, "", "", nil)
+	if account != "a" {
+		return nil, err
 	}
-	return []tool.Server{w.server}, nil
+	return []tool.Server{w.server}, err
 }
 
 func (w *world) Get(_ context.Context, account, id string) (tool.Server, []tool.Entry, error) {
@@ -202,10 +203,11 @@ func (w *world) Project(_ context.Context, account, id string) (conversation.Pro
 }
 
 func (w *world) Projects(_ context.Context, account string) ([]conversation.Project, error) {
-	if w.called(account, "", "", nil) != nil || account != "a" {
-		return nil, nil
+	err := w.called(account, "", "", nil)
+	if account != "a" {
+		return nil, err
 	}
-	return []conversation.Project{w.project}, nil
+	return []conversation.Project{w.project}, err
 }
 
 func (w *world) UpdateProject(_ context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"piloto/internal/auth"
 )
@@ -70,8 +69,6 @@ func cleanAny(v any) slog.Value {
 		return slog.StringValue(Redact(string(v)))
 	case fmt.Stringer:
 		return slog.StringValue(Redact(v.String()))
-	case time.Time:
-		return slog.TimeValue(v)
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -93,10 +93,17 @@ func TestMiddlewareKeepsOrReplacesTheTrace(t *testing.T) {
 		sent []string
 		keep bool
 	}{
-		{"none", nil, false}, {"hex", []string{"4bf92f3577b34da6a3ce929d0e0e4736"}, true}, {"ours", []string{"req-123.a:b"}, true},
-		{"empty", []string{""}, false}, {"long", []string{strings.Repeat("a", 129)}, false}, {"a space", []string{"a b"}, false},
-		{"a line", []string{"a\nb"}, false}, {"a quote", []string{`a"b`}, false}, {"two", []string{"a", "b"}, false},
-		{"a key", []string{"sk-abcdef1234567890"}, false}, {"a token", []string{ident.Secret()}, false},
+		{"none", nil, false},
+		{"hex", []string{"4bf92f3577b34da6a3ce929d0e0e4736"}, true},
+		{"ours", []string{"req-123.a:b"}, true},
+		{"empty", []string{""}, false},
+		{"long", []string{strings.Repeat("a", 129)}, false},
+		{"a space", []string{"a b"}, false},
+		{"a line", []string{"a\nb"}, false},
+		{"a quote", []string{`a"b`}, false},
+		{"two", []string{"a", "b"}, false},
+		{"a key", []string{"sk-abcdef1234567890"}, false},
+		{"a token", []string{ident.Secret()}, false},
 	} {
 		var out bytes.Buffer
 		r := httptest.NewRequest("GET", "/x", nil)
