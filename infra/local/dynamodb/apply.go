@@ -151,6 +151,7 @@ func (a action) added(old value, present bool) (value, error) {
 			out.list = append(out.list, e)
 		}
 	}
+	out.sortSet()
 	return out, nil
 }
 

@@ -97,7 +97,9 @@ func contentOf(k kind, n *node) (value, error) {
 	if k == kindL {
 		return v, nil
 	}
-	return v, checkSet(v)
+	err := checkSet(v)
+	v.sortSet()
+	return v, err
 }
 
 func scalarOf(k kind, n *node) (value, error) {

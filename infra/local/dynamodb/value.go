@@ -108,6 +108,10 @@ func (v value) equal(o value) bool {
 	}
 }
 
+// sortSet puts a set's elements in the order the service returns them: texts and
+// binaries by byte, numbers by value.
+func (v value) sortSet() { slices.SortFunc(v.list, value.compare) }
+
 func (v value) members() map[string]bool {
 	set := make(map[string]bool, len(v.list))
 	for _, e := range v.list {

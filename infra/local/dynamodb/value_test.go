@@ -137,6 +137,27 @@ func TestSuiteItems(t *testing.T) {
 	}
 }
 
+// Sets come back in order, whatever order they were written in.
+func TestSuiteSetsAreOrdered(t *testing.T) {
+	e := shared()
+	pk := id()
+	e.put(t, "hash", pk, `{"s":{"$ss":["b","","a"]},"n":{"$ns":["10","-1","9"]}}`)
+	if _, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
+		TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: text("ADD s :s, n :n"),
+		ExpressionAttributeValues: item(`{":s":{"$ss":["aa"]},":n":{"$ns":["2"]}}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key(pk, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, n := out.Item["s"].(*types.AttributeValueMemberSS).Value, out.Item["n"].(*types.AttributeValueMemberNS).Value
+	if fmt.Sprintf("%q %q", s, n) != `["" "a" "aa" "b"] ["-1" "2" "9" "10"]` {
+		t.Errorf("got %q %q", s, n)
+	}
+}
+
 // An item may have 409,600 bytes: names, values, and for numbers what their
 // digits take in pairs.
 func TestSuiteItemSize(t *testing.T) {
