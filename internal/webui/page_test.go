@@ -316,6 +316,7 @@ func TestSigningIn(t *testing.T) {
 		}
 	}
 
+	w.page.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, "/signin?code=code", nil))
 	once := get(t, w.page, "/signin?code=code")
 	if once.Code != http.StatusSeeOther || session(once) == nil {
 		t.Errorf("%d", once.Code)

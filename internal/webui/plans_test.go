@@ -2,9 +2,11 @@ package webui
 
 import (
 	"encoding/json"
+	"testing"
 	"time"
 
 	"piloto/internal/ident"
+	"piloto/internal/intent"
 	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
@@ -104,4 +106,20 @@ func (w *world) furnish() {
 		ID: "bank", Name: "Banco", Kind: tool.KindOpenAPI, BaseURL: "https://xn--bnco-7q5a.example", Status: tool.Offline, LastError: "mcp.unreachable",
 		Key: &tool.KeyPlace{In: "header", Name: "X-Api-Key"},
 	}
+}
+
+// utterances are messages, and whether the server takes each for a decision.
+func utterances(t *testing.T) (texts []string, decides []bool) {
+	texts = []string{
+		"confirmo", "Confirmo.", "¡CONFIRMO!", "sí", "si", "Sí, por favor", "ok 👍", "👍", "ok 👎", "dale 🙄", "no", "No, gracias", "cancela 🛑",
+		"confirmo?", "¿confirmo?", "confirmo ¿no", "“confirmo”", "'confirmo'", "/confirmo", "`ok`", "ok\\", "c̶o̶n̶f̶i̶r̶m̶o̶", "conf\u200birmo", "\u202eomrifnoc",
+		"ｃｏｎｆｉｒｍｏ", "confirmo si hay sitio", "no confirmo", "adelante", "ADELANTE…", "go ahead", "Don't", "don’t do it", "para", "para mañana", "", " ", "\n",
+		"sí\nsí", "ok\ufffc", "sí 👨\u200d👩\u200d👧", "okay!!!", "stop ✋", "s\u0456", "⓪k", "ﬁn", "K\u0307", "İ", "ẞ", "Ⅸ", "confirmo\u037e", "ok 𖡄", "yes ☑️", "ok ☝🏽",
+	}
+	texts = append(texts, intent.Confirmations()[:200]...)
+	texts = append(texts, intent.Cancellations()[:200]...)
+	for _, text := range texts {
+		decides = append(decides, intent.Classify(text) != intent.Other)
+	}
+	return texts, decides
 }

@@ -30,6 +30,9 @@ func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string
 // useCode signs in by the one-time code of a ready-made address.
 func (s *site) useCode(w http.ResponseWriter, v visit) error {
 	code := v.URL.Query().Get("code")
+	if v.Method == http.MethodHead { // a look ahead, by a preview for one, uses nothing up
+		return nil
+	}
 	if code == "" {
 		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
 		return nil

@@ -35,6 +35,7 @@ func loadViews(a assets, now func() time.Time) views {
 			"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 			"clock":     func(at time.Time) string { return at.UTC().Format("15:04") },
 			"ago":       w.ago,
+			"since":     w.since,
 			"until":     w.until,
 			"size":      w.size,
 			"args":      func(v ...any) []any { return v },
@@ -85,6 +86,14 @@ func (w words) ago(at time.Time) string {
 		return locale.Text(w.tag, "page.time.now")
 	}
 	return span(d)
+}
+
+// since is ago in a sentence.
+func (w words) since(at time.Time) string {
+	if w.now().Sub(at) < time.Minute {
+		return w.ago(at)
+	}
+	return locale.Text(w.tag, "page.time.ago", "span", w.ago(at))
 }
 
 func (w words) until(at time.Time) string { return span(at.Sub(w.now())) }

@@ -37,11 +37,16 @@ export async function go(address, { push = true, focus = true } = {}) {
   document.getElementById("place").replaceChildren(...part.nodes);
   document.body.classList.remove("drawer");
   arrived();
-  if (focus) (document.querySelector("[data-view=chat] #message, [data-view=new] #message") || view()).focus({ preventScroll: true });
+  if (focus) landing().focus({ preventScroll: true });
   toEnd();
   refreshChats();
   return true;
 }
+
+// landing is where the focus goes in a new view: where one writes, but not on a
+// device whose keyboard would then cover what was just opened.
+const landing = () =>
+  (matchMedia("(hover: hover)").matches && document.querySelector("[data-view=chat] #message, [data-view=new] #message")) || view();
 
 /** arrived brings the frame up to the view in it. */
 export function arrived() {
@@ -90,9 +95,16 @@ export const atEnd = () => {
   return !s || s.scrollHeight - s.scrollTop - s.clientHeight < 120;
 };
 
+/** toEnd shows the newest line; of a plan that does not fit, its beginning: it is
+    to be read before it is confirmed. */
 export function toEnd(smooth = false) {
   const s = scroller();
-  if (s && thread()) s.scrollTo({ top: s.scrollHeight, behavior: smooth ? "smooth" : "instant" });
+  if (!s || !thread()) return;
+  const last = thread().lastElementChild;
+  const draft = last?.querySelector(".card[data-draft]");
+  const tall = draft && last.offsetHeight + 40 > s.clientHeight;
+  const top = tall ? s.scrollTop + last.getBoundingClientRect().top - s.getBoundingClientRect().top - 16 : s.scrollHeight;
+  s.scrollTo({ top, behavior: smooth ? "smooth" : "instant" });
 }
 
 /** replaceKept puts next in the place of old, with the same folds open, the same

@@ -1,0 +1,242 @@
+package webui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+const confirmButton = `.card[data-draft] [data-action="confirm-run"]`
+
+func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.picture("empty")
+	b.say("Reserva una sala para 6 mañana a las 10")
+	b.see(confirmButton)
+	b.until(`document.querySelectorAll(".line[data-local], .thinking").length === 0`)
+	card := eval[string](b, `document.querySelector(".card").innerText`)
+	for _, want := range []string{
+		"Reservar una sala para 6 mañana a las 10", "Pendiente de confirmar", "http://127.0.0.1:9100/rooms", "9007199254740993",
+		"${s1.body.items[0].id}", "escribe", "Caduca en", "Salas de demostración",
+	} {
+		if !strings.Contains(card, want) {
+			t.Errorf("the card lacks %q:\n%s", want, card)
+		}
+	}
+	b.picture("draft")
+	if at := eval[string](b, `document.activeElement.id`); at != "message" {
+		t.Errorf("the focus went to %q", at)
+	}
+	b.enter()
+	b.write("#message", "  ")
+	b.enter()
+	eval[bool](b, `(document.getElementById("message").value = "", true)`)
+	b.until(`!document.querySelector('` + confirmButton + `').disabled`)
+	b.do(chromedp.DoubleClick(chromedp.CSS(confirmButton)))
+	b.until(`document.querySelector(".step[data-state=running]") !== null`)
+	b.picture("running")
+	b.until(`document.querySelector(".card[data-status=done]") !== null && document.querySelector(".line.outcome") !== null`)
+	b.picture("done")
+	b.world.mu.Lock()
+	sends, keys := len(b.sends), len(b.keys)
+	key := append(b.keys, "")[0]
+	b.world.mu.Unlock()
+	if sends != 1 || keys != 1 || len(key) != 32 {
+		t.Errorf("%d messages, %d confirmations, key %q", sends, keys, key)
+	}
+	if n := eval[int](b, `document.querySelectorAll(".step[data-state=done]").length`); n != 3 {
+		t.Errorf("%d steps are done", n)
+	}
+	if lines := eval[int](b, `document.querySelectorAll(".line.outcome").length`); lines != 1 {
+		t.Errorf("the end is said %d times", lines)
+	}
+	before := eval[string](b, `document.getElementById("thread").innerText`)
+	b.do(chromedp.Reload())
+	b.see(".line.outcome")
+	if after := eval[string](b, `document.getElementById("thread").innerText`); after != before {
+		t.Errorf("a reload shows\n%s\ninstead of\n%s", after, before)
+	}
+	b.picture("reloaded")
+}
+
+func TestATypedConfirmationNamesThePlanOnTheScreen(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.see(confirmButton)
+	digest := eval[string](b, `document.querySelector(".card").dataset.digest`)
+	b.say("¡Sí, adelante!")
+	b.until(`document.querySelector(".card[data-live], .card[data-status=done]") !== null`)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.sends) != 2 || !strings.Contains(b.sends[1], digest) || strings.Contains(b.sends[0], "digest") {
+		t.Errorf("sent %q, of plan %s", b.sends, digest)
+	}
+}
+
+func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
+	b := open(t, 1280, 900)
+	for i, text := range []string{"confirmo", "Sí, dale!", "CANCELA"} {
+		b.say(text)
+		b.until(fmt.Sprintf(`document.querySelectorAll(".line.note").length === %d`, i+1))
+	}
+	if said := eval[string](b, `document.querySelector(".line.note").innerText`); !strings.Contains(said, "No hay ningún plan pendiente") {
+		t.Error(said)
+	}
+	b.say("confirmo que quiero una reserva")
+	b.see(confirmButton)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.sends) != 1 || len(b.chats) != 1 {
+		t.Errorf("%d messages reached the server, %d chats", len(b.sends), len(b.chats))
+	}
+}
+
+func TestRefusalsAreToldWhereTheyBelong(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("un 503 por favor")
+	b.see(".line.user.failed .problem")
+	if said := eval[string](b, `document.querySelector(".problem").innerText`); !strings.Contains(said, "No responde.") || !strings.Contains(said, "Haz otra cosa.") || !strings.Contains(said, "0af7651916cd43dd") {
+		t.Error(said)
+	}
+	b.picture("refused")
+	b.click(".line.user.failed .button")
+	if text := eval[string](b, `document.getElementById("message").value`); text != "un 503 por favor" {
+		t.Errorf("the message came back as %q", text)
+	}
+	eval[bool](b, `(document.getElementById("message").value = "", true)`)
+	b.say("bloquea")
+	b.see(".line.blocked .blocked-do")
+	b.say("reserva")
+	b.see(confirmButton)
+	b.until(`!document.querySelector('` + confirmButton + `').disabled`)
+	b.world.mu.Lock()
+	for id, r := range b.runs {
+		r.Digest = "moved"
+		b.runs[id] = r
+	}
+	b.world.mu.Unlock()
+	b.click(confirmButton)
+	b.see(".card .problem")
+	if said := eval[string](b, `document.querySelector(".card .problem").innerText`); !strings.Contains(said, "El plan ha cambiado.") {
+		t.Error(said)
+	}
+	b.picture("stale")
+}
+
+func TestFollowingSurvivesALostServer(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
+	b.click(confirmButton)
+	b.until(`document.querySelector(".step[data-state=running]") !== null`)
+	b.setDown(true)
+	b.see("#connection")
+	b.setDown(false)
+	b.until(`document.querySelector(".card[data-status=done]") !== null && document.getElementById("connection").hidden`)
+}
+
+func TestCancellingADraftLeavesItVisiblyDead(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.see(confirmButton)
+	b.click(`.card [data-action="cancel-run"]`)
+	b.until(`document.querySelector(".card[data-dead][data-status=cancelled]") !== null`)
+	if n := eval[int](b, `document.querySelectorAll(".card button").length`); n != 0 {
+		t.Errorf("%d buttons are left", n)
+	}
+}
+
+func TestTheRegistryIsManagedFromThePage(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.click(`a[href="/?view=servers"]`)
+	b.see(`input[name=url]`)
+	b.picture("services")
+	b.write("input[name=url]", "http://169.254.169.254\r")
+	b.see(".form-problem .problem")
+	b.do(chromedp.SetValue(chromedp.CSS("input[name=url]"), "https://pets.example"))
+	b.write("input[name=name]", "Mascotas\r")
+	b.see("#operations")
+	b.write("[data-input=search]", "nada")
+	b.see("#operations-none")
+	b.do(chromedp.SetValue(chromedp.CSS("[data-submit=set-key] select"), "header"))
+	eval[bool](b, `document.querySelector("[data-submit=set-key] select").dispatchEvent(new Event("change",{bubbles:true}))`)
+	b.write("[data-submit=set-key] input[name=name]", "X-Key")
+	b.write("[data-submit=set-key] input[name=value]", "s3cret-canary\r")
+	b.see(`[data-action="remove-key"]`)
+	if page := eval[string](b, `document.documentElement.outerHTML`); strings.Contains(page, "s3cret-canary") || !strings.Contains(page, "X-Key") {
+		t.Error("the key is on the page, or its place is not")
+	}
+	b.click(`[data-action="refresh-server"]`)
+	b.see("#changes li")
+	b.click(".server-head .switch input")
+	b.until(`document.querySelector(".toast")?.innerText.includes("desactivado") || [...document.querySelectorAll(".toast")].some(t => t.innerText.includes("desactivado"))`)
+	b.click(`[data-action="remove-server"]`)
+	b.see("#ask-yes")
+	b.picture("remove")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.until(`!document.getElementById("ask").open`)
+	b.click(`[data-action="remove-server"]`)
+	b.see("#ask-yes")
+	b.click("#ask-yes")
+	b.see("input[name=url]")
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.servers) != 2 {
+		t.Errorf("%d servers are left", len(b.servers))
+	}
+}
+
+func TestAPhoneHasADrawerAndNoSidewaysScroll(t *testing.T) {
+	b := open(t, 390, 800)
+	hidden := `getComputedStyle(document.getElementById("sidebar")).visibility === "hidden"`
+	b.until(hidden)
+	b.picture("phone-empty")
+	b.click(".menu")
+	b.until(`!(` + hidden + `) && document.getElementById("sidebar").contains(document.activeElement)`)
+	b.until(`document.getElementById("sidebar").getBoundingClientRect().left === 0`)
+	b.picture("phone-drawer")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.until(hidden)
+	b.say("reserva")
+	b.see(confirmButton)
+	b.picture("phone-draft")
+	b.visit("/?view=servers&id=rooms")
+	b.see("#operations")
+	b.picture("phone-service")
+	for _, address := range []string{"/?view=servers&id=rooms", "/?view=servers", "/?view=projects", "/", "/?chat=" + b.onlyChat()} {
+		b.visit(address)
+		b.see("#view")
+		if wide := eval[int](b, `Math.max(document.documentElement.scrollWidth, document.getElementById("scroller").scrollWidth)`); wide > 390 {
+			t.Errorf("%s is %d px wide", address, wide)
+		}
+	}
+}
+
+func (b *browser) onlyChat() string {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	for id := range b.chats {
+		return id
+	}
+	return ""
+}
+
+// The page's own reading of a message agrees with the server's on its corpus.
+func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
+	b := open(t, 1280, 900)
+	texts, want := utterances(t)
+	raw, _ := json.Marshal(texts)
+	got := eval[[]bool](b, `(async () => {
+		const guard = await import(document.querySelector("script[type=module]").src.replace("app.js", "guard.js"));
+		await guard.loadWords();
+		return `+string(raw)+`.map(guard.decides);
+	})()`)
+	for i, text := range texts {
+		if got[i] != want[i] {
+			t.Errorf("%q: the page says %v, the server %v", text, got[i], want[i])
+		}
+	}
+}
