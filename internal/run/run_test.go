@@ -21,10 +21,10 @@ import (
 )
 
 var (
-	find   = lab.Call{"GET", "/rooms", ""}
-	book   = lab.Call{"POST", "/bookings", `{"room":"norte"}`}
-	look   = lab.Call{"GET", "/bookings/${s2.body.id}", ""}
-	remove = lab.Call{"DELETE", "/bookings/7", ""}
+	find   = lab.To("GET", "/rooms", "")
+	book   = lab.To("POST", "/bookings", `{"room":"norte"}`)
+	look   = lab.To("GET", "/bookings/${s2.body.id}", "")
+	remove = lab.To("DELETE", "/bookings/7", "")
 )
 
 func TestFiveHundredConfirmsStartOneExecution(t *testing.T) {

@@ -179,6 +179,9 @@ func (w *World) NewChat() conversation.Chat {
 // Call is one step of a test's plan.
 type Call struct{ Method, Path, Body string }
 
+// To returns a call; body is JSON, or empty.
+func To(method, path, body string) Call { return Call{Method: method, Path: path, Body: body} }
+
 func (w *World) plan(calls ...Call) plan.Plan {
 	p := plan.Proposal{Goal: "Reservar"}
 	for _, c := range calls {
