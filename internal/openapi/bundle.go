@@ -9,10 +9,10 @@ import (
 // Limits of the schemas that are kept.
 const (
 	describedSize = 8 << 10   // up to here a schema keeps its descriptions
-	schemaSize    = 256 << 10 // one schema with all it refers to; beyond it {} stands in
+	schemaSize    = 256 << 10 // all schemas of one operation, with what they refer to; beyond it {} stands in
 	schemaCount   = 5000      // subschemas of one schema
 	bundleSize    = 64 << 20  // all different schemas of a document
-	bundleSteps   = 2_000_000 // references followed for them
+	bundleSteps   = 200_000   // references followed for them
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.
@@ -80,12 +80,21 @@ func (b *bundle) convert(d *document, n *node, where string) *converted {
 }
 
 // schema returns a schema with everything it refers to in its own $defs, and {}
-// with a warning when that is too much.
-func (b *bundle) schema(d *document, n *node, where string) string {
+// with a warning when that is more than most bytes, or too much in all.
+func (b *bundle) schema(d *document, n *node, where string, most int) string {
 	root := b.convert(d, n, where)
-	if done, ok := b.ready[root.full]; ok {
-		return done
+	done, ok := b.ready[root.full]
+	if !ok {
+		done = b.keep(d, root, where)
 	}
+	if len(done) > most {
+		d.warn("%s: its schema is too large and is not checked", where)
+		return "{}"
+	}
+	return done
+}
+
+func (b *bundle) keep(d *document, root *converted, where string) string {
 	done := b.close(d, root, where)
 	if b.left -= len(done); b.left < 0 || b.steps < 0 {
 		d.warn("the schemas of this document are too large together: from %s on, any value is accepted", where)

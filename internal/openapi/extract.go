@@ -78,10 +78,12 @@ type extractor struct {
 	*skeleton
 	bundle *bundle
 	places []tool.KeyPlace
+	left   int // bytes of schema the operation at hand may still have
 }
 
 func (e *extractor) operation(path, method string, op *openapi3.Operation) tool.Operation {
 	where := method + " " + path
+	e.left = schemaSize
 	out := tool.Operation{
 		Entry: tool.Entry{
 			Method: method, Path: path, OperationID: op.OperationID,
@@ -139,7 +141,9 @@ func (e *extractor) schema(ref *openapi3.SchemaRef, where string) json.RawMessag
 	if !ok || i < 0 || int(i) >= len(e.schemas) {
 		return json.RawMessage("{}")
 	}
-	return json.RawMessage(e.bundle.schema(e.document, e.schemas[int(i)], where))
+	s := e.bundle.schema(e.document, e.schemas[int(i)], where, e.left)
+	e.left -= len(s)
+	return json.RawMessage(s)
 }
 
 // summary is what an operation says it does, on one line.

@@ -115,7 +115,7 @@ func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.R
 		return req, nil
 	}
 	if strings.ContainsAny(key.Secret+key.Place.Name, "\r\n\x00") {
-		return nil, tool.ErrKey
+		return nil, errKey
 	}
 	switch key.Place.In {
 	case "bearer":
@@ -129,7 +129,7 @@ func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.R
 		}
 		req.URL.RawQuery += pair
 	default:
-		return nil, tool.ErrKey
+		return nil, errKey
 	}
 	return req, nil
 }
@@ -170,6 +170,10 @@ func printable(value string) bool {
 	return len(value) <= maxHeaderValue && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
+
+// errKey is the reason a request is not sent: its key could split a header, or
+// has no place.
+var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 
 // errProtocol is the reason an answer is none: it is not the HTTP we asked for.
 var errProtocol = errors.New("the answer is not a complete HTTP response")

@@ -146,8 +146,8 @@ func TestSendRefusesToLeaveTheOrigin(t *testing.T) {
 		}
 	}
 	bad := &tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X"}, Secret: "a\r\nb: c"}
-	if _, err := sender(time.Second).Send(t.Context(), to(r.url, "GET"), bad, 10); !errors.Is(err, tool.ErrKey) {
-		t.Errorf("%v, want ErrKey", err)
+	if _, err := sender(time.Second).Send(t.Context(), to(r.url, "GET"), bad, 10); !errors.Is(err, tool.ErrRequest) {
+		t.Errorf("%v, want ErrRequest", err)
 	}
 	if r.requests.Load() != 0 {
 		t.Errorf("%d requests arrived", r.requests.Load())
