@@ -170,22 +170,28 @@ func relative(path, base string) string {
 	return path
 }
 
-// explain writes a fault of the catalogue for a model.
+// explain writes a fault of the catalogue for a model, which mends what it is
+// told.
 func explain(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err.Error()
 	}
-	var parts []string
-	for _, name := range []string{"reason", "nearest"} {
-		if v := f.Args[name]; v != "" {
-			parts = append(parts, name+": "+v)
+	if errors.Is(f, tool.ErrNotAllowed) {
+		text := fmt.Sprintf("the server has no operation %s %s", f.Args["method"], f.Args["path"])
+		if nearest := f.Args["nearest"]; nearest != "" {
+			return text + "; the nearest are " + nearest
 		}
+		return text + "; look in the catalogue, or call search_tools"
+	}
+	var parts []string
+	for _, field := range f.Fields {
+		parts = append(parts, field.Msg)
 	}
 	if len(parts) == 0 {
 		return f.Error()
 	}
-	return f.Code + " (" + strings.Join(parts, "; ") + ")"
+	return strings.Join(parts, "; ")
 }
 
 // propose writes the draft and answers with its card.

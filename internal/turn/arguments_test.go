@@ -1,0 +1,84 @@
+package turn
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestArgumentsAreReadHoweverTheyAreWrapped(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1}`:                             `{"a":1}`,
+		"  {\"a\":1}\n":                       `{"a":1}`,
+		``:                                    `{}`,
+		`"{\"a\":1}"`:                         `{"a":1}`,
+		`"\"{\\\"a\\\":1}\""`:                 `{"a":1}`,
+		"```json\n{\"a\":1}\n```":             `{"a":1}`,
+		`Here you are: {"a":"}"} — done`:      `{"a":"}"}`,
+		`{"a":[1,2,],"b":{"c":3,},}`:          `{"a":[1,2],"b":{"c":3}}`,
+		`{"a":"1,]","b":2,}`:                  `{"a":"1,]","b":2}`,
+		`{"a":"\",}",}`:                       `{"a":"\",}"}`,
+		`{"id":12345678901234567890}`:         `{"id":12345678901234567890}`,
+		`{"a":1}{"b":2}`:                      `{"a":1}`,
+		"{\"a\":\"x\xff\"}":                   "{\"a\":\"x\uFFFD\"}",
+		`<tool_call>{"a":1}</tool_call>`:      `{"a":1}`,
+		`{"a":"line\nbreak","b":"\u00e1"}`:    `{"a":"line\nbreak","b":"\u00e1"}`,
+		`{"nested":{"a":{"b":{"c":"deep"}}}}`: `{"nested":{"a":{"b":{"c":"deep"}}}}`,
+	} {
+		got, err := readArguments(in)
+		if err != nil || string(got) != want {
+			t.Errorf("%q = %s, %v; want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`[1]`, `7`, `{"a":`, `{"a" 1}`, `nothing`, `{a:1}`, `"7"`, strings.Repeat(" ", maxArguments+1)} {
+		if got, err := readArguments(in); err == nil {
+			t.Errorf("%.20q was read as %s", in, got)
+		}
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{"a":[1,],}`, "```\n{}\n```", `"{\"a\":1}"`, `{"a":"\\"}`, `{{}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if got, err := readArguments(raw); err == nil && (!json.Valid(got) || got[0] != '{') {
+			t.Fatalf("%q became %q", raw, got)
+		}
+	})
+}
+
+func TestRequestsAreTidiedAndEveryMistakeIsSaid(t *testing.T) {
+	step, wrong := readRequest(json.RawMessage(`{"mcp_id":"m","method":"post","path":" /x ","query":"{\"a\":1}","body":"{\"b\": 2}"}`))
+	if len(wrong) > 0 || step.Method != "POST" || step.Path != "/x" || string(step.Query) != `{"a":1}` || string(step.Body) != `{"b":2}` {
+		t.Errorf("%+v %v", step, wrong)
+	}
+	step, wrong = readRequest(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","query":{},"body":null}`))
+	if len(wrong) > 0 || step.Query != nil || step.Body != nil {
+		t.Errorf("%+v %v", step, wrong)
+	}
+	if step, _ = readRequest(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","body":"just text"}`)); string(step.Body) != `"just text"` {
+		t.Errorf("body %s", step.Body)
+	}
+	_, wrong = readRequest(json.RawMessage(`{"method":"FETCH","url":"http://x","headers":{},"query":[1]}`))
+	var said []string
+	for _, f := range wrong {
+		said = append(said, place(f.Loc)+":"+f.Type)
+	}
+	if got, want := strings.Join(said, " "), "headers:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error"; got != want {
+		t.Errorf("said %s\nwant %s", got, want)
+	}
+}
+
+func TestPlansSayWhichStepIsWrong(t *testing.T) {
+	p, wrong := readPlan(json.RawMessage(`{"goal":"g","steps":[
+		{"id":"s1","title":"a","mcp_id":"m","method":"GET","path":"/x"},
+		{"id":"s2","title":"b","mcp_id":7,"method":"GET","path":"/y","why":1}]}`))
+	var said []string
+	for _, f := range wrong {
+		said = append(said, place(f.Loc)+":"+f.Type)
+	}
+	if got, want := strings.Join(said, " "), "steps.1.why:extra_forbidden steps.1.mcp_id:type_error steps.1.mcp_id:missing"; got != want || len(p.Steps) != 2 {
+		t.Errorf("%d steps; said %s\nwant %s", len(p.Steps), got, want)
+	}
+}
