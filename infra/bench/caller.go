@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// caller is an HTTP client whose connections are kept. Its calls end with ctx.
+type caller struct {
+	ctx    context.Context
+	token  string
+	client *http.Client
+}
+
+func newCaller(ctx context.Context, token string) caller {
+	return caller{ctx, token, &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 512}}}
+}
+
+func (c caller) post(url string, body, answer any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.do(http.MethodPost, url, raw, answer)
+}
+
+func (c caller) get(url string, answer any) error { return c.do(http.MethodGet, url, nil, answer) }
+
+// do sends bytes and reads the answer whole; a nil answer is read and dropped.
+func (c caller) do(method, url string, body []byte, answer any) error {
+	request, err := http.NewRequestWithContext(c.ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s %s: %s: %s", method, url, response.Status, raw)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, answer)
+}

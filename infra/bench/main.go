@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime/pprof"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	o, err := parse(os.Args[1:], os.Stderr)
+	if err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+// options say what is measured, and for how long.
+type options struct {
+	json     bool
+	only     *regexp.Regexp
+	profile  string
+	dir      string
+	template string
+	alone    bool // no floors
+
+	latency time.Duration // for each scenario
+	slice   time.Duration // of each subject in each round
+	rounds  int
+	counted int // operations of which commits are counted
+}
+
+func parse(args []string, errOut io.Writer) (options, error) {
+	o := options{latency: 4 * time.Second, slice: 1200 * time.Millisecond, rounds: 3, counted: 5}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	quick := flags.Bool("quick", false, "measure for ten seconds instead of sixty")
+	flags.BoolVar(&o.json, "json", false, "print JSON instead of tables")
+	only := flags.String("only", "", "measure only the scenarios whose names match this")
+	flags.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the system to this file, and leave out the floors")
+	flags.StringVar(&o.dir, "dir", filepath.Join("build", "bench"), "where the data is written, and then removed: the file system is measured too")
+	flags.StringVar(&o.template, "template", "template.yaml", "the deployment to measure")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	}
+	if *quick {
+		o.latency, o.slice, o.rounds, o.counted = 600*time.Millisecond, 250*time.Millisecond, 1, 2
+	}
+	o.alone = o.profile != ""
+	var err error
+	o.only, err = regexp.Compile(*only)
+	return o, err
+}
+
+// bench is what one run of the benchmark needs.
+type bench struct {
+	options
+	sys   *system
+	floor *floor
+	out   report
+}
+
+// run measures and prints.
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	began := time.Now()
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp(o.dir, "run-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	sys, err := startSystem(ctx, folder, o.template)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sys.close()) }()
+	fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fl.close()) }()
+	b := bench{options: o, sys: sys, floor: fl}
+	if err := b.measure(); err != nil {
+		return err
+	}
+	b.out.Took = time.Since(began).Seconds()
+	if o.json {
+		return b.out.json(out)
+	}
+	return b.out.table(out)
+}
+
+// measure takes the scenarios one by one.
+func (b *bench) measure() error {
+	mcp, err := b.sys.register()
+	if err != nil {
+		return err
+	}
+	if err := b.probe(); err != nil {
+		return err
+	}
+	if b.profile != "" {
+		file, err := os.Create(b.profile)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	for _, s := range scenarios {
+		if !b.only.MatchString(s.name) {
+			continue
+		}
+		if err := b.sys.model.script(s, mcp); err != nil {
+			return err
+		}
+		if err := b.scenario(s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// probe measures the two things that a floor is made of.
+func (b *bench) probe() error {
+	const n = 50
+	write, post := make([]time.Duration, n), make([]time.Duration, n)
+	for i := range n {
+		from := time.Now()
+		if err := b.floor.log.write(); err != nil {
+			return err
+		}
+		write[i], from = time.Since(from), time.Now()
+		if err := b.floor.caller.do("POST", b.sys.echoURL+"/orders", []byte(order), nil); err != nil {
+			return err
+		}
+		post[i] = time.Since(from)
+	}
+	b.out.Machine = newMachine(quantile(write, 0.5), quantile(post, 0.5))
+	return nil
+}
+
+// subjects are the system and its floors. What the system writes is counted
+// first, which also warms it up.
+func (b *bench) subjects(s scenario) (list []subject, commits float64, err error) {
+	var system subject = newTurns(b.sys, s)
+	if s.run {
+		system = newRuns(b.sys, s)
+	}
+	if commits, err = writesOf(b.sys, system, b.counted); err != nil || b.alone {
+		return []subject{system}, commits, err
+	}
+	extra := max(0, int(math.Round(commits))-leastWrites(s))
+	list = []subject{system, &floors{b.floor, s, 0}, &floors{b.floor, s, extra}}
+	for _, f := range list[1:] {
+		if err := f.operate(); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, commits, nil
+}
+
+func (b *bench) scenario(s scenario) error {
+	list, commits, err := b.subjects(s)
+	if err != nil {
+		return err
+	}
+	took, err := latencies(list, b.latency)
+	if err != nil {
+		return err
+	}
+	l := latency{
+		Name: s.name, Operations: len(took[0]), Commits: commits, FloorWrites: leastWrites(s), Aim: s.most,
+		P50: micros(quantile(took[0], 0.5)), P95: micros(quantile(took[0], 0.95)),
+	}
+	if !b.alone {
+		l.FloorP50, l.FloorP95 = micros(quantile(took[1], 0.5)), micros(quantile(took[1], 0.95))
+		l.EqualP50 = micros(quantile(took[2], 0.5))
+		l.Ratio, l.RatioEqual = ratio(l.P50, l.FloorP50), ratio(l.P50, l.EqualP50)
+	}
+	b.out.Latency = append(b.out.Latency, l)
+	for _, clients := range s.loads {
+		done, err := throughputs(list, clients, b.slice, b.rounds)
+		if err != nil {
+			return err
+		}
+		t := throughput{
+			Name: s.name, Clients: clients, Operations: done[0].operations, Rate: done[0].perSecond(),
+			CPU: micros(done[0].cpuEach()), Aim: s.least[clients],
+		}
+		if !b.alone {
+			t.FloorRate, t.FloorCPU, t.EqualRate = done[1].perSecond(), micros(done[1].cpuEach()), done[2].perSecond()
+			t.Ratio, t.RatioEqual = ratio(t.Rate, t.FloorRate), ratio(t.Rate, t.EqualRate)
+		}
+		b.out.Load = append(b.out.Load, t)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// pause lets what an operation left behind come to rest before the next is timed.
+const pause = 3 * time.Millisecond
+
+// latencies operates the subjects in turn, one operation at a time, for as long
+// as said, and returns how long each operation of each took.
+func latencies(subjects []subject, budget time.Duration) ([][]time.Duration, error) {
+	took := make([][]time.Duration, len(subjects))
+	const least = 3
+	for began := time.Now(); time.Since(began) < budget || len(took[0]) < least; {
+		for i, s := range subjects {
+			if err := s.prepare(1); err != nil {
+				return nil, err
+			}
+			time.Sleep(pause)
+			from := time.Now()
+			if err := s.operate(); err != nil {
+				return nil, err
+			}
+			took[i] = append(took[i], time.Since(from))
+		}
+	}
+	return took, nil
+}
+
+// quantile is the smallest of what was measured that a share q of it does not
+// exceed.
+func quantile(took []time.Duration, q float64) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(took))
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+// flow is how much was done in how long, and what it cost.
+type flow struct {
+	operations int
+	elapsed    time.Duration
+	cpu        time.Duration // of the whole process
+}
+
+func (f flow) perSecond() float64 { return float64(f.operations) / f.elapsed.Seconds() }
+
+func (f flow) cpuEach() time.Duration { return f.cpu / time.Duration(max(1, f.operations)) }
+
+func (f *flow) add(g flow) {
+	f.operations += g.operations
+	f.elapsed += g.elapsed
+	f.cpu += g.cpu
+}
+
+// throughputs operates the subjects by so many clients, slice by slice. The
+// first is given a number of operations that takes about a slice, and the
+// others the time that it took.
+func throughputs(subjects []subject, clients int, slice time.Duration, rounds int) ([]flow, error) {
+	total := make([]flow, len(subjects))
+	n := clients
+	began, budget := time.Now(), time.Duration(rounds*len(subjects))*slice
+	for round := range rounds {
+		if round > 0 && time.Since(began) > budget { // a slow machine: what there is must do
+			break
+		}
+		first, err := burst(subjects[0], clients, n)
+		if err != nil {
+			return nil, err
+		}
+		total[0].add(first)
+		for i, s := range subjects[1:] {
+			f, err := stream(s, clients, first.elapsed)
+			if err != nil {
+				return nil, err
+			}
+			total[i+1].add(f)
+		}
+		n = max(clients, int(first.perSecond()*slice.Seconds()))
+	}
+	return total, nil
+}
+
+// burst is n operations.
+func burst(s subject, clients, n int) (flow, error) {
+	if err := s.prepare(n); err != nil {
+		return flow{}, err
+	}
+	time.Sleep(10 * pause)
+	return metered(func() (int, error) { return n, abreast(clients, n, s.operate) })
+}
+
+// stream is as many operations as begin within a time.
+func stream(s subject, clients int, limit time.Duration) (flow, error) {
+	time.Sleep(10 * pause)
+	return metered(func() (int, error) {
+		var done atomic.Int64
+		began := time.Now()
+		err := abreast(clients, clients, func() error {
+			for time.Since(began) < limit {
+				if err := s.operate(); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return nil
+		})
+		return int(done.Load()), err
+	})
+}
+
+func metered(f func() (int, error)) (flow, error) {
+	cpu, from := cpuTime(), time.Now()
+	n, err := f()
+	return flow{n, time.Since(from), cpuTime() - cpu}, err
+}
+
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// writesOf counts how many commits the system makes for one operation when it
+// is alone.
+func writesOf(sys *system, s subject, n int) (float64, error) {
+	sum := 0
+	for range n {
+		if err := s.prepare(1); err != nil {
+			return 0, err
+		}
+		time.Sleep(10 * pause)
+		before, err := sys.commits()
+		if err != nil {
+			return 0, err
+		}
+		if err := s.operate(); err != nil {
+			return 0, err
+		}
+		time.Sleep(10 * pause) // the engine still closes the execution
+		after, err := sys.commits()
+		if err != nil {
+			return 0, err
+		}
+		sum += after - before
+	}
+	if sum <= 0 {
+		return 0, fmt.Errorf("the data file saw %d commits", sum)
+	}
+	return float64(sum) / float64(n), nil
+}

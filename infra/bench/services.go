@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// listen serves a handler on loopback until stop is called.
+func listen(h http.Handler) (origin string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
+}
+
+// model answers at once, by the last word of the kind it finds in what it is
+// sent, and keeps the last request of each kind for the floors to send again.
+type model struct {
+	mu      sync.Mutex
+	answers map[string][]byte // by kind
+	asked   map[string][]byte
+}
+
+// saying is what a person writes to be answered with a kind.
+func saying(kind string) string { return "Piloto, prueba/" + kind + "/ por favor." }
+
+func kindOf(body []byte) string {
+	at := bytes.LastIndex(body, []byte("prueba/"))
+	if at < 0 {
+		return ""
+	}
+	kind, _, _ := bytes.Cut(body[at+len("prueba/"):], []byte("/"))
+	return string(kind)
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	kind := kindOf(body)
+	m.mu.Lock()
+	answer, known := m.answers[kind]
+	m.asked[kind] = body
+	m.mu.Unlock()
+	if !known {
+		http.Error(w, "no answer for "+kind, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answer)
+}
+
+// last is the last request of a kind.
+func (m *model) last(kind string) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked[kind]
+}
+
+// script prepares the answer for a scenario: a text, or a plan over the service.
+func (m *model) script(s scenario, mcpID string) error {
+	message := map[string]any{"role": "assistant", "content": "El pedido 4711 salió ayer y llega mañana."}
+	if s.steps > 0 {
+		arguments, err := json.Marshal(proposal(s, mcpID))
+		if err != nil {
+			return err
+		}
+		message = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{
+			"id": "call_1", "type": "function",
+			"function": map[string]any{"name": "propose_plan", "arguments": string(arguments)},
+		}}}
+	}
+	answer, err := json.Marshal(map[string]any{
+		"id": "c1", "object": "chat.completion", "created": 1, "model": "script",
+		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": message}},
+		"usage":   map[string]any{"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990},
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answers[s.kind] = answer
+	return err
+}
+
+func proposal(s scenario, mcpID string) map[string]any {
+	steps := make([]any, s.steps)
+	for i := range steps {
+		needs := []string{}
+		if !s.wide && i > 0 {
+			needs = []string{fmt.Sprintf("s%d", i)}
+		}
+		steps[i] = map[string]any{
+			"id": fmt.Sprintf("s%d", i+1), "title": fmt.Sprintf("Crear el pedido %d", i+1), "mcp_id": mcpID,
+			"method": "POST", "path": "/orders", "body": json.RawMessage(order), "needs": needs,
+		}
+	}
+	return map[string]any{"goal": "Crear los pedidos de la semana", "steps": steps}
+}
+
+// order is the body of every call, and of every answer beside its id.
+const order = `{"item":"cinta de embalar","quantity":12,"note":"entregar por la mañana, en recepción"}`
+
+const document = `{"openapi":"3.0.3","info":{"title":"Orders","version":"1"},"paths":{"/orders":{"post":{
+"operationId":"createOrder","summary":"Create an order","requestBody":{"required":true,"content":{"application/json":{"schema":{
+"type":"object","required":["item","quantity"],"additionalProperties":false,"properties":{
+"item":{"type":"string"},"quantity":{"type":"integer","minimum":1},"note":{"type":"string"}}}}}},
+"responses":{"201":{"description":"created"}}}}}}`
+
+// echo is the service that plans call. It counts the calls of each run it was
+// asked to watch, by their Idempotency-Key, which begins with the run.
+type echo struct {
+	mu      sync.Mutex
+	watched map[string]*watch
+}
+
+type watch struct {
+	left int
+	over chan struct{} // closed when the last call has been answered
+}
+
+func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/openapi.json" {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, document)
+		return
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/orders" {
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, `{"id":"o-1","order":%s}`, body)
+	run, _, _ := strings.Cut(r.Header.Get("Idempotency-Key"), ":")
+	e.called(run)
+}
+
+func (e *echo) called(run string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	seen := e.watched[run]
+	if seen == nil {
+		return
+	}
+	if seen.left--; seen.left == 0 {
+		close(seen.over)
+	}
+}
+
+// watch counts the calls of a run from now on.
+func (e *echo) watch(run string, calls int) *watch {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	seen := &watch{left: calls, over: make(chan struct{})}
+	e.watched[run] = seen
+	return seen
+}
+
+// forget stops counting and returns how many calls were missing, or too many
+// when negative.
+func (e *echo) forget(run string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	left := e.watched[run].left
+	delete(e.watched, run)
+	return left
+}

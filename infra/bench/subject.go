@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// scenario is one kind of operation.
+type scenario struct {
+	name  string
+	kind  string // what the model is asked for
+	run   bool   // a confirmed run; else a turn
+	steps int    // of the plan; 0: none is proposed
+	wide  bool   // the steps need each other not
+	loads []int  // concurrencies at which throughput is measured
+	most  float64
+	least map[int]float64 // aims: latency at most this times the floor's; throughput at least
+}
+
+var scenarios = []scenario{
+	{name: "turn, text", kind: "text", most: 4},
+	{name: "turn, plan of 1", kind: "one", steps: 1, loads: []int{16, 32}, most: 4},
+	{name: "run of 1", kind: "one", run: true, steps: 1, loads: []int{16}},
+	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 4, least: map[int]float64{32: 0.25}},
+	{name: "run of 20", kind: "twenty", run: true, steps: 20},
+	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
+}
+
+// subject is one of the things that are compared.
+type subject interface {
+	// prepare makes ready, untimed, what n operations need.
+	prepare(n int) error
+	// operate does one operation. It may be called side by side.
+	operate() error
+}
+
+// turnsOfChat is after how many turns another chat is begun.
+const turnsOfChat = 10
+
+// turns are turns of the system.
+type turns struct {
+	sys   *system
+	of    scenario
+	chats chan *chat // that nobody is using
+	room  int        // turns left in all chats, between operations
+}
+
+type chat struct {
+	id   string
+	left int
+}
+
+func newTurns(sys *system, of scenario) *turns {
+	return &turns{sys: sys, of: of, chats: make(chan *chat, 1<<16)}
+}
+
+// prepare makes sure of room for n turns, and of a chat for each client.
+func (t *turns) prepare(n int) error {
+	missing := max((n-t.room+turnsOfChat-1)/turnsOfChat, min(n, mostClients)-len(t.chats), 0)
+	t.room += missing*turnsOfChat - n
+	return abreast(mostClients, missing, func() error {
+		id, err := t.sys.newChat()
+		t.chats <- &chat{id, turnsOfChat}
+		return err
+	})
+}
+
+func (t *turns) operate() error {
+	c := <-t.chats
+	_, err := t.sys.say(c.id, t.of)
+	if c.left--; c.left > 0 {
+		t.chats <- c
+	}
+	return err
+}
+
+// runs are runs of the system.
+type runs struct {
+	sys    *system
+	of     scenario
+	drafts chan draft
+}
+
+func newRuns(sys *system, of scenario) *runs {
+	return &runs{sys, of, make(chan draft, 1<<16)}
+}
+
+func (r *runs) prepare(n int) error {
+	return abreast(mostClients, n, func() error {
+		id, err := r.sys.newChat()
+		if err != nil {
+			return err
+		}
+		d, err := r.sys.say(id, r.of)
+		r.drafts <- d
+		return err
+	})
+}
+
+func (r *runs) operate() error { return r.sys.execute(<-r.drafts, r.of.steps) }
+
+// floors are operations of a floor.
+type floors struct {
+	floor *floor
+	of    scenario
+	extra int
+}
+
+func (f *floors) prepare(int) error { return nil }
+
+func (f *floors) operate() error { return f.floor.call(f.of, f.extra) }
+
+// mostClients is the largest concurrency.
+const mostClients = 32
+
+// abreast calls f n times, by up to width at once, until one call fails.
+func abreast(width, n int, f func() error) error {
+	width = min(width, n)
+	errs := make([]error, width)
+	var begun atomic.Int64
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			for errs[i] == nil && begun.Add(1) <= int64(n) {
+				errs[i] = f()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
