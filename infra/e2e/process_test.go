@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	testToken  = "e2e-token-of-the-default-account"
+	startLimit = 30 * time.Second // generous: the machine may be busy with other tests
+)
+
+// deployment is one data folder and the process that has it, or had it.
+type deployment struct {
+	data string   // its folder
+	addr string   // the same at every start
+	aws  string   // of the engines' wire protocols; empty: not served
+	env  []string // besides what every process gets
+	args []string
+
+	cmd    *exec.Cmd
+	out    *transcript // stdout of the process that runs, or ran last
+	log    *transcript // stderr of all of them
+	exited chan struct{}
+	failed error // how the last one ended, once exited is closed
+}
+
+// newDeployment returns a deployment on a folder and an address of its own.
+// Whatever it started is ended with the test.
+func newDeployment(t testing.TB, env ...string) *deployment {
+	t.Helper()
+	d := &deployment{data: t.TempDir(), addr: freeAddress(t), env: env, log: newTranscript()}
+	t.Cleanup(d.kill)
+	return d
+}
+
+func (d *deployment) url() string { return "http://" + d.addr }
+
+// start starts the process and waits until it says that it is ready.
+func (d *deployment) start() error {
+	if err := d.launch(); err != nil {
+		return err
+	}
+	if d.out.wait(startLimit, `piloto ready on http://`, d.exited) {
+		return nil
+	}
+	d.kill()
+	return fmt.Errorf("the process did not get ready (%v)\n%s%s", d.failed, d.out, tail(d.log.String()))
+}
+
+func (d *deployment) launch() error {
+	args := append([]string{"-addr", d.addr, "-data", d.data}, d.args...)
+	if d.aws != "" {
+		args = append(args, "-aws", d.aws)
+	}
+	d.out, d.exited, d.failed = newTranscript(), make(chan struct{}), nil
+	d.cmd = exec.Command(binary, args...)
+	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = root, d.out, d.log
+	d.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, d.env...)
+	attach(d.cmd)
+	if err := d.cmd.Start(); err != nil {
+		return err
+	}
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		err := cmd.Wait()
+		d.failed = err
+		close(exited)
+	}(d.cmd, d.exited)
+	return nil
+}
+
+// running reports whether there is a process.
+func (d *deployment) running() bool {
+	if d.cmd == nil {
+		return false
+	}
+	select {
+	case <-d.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the process as a power cut does: SIGKILL.
+func (d *deployment) kill() {
+	if d.running() {
+		_ = d.cmd.Process.Kill()
+		<-d.exited
+	}
+}
+
+// stop asks the process to end, as Ctrl-C does, and says how it did.
+func (d *deployment) stop(within time.Duration) error {
+	if err := d.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		return err
+	}
+	select {
+	case <-d.exited:
+	case <-time.After(within):
+		d.kill()
+		return fmt.Errorf("still running %s after SIGINT", within)
+	}
+	var exit *exec.ExitError
+	if errors.As(d.failed, &exit) {
+		return fmt.Errorf("%w\n%s", d.failed, tail(d.log.String()))
+	}
+	return d.failed
+}
+
+// transcript is what a process wrote.
+type transcript struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	wrote chan struct{} // closed and replaced at each write
+}
+
+func newTranscript() *transcript { return &transcript{wrote: make(chan struct{})} }
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.wrote)
+	t.wrote = make(chan struct{})
+	return t.text.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// wait waits until the pattern is in the text, over ends, or the time is up.
+func (t *transcript) wait(limit time.Duration, pattern string, over <-chan struct{}) bool {
+	re := regexp.MustCompile(pattern)
+	deadline := time.After(limit)
+	for {
+		t.mu.Lock()
+		found, wrote := re.MatchString(t.text.String()), t.wrote
+		t.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-wrote:
+		case <-over:
+			return re.MatchString(t.String())
+		case <-deadline:
+			return false
+		}
+	}
+}
+
+// tail is the last lines of a log, for a failure to show.
+func tail(text string) string {
+	const most = 4000
+	if len(text) > most {
+		return "…" + text[len(text)-most:]
+	}
+	return text
+}
+
+// freeAddress returns a loopback address nobody listens on. It is outside the
+// range from which connections take theirs, so that it stays free while the
+// process that has it is killed and started again.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	var config net.ListenConfig
+	for range 200 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10240+rand.IntN(20000))
+		if l, err := config.Listen(context.Background(), "tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// eventually polls until f is content, and fails with what it says when it is
+// not in time.
+func eventually(limit time.Duration, f func() error) error {
+	deadline := time.Now().Add(limit)
+	for pause := 5 * time.Millisecond; ; pause = min(pause*2, 100*time.Millisecond) {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %s: %w", limit, err)
+		}
+		time.Sleep(pause)
+	}
+}

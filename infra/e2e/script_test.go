@@ -1,0 +1,416 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The commands of the scripts, besides those of testscript itself. In quoted
+// words $NAME in capitals is replaced as well, so that JSON can be written as it
+// is; ${s1.body.id} stays.
+//
+//	piloto start|stop|kill          the process: made, Ctrl-C, SIGKILL. start after
+//	                                stop or kill is a restart on the same folder.
+//	                                PILOTO_*, OPENAI_* and LOG_LEVEL go to it
+//	[!] log RE                      what the process logged
+//	http [-header 'N: V'] M PATH [BODY|@FILE]   one request; an empty V drops the header
+//	status N                        of the answer; anything else about it is json
+//	problem N CODE                  the answer is this RFC 9457 problem, with its trace id
+//	[!] json PATH [VALUE|~ RE]      of the answer: there, equal, matching; count is a length
+//	[!] body RE                     the answer's text
+//	keep NAME PATH                  $NAME is what is there
+//	chat [BODY]                     a new chat, $CHAT
+//	say MESSAGE KIND                POST /api/send; keeps $RUN and $DIGEST of a plan
+//	[!] reads RE                    a message of the chat
+//	ends STATUS                     the run $RUN comes to that end
+//	model start                     a model provider, which piloto start then uses
+//	model REPLY…                    its next reply; see readReply
+//	model request N                 what it was asked the Nth time (-1: last), for json
+//	service NAME start FILE         a service that serves FILE as its OpenAPI document;
+//	                                the files of testdata/service are there for all
+//	service NAME stop|again|document FILE
+//	service NAME release            answers the requests that are held
+//	service NAME does 'M /path' BEHAVIOUR…   one for each request; see readBehaviours
+//	service NAME got 'M /path' N    how often it was asked for that
+//	service NAME waits 'M /path' N  until it was asked for that so often
+//	service NAME request 'M /path' N         what it was asked the Nth time, for json
+//	register NAME [BODY]            registers a service; $NAME_ID
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setStage,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"piloto": command((*stage).piloto), "log": command((*stage).logged),
+			"http": command((*stage).request), "status": command((*stage).hasStatus),
+			"problem": command((*stage).isProblem), "json": command((*stage).hasJSON),
+			"body": command((*stage).hasBody), "keep": command((*stage).keep),
+			"chat": command((*stage).newChat), "say": command((*stage).say),
+			"reads": command((*stage).reads), "ends": command((*stage).ends),
+			"model": command((*stage).model), "service": command((*stage).service),
+			"register": command((*stage).register),
+		},
+	})
+}
+
+// stage is what a script plays on.
+type stage struct {
+	ts       *testscript.TestScript
+	t        testing.TB
+	d        *deployment
+	client   *client
+	provider *provider
+	services map[string]*service
+	last     answer
+}
+
+type stageKey struct{}
+
+func setStage(env *testscript.Env) error {
+	t, ok := env.T().(testing.TB)
+	if !ok {
+		return fmt.Errorf("the scripts run under testing only")
+	}
+	d := newDeployment(t)
+	s := &stage{t: t, d: d, client: newClient(d.url(), testToken), services: map[string]*service{}}
+	env.Values[stageKey{}] = s
+	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/service")); err != nil {
+		return err
+	}
+	env.Setenv("URL", d.url())
+	env.Setenv("TOKEN", testToken)
+	env.Defer(func() {
+		d.kill()
+		for _, service := range s.services {
+			service.stop()
+		}
+		if s.provider == nil {
+			return
+		}
+		s.provider.Close()
+		if err := s.provider.leftovers(); err != nil && !t.Failed() {
+			t.Error(err)
+		}
+	})
+	return nil
+}
+
+var variable = regexp.MustCompile(`\$[A-Z][A-Z0-9_]*`)
+
+// command makes a command of the scripts of f. An f that fails ends the script,
+// or is what a negated command wants.
+func command(f func(*stage, []string) error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		s := ts.Value(stageKey{}).(*stage)
+		s.ts = ts
+		for i, arg := range args {
+			args[i] = variable.ReplaceAllStringFunc(arg, func(name string) string { return ts.Getenv(name[1:]) })
+		}
+		err := f(s, args)
+		switch {
+		case neg && err == nil:
+			ts.Fatalf("unexpected success; the answer was\n%s", s.last)
+		case !neg && err != nil:
+			ts.Fatalf("%v", err)
+		}
+	}
+}
+
+func usage(what string) error { return fmt.Errorf("usage: %s", what) }
+
+func (s *stage) piloto(args []string) error {
+	if len(args) != 1 {
+		return usage("piloto start|stop|kill")
+	}
+	switch args[0] {
+	case "start":
+		for _, name := range []string{"PILOTO_DEMO", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOG_LEVEL"} {
+			if v := s.ts.Getenv(name); v != "" {
+				s.d.env = append(s.d.env, name+"="+v)
+			}
+		}
+		return s.d.start()
+	case "stop":
+		return s.d.stop(15 * time.Second)
+	case "kill":
+		s.d.kill()
+		return nil
+	}
+	return usage("piloto start|stop|kill")
+}
+
+func (s *stage) logged(args []string) error {
+	if len(args) != 1 {
+		return usage("log RE")
+	}
+	return matches(args[0], s.d.log.String()+s.d.out.String())
+}
+
+func matches(pattern, text string) error {
+	re, err := regexp.Compile("(?s)" + pattern)
+	if err != nil {
+		return err
+	}
+	if !re.MatchString(text) {
+		return fmt.Errorf("no match for %q in\n%s", pattern, tail(text))
+	}
+	return nil
+}
+
+func (s *stage) request(args []string) error {
+	var headers []string
+	for len(args) > 1 && args[0] == "-header" {
+		name, value, _ := strings.Cut(args[1], ":")
+		headers = append(headers, name, strings.TrimSpace(value))
+		args = args[2:]
+	}
+	if len(args) != 2 && len(args) != 3 {
+		return usage("http [-header 'N: V'] METHOD PATH [BODY|@FILE]")
+	}
+	body := ""
+	if len(args) == 3 {
+		body = args[2]
+		if file, ok := strings.CutPrefix(body, "@"); ok {
+			body = s.ts.ReadFile(file)
+		}
+	}
+	var err error
+	if s.last, err = s.client.do(args[0], args[1], body, headers...); err != nil {
+		return err
+	}
+	s.ts.Logf("%s", s.last)
+	return nil
+}
+
+func (s *stage) hasStatus(args []string) error {
+	if len(args) != 1 {
+		return usage("status N")
+	}
+	if strconv.Itoa(s.last.status) != args[0] {
+		return fmt.Errorf("want %s, got %s", args[0], s.last)
+	}
+	return nil
+}
+
+func (s *stage) isProblem(args []string) error {
+	if len(args) != 2 {
+		return usage("problem STATUS CODE")
+	}
+	status, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	return problemOf(s.last, status, args[1])
+}
+
+func (s *stage) hasJSON(args []string) error {
+	if len(args) == 0 || len(args) > 3 || len(args) == 3 && args[1] != "~" {
+		return usage("json PATH [VALUE|~ RE]")
+	}
+	v, ok := s.last.at(args[0])
+	switch {
+	case !ok:
+		return fmt.Errorf("nothing at %s in %s", args[0], s.last)
+	case len(args) == 3:
+		return matches(args[2], written(v))
+	case len(args) == 2 && written(v) != args[1]:
+		return fmt.Errorf("at %s: want %s, got %s in %s", args[0], args[1], written(v), s.last)
+	}
+	return nil
+}
+
+func (s *stage) hasBody(args []string) error {
+	if len(args) != 1 {
+		return usage("body RE")
+	}
+	return matches(args[0], string(s.last.body))
+}
+
+func (s *stage) keep(args []string) error {
+	if len(args) != 2 {
+		return usage("keep NAME PATH")
+	}
+	v, ok := s.last.at(args[1])
+	if !ok {
+		return fmt.Errorf("nothing at %s in %s", args[1], s.last)
+	}
+	s.ts.Setenv(args[0], written(v))
+	return nil
+}
+
+func (s *stage) newChat(args []string) error {
+	body := "{}"
+	if len(args) == 1 {
+		body = args[0]
+	}
+	if err := s.request([]string{"POST", "/api/chats", body}); err != nil {
+		return err
+	}
+	if err := s.hasStatus([]string{"201"}); err != nil {
+		return err
+	}
+	return s.keep([]string{"CHAT", "chat_id"})
+}
+
+func (s *stage) say(args []string) error {
+	if len(args) != 2 {
+		return usage("say MESSAGE KIND")
+	}
+	if err := s.request([]string{"POST", "/api/send", object("chat_id", s.ts.Getenv("CHAT"), "message", args[0])}); err != nil {
+		return err
+	}
+	if s.last.status != 200 || s.last.text("kind") != args[1] {
+		return fmt.Errorf("want an answer of kind %s, got %s", args[1], s.last)
+	}
+	if s.last.text("run.run_id") != "" {
+		s.ts.Setenv("RUN", s.last.text("run.run_id"))
+		s.ts.Setenv("DIGEST", s.last.text("run.digest"))
+	}
+	return nil
+}
+
+func (s *stage) reads(args []string) error {
+	if len(args) != 1 {
+		return usage("reads RE")
+	}
+	a, err := s.client.do("GET", "/api/chats/"+s.ts.Getenv("CHAT")+"/messages?limit=200", "")
+	if err != nil {
+		return err
+	}
+	var all []string
+	for i := 0; ; i++ {
+		text, ok := a.at(fmt.Sprintf("messages.%d.content", i))
+		if !ok {
+			break
+		}
+		all = append(all, written(text))
+		if matches(args[0], written(text)) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("no message matches %q; there are\n%s", args[0], strings.Join(all, "\n"))
+}
+
+func (s *stage) ends(args []string) error {
+	if len(args) != 1 {
+		return usage("ends STATUS")
+	}
+	var err error
+	if s.last, err = s.client.ended(s.ts.Getenv("RUN"), 30*time.Second); err != nil {
+		return fmt.Errorf("%w\n%s", err, tail(s.d.log.String()))
+	}
+	if s.last.text("status") != args[0] {
+		return fmt.Errorf("want the run %s, got %s", args[0], s.last)
+	}
+	s.ts.Logf("%s", s.last)
+	return nil
+}
+
+func (s *stage) model(args []string) error {
+	if len(args) == 0 {
+		return usage("model start|request N|REPLY")
+	}
+	switch {
+	case args[0] == "start":
+		s.provider = newProvider()
+		s.ts.Setenv("OPENAI_BASE_URL", s.provider.URL+"/v1")
+		s.ts.Setenv("OPENAI_MODEL", "fake-1")
+		return nil
+	case args[0] == "request" && len(args) == 2:
+		return s.subject(s.provider.asked(), args[1])
+	}
+	r, err := readReply(args)
+	s.provider.will(r)
+	return err
+}
+
+// subject makes a recorded request what json looks at.
+func (s *stage) subject(list []received, which string) error {
+	n, err := strconv.Atoi(which)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		n += len(list) + 1
+	}
+	if n < 1 || n > len(list) {
+		return fmt.Errorf("there were %d requests", len(list))
+	}
+	r := list[n-1]
+	s.last = answer{body: []byte(object("method", r.Method, "path", r.Path, "query", r.Query, "headers", r.Headers, "body", r.Body))}
+	return nil
+}
+
+func (s *stage) service(args []string) error {
+	if len(args) < 2 {
+		return usage("service NAME start|stop|again|release|document|does|got|waits|request …")
+	}
+	name, verb, args := args[0], args[1], args[2:]
+	if verb == "start" && len(args) == 1 {
+		document, err := os.ReadFile(s.ts.MkAbs(args[0]))
+		if err != nil {
+			return err
+		}
+		upstream := newService(freeAddress(s.t), "/openapi"+filepath.Ext(args[0]), string(document))
+		s.services[name] = upstream
+		s.ts.Setenv(strings.ToUpper(name)+"_URL", upstream.url())
+		return upstream.start()
+	}
+	upstream := s.services[name]
+	if upstream == nil {
+		return fmt.Errorf("there is no service %s yet", name)
+	}
+	switch {
+	case verb == "stop" && len(args) == 0:
+		upstream.stop()
+		return nil
+	case verb == "again" && len(args) == 0:
+		return upstream.start()
+	case verb == "release" && len(args) == 0:
+		upstream.release()
+		return nil
+	case verb == "document" && len(args) == 1:
+		upstream.describe(s.ts.ReadFile(args[0]))
+		return nil
+	case verb == "does" && len(args) > 1:
+		list, err := readBehaviours(args[1:])
+		upstream.behave(args[0], list...)
+		return err
+	case verb == "got" && len(args) == 2:
+		if n := len(upstream.got(args[0])); strconv.Itoa(n) != args[1] {
+			return fmt.Errorf("%s was asked %d times for %q, not %s: %v", name, n, args[0], args[1], upstream.got(""))
+		}
+		return nil
+	case verb == "waits" && len(args) == 2:
+		return eventually(20*time.Second, func() error { return s.service([]string{name, "got", args[0], args[1]}) })
+	case verb == "request" && len(args) == 2:
+		return s.subject(upstream.got(args[0]), args[1])
+	}
+	return usage("service NAME start|stop|again|release|document|does|got|waits|request …")
+}
+
+func (s *stage) register(args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return usage("register NAME [BODY]")
+	}
+	body := object("url", s.ts.Getenv(strings.ToUpper(args[0])+"_URL"))
+	if len(args) == 2 {
+		body = args[1]
+	}
+	if err := s.request([]string{"POST", "/api/mcps", body}); err != nil {
+		return err
+	}
+	if err := s.hasStatus([]string{"201"}); err != nil {
+		return err
+	}
+	return s.keep([]string{strings.ToUpper(args[0]) + "_ID", "mcp_id"})
+}
