@@ -95,6 +95,8 @@ func (d *document) resolve(n *node, what string) *node {
 	return nil
 }
 
+var fromToken = strings.NewReplacer("~1", "/", "~0", "~")
+
 // at returns what a local reference names, nil for nothing. Nothing outside the
 // document is ever fetched.
 func (d *document) at(ref string) *node {
@@ -112,7 +114,7 @@ func (d *document) at(ref string) *node {
 		return n
 	}
 	for part := range strings.SplitSeq(pointer[1:], "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = fromToken.Replace(part)
 		if n != nil && n.kind == list {
 			i, err := strconv.Atoi(part)
 			if err != nil || i < 0 || i >= n.size() {

@@ -376,6 +376,6 @@ func (c *converter) named(name string, n *node, below bool, depth int, w *member
 	c.write("}")
 }
 
-func pointerToken(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1", "%", "%25").Replace(name)
-}
+var toToken = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25")
+
+func pointerToken(name string) string { return toToken.Replace(name) }
