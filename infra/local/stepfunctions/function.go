@@ -1,13 +1,7 @@
 package stepfunctions
 
 import (
-	"crypto/md5"
 	"crypto/rand"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +9,6 @@ import (
 	"math/big"
 	mathrand "math/rand/v2"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // An intrinsic is a function of the States namespace with its number of
@@ -198,70 +190,6 @@ next:
 	return out, nil
 }
 
-func codedArg(v any) (string, error) {
-	s, err := textArg(v)
-	if err == nil && len(utf16.Encode([]rune(s))) > maxCodedText {
-		err = fmt.Errorf("the argument is longer than %d characters", maxCodedText)
-	}
-	return s, err
-}
-
-func base64Encode(args []any) (any, error) {
-	s, err := codedArg(args[0])
-	if err != nil {
-		return nil, err
-	}
-	return base64.StdEncoding.EncodeToString([]byte(s)), nil
-}
-
-func base64Decode(args []any) (any, error) {
-	s, err := codedArg(args[0])
-	if err != nil {
-		return nil, err
-	}
-	out, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, errors.New("the argument is not base64")
-	}
-	return strings.ToValidUTF8(string(out), string(utf8.RuneError)), nil
-}
-
-func hashOf(args []any) (any, error) {
-	data := args[0]
-	if _, ok := data.(string); !ok {
-		data = string(encodeValue(data))
-	}
-	text, err := codedArg(data)
-	if err != nil {
-		return nil, err
-	}
-	name, err := textArg(args[1])
-	if err != nil {
-		return nil, err
-	}
-	var sum []byte
-	switch name {
-	case "MD5":
-		h := md5.Sum([]byte(text))
-		sum = h[:]
-	case "SHA-1":
-		h := sha1.Sum([]byte(text))
-		sum = h[:]
-	case "SHA-256":
-		h := sha256.Sum256([]byte(text))
-		sum = h[:]
-	case "SHA-384":
-		h := sha512.Sum384([]byte(text))
-		sum = h[:]
-	case "SHA-512":
-		h := sha512.Sum512([]byte(text))
-		sum = h[:]
-	default:
-		return nil, fmt.Errorf("the hash algorithm %q is not supported", name)
-	}
-	return hex.EncodeToString(sum), nil
-}
-
 func jsonMerge(args []any) (any, error) {
 	left, okL := args[0].(object)
 	right, okR := args[1].(object)
@@ -357,46 +285,4 @@ func newUUID() string {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// formatText replaces each {} of the template by the next argument.
-func formatText(sources []expression, args []any) (any, error) {
-	template, err := textArg(args[0])
-	if err != nil {
-		return nil, errors.New("the template must be a string")
-	}
-	if sources[0].path == nil && sources[0].call == nil {
-		template = sources[0].raw
-	}
-	rest := args[1:]
-	var b strings.Builder
-	for i := 0; i < len(template); i++ {
-		switch c := template[i]; {
-		case c == '\\' && i+1 < len(template):
-			i++
-			b.WriteByte(template[i])
-		case c == '{' && i+1 < len(template) && template[i+1] == '}':
-			if len(rest) == 0 {
-				return nil, errors.New("there are more {} than arguments")
-			}
-			i++
-			b.WriteString(formatArgument(rest[0]))
-			rest = rest[1:]
-		case c == '{' || c == '}':
-			return nil, errors.New("the template has an unmatched brace")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	if len(rest) > 0 {
-		return nil, errors.New("there are more arguments than {}")
-	}
-	return b.String(), nil
-}
-
-func formatArgument(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	return string(encodeValue(v))
 }
