@@ -35,6 +35,9 @@ func (e *Engine) createTable(r request) ([]byte, error) {
 	if err := checkBilling(t.Billing, provisioned); err != nil {
 		return nil, err
 	}
+	if len(keys) > len(t.Attributes) {
+		return nil, invalid("Invalid KeySchema: Some index key attribute have no definition")
+	}
 	var err error
 	if t.Key, err = t.schemaOf(keys); err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ func itemOf(n *node) (item, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(f.name) > 64<<10-1 {
-			return nil, invalidValue("Attribute name is too large, must be less than 65536 bytes")
+		if f.name == "" || len(f.name) > 64<<10-1 {
+			return nil, invalidValue("Attribute names must have at least 1 and at most 65535 bytes")
 		}
 		it[f.name] = v
 	}

@@ -154,6 +154,43 @@ func TestOneWinnerUnderContention(t *testing.T) {
 	}
 }
 
+// An index that is made while writers are at work misses none of their writes.
+func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
+	client, _ := engineClient(t)
+	e := ownTable(t, client)
+	const writers, each = 8, 40
+	var wg sync.WaitGroup
+	half := make(chan struct{})
+	var written atomic.Int32
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				_, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: key(fmt.Sprintf("%d-%d", w, i), `{"g":"x"}`)})
+				if err != nil {
+					t.Error(err)
+				}
+				if written.Add(1) == writers*each/2 {
+					close(half)
+				}
+			}
+		})
+	}
+	<-half
+	if _, err := client.UpdateTable(e.ctx, &sdk.UpdateTableInput{
+		TableName: e.table("hash"), AttributeDefinitions: []types.AttributeDefinition{definition("g", "S")},
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+			IndexName: text("late"), KeySchema: []types.KeySchemaElement{element("g", "HASH")}, Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+		}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	out, err := client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("hash"), IndexName: text("late"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"x"}`)})
+	if err != nil || out.Count != writers*each {
+		t.Errorf("index holds %d of %d items: %v", out.Count, writers*each, err)
+	}
+}
+
 // What was answered is in the file as it is at that moment: the process may be
 // killed any time after.
 func TestAnsweredWritesAreInTheFile(t *testing.T) {
@@ -268,6 +305,48 @@ func TestProtocol(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever is sent, the engine answers it: never with a failure of its own.
+func FuzzRequest(f *testing.F) {
+	store, err := disk.Open(filepath.Join(f.TempDir(), "data.db"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = store.Close() })
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		f.Fatal(err)
+	}
+	ownTable(f, clientOf(inproc.Transport{Handler: engine}))
+	const t = `"TableName":"own-hash"`
+	for _, seed := range [][2]string{
+		{"PutItem", `{` + t + `,"Item":{"pk":{"S":"a"},"l":{"L":[{"NULL":true},{"BOOL":false},{"B":"AA=="},{"M":{"x":{"NS":["1","2"]}}}]}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValues":"ALL_OLD"}`},
+		{"GetItem", `{` + t + `,"Key":{"pk":{"S":"a"}},"ProjectionExpression":"l[3].x"}`},
+		{"UpdateItem", `{` + t + `,"Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = if_not_exists(n, :z) + :o REMOVE l[0]","ExpressionAttributeValues":{":z":{"N":"0"},":o":{"N":"1"}},"ReturnValues":"UPDATED_NEW"}`},
+		{"DeleteItem", `{` + t + `,"Key":{"pk":{"S":"a"}},"ReturnConsumedCapacity":"INDEXES"}`},
+		{"Query", `{` + t + `,"KeyConditionExpression":"pk = :p","FilterExpression":"size(l) > :n","ExpressionAttributeValues":{":p":{"S":"a"},":n":{"N":"1"}},"Limit":1,"ScanIndexForward":false,"ExclusiveStartKey":{"pk":{"S":"a"}}}`},
+		{"Scan", `{` + t + `,"Segment":1,"TotalSegments":3,"Select":"COUNT"}`},
+		{"BatchGetItem", `{"RequestItems":{"own-hash":{"Keys":[{"pk":{"S":"a"}}],"ConsistentRead":true}}}`},
+		{"BatchWriteItem", `{"RequestItems":{"own-hash":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"b"}}}}]}}`},
+		{"TransactWriteItems", `{"TransactItems":[{"Put":{` + t + `,"Item":{"pk":{"S":"a"}}}},{"ConditionCheck":{` + t + `,"Key":{"pk":{"S":"b"}},"ConditionExpression":"attribute_not_exists(pk)"}}],"ClientRequestToken":"t"}`},
+		{"TransactGetItems", `{"TransactItems":[{"Get":{` + t + `,"Key":{"pk":{"S":"a"}}}}]}`},
+		{"CreateTable", `{"TableName":"new","AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST","GlobalSecondaryIndexes":[]}`},
+		{"UpdateTable", `{"TableName":"own-none","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"x"}}]}`},
+		{"DescribeTable", `{` + t + `}`}, {"ListTables", `{"Limit":1}`}, {"DescribeTimeToLive", `{` + t + `}`},
+		{"UpdateTimeToLive", `{"TableName":"own-none","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"x"}}`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, operation, body string) {
+		if operation == "DeleteTable" {
+			return // the others need theirs
+		}
+		res, answer := send(t, engine, "DynamoDB_20120810."+operation, body)
+		if res.StatusCode >= 500 {
+			t.Fatalf("%s %s: %d %s", operation, body, res.StatusCode, answer)
+		}
+	})
 }
 
 func TestDamagedItemIsAnErrorNotAnAnswer(t *testing.T) {

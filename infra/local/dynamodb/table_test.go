@@ -30,16 +30,17 @@ func TestSuiteCreateTableRefusals(t *testing.T) {
 		in   *sdk.CreateTableInput
 		want string
 	}{
-		"exists":            {indexedTable(e.table("indexed")), "!ResourceInUseException: "},
-		"short name":        {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("ab") }), "!ValidationException: TableName must be at least 3 characters long and at most 255 characters long"},
-		"bad name":          {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("bad name") }), "!ValidationException: 1 validation error detected: Value 'bad name' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"},
-		"undefined key":     {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions = in.AttributeDefinitions[:1] }), "!ValidationException: One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [pk, sk], AttributeDefinitions: [pk]"},
-		"unused definition": {simple(func(in *sdk.CreateTableInput) { in.KeySchema = in.KeySchema[:1] }), "!ValidationException: One or more parameter values were invalid: Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"},
-		"same key twice":    {simple(func(in *sdk.CreateTableInput) { in.KeySchema[1].AttributeName = text("pk") }), "!ValidationException: Both the Hash Key and the Range Key element in the KeySchema have the same name"},
-		"range first":       {simple(func(in *sdk.CreateTableInput) { slices.Reverse(in.KeySchema) }), "!ValidationException: Invalid KeySchema: The first KeySchemaElement is not a HASH key type"},
-		"two hashes":        {simple(func(in *sdk.CreateTableInput) { in.KeySchema[1].KeyType = "HASH" }), "!ValidationException: Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"},
-		"bad type":          {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions[1].AttributeType = "BOOL" }), "!ValidationException: 1 validation error detected: Value 'BOOL' at 'attributeDefinitions.2.member.attributeType' failed to satisfy constraint: Member must satisfy enum value set: [B, N, S]"},
-		"no throughput":     {simple(func(in *sdk.CreateTableInput) { in.BillingMode = types.BillingModeProvisioned }), "!ValidationException: One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"},
+		"exists":              {indexedTable(e.table("indexed")), "!ResourceInUseException: "},
+		"short name":          {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("ab") }), "!ValidationException: TableName must be at least 3 characters long and at most 255 characters long"},
+		"bad name":            {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("bad name") }), "!ValidationException: 1 validation error detected: Value 'bad name' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"},
+		"undefined key":       {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions[1].AttributeName = text("x") }), "!ValidationException: One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [pk, sk], AttributeDefinitions: [pk, x]"},
+		"too few definitions": {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions = in.AttributeDefinitions[:1] }), "!ValidationException: Invalid KeySchema: Some index key attribute have no definition"},
+		"unused definition":   {simple(func(in *sdk.CreateTableInput) { in.KeySchema = in.KeySchema[:1] }), "!ValidationException: One or more parameter values were invalid: Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"},
+		"same key twice":      {simple(func(in *sdk.CreateTableInput) { in.KeySchema[1].AttributeName = text("pk") }), "!ValidationException: Both the Hash Key and the Range Key element in the KeySchema have the same name"},
+		"range first":         {simple(func(in *sdk.CreateTableInput) { slices.Reverse(in.KeySchema) }), "!ValidationException: Invalid KeySchema: The first KeySchemaElement is not a HASH key type"},
+		"two hashes":          {simple(func(in *sdk.CreateTableInput) { in.KeySchema[1].KeyType = "HASH" }), "!ValidationException: Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"},
+		"bad type":            {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions[1].AttributeType = "BOOL" }), "!ValidationException: 1 validation error detected: Value 'BOOL' at 'attributeDefinitions.2.member.attributeType' failed to satisfy constraint: Member must satisfy enum value set: [B, N, S]"},
+		"no throughput":       {simple(func(in *sdk.CreateTableInput) { in.BillingMode = types.BillingModeProvisioned }), "!ValidationException: One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"},
 		"throughput on demand": {simple(func(in *sdk.CreateTableInput) {
 			in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(1), WriteCapacityUnits: aws.Int64(1)}
 		}), "!ValidationException: One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"},

@@ -108,6 +108,8 @@ var items = []struct{ table, item, want string }{
 	{"indexed", `{"sk":"1","g":5}`, invalidPV + "Type mismatch for Index Key g Expected: S Actual: N IndexName: all"},
 	{"indexed", `{"sk":"1","g":""}`, "!ValidationException: One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: g"},
 	{"indexed", `{"sk":"1","h":5}`, ""},
+	{"hash", `{"":1}`, invalidPV},
+	{"hash", `{"a":{"":1}}`, invalidPV},
 	{"nowhere", `{"a":1}`, "!ResourceNotFoundException: Requested resource not found"},
 }
 
