@@ -118,7 +118,7 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key))
-	err := s.add(ctx, req, &chat, at, s.said(req, at), answer)
+	chat, err := s.add(ctx, req, chat, at, s.said(req, at), answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
 
@@ -127,7 +127,7 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 	at := s.Now()
 	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, b.Message+" "+b.Action)
 	answer.Code = string(b.Reason)
-	err := s.add(ctx, req, &chat, at, answer)
+	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
@@ -135,26 +135,27 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
-	err := s.add(ctx, req, &chat, at, answer)
+	chat, err := s.add(ctx, req, chat, at, answer)
 	if kind == conversation.KindNotice {
 		return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 	}
 	return Reply{Kind: KindMessage, Message: answer, Chat: chat}, err
 }
 
-func (s *Service) add(ctx context.Context, req Request, chat *conversation.Chat, at time.Time, list ...conversation.Message) error {
+// add appends messages to a chat and returns the chat as that left it.
+func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
 	title := conversation.Title(req.Message)
 	if chat.Title != "" {
 		title = ""
 	}
 	if err := s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...); err != nil {
-		return err
+		return chat, err
 	}
 	chat.UpdatedAt = at
 	if title != "" {
 		chat.Title = title
 	}
-	return nil
+	return chat, nil
 }
 
 func (s *Service) said(req Request, at time.Time) conversation.Message {
@@ -172,8 +173,9 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 	said := s.said(req, at)
 	var g gathered
 	var stored error
+	var told conversation.Chat
 	err := parallel(
-		func() error { stored = s.add(ctx, req, &chat, at, said); return stored },
+		func() error { told, stored = s.add(ctx, req, chat, at, said); return stored },
 		func() (err error) { g.history, g.runs, err = s.loadHistory(ctx, req, chat, said); return },
 		func() (err error) { g.project, err = s.loadProject(ctx, req, chat); return },
 		func() (err error) { g.listed, err = s.loadCatalogue(ctx, req); return },
@@ -181,6 +183,7 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 	if stored != nil {
 		return Reply{}, stored
 	}
+	chat = told
 	if err != nil {
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", chat.ID, "error", err)
 		return s.blocked(ctx, req, chat, eligibility.Refuse(eligibility.InternalError, req.Locale))
