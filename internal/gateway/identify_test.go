@@ -111,6 +111,8 @@ func TestIdentify(t *testing.T) {
 		{"another scheme", "POST", "cookie: piloto_session=session\norigin: ftp://piloto.example", "auth.cross_origin"},
 		{"two origins", "POST", "cookie: piloto_session=session\n" + same + "\norigin: https://evil.example", "auth.cross_origin"},
 		{"same-site only", "POST", "cookie: piloto_session=session\nsec-fetch-site: same-site", "auth.cross_origin"},
+		{"same-site against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: same-site", "auth.cross_origin"},
+		{"no site against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: none", "auth.cross_origin"},
 		{"fetch sign against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: cross-site", "auth.cross_origin"},
 		{"origin against fetch sign", "POST", "cookie: piloto_session=session\norigin: https://evil.example\nsec-fetch-site: same-origin", "auth.cross_origin"},
 		{"plain page of a secure site", "POST", "cookie: piloto_session=session\norigin: http://piloto.example\nx-forwarded-proto: https", "auth.cross_origin"},

@@ -19,9 +19,6 @@ func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) 
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return errMedia
 	}
-	if r.ContentLength > MaxBody {
-		return errTooLarge
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"piloto/internal/auth"
+	"piloto/internal/ident"
 )
 
 // bodies is a good body for every route that reads one.
@@ -118,9 +119,13 @@ func TestForeignIDAnswersAsMissing(t *testing.T) {
 			return
 		}
 		answerTo := func(who auth.Principal, id string) string {
-			w := newSite().do(ask(who, r.method, strings.ReplaceAll(r.pattern, "{id}", id), body))
+			s := newSite()
+			w := s.do(ask(who, r.method, strings.ReplaceAll(r.pattern, "{id}", id), body))
 			if w.Code != 404 {
 				t.Errorf("%s: %d %s", id, w.Code, w.Body)
+			}
+			if !ident.Valid(id) && !strings.HasPrefix(r.pattern, "/operator") && s.count() != 0 {
+				t.Errorf("%s is no id, and yet %d calls", id, s.count())
 			}
 			return strings.ReplaceAll(w.Body.String(), "/"+id, "/ID")
 		}
@@ -215,33 +220,34 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 func TestWrongValuesAreAllNamed(t *testing.T) {
 	long := strings.Repeat("a", 201)
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/api/send", ``, "body.chat_id missing, body.message missing"},
-		{"POST", "/api/send", `{"chat_id":1,"message":[],"x":1,"digest":"AB"}`, "body.chat_id string_type, body.digest string_pattern_mismatch, body.message string_type, body.x extra_forbidden"},
-		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":""}`, "body.message string_too_short"},
-		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":" \n\t\u00a0"}`, "body.message string_too_short"},
-		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":null}`, "body.message string_type"},
-		{"POST", "/api/send", `{"chat_id":1,"message":" "}`, "body.chat_id string_type, body.message string_too_short"},
-		{"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.ToUpper(string(digest)) + `"}`, "body.digest string_pattern_mismatch"},
-		{"POST", "/api/runs/" + runID + "/confirm", `{"digest":""}`, "body.digest string_pattern_mismatch"},
-		{"POST", "/api/runs/" + runID + "/cancel", `{"digest":7}`, "body.digest string_type"},
-		{"POST", "/api/mcps", `{"kind":"soap","allow_offline":"yes"}`, "body.allow_offline bool_type, body.kind enum, body.url missing"},
-		{"POST", "/api/mcps", `{"url":"x","key":{"in":"cookie"}}`, "body.key.in enum, body.key.value missing"},
-		{"POST", "/api/mcps", `{"url":"x","key":"k"}`, "body.key object_type"},
-		{"PUT", "/api/mcps/" + serverID + "/active", `{"active":1}`, "body.active bool_type"},
-		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":1,"value":""}`, "body.name string_type, body.value string_too_short"},
-		{"POST", "/api/projects", `{"name":" ","context":"` + strings.Repeat("á", 9000) + `","mcp_ids":["` + serverID + `","x"]}`, "body.context string_too_long, body.mcp_ids.1 string_pattern_mismatch, body.name string_too_short"},
-		{"POST", "/api/projects", `{"name":"x","mcp_ids":[1]}`, "body.mcp_ids.0 string_type"},
-		{"PATCH", "/api/projects/" + projectID, `{"name":""}`, "body.name string_too_short"},
-		{"POST", "/api/chats", `{"title":"` + long + `"}`, "body.title string_too_long"},
-		{"PATCH", "/api/chats/" + chatID, `{"title":"  "}`, "body.title string_too_short"},
-		{"GET", "/api/chats?limit=x&cursor=" + strings.Repeat("a", 2000), "", "query.cursor string_too_long, query.limit int_parsing"},
-		{"GET", "/api/chats?limit=0", "", "query.limit greater_than_equal"},
-		{"GET", "/api/chats/" + chatID + "/messages?limit=1000", "", "query.limit less_than_equal"},
-		{"GET", "/api/runs/" + runID + "/events?after=-1", "", "query.after greater_than_equal"},
-		{"GET", "/api/runs/" + runID + "/events?after=9999999999999999999999", "", "query.after int_parsing"},
-		{"POST", "/operator/chat", `{"session_id":7,"message":"x","user_id":"a\u0007"}`, "body.session_id string_type, body.user_id string_pattern_mismatch"},
-		{"POST", "/operator/chat", `{"session_id":"a\nb","message":" ","metadata":[]}`, "body.message string_too_short, body.metadata object_type, body.session_id string_pattern_mismatch"},
-		{"POST", "/operator/chat", `{"message":"x","metadata":{"k":"` + strings.Repeat("v", 9000) + `"}}`, "body.metadata too_long"},
+		{"POST", "/api/send", ``, "body/chat_id missing, body/message missing"},
+		{"POST", "/api/send", `{"chat_id":1,"message":[],"x":1,"digest":"AB"}`, "body/chat_id string_type, body/digest string_pattern_mismatch, body/message string_type, body/x extra_forbidden"},
+		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":""}`, "body/message string_too_short"},
+		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":" \n\t\u00a0"}`, "body/message string_too_short"},
+		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":null}`, "body/message string_type"},
+		{"POST", "/api/send", `{"chat_id":1,"message":" "}`, "body/chat_id string_type, body/message string_too_short"},
+		{"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.ToUpper(string(digest)) + `"}`, "body/digest string_pattern_mismatch"},
+		{"POST", "/api/runs/" + runID + "/confirm", `{"digest":""}`, "body/digest string_pattern_mismatch"},
+		{"POST", "/api/runs/" + runID + "/cancel", `{"digest":7}`, "body/digest string_type"},
+		{"POST", "/api/mcps", `{"kind":"soap","allow_offline":"yes"}`, "body/allow_offline bool_type, body/kind enum, body/url missing"},
+		{"POST", "/api/mcps", `{"url":"x","key":{"in":"cookie"}}`, "body/key/in enum, body/key/value missing"},
+		{"POST", "/api/mcps", `{"url":"x","key":"k"}`, "body/key object_type"},
+		{"PUT", "/api/mcps/" + serverID + "/active", `{"active":1}`, "body/active bool_type"},
+		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":1,"value":""}`, "body/name string_type, body/value string_too_short"},
+		{"POST", "/api/projects", `{"name":" ","context":"` + strings.Repeat("á", 9000) + `","mcp_ids":["` + serverID + `","x"]}`, "body/context string_too_long, body/mcp_ids/1 string_pattern_mismatch, body/name string_too_short"},
+		{"POST", "/api/projects", `{"name":"x","mcp_ids":[1]}`, "body/mcp_ids/0 string_type"},
+		{"PATCH", "/api/projects/" + projectID, `{"name":""}`, "body/name string_too_short"},
+		{"POST", "/api/chats", `{"title":"` + long + `"}`, "body/title string_too_long"},
+		{"PATCH", "/api/chats/" + chatID, `{"title":"  "}`, "body/title string_too_short"},
+		{"GET", "/api/chats?limit=x&cursor=" + strings.Repeat("a", 2000), "", "query/cursor string_too_long, query/limit int_parsing"},
+		{"GET", "/api/chats?limit=0", "", "query/limit greater_than_equal"},
+		{"GET", "/api/chats/" + chatID + "/messages?limit=1000", "", "query/limit less_than_equal"},
+		{"GET", "/api/runs/" + runID + "/events?after=-1", "", "query/after greater_than_equal"},
+		{"GET", "/api/runs/" + runID + "/events?after=9999999999999999999999", "", "query/after int_parsing"},
+		{"POST", "/operator/chat", `{"session_id":7,"message":"x","user_id":"a\u0007"}`, "body/session_id string_type, body/user_id string_pattern_mismatch"},
+		{"POST", "/operator/chat", `{"session_id":"a\nb","message":" ","metadata":[]}`, "body/message string_too_short, body/metadata object_type, body/session_id string_pattern_mismatch"},
+		{"POST", "/operator/chat", `{"message":"x","metadata":{"k":"` + strings.Repeat("v", 9000) + `"}}`, "body/metadata too_long"},
+		{"POST", "/operator/chat", `{"message":"x","metadata":{` + members(65) + `}}`, "body/metadata too_long"},
 	} {
 		s := newSite()
 		w := s.do(ask(boss, c.method, c.path, c.body))
@@ -252,7 +258,7 @@ func TestWrongValuesAreAllNamed(t *testing.T) {
 			for _, l := range listOf(e["loc"]) {
 				loc = append(loc, fmt.Sprint(l))
 			}
-			got = append(got, strings.Join(loc, ".")+" "+fmt.Sprint(e["type"]))
+			got = append(got, strings.Join(loc, "/")+" "+fmt.Sprint(e["type"]))
 			if e["msg"] == "" {
 				t.Errorf("%s: no sentence for %v", c.path, e["type"])
 			}
@@ -265,6 +271,15 @@ func TestWrongValuesAreAllNamed(t *testing.T) {
 			t.Errorf("%s %s: refused, and yet %d calls", c.path, c.body, s.count())
 		}
 	}
+}
+
+// members is n members of a JSON object.
+func members(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"k%d":%d`, i, i)
+	}
+	return strings.Join(list, ",")
 }
 
 func listOf(v any) []any { l, _ := v.([]any); return l }
@@ -333,6 +348,14 @@ func TestUnknownRoutesAndMethodsAreProblems(t *testing.T) {
 			if w.Header().Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s %s: %s", c.method, c.path, w.Header().Get("Content-Type"))
 			}
+		}
+	}
+}
+
+func TestDotSegmentsAreNoValues(t *testing.T) {
+	for _, path := range []string{"/operator/session/.", "/operator/session/.."} {
+		if w := newSite().do(ask(boss, "GET", path, "")); decode(t, w)["code"] != "route.not_found" {
+			t.Errorf("%s: %s", path, w.Body)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/auth"
+	"piloto/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -114,6 +115,16 @@ func documented(t *testing.T, r *http.Request, status int, body []byte) {
 func jsonNumber(n int) string {
 	raw, _ := json.Marshal(n)
 	return string(raw)
+}
+
+func TestOnlyARunThatStillRunsIsStopping(t *testing.T) {
+	for _, status := range plan.Statuses() {
+		r := sampleRun()
+		r.Status, r.CancelAt = status, &noon
+		if got := showRun(r).Stopping; got == status.Terminal() {
+			t.Errorf("%s: stopping %v", status, got)
+		}
+	}
 }
 
 func TestOperatorErrorsAreTheDocuments(t *testing.T) {
