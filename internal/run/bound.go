@@ -59,3 +59,39 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 	}
 	return server, op, nil
 }
+
+// snapshot reads each server and project once, for checks that all belong to one
+// moment.
+type snapshot struct {
+	Catalogue
+	servers  map[string]tool.Server
+	projects map[string]conversation.Project
+}
+
+func newSnapshot(c Catalogue) snapshot {
+	return snapshot{c, map[string]tool.Server{}, map[string]conversation.Project{}}
+}
+
+// Server implements Catalogue.
+func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, error) {
+	if server, ok := s.servers[id]; ok {
+		return server, nil
+	}
+	server, err := s.Catalogue.Server(ctx, account, id)
+	if err == nil {
+		s.servers[id] = server
+	}
+	return server, err
+}
+
+// Project implements Catalogue.
+func (s snapshot) Project(ctx context.Context, account, id string) (conversation.Project, error) {
+	if project, ok := s.projects[id]; ok {
+		return project, nil
+	}
+	project, err := s.Catalogue.Project(ctx, account, id)
+	if err == nil {
+		s.projects[id] = project
+	}
+	return project, err
+}

@@ -113,8 +113,9 @@ func (s *Service) confirmable(ctx context.Context, r plan.Run, chat conversation
 	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
 		return plan.ErrStale.With("changed", locale.Text(c.Locale, "step.plan_changed"))
 	}
+	now := newSnapshot(s.Catalogue)
 	for _, step := range r.Plan.Steps {
-		if _, _, err := Bound(ctx, s.Catalogue, r, step); err != nil {
+		if _, _, err := Bound(ctx, now, r, step); err != nil {
 			var f *fault.Error
 			if errors.As(err, &f) && f.Kind != fault.Internal {
 				return plan.ErrStale.With("changed", locale.Fill(c.Locale, f.Code, f.Args))

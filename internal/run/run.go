@@ -124,17 +124,33 @@ type Decision struct {
 // decide reads the run and its chat and lets f decide, again and again while
 // other writers move them first.
 func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Run, conversation.Chat) error) error {
+	return s.over(ctx, account, id, func(r plan.Run) error {
+		chat, err := s.chatOf(ctx, r)
+		if err != nil {
+			return err
+		}
+		return f(r, chat)
+	})
+}
+
+// over is decide for what the run alone decides.
+func (s *Service) over(ctx context.Context, account, id string, f func(plan.Run) error) error {
 	return Retry(ctx, func() error {
 		r, err := s.Store.Run(ctx, account, id)
 		if err != nil {
 			return err
 		}
-		chat, err := s.Store.Chat(ctx, account, r.ChatID)
-		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
-			return err
-		}
-		return f(r, chat)
+		return f(r)
 	})
+}
+
+// chatOf returns the run's chat, empty when it is gone.
+func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, error) {
+	chat, err := s.Store.Chat(ctx, r.Account, r.ChatID)
+	if errors.Is(err, conversation.ErrChatNotFound) {
+		return conversation.Chat{}, nil
+	}
+	return chat, err
 }
 
 // Retry calls f until it returns anything but plan.ErrMoved, pausing a random

@@ -14,7 +14,7 @@ import (
 // waves again, and one that ended gets none.
 func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string, error) {
 	var waves [][]string
-	err := s.decide(ctx, account, runID, func(r plan.Run, _ conversation.Chat) error {
+	err := s.over(ctx, account, runID, func(r plan.Run) error {
 		waves = [][]string{}
 		if r.Status.Terminal() || r.Status == plan.Draft {
 			return nil
@@ -39,14 +39,17 @@ func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string,
 // ended well. A run that ended before is left as it is.
 func (s *Service) Finish(ctx context.Context, account, runID, cause string) (plan.Run, error) {
 	var ended plan.Run
-	err := s.decide(ctx, account, runID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.over(ctx, account, runID, func(r plan.Run) error {
 		ended = r
 		if !r.Status.Active() {
 			return nil
 		}
+		chat, err := s.chatOf(ctx, r)
+		if err != nil {
+			return err
+		}
 		r = closeSteps(r, s.closed)
 		to, failure := verdict(r, cause)
-		var err error
 		ended, _, err = s.finish(ctx, r, chat, to, failure, map[string]any{}, nil)
 		return err
 	})
