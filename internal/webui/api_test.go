@@ -18,7 +18,7 @@ import (
 
 // world is the page and a JSON API with the contract's routes and shapes over
 // one memory: what a model and services would do is decided by the words of a
-// message, and a run goes one event further each time somebody asks for events.
+// message, and a run goes two events further each time somebody asks for events.
 type world struct {
 	*memory
 	page  http.Handler
@@ -263,10 +263,12 @@ func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) 
 		refuse(rw, 404, "run.not_found", "No existe.")
 		return
 	}
-	if run.Status.Active() {
-		w.advance(&run)
-		w.runs[run.ID] = run
+	for range 2 {
+		if run.Status.Active() {
+			w.advance(&run)
+		}
 	}
+	w.runs[run.ID] = run
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	events := w.events[run.ID]
 	tell(rw, 200, map[string]any{"events": append([]plan.Event{}, events[min(after, len(events)):]...)})

@@ -189,7 +189,7 @@ func newLine(m conversation.Message, cards map[string]*card, tag locale.Tag) (li
 		if action, ok := locale.Lookup(tag, "blocked."+m.Code+".do"); ok {
 			l.Action = action
 		}
-	default:
+	case conversation.KindText:
 		if m.Role == conversation.RoleAssistant {
 			l.Text = assistantText(m.Content)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/conversation"
+
 	"github.com/chromedp/chromedp"
 )
 
@@ -26,7 +28,6 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
-	b.picture("draft")
 	if at := eval[string](b, `document.activeElement.id`); at != "message" {
 		t.Errorf("the focus went to %q", at)
 	}
@@ -35,6 +36,7 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 	b.enter()
 	eval[bool](b, `(document.getElementById("message").value = "", true)`)
 	b.until(`!document.querySelector('` + confirmButton + `').disabled`)
+	b.picture("draft")
 	b.do(chromedp.DoubleClick(chromedp.CSS(confirmButton)))
 	b.until(`document.querySelector(".step[data-state=running]") !== null`)
 	b.picture("running")
@@ -80,9 +82,9 @@ func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
 	b := open(t, 1280, 900)
 	for i, text := range []string{"confirmo", "Sí, dale!", "CANCELA"} {
 		b.say(text)
-		b.until(fmt.Sprintf(`document.querySelectorAll(".line.note").length === %d`, i+1))
+		b.until(fmt.Sprintf(`document.querySelectorAll(".line.assistant[data-local]").length === %d`, i+1))
 	}
-	if said := eval[string](b, `document.querySelector(".line.note").innerText`); !strings.Contains(said, "No hay ningún plan pendiente") {
+	if said := eval[string](b, `document.querySelector(".line.assistant").innerText`); !strings.Contains(said, "No hay ningún plan pendiente") {
 		t.Error(said)
 	}
 	b.say("confirmo que quiero una reserva")
@@ -136,6 +138,35 @@ func TestFollowingSurvivesALostServer(t *testing.T) {
 	b.see("#connection")
 	b.setDown(false)
 	b.until(`document.querySelector(".card[data-status=done]") !== null && document.getElementById("connection").hidden`)
+}
+
+func TestEarlierMessagesComeAboveWithoutMovingTheReader(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.world.mu.Lock()
+	b.chats["long"] = conversation.Chat{ID: "long", Title: "Larga"}
+	for i := range 2*messagesPage + 5 {
+		b.world.say("long", conversation.RoleUser, conversation.KindText, "", fmt.Sprintf("mensaje %d", i))
+	}
+	b.world.mu.Unlock()
+	b.visit("/?chat=long")
+	for range 2 {
+		first := eval[string](b, `document.querySelector(".line.user").innerText`)
+		eval[bool](b, `(document.getElementById("scroller").scrollTop = 0, true)`)
+		b.click("#older button")
+		b.until(`document.querySelector(".line.user").innerText !== ` + "`" + first + "`")
+	}
+	b.until(`document.getElementById("older") === null`)
+	said := eval[[]string](b, `[...document.querySelectorAll(".line.user .bubble")].map(e => e.innerText)`)
+	for i, text := range said {
+		if text != fmt.Sprintf("mensaje %d", i) {
+			t.Fatalf("line %d is %q", i, text)
+		}
+	}
+	if len(said) != 2*messagesPage+5 || eval[int](b, `document.getElementById("scroller").scrollTop`) == 0 {
+		t.Errorf("%d lines, or the reader was moved", len(said))
+	}
+	b.say("hola")
+	b.until(`document.querySelectorAll(".line:not([data-local])").length === ` + fmt.Sprint(2*messagesPage+7))
 }
 
 func TestCancellingADraftLeavesItVisiblyDead(t *testing.T) {

@@ -68,7 +68,8 @@ async function send() {
     const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard();
     if (nothingOpen && decides(text)) {
       mine.classList.remove("sending");
-      mine.after(el("li", { class: "line note", "data-local": true }, el("p", {}, t("none_pending"))));
+      mine.after(el("li", { class: "line assistant", "data-local": true },
+        el("span", { class: "avatar" }, icon("brand")), el("div", { class: "said" }, el("div", { class: "prose aside" }, t("none_pending")))));
       announce(t("none_pending"));
       toEnd(true);
       return;
@@ -101,6 +102,7 @@ async function deliver(text, mine) {
     say(reply);
     followAll();
     toEnd(true);
+    if (reply.kind === "queued") document.querySelector(".card[data-live]")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     refreshChats();
   } catch (failure) {
     thinking.remove();

@@ -40,6 +40,8 @@ export function toast(text) {
   setTimeout(() => box.remove(), 5000);
 }
 
+let answered = () => {}; // of the question that is open
+
 /** ask opens the dialog; it resolves to false, true, or the text typed into it. */
 export function ask({ title, text = "", yes, label, value, danger }) {
   const dialog = document.getElementById("ask");
@@ -55,15 +57,17 @@ export function ask({ title, text = "", yes, label, value, danger }) {
   button.textContent = yes;
   button.classList.toggle("danger", Boolean(danger));
   button.classList.toggle("primary", !danger);
+  answered(false); // one question at a time
   dialog.returnValue = "no";
   dialog.showModal();
   if (label) input.select();
   else dialog.querySelector('button[value="no"]').focus();
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      if (dialog.returnValue !== "yes") resolve(false);
-      else resolve(label ? input.value.trim() : true);
-    }, { once: true });
+    answered = resolve;
+    dialog.onclose = () => {
+      if (dialog.open) return; // the end of the question before this one
+      resolve(dialog.returnValue === "yes" && (label ? input.value.trim() : true));
+    };
   });
 }
 

@@ -54,7 +54,8 @@ export function arrived() {
   document.body.dataset.view = v.dataset.name;
   document.title = (v.dataset.title || "") + " · Piloto";
   for (const link of document.querySelectorAll("[data-of]")) {
-    link.toggleAttribute("aria-current", link.dataset.of.split(" ").includes(v.dataset.name));
+    if (link.dataset.of.split(" ").includes(v.dataset.name)) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
   tellTime();
   document.dispatchEvent(new CustomEvent("view"));
