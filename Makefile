@@ -25,12 +25,12 @@ run: ## Start everything in one process (http://127.0.0.1:8080)
 	go run ./infra/local
 
 .PHONY: test
-test: ## Run every test
-	go test ./...
+test: ## Run every test (TESTFLAGS are for go test)
+	go test $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## Run every test with the race detector (needs a C compiler)
-	go test -race ./...
+	$(MAKE) test TESTFLAGS=-race
 
 .PHONY: e2e
 e2e: ## Run only the tests that drive the real process
