@@ -133,11 +133,14 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 	return draft{chat, answer.Run.ID, answer.Run.Digest}, err
 }
 
-const runLimit = time.Minute // within which a run must be done
+const (
+	runLimit  = time.Minute // within which a run must be done
+	lookEvery = 25          // a chat is read again after this part of the time so far
+)
 
 // execute confirms a draft and returns when its chat says that it is done.
 func (s *system) execute(d draft, steps int) error {
-	seen := s.echo.watch(d.run, steps)
+	seen, began := s.echo.watch(d.run, steps), time.Now()
 	err := s.post(s.origin+"/api/runs/"+d.run+"/confirm", map[string]any{"digest": d.digest}, nil)
 	if err != nil {
 		return err
@@ -152,8 +155,8 @@ func (s *system) execute(d draft, steps int) error {
 		Last   string `json:"last_run_id"`
 		Status string `json:"last_run_status"`
 	}
-	for pause := time.Millisecond; chat.Last != d.run; pause = min(pause*3/2, 20*time.Millisecond) {
-		time.Sleep(pause)
+	for chat.Last != d.run {
+		time.Sleep(max(time.Millisecond, time.Since(began)/lookEvery))
 		if err := s.get(s.origin+"/api/chats/"+d.chat, &chat); err != nil {
 			return err
 		}
