@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"piloto/internal/conversation"
@@ -72,7 +73,8 @@ type Done struct {
 }
 
 // Store reads runs and writes intents and results. Its verbs are conditional on
-// the run and the step being as they were read (plan.ErrMoved otherwise).
+// the run and the step being as they were read (plan.ErrMoved otherwise), and
+// move the run by exactly one event.
 type Store interface {
 	run.Catalogue
 	Run(ctx context.Context, account, id string) (plan.Run, error)
@@ -118,11 +120,11 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	case r.Status != plan.Running:
 		return Done{}, &Error{Name: Cancelled, Message: fmt.Sprintf("the run is %s", r.Status)}
 	case st.Last.Open && !plan.Idempotent(step.Method):
-		return x.end(ctx, t, x.doubt(r, st))
+		return x.end(ctx, t, &r, x.doubt(r, st))
 	case r.CancelAt != nil && st.Last.Open && step.Risk != plan.Read:
-		return x.end(ctx, t, x.doubt(r, st))
+		return x.end(ctx, t, &r, x.doubt(r, st))
 	case r.CancelAt != nil:
-		return x.end(ctx, t, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: x.failure(r, "step.cancelled")})
+		return x.end(ctx, t, &r, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: x.failure(r, "step.cancelled")})
 	case x.Now().Before(st.NotBefore):
 		return Done{}, &Error{Name: Throttled, Message: "the server asked us to wait"}
 	}
@@ -131,17 +133,30 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 		return Done{}, err
 	}
 	if refused != nil {
-		return x.end(ctx, t, ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: refused})
+		return x.end(ctx, t, &r, ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: refused})
 	}
-	r, err = x.begin(ctx, t, call)
+	known := &r
+	if !alone(r.Plan, step.ID) { // its neighbours have moved the run by now
+		known = nil
+	}
+	r, err = x.begin(ctx, t, known, call)
 	if err != nil {
 		return Done{}, err
+	}
+	if known != nil {
+		known = &r
 	}
 	answer, err := x.Sender.Send(ctx, call.request, call.key, maxAnswer)
 	// Whatever became of the call must be written, also when the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	return x.end(ctx, t, x.judge(r, step, r.State(step.ID), answer, err))
+	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), answer, err))
+}
+
+// alone reports whether no other step of the plan may run beside this one.
+func alone(p plan.Plan, id string) bool {
+	waves, err := plan.Waves(p.Steps)
+	return err == nil && slices.ContainsFunc(waves, func(wave []string) bool { return len(wave) == 1 && wave[0] == id })
 }
 
 func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error) {
@@ -156,14 +171,31 @@ func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error
 	return r, step, nil
 }
 
-// begin writes the intent and the message that goes with it.
-func (x *Executor) begin(ctx context.Context, t Task, call prepared) (plan.Run, error) {
-	var begun plan.Run
-	err := run.Retry(ctx, func() error {
+// decide lets f decide over the run: first as it is known, if it is, and then as
+// it is read, again and again while other writers move it first. What f writes
+// is conditional on what it was given, so that knowing it from before is as safe
+// as having read it.
+func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
+	return run.Retry(ctx, func() error {
+		if known != nil {
+			r := *known
+			known = nil
+			step, _ := r.Plan.Step(t.StepID)
+			return f(r, step)
+		}
 		r, step, err := x.load(ctx, t)
 		if err != nil {
 			return err
 		}
+		return f(r, step)
+	})
+}
+
+// begin writes the intent and the message that goes with it. It returns the run
+// as that left it.
+func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prepared) (plan.Run, error) {
+	var begun plan.Run
+	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
 		if r.Status != plan.Running || r.CancelAt != nil || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
@@ -187,6 +219,7 @@ func (x *Executor) begin(ctx context.Context, t Task, call prepared) (plan.Run, 
 			return err
 		}
 		begun = withState(r, st)
+		begun.EventSeq, begun.UpdatedAt = r.EventSeq+1, at
 		return nil
 	})
 	return begun, err
@@ -204,12 +237,8 @@ type ending struct {
 }
 
 // end writes what became of an attempt and says it to the state machine.
-func (x *Executor) end(ctx context.Context, t Task, e ending) (Done, error) {
-	err := run.Retry(ctx, func() error {
-		r, step, err := x.load(ctx, t)
-		if err != nil {
-			return err
-		}
+func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, e ending) (Done, error) {
+	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
 		if st.Status.Terminal() { // somebody settled it meanwhile; the first word stands
 			return nil
