@@ -146,6 +146,9 @@ var conditions = []conditionCheck{
 	{"contains(#a, #a)", "#a=l", "", "The first operand must be distinct from the remaining operands for this operator or function; operator: contains, first operand: [l]"},
 	{"n IN (" + strings.TrimSuffix(strings.Repeat("n2, ", 101), ", ") + ")", "", "", "The IN operator is provided with too many operands; number of operands: 101"},
 	{"s = :v OR " + strings.Repeat("s", 4096), "", `{":v":1}`, "Expression size has exceeded the maximum allowed size"},
+	{"( ( ( size ( l )) < :v ) AND ( n > :w ) )", "", `{":v":4,":w":1}`, "true"},
+	{strings.TrimSuffix(strings.Repeat("a=:v OR ", 151), " OR "), "", `{":v":1}`, "The expression contains too many operators; operator count: 301"},
+	{strings.TrimSuffix(strings.Repeat("n=:v OR ", 150), " OR "), "", `{":v":5}`, "true"},
 	{"(attribute_exists(s)) = :v", "", `{":v":true}`, "The function is not allowed to be used this way in an expression; function: attribute_exists"},
 }
 

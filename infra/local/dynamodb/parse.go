@@ -60,7 +60,7 @@ func (p *parser) finish() error {
 		return p.syntax()
 	}
 	if p.operators > maxOperators {
-		return p.failf("The expression contains too many operators and functions; maximum: %d", maxOperators)
+		return p.failf("The expression contains too many operators; operator count: %d", p.operators)
 	}
 	for _, n := range p.notes {
 		if n != "" {
