@@ -105,13 +105,13 @@ func TestParseBearsBrokenCorners(t *testing.T) {
 					}
 					return
 				}
-				keepsPromises(t, found)
+				keepsPromises(rt, found)
 			})
 		})
 	}
 }
 
-func keepsPromises(t *testing.T, found tool.Found) {
+func keepsPromises(t rapid.TB, found tool.Found) {
 	t.Helper()
 	if !tool.SameOrigin(found.BaseURL, "https://a.example") {
 		t.Fatalf("base %q", found.BaseURL)

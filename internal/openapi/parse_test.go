@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
 
 	"piloto/internal/fault"
 	"piloto/internal/tool"
@@ -95,7 +96,7 @@ func describe(f tool.Found) string {
 
 // compiles holds a schema to what it promises: JSON Schema 2020-12 that needs
 // nothing from outside.
-func compiles(t *testing.T, op tool.Operation, schema string) {
+func compiles(t rapid.TB, op tool.Operation, schema string) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	if err != nil {
