@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	modelTimeout = 25 * time.Second // below the 29 s a turn has behind API Gateway
-	keyLife      = 5 * time.Minute  // a rotated key is read again by then
+	modelTimeout = time.Minute     // of one call, whatever the turn allows
+	keyLife      = 5 * time.Minute // a rotated key is read again by then
 	secretName   = "OPENAI_API_KEY"
 )
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
@@ -20,6 +21,10 @@ const (
 	mostSearches = 4  // of the catalogue
 	mostMended   = 2  // broken tool calls that are given back with their errors
 	temperature  = 0.2
+
+	// modelTime is what all calls of the model may take together: an HTTP API
+	// gives up after 30 s, and the person must be told before that.
+	modelTime = 25 * time.Second
 )
 
 // dialog is one turn with the model.
@@ -43,9 +48,11 @@ func (d *dialog) converse(ctx context.Context) (Reply, error) {
 		return Reply{}, err
 	}
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
+	asking, cancel := context.WithTimeout(ctx, modelTime)
+	defer cancel()
 	force := false
 	for range mostRounds {
-		answer, err := d.Model.Complete(ctx, llm.Request{
+		answer, err := d.Model.Complete(asking, llm.Request{
 			Model: d.use.Model, Messages: d.messages, Tools: offered, Force: force, Temperature: temperature,
 		})
 		if err != nil {
@@ -154,11 +161,6 @@ func (d *dialog) searched(ctx context.Context, raw json.RawMessage) (string, err
 // providerFailed tells the person that the provider failed, and how.
 func (d *dialog) providerFailed(ctx context.Context, err error) (Reply, error) {
 	block, known := eligibility.Because(err, d.req.Locale)
-	if !known {
-		if ctx.Err() != nil {
-			block, known = eligibility.Refuse(eligibility.ProviderUnreachable, d.req.Locale), true
-		}
-	}
 	if !known {
 		return Reply{}, err
 	}
