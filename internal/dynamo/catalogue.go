@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -86,12 +87,16 @@ func (t *Table) dropCatalogue(ctx context.Context, account, serverID, revision s
 	return t.removeAll(ctx, items)
 }
 
-// Entries returns the allowlist in force.
+// Entries returns the allowlist in force. The slice is the caller's own.
 func (t *Table) Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error) {
 	if s.Catalogue == "" {
 		return nil, nil
 	}
-	items, err := t.prefix(ctx, revKey(account, s.ID, s.Catalogue), "IDX#")
+	pk := revKey(account, s.ID, s.Catalogue)
+	if kept, ok := t.memo.get(pk); ok {
+		return slices.Clone(kept.([]tool.Entry)), nil
+	}
+	items, err := t.prefix(ctx, pk, "IDX#")
 	if err != nil {
 		return nil, err
 	}
@@ -111,24 +116,35 @@ func (t *Table) Entries(ctx context.Context, account string, s tool.Server) ([]t
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return entries, json.Unmarshal(raw, &entries)
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, err
+	}
+	t.memo.put(pk, entries, len(raw))
+	return slices.Clone(entries), nil
 }
 
-// Operation returns one operation of the allowlist in force;
-// tool.ErrNotAllowed when it has no such entry.
+// Operation returns one operation of the allowlist in force, which callers only
+// read; tool.ErrNotAllowed when it has no such entry.
 func (t *Table) Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error) {
 	var row pieceRow
 	var op tool.Operation
 	if s.Catalogue == "" {
 		return op, tool.ErrNotAllowed
 	}
-	err := t.get(ctx, revKey(account, s.ID, s.Catalogue), operationKey(e.Method, e.Path), &row, tool.ErrNotAllowed)
-	if err != nil {
+	pk, sk := revKey(account, s.ID, s.Catalogue), operationKey(e.Method, e.Path)
+	if kept, ok := t.memo.get(pk + " " + sk); ok {
+		return kept.(tool.Operation), nil
+	}
+	if err := t.get(ctx, pk, sk, &row, tool.ErrNotAllowed); err != nil {
 		return op, err
 	}
 	raw, err := unzip(row.Data)
 	if err != nil {
 		return op, fmt.Errorf("dynamo: operation of %s: %w", s.ID, err)
 	}
-	return op, json.Unmarshal(raw, &op)
+	if err := json.Unmarshal(raw, &op); err != nil {
+		return op, err
+	}
+	t.memo.put(pk+" "+sk, op, len(raw))
+	return op, nil
 }

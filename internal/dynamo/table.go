@@ -49,6 +49,7 @@ var ErrCursor = fault.New(fault.Malformed, "cursor.invalid")
 type Table struct {
 	client *dynamodb.Client
 	name   string
+	memo   memo
 }
 
 // New returns the store in the named table.
