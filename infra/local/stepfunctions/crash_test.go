@@ -76,7 +76,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	path := filepath.Join(t.TempDir(), "data.db")
+	path := filepath.Join(scratch(t), "data.db")
 	var acknowledged []string
 	for range 8 {
 		acknowledged = append(acknowledged, runAndKill(t, path)...)

@@ -103,6 +103,9 @@ func (x *execution) drain(ready []*thread) {
 
 		t := newTransition(x, time.Now())
 		t.ready = ready
+		if x.expired(t.now) { // whatever else is due came after that
+			t.finish(&outcome{status: statusTimedOut}, 0)
+		}
 		results := make([]error, len(batch))
 		for i := range batch {
 			results[i] = t.apply(&batch[i])
@@ -175,7 +178,7 @@ func (t *transition) apply(s *signal) error {
 	case signalStop:
 		t.finish(&outcome{status: statusAborted, err: s.fail.name, cause: s.fail.cause}, 0)
 		return nil
-	case signalExpired:
+	case signalExpired: // drain sees to it, unless the clock was set back
 		t.finish(&outcome{status: statusTimedOut}, 0)
 		return nil
 	}
@@ -279,13 +282,26 @@ func (x *execution) dispatch(t *transition) {
 	}
 }
 
+// deadline is when the execution times out as a whole; zero means never.
+func (x *execution) deadline() time.Time {
+	if x.def.timeout == 0 {
+		return zeroTime
+	}
+	return fromNanos(x.record.Start).Add(x.def.timeout)
+}
+
+func (x *execution) expired(now time.Time) bool {
+	d := x.deadline()
+	return !d.IsZero() && !d.After(now)
+}
+
 // start sets the timer of the execution's own time-out, as a restart does too.
 func (x *execution) start() {
-	if x.def.timeout == 0 || x.eng.stopping() {
+	d := x.deadline()
+	if d.IsZero() || x.eng.stopping() {
 		return
 	}
-	until := fromNanos(x.record.Start).Add(x.def.timeout)
-	x.timer = time.AfterFunc(time.Until(until), func() {
+	x.timer = time.AfterFunc(time.Until(d), func() {
 		if !x.eng.hold() {
 			return
 		}

@@ -76,7 +76,7 @@ func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 // snapshots runs the case and returns the file after every journal write.
 func (c *testCase) snapshots(t *testing.T) []snapshot {
 	var list []snapshot
-	dir := t.TempDir()
+	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "", &functions{script: c.Functions}).start()
 		defer w.close()

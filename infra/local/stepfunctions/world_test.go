@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -143,11 +144,23 @@ type world struct {
 
 func quiet() Option { return WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))) }
 
+// scratch is a folder for data files, in memory where the system has one: these
+// tests are about what is written and when, not about the disk under it.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "stepfunctions")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // newWorld opens an engine over the file at path, a new one when path is empty.
 func newWorld(t testing.TB, path string, fns *functions, opts ...Option) *world {
 	t.Helper()
 	if path == "" {
-		path = filepath.Join(t.TempDir(), "data.db")
+		path = filepath.Join(scratch(t), "data.db")
 	}
 	store, err := disk.Open(path)
 	if err != nil {
