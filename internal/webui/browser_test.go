@@ -45,7 +45,7 @@ func open(t *testing.T, width, height int64) *browser {
 	w.furnish()
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
-	ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 120*time.Second)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
@@ -138,7 +138,7 @@ func eval[T any](b *browser, expression string) T {
 // until waits for an expression of the page to be true.
 func (b *browser) until(expression string) {
 	b.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, 15*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
 	defer stop()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](
 		`new Promise(done => { const look = () => (`+expression+`) ? done(true) : setTimeout(look, 20); look(); })`, chromedp.EvalAwaitPromise))

@@ -104,7 +104,8 @@ func TestRefusalsAreToldWhereTheyBelong(t *testing.T) {
 		t.Error(said)
 	}
 	b.picture("refused")
-	b.click(".line.user.failed .button")
+	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "view.js")).then(v => v.refreshChat()).then(() => true)`)
+	b.click(".line.user.failed .button") // it is still there
 	if text := eval[string](b, `document.getElementById("message").value`); text != "un 503 por favor" {
 		t.Errorf("the message came back as %q", text)
 	}

@@ -98,7 +98,7 @@ async function deliver(text, mine) {
       refreshChats();
       return;
     }
-    await refreshChat();
+    await refreshChat([mine, thinking]);
     say(reply);
     followAll();
     toEnd(true);
@@ -110,7 +110,6 @@ async function deliver(text, mine) {
     failed(mine, text, failure, delivered);
     if (failure.status === 409 || failure.status === 410) {
       await refreshChat().catch(() => {});
-      problem(saying, failure);
       followAll();
     }
   }

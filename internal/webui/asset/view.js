@@ -131,8 +131,9 @@ export function replaceKept(old, next) {
   }
 }
 
-/** refreshChat brings the open conversation up to date, line by line. */
-export async function refreshChat() {
+/** refreshChat brings the open conversation up to date, line by line; gone are
+    the lines that only the page knew of and that the server's now replace. */
+export async function refreshChat(gone = []) {
   const chat = view().dataset.chat;
   if (!chat) return;
   const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
@@ -147,6 +148,7 @@ export async function refreshChat() {
   Object.assign(view().dataset, { pending: fresh.dataset.pending, active: fresh.dataset.active, title: fresh.dataset.title });
   frame(fresh);
   document.title = fresh.dataset.title + " · Piloto";
+  gone.forEach((line) => line.remove());
   const added = reconcile(thread(), fresh.querySelector("#thread"));
   tellTime(thread());
   if (wasAtEnd) toEnd(added.length > 0);
@@ -167,9 +169,10 @@ function frame(fresh) {
 }
 
 /** reconcile keeps the lines that did not change, and returns those that are new.
-    Lines that only the page knew of go; older ones stay above. */
+    What the page said by itself goes, but not a message on its way or one that
+    was not sent; older lines stay above. */
 function reconcile(list, fresh) {
-  list.querySelectorAll("[data-local]").forEach((line) => line.remove());
+  list.querySelectorAll("[data-local]:not(.sending, .thinking, .failed)").forEach((line) => line.remove());
   const added = [];
   let after = null;
   for (const next of [...fresh.children]) {
