@@ -51,6 +51,9 @@ var errNameTaken = errors.New("execution name is taken")
 // startExecution is one durable write: the execution, its name, and its first
 // states up to the first that waits for something.
 func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any, error) {
+	if !e.running() {
+		return nil, errStopping
+	}
 	m, err := e.machine(in.ARN)
 	if err != nil {
 		return nil, err

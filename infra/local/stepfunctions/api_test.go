@@ -264,13 +264,28 @@ func TestWaitingExecutionsCostNoGoroutine(t *testing.T) {
 		if more := runtime.NumGoroutine() - before; more > 10 {
 			t.Errorf("%d goroutines for 1600 waiting executions", more)
 		}
-		if n := len(w.engine.running("")); n != 1600 {
+		if n := len(w.engine.openOf("")); n != 1600 {
 			t.Errorf("%d executions are open", n)
 		}
 		time.Sleep(101 * time.Second)
 		synctest.Wait()
-		if n := len(w.engine.running("")); n != 0 {
+		if n := len(w.engine.openOf("")); n != 0 {
 			t.Errorf("%d executions are still held", n)
+		}
+	})
+}
+
+func TestNothingRunsBeforeStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "", &functions{})
+		defer w.close()
+		arn := w.create("m", passMachine)
+		_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn})
+		refused(t, err, "ServiceUnavailableException", "The engine is not running")
+		w.start()
+		w.finish(w.run(arn, "r", "{}"))
+		if err := w.engine.Start(ctx); err == nil {
+			t.Error("started twice")
 		}
 	})
 }

@@ -13,8 +13,11 @@ type taskSuccessInput struct {
 }
 
 func (e *Engine) sendTaskSuccess(_ context.Context, in *taskSuccessInput) (any, error) {
-	if in.Output == nil || !validText(*in.Output) {
+	if in.Output == nil {
 		return nil, refuse("InvalidOutput", "Invalid Output: 'Invalid task output.'")
+	}
+	if len(*in.Output) > maxPayload {
+		return nil, invalid("output", "output", "Member must have length less than or equal to 262144")
 	}
 	v, err := parseValue([]byte(*in.Output))
 	if err != nil {

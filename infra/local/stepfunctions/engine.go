@@ -117,39 +117,29 @@ func (e *Engine) restore(tx *bolt.Tx) error {
 
 // Start resumes every open execution where the journal left it, and delivers
 // status changes that were not delivered. It returns once they are under way.
+// Until then executions can be read, but neither started nor moved.
 func (e *Engine) Start(ctx context.Context) error {
 	if !e.hold() {
 		return errStopping
 	}
 	defer e.release()
-	e.mu.Lock()
-	if e.started {
-		e.mu.Unlock()
+	e.admin.Lock()
+	defer e.admin.Unlock()
+	if e.running() {
 		return errors.New("stepfunctions: started twice")
 	}
-	e.started = true
-	e.mu.Unlock()
 	e.sweep()
-	var resumed []*execution
-	err := e.store.View(func(tx *bolt.Tx) error {
-		resumed = nil
-		return bucket(tx, bucketOpen).ForEach(func(k, _ []byte) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			x, err := e.load(tx, binary.BigEndian.Uint64(k))
-			if err == nil {
-				resumed = append(resumed, x)
-			}
-			return err
-		})
-	})
+	resumed, err := e.loadOpen(ctx)
 	if err != nil {
 		return fmt.Errorf("stepfunctions: resume: %w", err)
 	}
+	e.mu.Lock()
 	for _, x := range resumed {
-		e.adopt(x)
+		x.busy = true // until resume: nobody moves it before
+		e.open[x.seq] = x
 	}
+	e.started = true
+	e.mu.Unlock()
 	for _, x := range resumed {
 		x.resume()
 	}
@@ -157,11 +147,32 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
+func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
+	err = e.store.View(func(tx *bolt.Tx) error {
+		list = nil
+		return bucket(tx, bucketOpen).ForEach(func(k, _ []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			x, err := e.load(tx, binary.BigEndian.Uint64(k))
+			if err == nil {
+				list = append(list, x)
+			}
+			return err
+		})
+	})
+	return list, err
+}
+
+// running reports whether Start has taken over what the journal holds.
+func (e *Engine) running() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.started
+}
+
 // resume arms what waits, dispatches what was under way and runs what is ready.
 func (x *execution) resume() {
-	x.mu.Lock()
-	x.busy = true
-	x.mu.Unlock()
 	x.start()
 	all := newTransition(x, time.Now())
 	for _, th := range x.threads {
@@ -196,7 +207,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	e.cancel()
 	e.held.Wait()
-	for _, x := range e.running("") {
+	for _, x := range e.openOf("") {
 		for _, th := range x.threads {
 			th.halt()
 		}
@@ -241,8 +252,8 @@ func (e *Engine) find(seq uint64) *execution {
 	return e.open[seq]
 }
 
-// running returns the open executions of a machine, or of all.
-func (e *Engine) running(machine string) []*execution {
+// openOf returns the open executions of a machine, or of all.
+func (e *Engine) openOf(machine string) []*execution {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []*execution

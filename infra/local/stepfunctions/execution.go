@@ -52,7 +52,7 @@ const (
 
 var (
 	errOver     = errors.New("execution is over")
-	errStopping = errors.New("the engine is stopping")
+	errStopping = errors.New("the engine is not running")
 	errNoToken  = errors.New("no task waits for this token")
 )
 

@@ -18,7 +18,6 @@ const (
 	errResultPath      = "States.ResultPathMatchFailure"
 	errIntrinsic       = "States.IntrinsicFailure"
 	errNoChoiceMatched = "States.NoChoiceMatched"
-	errBranchFailed    = "States.BranchFailed"
 )
 
 // A failure is the error of a state: a name, and a cause for people.

@@ -316,7 +316,7 @@ func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (a
 	e.mu.Lock()
 	delete(e.machines, m.record.Name)
 	e.mu.Unlock()
-	for _, x := range e.running(m.record.Name) {
+	for _, x := range e.openOf(m.record.Name) {
 		if err := e.signal(x, signal{kind: signalStop, fail: &failure{}}); err != nil && !errors.Is(err, errOver) {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func (e *Engine) serveError(w http.ResponseWriter, request string, err error) {
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
-		known = &apiError{code: "ServiceUnavailableException", message: "The engine is stopping", status: http.StatusServiceUnavailable}
+		known = &apiError{code: "ServiceUnavailableException", message: "The engine is not running", status: http.StatusServiceUnavailable}
 	default:
 		e.log.Error("stepfunctions: request failed", "request", request, "error", err)
 		known = &apiError{code: "InternalServerError", message: "Internal error", status: http.StatusInternalServerError}

@@ -1,7 +1,6 @@
 package stepfunctions
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -278,6 +277,3 @@ func faultFailure(err error) *failure {
 	}
 	return &failure{name: "Lambda.SdkClientException", cause: err.Error()}
 }
-
-// validText reports whether s is a JSON document within the payload bound.
-func validText(s string) bool { return len(s) <= maxPayload && json.Valid([]byte(s)) }
