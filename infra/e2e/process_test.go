@@ -52,7 +52,7 @@ func (d *deployment) start() error {
 	if err := d.launch(); err != nil {
 		return err
 	}
-	if d.out.wait(startLimit, `piloto ready on http://`, d.exited) {
+	if d.out.wait(startLimit, `(?m)^  Try `, d.exited) { // the last line of what it says
 		return nil
 	}
 	d.kill()

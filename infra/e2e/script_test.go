@@ -71,6 +71,15 @@ type stage struct {
 	provider *provider
 	services map[string]*service
 	last     answer
+	negated  bool // the command that runs is: what it looks for must not be there
+}
+
+// patience is how long a command looks for what must come to be there.
+func (s *stage) patience() time.Duration {
+	if s.negated {
+		return 0
+	}
+	return 10 * time.Second
 }
 
 type stageKey struct{}
@@ -111,7 +120,7 @@ var variable = regexp.MustCompile(`\$[A-Z][A-Z0-9_]*`)
 func command(f func(*stage, []string) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		s := ts.Value(stageKey{}).(*stage)
-		s.ts = ts
+		s.ts, s.negated = ts, neg
 		for i, arg := range args {
 			args[i] = variable.ReplaceAllStringFunc(arg, func(name string) string { return ts.Getenv(name[1:]) })
 		}
@@ -152,7 +161,7 @@ func (s *stage) logged(args []string) error {
 	if len(args) != 1 {
 		return usage("log RE")
 	}
-	return matches(args[0], s.d.log.String()+s.d.out.String())
+	return eventually(s.patience(), func() error { return matches(args[0], s.d.log.String()+s.d.out.String()) })
 }
 
 func matches(pattern, text string) error {
@@ -278,10 +287,16 @@ func (s *stage) say(args []string) error {
 	return nil
 }
 
+// reads waits a while for a message, as a run writes them while it goes on.
 func (s *stage) reads(args []string) error {
 	if len(args) != 1 {
 		return usage("reads RE")
 	}
+	return eventually(s.patience(), func() error { return s.message(args[0]) })
+}
+
+// message says whether a message of the chat matches a pattern.
+func (s *stage) message(pattern string) error {
 	a, err := s.client.do("GET", "/api/chats/"+s.ts.Getenv("CHAT")+"/messages?limit=200", "")
 	if err != nil {
 		return err
@@ -293,11 +308,11 @@ func (s *stage) reads(args []string) error {
 			break
 		}
 		all = append(all, written(text))
-		if matches(args[0], written(text)) == nil {
+		if matches(pattern, written(text)) == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("no message matches %q; there are\n%s", args[0], strings.Join(all, "\n"))
+	return fmt.Errorf("no message matches %q; there are\n%s", pattern, strings.Join(all, "\n"))
 }
 
 func (s *stage) ends(args []string) error {
@@ -363,6 +378,7 @@ func (s *stage) service(args []string) error {
 		upstream := newService(freeAddress(s.t), "/openapi"+filepath.Ext(args[0]), string(document))
 		s.services[name] = upstream
 		s.ts.Setenv(strings.ToUpper(name)+"_URL", upstream.url())
+		s.ts.Setenv(strings.ToUpper(name)+"_HOST", upstream.addr)
 		return upstream.start()
 	}
 	upstream := s.services[name]

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestASecondProcessOnOneFolderIsToldWhoHasIt(t *testing.T) {
+	t.Parallel()
+	d, c := demonstration(t)
+	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "-data", d.data)
+	cmd.Dir = root
+	attach(cmd)
+	said, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("it started:\n%s", said)
+	}
+	for _, want := range []string{d.data, fmt.Sprint(d.cmd.Process.Pid), d.url()} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("it does not name %s:\n%s", want, said)
+		}
+	}
+	c.chat(t) // the first is not disturbed
+
+	// After a kill the folder is free at once, whatever is still written in it.
+	d.kill()
+	d.mustStart(t)
+	c.chat(t)
+}
+
+func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	d, c, model := scripted(t)
+	upstream := startOrders(t)
+	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	chat := c.chat(t)
+	run := proposed(t, c, model, chat,
+		map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "GET", "path": "/orders"},
+		map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "POST", "path": "/orders/1/pay"})
+	upstream.behave("GET /orders", behaviour{kind: behaveHold}, behaviour{})
+	c.must(t, 202, "POST", "/api/runs/"+run.text("run.run_id")+"/confirm", object("digest", run.text("run.digest")))
+	other := c.chat(t)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	model.will(reply{text: "never", release: never})
+	asked := make(chan error, 1)
+	go func() {
+		a, err := c.do("POST", "/api/send", object("chat_id", other, "message", "¿Sigues ahí?"))
+		if err == nil && a.status != 200 && a.status != 503 {
+			err = fmt.Errorf("the turn under way was answered %s", a)
+		}
+		asked <- err
+	}()
+	if err := eventually(10*time.Second, func() error {
+		if len(upstream.got("GET /orders")) != 1 || len(model.asked()) != 2 {
+			return fmt.Errorf("nothing is under way yet")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := d.stop(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("stopped in %s with a turn and a step under way", time.Since(began).Round(time.Millisecond))
+	<-asked
+	if !strings.Contains(d.out.String(), "piloto: stopped") {
+		t.Errorf("it does not say that it stopped:\n%s", d.out)
+	}
+	if strings.Contains(d.log.String(), "panic") {
+		t.Errorf("it panicked:\n%s", tail(d.log.String()))
+	}
+	if _, err := os.Stat(filepath.Join(d.data, "holder")); err == nil {
+		t.Error("the folder still names a holder")
+	}
+
+	d.mustStart(t)
+	ended, err := c.ended(run.text("run.run_id"), 20*time.Second)
+	if err != nil || ended.text("status") != "done" {
+		t.Errorf("the run did not go on: %v %s", err, ended)
+	}
+	if n := len(upstream.got("POST /orders/1/pay")); n != 1 {
+		t.Errorf("the unsafe step reached the service %d times", n)
+	}
+	if a := c.must(t, 200, "GET", "/api/chats/"+other+"/messages", ""); a.text("messages.0.content") != "¿Sigues ahí?" {
+		t.Errorf("the message was lost: %s", a)
+	}
+}
+
+func TestTheTokenIsKeptWhenNoneIsSet(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "PILOTO_TOKEN=")
+	d.mustStart(t)
+	file := filepath.Join(d.data, "token")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	token := strings.TrimSpace(string(text))
+	if !strings.Contains(d.out.String(), token) || !strings.Contains(d.out.String(), d.url()+"/signin?code=") {
+		t.Errorf("neither the token nor the ready-made URL is said:\n%s", d.out)
+	}
+	newClient(d.url(), token).chat(t)
+	d.kill()
+	d.mustStart(t)
+	newClient(d.url(), token).chat(t)
+
+	// One that is set replaces it: the old one is refused from then on.
+	d.kill()
+	d.env = []string{"PILOTO_TOKEN=" + testToken}
+	d.mustStart(t)
+	newClient(d.url(), testToken).chat(t)
+	newClient(d.url(), token).must(t, 401, "POST", "/api/chats", "{}")
+}

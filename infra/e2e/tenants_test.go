@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"piloto/internal/auth"
+	"piloto/internal/dynamo"
+	"piloto/internal/ident"
+)
+
+const neighbour = "token-of-another-account"
+
+// TestAnAccountSeesNothingOfAnother: over every route that the deployment says it
+// has, an id of one account is, for another, the same as an id of nothing.
+func TestAnAccountSeesNothingOfAnother(t *testing.T) {
+	t.Parallel()
+	model := newProvider()
+	t.Cleanup(model.Close)
+	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
+	d.aws = freeAddress(t)
+	d.mustStart(t)
+	addToken(t, d, auth.Token{
+		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
+		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: time.Now(),
+	})
+	ours, theirs := newClient(d.url(), testToken), newClient(d.url(), neighbour)
+
+	upstream := startOrders(t)
+	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	project := ours.must(t, 201, "POST", "/api/projects", object("name", "Nuestro")).text("project_id")
+	chat := ours.chat(t)
+	run := proposed(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+	model.will(reply{text: "Hola."})
+	ours.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "nuestro secreto"))
+	before := everything(t, ours, chat, run.text("run.run_id"))
+
+	digest := run.text("run.digest")
+	ids := map[string]struct{ id, missing string }{
+		"/api/runs/{id}":         {run.text("run.run_id"), "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/api/chats/{id}":        {chat, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/api/projects/{id}":     {project, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/api/mcps/{id}":         {server, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/operator/session/{id}": {"shared-name", "other-name"},
+	}
+	bodies := map[string]string{
+		"POST /api/runs/{id}/confirm": object("digest", digest), "POST /api/runs/{id}/cancel": "{}",
+		"PATCH /api/chats/{id}": object("title", "mine"), "PATCH /api/projects/{id}": object("name", "mine"),
+		"PUT /api/mcps/{id}/active": `{"active":false}`, "POST /api/mcps/{id}/active": `{"active":false}`,
+		"PUT /api/mcps/{id}/key": object("in", "bearer", "value", "stolen"),
+	}
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(ours.must(t, 200, "GET", "/openapi.json", "").body, &document); err != nil {
+		t.Fatal(err)
+	}
+	swept := 0
+	for path, operations := range document.Paths {
+		if !strings.Contains(path, "{") {
+			continue
+		}
+		of, known := ids[path[:strings.Index(path, "}")+1]]
+		if !known || strings.Count(path, "{") > 1 {
+			t.Errorf("%s: whose id is this? Classify it here", path)
+			continue
+		}
+		for method := range operations {
+			method = strings.ToUpper(method)
+			body := bodies[method+" "+path]
+			at := func(id string) answer {
+				a, err := theirs.do(method, strings.Replace(path, "{id}", id, 1), body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.body = []byte(strings.ReplaceAll(strings.ReplaceAll(string(a.body), a.text("trace_id"), ""), id, ""))
+				return a
+			}
+			if a, b := at(of.id), at(of.missing); a.String() != b.String() || a.status != 404 {
+				t.Errorf("%s %s: our id answers %s\na missing one %s", method, path, a, b)
+			}
+			swept++
+		}
+	}
+	if swept < 18 {
+		t.Errorf("only %d routes were swept", swept)
+	}
+
+	// Nested ids: what refers to something of ours, in a list, a body or a filter.
+	if err := problemOf(theirs.must(t, 404, "POST", "/api/send", object("chat_id", chat, "message", "Hola")), 404, "chat.not_found"); err != nil {
+		t.Error(err)
+	}
+	theirs.must(t, 404, "POST", "/api/chats", object("project_id", project))
+	theirs.must(t, 404, "GET", "/api/chats?project_id="+project, "")
+	own := theirs.chat(t)
+	theirs.must(t, 404, "PATCH", "/api/chats/"+own, object("project_id", project))
+	model.will(reply{calls: []call{{"mcp_request", object("mcp_id", server, "method", "DELETE", "path", "/orders/1")}}})
+	model.will(reply{text: "No hay servicios."})
+	if a := theirs.say(t, own, "Borra el pedido 1"); a.text("kind") != "message" {
+		t.Errorf("a plan over a server of ours: %s", a)
+	}
+	if last := model.asked(); strings.Contains(string(last[len(last)-2].Body), server) {
+		t.Error("the model was shown a server of another account")
+	}
+	for path, list := range map[string]string{"/api/chats": "chats.count", "/api/projects": "projects.count", "/api/mcps": "mcps.count"} {
+		want := "0"
+		if path == "/api/chats" {
+			want = "1" // their own
+		}
+		if a := theirs.must(t, 200, "GET", path, ""); a.text(list) != want {
+			t.Errorf("%s shows them %s", path, a)
+		}
+	}
+	// A cursor of ours is not one of theirs.
+	ours.chat(t)
+	cursor := ours.must(t, 200, "GET", "/api/chats?limit=1", "").text("cursor")
+	if a, _ := theirs.do("GET", "/api/chats?limit=1&cursor="+cursor, ""); cursor == "" || a.status != 400 {
+		t.Errorf("our cursor %q answers them %s", cursor, a)
+	}
+	// The same name of a session is another session.
+	model.will(reply{text: "Hola."})
+	theirs.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "el suyo"))
+	if a := ours.must(t, 200, "GET", "/operator/session/shared-name", ""); strings.Contains(a.String(), "el suyo") {
+		t.Error("two accounts share a session")
+	}
+	after := everything(t, ours, chat, run.text("run.run_id"))
+	if strings.SplitN(before, "\n", 2)[1] != strings.SplitN(after, "\n", 2)[1] { // but for the list of chats, which we added to
+		t.Errorf("something of ours changed:\n%s\n%s", before, after)
+	}
+}
+
+// addToken stores a token through the wire protocol that -aws serves, as an
+// operator would with the AWS command line.
+func addToken(t testing.TB, d *deployment, token auth.Token) {
+	t.Helper()
+	config := aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + d.aws),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}
+	tables, err := dynamodb.NewFromConfig(config).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil || len(tables.TableNames) != 1 {
+		t.Fatalf("tables: %v %v", tables, err)
+	}
+	if err := dynamo.New(config, tables.TableNames[0]).PutToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+}
