@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -41,6 +42,7 @@ func Parse(ctx context.Context, document []byte, documentURL string) (tool.Found
 // parseWithin reads a document in a goroutine that is left behind when the
 // context ends: it notices soon after, and what it costs until then is bounded.
 func parseWithin(ctx context.Context, document []byte, documentURL, registered string) (tool.Found, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, parseTime)
 	defer cancel()
 	type outcome struct {
@@ -60,10 +62,15 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 	}()
 	select {
 	case o := <-done:
-		return o.found, o.err
+		if ctx.Err() == nil {
+			return o.found, o.err
+		}
 	case <-ctx.Done():
-		return tool.Found{}, refused("it takes too long to read").Because(ctx.Err())
 	}
+	if errors.Is(caller.Err(), context.Canceled) { // nobody waits: that says nothing about the document
+		return tool.Found{}, caller.Err()
+	}
+	return tool.Found{}, refused("it takes too long to read").Because(ctx.Err())
 }
 
 func parse(ctx context.Context, raw []byte, documentURL, registered string) (tool.Found, error) {

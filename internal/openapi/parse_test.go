@@ -304,8 +304,13 @@ func TestLargeSchemasAreLeftOut(t *testing.T) {
 func TestParseStopsWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Parse(ctx, head(`"paths":{}`), "https://a.example/openapi.json"); err == nil {
-		t.Error("parsed after the end")
+	if _, err := Parse(ctx, head(`"paths":{}`), "https://a.example/openapi.json"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want cancelled", err)
+	}
+	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	if _, err := Parse(late, head(`"paths":{}`), "https://a.example/openapi.json"); !errors.Is(err, tool.ErrDocument) {
+		t.Errorf("%v, want ErrDocument", err)
 	}
 }
 
