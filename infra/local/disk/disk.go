@@ -25,6 +25,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 var (
@@ -81,7 +82,7 @@ func Open(path string) (*Store, error) {
 func open(path string, readOnly bool) (db *bolt.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", bolt.ErrInvalid, p)
+			err = fmt.Errorf("%w: %v", bolterrors.ErrInvalid, p)
 		}
 	}()
 	options := &bolt.Options{
@@ -111,7 +112,7 @@ func whole(path string) error {
 	}
 	return db.View(func(tx *bolt.Tx) error {
 		if info.Size() < tx.Size() {
-			return fmt.Errorf("%w: it has %d bytes of at least %d", bolt.ErrInvalid, info.Size(), tx.Size())
+			return fmt.Errorf("%w: it has %d bytes of at least %d", bolterrors.ErrInvalid, info.Size(), tx.Size())
 		}
 		return nil
 	})
@@ -119,13 +120,13 @@ func whole(path string) error {
 
 func explain(path string, err error) error {
 	switch {
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		who := "unknown"
 		if pid, readErr := os.ReadFile(holderPath(path)); readErr == nil {
 			who = strings.TrimSpace(string(pid))
 		}
 		return fmt.Errorf("%w: %s is open in process %s; stop it, or use another data folder", ErrHeld, path, who)
-	case errors.Is(err, bolt.ErrInvalid), errors.Is(err, bolt.ErrChecksum), errors.Is(err, bolt.ErrVersionMismatch),
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
 		strings.Contains(err.Error(), "file size too small"): // bbolt has no value for it
 		return fmt.Errorf("%w: %s: %w; restore it from a backup", ErrDamaged, path, err)
 	default:
@@ -189,7 +190,7 @@ func syncFolder(path string) error {
 }
 
 func closedAs(err error) error {
-	if errors.Is(err, bolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // call is one function waiting to be committed.
@@ -67,7 +68,8 @@ func (s *Store) Update(fn func(tx *bolt.Tx) error) error {
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
-	if u, ok := c.err.(unwritten); ok {
+	var u unwritten
+	if errors.As(c.err, &u) {
 		return u.error
 	}
 	return closedAs(c.err)
@@ -162,7 +164,7 @@ func (s *Store) attempt(group []*call) (again bool, err error) {
 }
 
 func ignoreClosed(err error) error {
-	if errors.Is(err, bolt.ErrTxClosed) {
+	if errors.Is(err, bolterrors.ErrTxClosed) {
 		return nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 func (e *Engine) deleteTable(r request) ([]byte, error) {
@@ -35,7 +36,7 @@ func (e *Engine) deleteTable(r request) ([]byte, error) {
 				return err
 			}
 		}
-		if err := tx.DeleteBucket(t.expiryBucket()); err != nil && !errors.Is(err, bolt.ErrBucketNotFound) {
+		if err := tx.DeleteBucket(t.expiryBucket()); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
 			return err
 		}
 		return tx.Bucket(bucketTables).Delete([]byte(name))

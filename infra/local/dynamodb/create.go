@@ -175,10 +175,9 @@ func checkBilling(billing string, provisioned bool) error {
 // indexSpec is an index as it is asked for.
 type indexSpec struct {
 	index
-	keys           []keyElement
-	provisioned    bool
-	includes       bool
-	projectionName string
+	keys        []keyElement
+	provisioned bool
+	includes    bool
 }
 
 func readIndexes(r request) []indexSpec {

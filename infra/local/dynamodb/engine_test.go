@@ -336,7 +336,9 @@ func FuzzRequest(f *testing.F) {
 		{"TransactGetItems", `{"TransactItems":[{"Get":{` + t + `,"Key":{"pk":{"S":"a"}}}}]}`},
 		{"CreateTable", `{"TableName":"new","AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST","GlobalSecondaryIndexes":[]}`},
 		{"UpdateTable", `{"TableName":"own-none","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"x"}}]}`},
-		{"DescribeTable", `{` + t + `}`}, {"ListTables", `{"Limit":1}`}, {"DescribeTimeToLive", `{` + t + `}`},
+		{"DescribeTable", `{` + t + `}`},
+		{"ListTables", `{"Limit":1}`},
+		{"DescribeTimeToLive", `{` + t + `}`},
 		{"UpdateTimeToLive", `{"TableName":"own-none","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"x"}}`},
 	} {
 		f.Add(seed[0], seed[1])

@@ -215,17 +215,23 @@ func TestSuiteQueryRefusals(t *testing.T) {
 	}{
 		"no condition": {with(base(), func(in *sdk.QueryInput) { in.KeyConditionExpression, in.ExpressionAttributeValues = nil, nil }), "!ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."},
 		"limit 0":      {with(base(), func(in *sdk.QueryInput) { in.Limit = aws.Int32(0) }), "!ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
-		"filter on key": {with(base(), func(in *sdk.QueryInput) { in.FilterExpression = text("sk = :p") }),
-			"!ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: sk"},
-		"filter on the index's key": {with(onIndex("all"), func(in *sdk.QueryInput) { in.FilterExpression = text("h = :p") }),
-			"!ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: h"},
+		"filter on key": {
+			with(base(), func(in *sdk.QueryInput) { in.FilterExpression = text("sk = :p") }),
+			"!ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: sk",
+		},
+		"filter on the index's key": {
+			with(onIndex("all"), func(in *sdk.QueryInput) { in.FilterExpression = text("h = :p") }),
+			"!ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: h",
+		},
 		"unknown index":      {onIndex("nope"), "!ValidationException: The table does not have the specified index: nope"},
 		"consistent index":   {with(onIndex("all"), func(in *sdk.QueryInput) { in.ConsistentRead = aws.Bool(true) }), "!ValidationException: Consistent reads are not supported on global secondary indexes"},
 		"all of keys only":   {with(onIndex("keys"), func(in *sdk.QueryInput) { in.Select = types.SelectAllAttributes }), invalidPV + "Select type ALL_ATTRIBUTES is not supported for global secondary index keys because its projection type is not ALL"},
 		"projected of table": {with(base(), func(in *sdk.QueryInput) { in.Select = types.SelectAllProjectedAttributes }), "!ValidationException: ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"},
 		"short start key":    {with(base(), func(in *sdk.QueryInput) { in.ExclusiveStartKey = item(`{"pk":"p"}`) }), "!ValidationException: The provided starting key is invalid"},
-		"start key of another partition": {with(base(), func(in *sdk.QueryInput) { in.ExclusiveStartKey = item(`{"pk":"q","sk":"1"}`) }),
-			"!ValidationException: The provided starting key is outside query boundaries based on provided conditions"},
+		"start key of another partition": {
+			with(base(), func(in *sdk.QueryInput) { in.ExclusiveStartKey = item(`{"pk":"q","sk":"1"}`) }),
+			"!ValidationException: The provided starting key is outside query boundaries based on provided conditions",
+		},
 		"start key outside the range": {with(base(), func(in *sdk.QueryInput) {
 			in.KeyConditionExpression, in.ExpressionAttributeValues = text("pk = :p AND sk > :s"), item(`{":p":"p",":s":"5"}`)
 			in.ExclusiveStartKey = item(`{"pk":"p","sk":"1"}`)

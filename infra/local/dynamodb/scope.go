@@ -99,11 +99,10 @@ func placeholder(key string, mark byte) bool {
 // requireExpressions refuses names and values without an expression that could
 // use them. valued are the expressions that take values.
 func (s *scope) requireExpressions(r request, valued ...string) error {
-	given := func(name string) bool { return r.has(name) }
-	if s.names != nil && !given("ProjectionExpression") && !slices.ContainsFunc(valued, given) {
+	if s.names != nil && !r.has("ProjectionExpression") && !slices.ContainsFunc(valued, r.has) {
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
 	}
-	if s.values != nil && !slices.ContainsFunc(valued, given) {
+	if s.values != nil && !slices.ContainsFunc(valued, r.has) {
 		verb := "is"
 		if len(valued) > 1 {
 			verb = "are"

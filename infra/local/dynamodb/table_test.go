@@ -50,8 +50,10 @@ func TestSuiteCreateTableRefusals(t *testing.T) {
 		"include of all": {with(func(in *sdk.CreateTableInput) {
 			in.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes = []string{"a"}
 		}), "!ValidationException: One or more parameter values were invalid: ProjectionType is ALL, but NonKeyAttributes is specified"},
-		"undefined index key": {with(func(in *sdk.CreateTableInput) { in.AttributeDefinitions = in.AttributeDefinitions[:3] }),
-			"!ValidationException: One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [g, h], AttributeDefinitions: [pk, sk, g]"},
+		"undefined index key": {
+			with(func(in *sdk.CreateTableInput) { in.AttributeDefinitions = in.AttributeDefinitions[:3] }),
+			"!ValidationException: One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [g, h], AttributeDefinitions: [pk, sk, g]",
+		},
 		"local indexes": {with(func(in *sdk.CreateTableInput) {
 			in.LocalSecondaryIndexes = []types.LocalSecondaryIndex{{IndexName: text("local"), KeySchema: in.KeySchema, Projection: &types.Projection{ProjectionType: "ALL"}}}
 		}), "!ValidationException: This engine does not support LocalSecondaryIndexes"},
