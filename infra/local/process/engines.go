@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
@@ -22,6 +23,9 @@ type engines struct {
 	store    *disk.Store
 	dynamo   *dynamodb.Engine
 	machines *stepfunctions.Engine
+
+	halted  sync.Once
+	haltErr error
 }
 
 const dataFile = "piloto.db"
@@ -52,11 +56,18 @@ func openEngines(folder, holder string, invoke stepfunctions.Invoker, log *slog.
 	return e, nil
 }
 
+// halt ends the state machines' engine; the tables are still there.
+func (e *engines) halt() {
+	e.halted.Do(func() {
+		if e.machines != nil {
+			e.haltErr = e.machines.Close()
+		}
+	})
+}
+
 func (e *engines) close() error {
-	var errs []error
-	if e.machines != nil {
-		errs = append(errs, e.machines.Close())
-	}
+	e.halt()
+	errs := []error{e.haltErr}
 	if err := os.Remove(holderFile(e.folder)); !errors.Is(err, fs.ErrNotExist) {
 		errs = append(errs, err)
 	}

@@ -26,8 +26,12 @@ type functions struct {
 
 	now    func() time.Time
 	tokens auth.Store
-	failed http.Handler // renders what the authorizer could not decide
-	busy   sync.WaitGroup
+	failed http.Handler   // renders what the authorizer could not decide
+	busy   sync.WaitGroup // requests, tasks and schedules under way
+
+	mu      sync.Mutex
+	halting bool           // no task of a run begins any more
+	calls   sync.WaitGroup // those under way
 }
 
 // build builds every function of the template with the environment a deployment
@@ -54,13 +58,51 @@ func (f *functions) build(world boot.World, d *template.Deployment, names map[st
 	return nil
 }
 
-// Invoke implements stepfunctions.Invoker.
+// Invoke implements stepfunctions.Invoker. Once the process is stopping, a call
+// that has not begun is given up: the engine makes it after the restart.
 func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	id, ok := f.byARN[arn]
 	if !ok || f.tasks[id] == nil {
 		return nil, &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}, nil
 	}
+	if !f.begin() {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	}
+	defer f.calls.Done()
 	return f.task(ctx, id, payload)
+}
+
+func (f *functions) begin() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.halting {
+		return false
+	}
+	f.calls.Add(1)
+	return true
+}
+
+// halt has no further task of a run begin.
+func (f *functions) halt() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.halting = true
+}
+
+// drain lets the tasks under way end, for as long as limit: one that is given up
+// in the middle of an unsafe call leaves its step in doubt.
+func (f *functions) drain(limit time.Duration) {
+	f.halt()
+	done := make(chan struct{})
+	go func() {
+		f.calls.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
 }
 
 // task calls a function within its time.

@@ -103,12 +103,13 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for what is under way and closes the data folder. The context
-// given to Start must have ended.
+// Close lets what is under way end, for a while, and closes the data folder. The
+// context given to Start must have ended.
 func (p *Process) Close() error {
-	err := p.engines.close()
-	p.functions.busy.Wait()
-	return err
+	p.functions.drain(stopGrace)
+	p.engines.halt()
+	p.functions.busy.Wait() // the store closes under nobody
+	return p.engines.close()
 }
 
 // Engines serves the wire protocols of the embedded engines.

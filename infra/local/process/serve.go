@@ -22,6 +22,10 @@ import (
 	"piloto/internal/tool"
 )
 
+// stopGrace is how long a stop waits for requests under way, and as long again
+// for the steps of runs.
+const stopGrace = 3 * time.Second
+
 // Serve runs the deployment until ctx ends, and says on out what to do next.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	listener, err := net.Listen("tcp", o.Addr)
@@ -43,6 +47,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer context.AfterFunc(ctx, p.functions.halt)()
 	token, file, err := installToken(ctx, p.Table, p.Data, p.Token, p.Clock())
 	if err != nil {
 		return err
@@ -158,7 +163,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		return err
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	grace, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
