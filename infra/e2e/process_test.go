@@ -103,14 +103,21 @@ func (d *deployment) kill() {
 
 // stop asks the process to end, as Ctrl-C does, and says how it did.
 func (d *deployment) stop(within time.Duration) error {
-	if err := d.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := d.interrupt(); err != nil {
 		return err
 	}
+	return d.ended(within)
+}
+
+func (d *deployment) interrupt() error { return d.cmd.Process.Signal(syscall.SIGINT) }
+
+// ended waits until the process ended by itself.
+func (d *deployment) ended(within time.Duration) error {
 	select {
 	case <-d.exited:
 	case <-time.After(within):
 		d.kill()
-		return fmt.Errorf("still running %s after SIGINT", within)
+		return fmt.Errorf("still running after %s", within)
 	}
 	var exit *exec.ExitError
 	if errors.As(d.failed, &exit) {

@@ -65,7 +65,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := d.stop(20 * time.Second); err != nil {
+	if err := d.stop(9 * time.Second); err != nil { // some 6 s when what is under way never ends
 		t.Fatal(err)
 	}
 	t.Logf("stopped in %s with a turn and a step under way", time.Since(began).Round(time.Millisecond))
@@ -90,6 +90,57 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 	}
 	if a := c.must(t, 200, "GET", "/api/chats/"+other+"/messages", ""); a.text("messages.0.content") != "¿Sigues ahí?" {
 		t.Errorf("the message was lost: %s", a)
+	}
+}
+
+// TestCtrlCLetsAStepUnderWayEnd: a clean stop leaves nobody in doubt about a call
+// that is answered within its grace, and begins no other.
+func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
+	t.Parallel()
+	d, c, model := scripted(t)
+	upstream := startOrders(t)
+	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	run := proposed(t, c, model, c.chat(t),
+		map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "POST", "path": "/orders/1/pay"},
+		map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "POST", "path": "/orders/2/pay"})
+	id := run.text("run.run_id")
+	upstream.behave("POST /orders/1/pay", behaviour{kind: behaveHold})
+	c.must(t, 202, "POST", "/api/runs/"+id+"/confirm", object("digest", run.text("run.digest")))
+	if err := eventually(10*time.Second, func() error {
+		if len(upstream.got("POST /orders/1/pay")) == 0 {
+			return fmt.Errorf("nothing is under way yet")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.interrupt(); err != nil {
+		t.Fatal(err)
+	}
+	if err := eventually(5*time.Second, func() error { // it has begun to stop
+		if _, err := c.do("GET", "/health", ""); err == nil {
+			return fmt.Errorf("it still answers")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	upstream.release()
+	if err := d.ended(9 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(upstream.got("POST /orders/2/pay")); n != 0 {
+		t.Errorf("the next step began although the process was stopping")
+	}
+	d.mustStart(t)
+	ended, err := c.ended(id, 20*time.Second)
+	if err != nil || ended.text("status") != "done" {
+		t.Errorf("want done: %v %s", err, ended)
+	}
+	for _, path := range []string{"/orders/1/pay", "/orders/2/pay"} {
+		if n := len(upstream.got("POST " + path)); n != 1 {
+			t.Errorf("POST %s reached the service %d times", path, n)
+		}
 	}
 }
 
