@@ -57,7 +57,7 @@ type jsonPen struct {
 // flat reports a short value without values inside values: it reads better on
 // one line.
 func flat(raw []byte) bool {
-	const short = 64
+	const short = 88
 	return len(raw) <= short && bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")) <= 1
 }
 

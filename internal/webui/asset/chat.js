@@ -102,7 +102,6 @@ async function deliver(text, mine) {
     say(reply);
     followAll();
     toEnd(true);
-    if (reply.kind === "queued") document.querySelector(".card[data-live]")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     refreshChats();
   } catch (failure) {
     thinking.remove();

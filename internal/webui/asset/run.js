@@ -118,11 +118,17 @@ async function watch(run) {
     }
     const now = cardOf(run);
     if (now && !("live" in now.dataset) && !("draft" in now.dataset)) {
-      await refreshChat().catch(() => {});
+      const added = await refreshChat().catch(() => {});
+      if (added?.length && inSight(now)) added.at(-1).scrollIntoView({ block: "nearest", behavior: "smooth" });
       refreshChats();
     }
   }
 }
+
+const inSight = (node) => {
+  const { top, bottom } = node.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+};
 
 // pause waits, and as long as nobody looks; looking again ends it.
 function pause(run, seconds) {
