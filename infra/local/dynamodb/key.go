@@ -110,17 +110,15 @@ func (s schema) checkKey(key item) error {
 // with the schema.
 func (s schema) checkEmpty(it item) error {
 	for _, name := range s.names() {
-		v, ok := it[name]
-		if !ok || v.s != "" || v.kind != kindS && v.kind != kindB {
-			continue
+		if what, empty := it[name].isEmptyKey(); empty {
+			return emptyKey(what, name)
 		}
-		what := "string"
-		if v.kind == kindB {
-			what = "binary"
-		}
-		return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, name)
 	}
 	return nil
+}
+
+func emptyKey(what, name string) error {
+	return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, name)
 }
 
 func (s schema) checkSizes(it item) error {

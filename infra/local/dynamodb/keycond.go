@@ -133,12 +133,8 @@ func (t keyTest) check(want kind) error {
 		if v.kind != want {
 			return invalidValue(conditionMismatch)
 		}
-		if v.s == "" {
-			what := "string"
-			if v.kind == kindB {
-				what = "binary"
-			}
-			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, t.name)
+		if what, empty := v.isEmptyKey(); empty {
+			return emptyKey(what, t.name)
 		}
 	}
 	return nil

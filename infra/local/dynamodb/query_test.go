@@ -313,6 +313,19 @@ func TestSuiteIndexes(t *testing.T) {
 		})
 		expect(t, outcome("", err), invalidPV+"Type mismatch for Index Key g Expected: S Actual: N IndexName: all")
 	})
+	for expression, want := range map[string]string{
+		"SET g = i":      "The update expression attempted to update the secondary index key to unsupported type",
+		"SET g = :empty": "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.",
+		"SET g = :large": "The update expression attempted to update the secondary index key beyond allowed size limits",
+	} {
+		t.Run(expression, func(t *testing.T) {
+			_, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
+				TableName: e.table("indexed"), Key: key(g, `{"sk":"3"}`), UpdateExpression: &expression,
+				ExpressionAttributeValues: map[string]map[string]types.AttributeValue{"SET g = :empty": item(`{":empty":""}`), "SET g = :large": item(`{":large":"` + strings.Repeat("x", 2049) + `"}`)}[expression],
+			})
+			expect(t, outcome("", err), "!ValidationException: "+want)
+		})
+	}
 }
 
 // Equal index keys are told apart by the table's, and paging needs both.

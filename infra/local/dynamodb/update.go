@@ -217,3 +217,18 @@ func (u *update) onlyRemoves() bool {
 	}
 	return len(u.actions) > 0
 }
+
+// constants are the attributes that the update sets to values it has itself.
+func (u *update) constants() item {
+	out := item{}
+	for _, a := range u.actions {
+		switch {
+		case len(a.path) > 1:
+		case a.section == sectionAdd:
+			out[a.path[0].name] = a.value
+		case a.section == sectionSet && a.expr.op == opValue:
+			out[a.path[0].name] = a.expr.value
+		}
+	}
+	return out
+}

@@ -164,13 +164,16 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 // checkEmptyKeys refuses empty key values, the one fault of keys that a
 // transaction reports as its own.
 func (m mutation) checkEmptyKeys(t *table) error {
-	if m.action != actionPut {
-		return t.Key.checkEmpty(m.key)
+	if m.action == actionPut {
+		if err := t.Key.checkEmpty(m.item); err != nil {
+			return err
+		}
+		return t.checkEmptyIndexKeys(m.item)
 	}
-	if err := t.Key.checkEmpty(m.item); err != nil {
+	if err := t.Key.checkEmpty(m.key); err != nil || m.update == nil || len(t.Indexes) == 0 {
 		return err
 	}
-	return t.checkEmptyIndexKeys(m.item)
+	return t.checkSetEmpty(m.update.constants())
 }
 
 // bind holds the mutation to the table and gives the stored key it is about.
@@ -192,6 +195,9 @@ func (m mutation) bind(t *table) ([]byte, error) {
 			}
 		}
 		if err := t.checkScalarKeys(m.update.nested); err != nil {
+			return nil, err
+		}
+		if err := t.checkConstants(m.update); err != nil {
 			return nil, err
 		}
 	}
@@ -245,7 +251,7 @@ func (m mutation) updated(t *table, old item) (item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkIndexKeys(next); err != nil {
+	if err := t.checkUpdatedKeys(next); err != nil {
 		return nil, err
 	}
 	return next, checkItem(next, "Item size to update has exceeded the maximum allowed size")
