@@ -101,6 +101,8 @@ type Executor struct {
 	IDs    *ident.Source
 	Now    func() time.Time
 	Log    *slog.Logger
+
+	turns turns
 }
 
 // Execute makes one attempt at a step, unless it already ended: then it says
@@ -177,6 +179,11 @@ func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error
 // as having read it.
 func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
 	return run.Retry(ctx, func() error {
+		done, err := x.turns.take(ctx, t.RunID)
+		if err != nil {
+			return err
+		}
+		defer done()
 		if known != nil {
 			r := *known
 			known = nil
