@@ -123,6 +123,13 @@ func (c *testCase) resume(t *testing.T, i int, snap snapshot) {
 			t.Errorf("after write %d: %s was called %d times, want %d", i, name, calls, n-script[name])
 		}
 	}
+	total := 0
+	for _, n := range after.scheduled {
+		total += n
+	}
+	if c.Calls != nil && total != len(c.Calls) {
+		t.Errorf("after write %d: %d calls in the history, want %d", i, total, len(c.Calls))
+	}
 	if strings.HasPrefix(c.Name, "wait/") && c.Elapsed != nil {
 		if got := out.StopDate.Sub(*out.StartDate); (got - seconds64(*c.Elapsed)).Abs() > 5*time.Millisecond {
 			t.Errorf("after write %d: took %s, want %gs", i, got, *c.Elapsed)
@@ -176,7 +183,7 @@ func TestDeadlinesPassWhileTheEngineIsDown(t *testing.T) {
 		whole := w.run(w.create("whole", `{"StartAt":"A","TimeoutSeconds":50,"States":{"A":{"Type":"Wait","Seconds":600,"End":true}}}`), "whole", "{}")
 		synctest.Wait()
 		w.close()
-		time.Sleep(time.Hour)
+		time.Sleep(70 * time.Second) // past the heartbeat, not past the time-out
 		w = newWorld(t, w.path, fns).start()
 		defer w.close()
 		for arn, want := range map[string]types.ExecutionStatus{token: "FAILED", wait: "SUCCEEDED", whole: "TIMED_OUT"} {

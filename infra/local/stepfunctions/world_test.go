@@ -53,6 +53,8 @@ type answer struct {
 	Blob    int             `json:"blob,omitempty"`  // a string of so many bytes
 	Sleep   float64         `json:"sleep,omitempty"` // seconds before the answer
 	Untyped bool            `json:"untyped,omitempty"`
+	// Stubborn calls go on when they are given up.
+	Stubborn bool `json:"stubborn,omitempty"`
 	// Token is what somebody does later with the payload's member "token".
 	Token []tokenStep `json:"token,omitempty"`
 }
@@ -85,6 +87,9 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 		return payload, nil, nil
 	}
 	a := lines[min(n, len(lines)-1)]
+	if a.Stubborn {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if a.Sleep > 0 {
 		select {
 		case <-time.After(seconds64(a.Sleep)):
