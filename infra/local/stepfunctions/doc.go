@@ -20,6 +20,29 @@
 //   - A task that was scheduled and has no recorded result is dispatched again
 //     after a restart, with the same payload. A recorded result is never asked
 //     for again.
+//   - Status changes are written with the transition they tell of, and told at
+//     least once, in order for one execution unless one had to be told again.
 //   - What the engine does not support is refused when the definition is
 //     loaded, with the JSON pointer of the offending field; nothing is ignored.
+//
+// # Where AWS leaves room
+//
+// Event ids, order and previous ids follow recorded histories of the service.
+// Between threads that run at once, the order is that of arrival here.
+//
+//   - A task's Started event is written together with its Scheduled event, and
+//     its time-outs run from there, also while it waits for a free place.
+//   - A path of Parameters, ResultSelector or ItemSelector that selects nothing is
+//     States.Runtime, which nothing catches, as the service reports it; the name
+//     its documentation gives, States.ParameterPathFailure, can be caught by
+//     naming it. Likewise a missed heartbeat is States.Timeout, and
+//     States.HeartbeatTimeout to who asks for that.
+//   - A task's result that is too large is States.DataLimitExceeded and can be
+//     caught (also by States.ALL, as recorded); a state's output that is too large
+//     ends the execution.
+//   - At most 40 items of a Map state run at once, the bound of inline maps.
+//   - Names and histories are kept for 90 days after the end. Deleting a state
+//     machine aborts its executions at once. Nothing can be redriven.
+//   - Activities, versions, aliases, tags, Express workflows, JSONata, variables
+//     (Assign) and distributed maps are refused.
 package stepfunctions
