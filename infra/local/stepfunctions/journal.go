@@ -181,8 +181,9 @@ func deletePrefix(b *bolt.Bucket, prefix []byte) error {
 	return nil
 }
 
+// hasPrefix is false for the nil key that ends a cursor.
 func hasPrefix(k, prefix []byte) bool {
-	return len(k) >= len(prefix) && string(k[:len(prefix)]) == string(prefix)
+	return k != nil && len(k) >= len(prefix) && string(k[:len(prefix)]) == string(prefix)
 }
 
 // encodeEvents packs the events of one transition.
