@@ -23,7 +23,7 @@ type prepared struct {
 // prepare checks that the step still is what was confirmed and builds its
 // request. A failure is why nothing may be sent; an error is ours.
 func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step) (prepared, *plan.Failure, error) {
-	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
+	if !x.intact.check(r.Plan, r.Digest) {
 		return prepared{}, x.failure(r, "step.plan_changed"), nil
 	}
 	server, op, err := run.Bound(ctx, x.Store, r, step)

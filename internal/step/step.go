@@ -102,7 +102,8 @@ type Executor struct {
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	turns turns
+	turns  turns
+	intact intact
 }
 
 // Execute makes one attempt at a step, unless it already ended: then it says
