@@ -38,20 +38,21 @@
 //
 // The second floor, "equal", makes as many writes one after another as the
 // system was counted to make when it was alone: the distance to it is what is
-// not fsync. The system's commits are counted from outside, by the transaction
-// number in its data file; bbolt pays two fdatasyncs for each, which no floor
-// does.
+// not fsync. Under load the second floor is "apart": the least writes, each with
+// an fdatasync of its own instead of one for all that wait. The system's commits
+// are counted from outside, by the transaction number in its data file; bbolt
+// pays two fdatasyncs for each, which no floor does.
 //
 // # How
 //
-// At concurrency 1 the kinds alternate operation by operation (A B C A B C), and
-// at a higher one slice of time by slice of time, so that noise of the machine
-// hits them alike. Ratios are of medians, and of throughputs over all slices. A
-// slice of the system is a fixed number of operations, with the tail in which
-// not all clients are busy any more; one of a floor lasts as long as it did.
-// Every run is looked at when it has ended: one that is not done, or a service
-// that was called another number of times than the plan has steps, fails the
-// benchmark.
+// At concurrency 1 the system and the floors alternate operation by operation
+// (A B C A B C), and at a higher one slice of time by slice of time, so that
+// noise of the machine hits them alike. Ratios are of medians, and of
+// throughputs over all slices. A slice of the system is a fixed number of
+// operations, with the tail in which not all clients are busy any more; one of a
+// floor lasts as long as it did. Every run is looked at when it has ended: one
+// that is not done, or a service that was called another number of times than
+// the plan has steps, fails the benchmark.
 //
 // With -cpuprofile the floors are left out, so that the profile is of the
 // system (and of its clients, its model and its service).

@@ -24,7 +24,8 @@ type work struct {
 	Steps int    `json:"steps"` // 0: a turn
 	Wide  bool   `json:"wide"`
 	Extra int    `json:"extra"` // writes beyond the least
-	Turn  bool   `json:"turn"`  // a turn that proposes
+	Turn  bool   `json:"turn"`
+	Apart bool   `json:"apart"` // each write has an fdatasync of its own
 }
 
 func startFloor(sys *system, path string) (*floor, error) {
@@ -55,9 +56,7 @@ func leastWrites(s scenario) int {
 }
 
 // call is one operation of a client.
-func (f *floor) call(s scenario, extra int) error {
-	return f.post(f.origin, work{Kind: s.kind, Steps: s.steps, Wide: s.wide, Extra: extra, Turn: !s.run}, nil)
-}
+func (f *floor) call(w work) error { return f.post(f.origin, w, nil) }
 
 func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -83,45 +82,48 @@ var answered = func() []byte {
 }()
 
 func (f *floor) do(asked work) error {
+	write := f.log.write
+	if asked.Apart {
+		write = f.log.writeApart
+	}
 	for range asked.Extra {
-		if err := f.log.write(); err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 	}
-	if err := f.log.write(); err != nil { // what was said; confirmed
+	if err := write(); err != nil { // what was said; confirmed
 		return err
+	}
+	step := func() error {
+		if err := write(); err != nil {
+			return err
+		}
+		if err := f.caller.do(http.MethodPost, f.sys.echoURL+"/orders", []byte(order), nil); err != nil {
+			return err
+		}
+		return write()
 	}
 	var err error
 	switch {
 	case asked.Turn:
 		err = f.caller.do(http.MethodPost, f.sys.modelURL+"/v1/chat/completions", f.sys.model.last(asked.Kind), nil)
 	case asked.Wide:
-		err = f.wave(asked.Steps)
+		err = wave(asked.Steps, step)
 	default:
 		for range asked.Steps {
-			if err = f.step(); err != nil {
+			if err = step(); err != nil {
 				break
 			}
 		}
 	}
-	return errors.Join(err, f.log.write()) // what came of it; finished
+	return errors.Join(err, write()) // what came of it; finished
 }
 
-func (f *floor) step() error {
-	if err := f.log.write(); err != nil {
-		return err
-	}
-	if err := f.caller.do(http.MethodPost, f.sys.echoURL+"/orders", []byte(order), nil); err != nil {
-		return err
-	}
-	return f.log.write()
-}
-
-func (f *floor) wave(steps int) error {
+func wave(steps int, step func() error) error {
 	errs := make([]error, steps)
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = f.step() })
+		wg.Go(func() { errs[i] = step() })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

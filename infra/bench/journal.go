@@ -55,6 +55,15 @@ func (j *journal) write() error {
 	return e.err
 }
 
+// writeApart appends one record with an fdatasync of its own, whoever else writes.
+func (j *journal) writeApart() error {
+	_, err := j.file.Write(record)
+	if err != nil {
+		return err
+	}
+	return syscall.Fdatasync(int(j.file.Fd()))
+}
+
 // lead writes everything that waits and hands the lead to the first who came
 // meanwhile.
 func (j *journal) lead() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -88,11 +89,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	sys, err := startSystem(ctx, folder, o.template)
+	sys, err := newSystem(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sys.close()) }()
+	if err := sys.deploy(folder, o.template); err != nil {
+		return err
+	}
 	fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))
 	if err != nil {
 		return err
@@ -153,7 +157,7 @@ func (b *bench) probe() error {
 			return err
 		}
 		write[i], from = time.Since(from), time.Now()
-		if err := b.floor.caller.do("POST", b.sys.echoURL+"/orders", []byte(order), nil); err != nil {
+		if err := b.floor.caller.do(http.MethodPost, b.sys.echoURL+"/orders", []byte(order), nil); err != nil {
 			return err
 		}
 		post[i] = time.Since(from)
@@ -162,37 +166,53 @@ func (b *bench) probe() error {
 	return nil
 }
 
-// subjects are the system and its floors. What the system writes is counted
-// first, which also warms it up.
-func (b *bench) subjects(s scenario) (list []subject, commits float64, err error) {
-	var system subject = newTurns(b.sys, s)
+// compared are the system and the floors it is compared with.
+type compared struct {
+	system             subject
+	commits            float64 // of the system, for one operation
+	least, equal, only *floors // only: the least, and each write by itself
+}
+
+// compare counts what the system writes, which also warms it up, and prepares
+// the floors.
+func (b *bench) compare(s scenario) (c compared, err error) {
+	c.system = newTurns(b.sys, s)
 	if s.run {
-		system = newRuns(b.sys, s)
+		c.system = newRuns(b.sys, s)
 	}
-	if commits, err = writesOf(b.sys, system, b.counted); err != nil || b.alone {
-		return []subject{system}, commits, err
+	if c.commits, err = writesOf(b.sys, c.system, b.counted); err != nil {
+		return c, err
 	}
-	extra := max(0, int(math.Round(commits))-leastWrites(s))
-	list = []subject{system, &floors{b.floor, s, 0}, &floors{b.floor, s, extra}}
-	for _, f := range list[1:] {
+	c.least = newFloor(b.floor, s, 0)
+	c.equal = newFloor(b.floor, s, max(0, int(math.Round(c.commits))-leastWrites(s)))
+	c.only = c.least.apart()
+	for _, f := range []*floors{c.least, c.equal, c.only} {
 		if err := f.operate(); err != nil {
-			return nil, 0, err
+			return c, err
 		}
 	}
-	return list, commits, nil
+	return c, nil
+}
+
+// against is the system, and the floors unless it is measured alone.
+func (b *bench) against(system subject, floors ...subject) []subject {
+	if b.alone {
+		return []subject{system}
+	}
+	return append([]subject{system}, floors...)
 }
 
 func (b *bench) scenario(s scenario) error {
-	list, commits, err := b.subjects(s)
+	c, err := b.compare(s)
 	if err != nil {
 		return err
 	}
-	took, err := latencies(list, b.latency)
+	took, err := latencies(b.against(c.system, c.least, c.equal), b.latency)
 	if err != nil {
 		return err
 	}
 	l := latency{
-		Name: s.name, Operations: len(took[0]), Commits: commits, FloorWrites: leastWrites(s), Aim: s.most,
+		Name: s.name, Operations: len(took[0]), Commits: c.commits, FloorWrites: leastWrites(s), Aim: s.most,
 		P50: micros(quantile(took[0], 0.5)), P95: micros(quantile(took[0], 0.95)),
 	}
 	if !b.alone {
@@ -202,19 +222,27 @@ func (b *bench) scenario(s scenario) error {
 	}
 	b.out.Latency = append(b.out.Latency, l)
 	for _, clients := range s.loads {
-		done, err := throughputs(list, clients, b.slice, b.rounds)
-		if err != nil {
+		if err := b.load(s, c, clients); err != nil {
 			return err
 		}
-		t := throughput{
-			Name: s.name, Clients: clients, Operations: done[0].operations, Rate: done[0].perSecond(),
-			CPU: micros(done[0].cpuEach()), Aim: s.least[clients],
-		}
-		if !b.alone {
-			t.FloorRate, t.FloorCPU, t.EqualRate = done[1].perSecond(), micros(done[1].cpuEach()), done[2].perSecond()
-			t.Ratio, t.RatioEqual = ratio(t.Rate, t.FloorRate), ratio(t.Rate, t.EqualRate)
-		}
-		b.out.Load = append(b.out.Load, t)
 	}
+	return nil
+}
+
+// load measures throughput at one concurrency.
+func (b *bench) load(s scenario, c compared, clients int) error {
+	done, err := throughputs(b.against(c.system, c.least, c.only), clients, b.slice, b.rounds)
+	if err != nil {
+		return err
+	}
+	t := throughput{
+		Name: s.name, Clients: clients, Operations: done[0].operations, Rate: done[0].perSecond(),
+		CPU: micros(done[0].cpuEach()), Aim: s.least[clients],
+	}
+	if !b.alone {
+		t.FloorRate, t.FloorCPU, t.ApartRate = done[1].perSecond(), micros(done[1].cpuEach()), done[2].perSecond()
+		t.Ratio, t.RatioApart = ratio(t.Rate, t.FloorRate), ratio(t.Rate, t.ApartRate)
+	}
+	b.out.Load = append(b.out.Load, t)
 	return nil
 }

@@ -103,13 +103,24 @@ func (r *runs) operate() error { return r.sys.execute(<-r.drafts, r.of.steps) }
 // floors are operations of a floor.
 type floors struct {
 	floor *floor
-	of    scenario
-	extra int
+	work  work
+}
+
+// newFloor returns a floor of a scenario with writes beyond the least.
+func newFloor(f *floor, of scenario, extra int) *floors {
+	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Extra: extra}}
+}
+
+// apart is the same without sharing fdatasyncs.
+func (f *floors) apart() *floors {
+	w := f.work
+	w.Apart = true
+	return &floors{f.floor, w}
 }
 
 func (f *floors) prepare(int) error { return nil }
 
-func (f *floors) operate() error { return f.floor.call(f.of, f.extra) }
+func (f *floors) operate() error { return f.floor.call(f.work) }
 
 // mostClients is the largest concurrency.
 const mostClients = 32

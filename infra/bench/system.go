@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,37 +29,38 @@ type system struct {
 	close             func() error
 }
 
-// startSystem starts the whole deployment in a folder and registers the service.
-func startSystem(ctx context.Context, folder, template string) (s *system, err error) {
-	s = &system{
-		caller: newCaller(ctx, token), data: filepath.Join(folder, "data", "piloto.db"),
-		model: &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
-		echo:  &echo{watched: map[string]*watch{}},
+// newSystem starts the model and the service; the deployment is not yet there.
+func newSystem(ctx context.Context) (*system, error) {
+	s := &system{
+		caller: newCaller(ctx, token),
+		model:  &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
+		echo:   &echo{watched: map[string]*watch{}},
 	}
-	var stops []func()
-	defer func() {
-		if err != nil {
-			for _, stop := range stops {
-				stop()
-			}
-		}
-	}()
-	for _, part := range []struct {
-		url *string
-		h   http.Handler
-	}{{&s.modelURL, s.model}, {&s.echoURL, s.echo}} {
-		origin, stop, err := listen(part.h)
-		if err != nil {
-			return nil, err
-		}
-		*part.url, stops = origin, append(stops, stop)
-	}
-	log, err := os.Create(filepath.Join(folder, "log.jsonl"))
-	if err != nil {
+	var stopModel, stopEcho func()
+	var err error
+	if s.modelURL, stopModel, err = listen(s.model); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	stops = append(stops, cancel)
+	if s.echoURL, stopEcho, err = listen(s.echo); err != nil {
+		stopModel()
+		return nil, err
+	}
+	s.close = func() error {
+		stopModel()
+		stopEcho()
+		return nil
+	}
+	return s, nil
+}
+
+// deploy starts the whole deployment in a folder.
+func (s *system) deploy(folder, template string) error {
+	s.data = filepath.Join(folder, "data", "piloto.db")
+	log, err := os.Create(filepath.Join(folder, "log.jsonl"))
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(s.ctx)
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -70,21 +70,20 @@ func startSystem(ctx context.Context, folder, template string) (s *system, err e
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()
+	closeParts := s.close
 	s.close = func() error {
-		for _, stop := range stops {
-			stop()
-		}
-		return errors.Join(<-ended, log.Close())
+		stop()
+		return errors.Join(<-ended, closeParts(), log.Close())
 	}
 	lines := bufio.NewScanner(out)
 	for s.origin == "" && lines.Scan() {
 		_, s.origin, _ = strings.Cut(lines.Text(), "piloto ready on ")
 	}
 	if s.origin == "" {
-		return nil, fmt.Errorf("the system did not start: %w", errors.Join(lines.Err(), <-ended))
+		return errors.New("the system did not start")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return s, nil
+	return nil
 }
 
 // register registers the service and returns its id.

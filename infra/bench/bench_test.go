@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestFloorWritesAreThoseThatFollowOneAnother(t *testing.T) {
+	sys, err := newSystem(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sys.close() }()
+	f, err := startFloor(sys, filepath.Join(t.TempDir(), "floor.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.close() }()
+	for _, s := range scenarios {
+		if err := sys.model.script(s, "m1"); err != nil {
+			t.Fatal(err)
+		}
+		sys.model.asked[s.kind] = []byte(saying(s.kind))
+		for _, extra := range []int{0, 3} {
+			before := f.log.syncs
+			if err := newFloor(f, s, extra).operate(); err != nil {
+				t.Fatal(err)
+			}
+			got, want := f.log.syncs-before, leastWrites(s)+extra
+			if !s.wide && got != want || s.wide && (got < want || got > 2*s.steps+2+extra) {
+				t.Errorf("%s and %d more wrote %d times, want %d", s.name, extra, got, want)
+			}
+		}
+	}
+}
+
+func TestWritersOfTheJournalShareAnFdatasync(t *testing.T) {
+	j, err := openJournal(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.close() }()
+	const writers, each = 16, 20
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for range each {
+				if err := j.write(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	info, err := j.file.Stat()
+	if err != nil || info.Size() != writers*each*recordSize {
+		t.Errorf("%d bytes were written, %v", info.Size(), err)
+	}
+	if j.syncs >= writers*each/2 {
+		t.Errorf("%d writes took %d fdatasyncs", writers*each, j.syncs)
+	}
+	if j.leading || len(j.queue) > 0 {
+		t.Error("somebody is still leading")
+	}
+}
+
+func TestQuantileIsTheSmallestThatIsEnough(t *testing.T) {
+	var took []time.Duration
+	for i := range 20 {
+		took = append(took, time.Duration(20-i))
+	}
+	for q, want := range map[float64]time.Duration{0.5: 10, 0.95: 19, 1: 20, 0: 1, 0.51: 11} {
+		if got := quantile(took, q); got != want {
+			t.Errorf("quantile %g is %d, want %d", q, got, want)
+		}
+	}
+	if quantile(nil, 0.5) != 0 {
+		t.Error("nothing measured is not 0")
+	}
+}
+
+// TestTheWholeBenchmark measures each scenario as briefly as it goes: every run
+// must end done, with each call made once.
+func TestTheWholeBenchmark(t *testing.T) {
+	o := options{
+		json: true, only: regexp.MustCompile(""), dir: t.TempDir(), template: filepath.Join("..", "..", "template.yaml"),
+		latency: time.Millisecond, slice: time.Millisecond, rounds: 1, counted: 1,
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	loads := 0
+	for i, s := range scenarios {
+		loads += len(s.loads)
+		if l := r.Latency[i]; l.Name != s.name || l.P50 <= 0 || l.FloorP50 <= 0 || l.Ratio <= 0 || l.Commits < float64(leastWrites(s)) && !s.wide {
+			t.Errorf("%+v", l)
+		}
+	}
+	if len(r.Load) != loads {
+		t.Fatalf("%d throughputs, want %d", len(r.Load), loads)
+	}
+	for _, l := range r.Load {
+		if l.Operations < l.Clients || l.Rate <= 0 || l.FloorRate <= 0 || l.ApartRate <= 0 || l.CPU <= 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if err := r.table(io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAVerdictIsOnlyGivenOnWhatWasCompared(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{latency{Aim: 4, Ratio: 4}.verdict(), "≤ 4×: met"},
+		{latency{Aim: 4, Ratio: 4.01}.verdict(), "≤ 4×: MISSED"},
+		{latency{Aim: 4}.verdict(), ""},
+		{latency{Ratio: 9}.verdict(), ""},
+		{throughput{Aim: 0.25, Ratio: 0.25}.verdict(), "≥ 0.25×: met"},
+		{throughput{Aim: 0.25, Ratio: 0.2}.verdict(), "≥ 0.25×: MISSED"},
+		{throughput{Aim: 0.25}.verdict(), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
