@@ -96,18 +96,19 @@ func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at t
 	if secret == "" || len(secret) > 512 {
 		return "", ErrRequired
 	}
-	read := store.Token
-	if kind == KindCode {
-		read = store.TakeToken
-	}
 	hash := ident.Hash(secret)
-	t, err := read(ctx, hash)
+	t, err := store.Token(ctx, hash)
 	if err != nil {
 		return "", refused(err)
 	}
 	p, err := t.principal(hash, at, []Kind{kind})
 	if err != nil {
 		return "", err
+	}
+	if kind == KindCode { // of many that hold it, the one that takes it signs in
+		if _, err := store.TakeToken(ctx, hash); err != nil {
+			return "", refused(err)
+		}
 	}
 	session := ident.Secret()
 	return session, store.PutToken(ctx, Token{

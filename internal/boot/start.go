@@ -8,16 +8,6 @@ import (
 	"piloto/internal/gateway"
 )
 
-// HTTPFunctions builds each function that answers the HTTP API, by its folder.
-var HTTPFunctions = map[string]func(World, Environment) (http.Handler, error){
-	"chat": Chat, "confirm": Confirm, "mcp": MCP, "records": Records, "web": Web,
-}
-
-// TaskFunctions builds each function that answers events, by its folder.
-var TaskFunctions = map[string]func(World, Environment) (gateway.Function, error){
-	"step": Step, "settle": Settle, "sweep": Sweep, "authorize": Authorize,
-}
-
 // StartChat runs functions/chat. Like every Start function it reads the
 // environment, serves the Lambda runtime, and does not return.
 func StartChat() { startHTTP(Chat) }

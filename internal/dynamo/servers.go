@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -112,11 +113,7 @@ func (t *Table) CreateServer(ctx context.Context, account string, s tool.Server,
 	if err != nil {
 		return err
 	}
-	guard, err := t.put(struct {
-		PK       string `dynamodbav:"PK"`
-		SK       string `dynamodbav:"SK"`
-		ServerID string `dynamodbav:"mcp_id"`
-	}{accountKey(account), urlGuard(s.BaseURL), s.ID}, "attribute_not_exists(PK)", tool.ErrServerExists)
+	guard, err := t.guardURL(account, s)
 	if err != nil {
 		return err
 	}
@@ -178,7 +175,31 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 			":now": num(row.UpdatedAt), ":refreshed": num(row.RefreshedAt),
 		}, tool.ErrServerMoved)
 	w.Update.ExpressionAttributeNames = map[string]string{"#state": "state"}
-	return t.commit(ctx, w)
+	before, err := t.Server(ctx, account, s.ID)
+	if err != nil {
+		return err
+	}
+	if before.BaseURL == s.BaseURL {
+		return t.commit(ctx, w)
+	}
+	// The document names another prefix: the guard of the base URL goes along.
+	guard, err := t.guardURL(account, s)
+	if err != nil {
+		return err
+	}
+	w.Update.UpdateExpression = aws.String(*w.Update.UpdateExpression + ", base_url = :base")
+	w.Update.ConditionExpression = aws.String(*w.Update.ConditionExpression + " AND base_url = :was")
+	w.Update.ExpressionAttributeValues[":base"], w.Update.ExpressionAttributeValues[":was"] = str(s.BaseURL), str(before.BaseURL)
+	return t.commit(ctx, w, guard, t.remove(row.PK, urlGuard(before.BaseURL), "", nil))
+}
+
+// guardURL returns the write that keeps a base URL for one server.
+func (t *Table) guardURL(account string, s tool.Server) (write, error) {
+	return t.put(struct {
+		PK       string `dynamodbav:"PK"`
+		SK       string `dynamodbav:"SK"`
+		ServerID string `dynamodbav:"mcp_id"`
+	}{accountKey(account), urlGuard(s.BaseURL), s.ID}, "attribute_not_exists(PK)", tool.ErrServerExists)
 }
 
 // SetServerActive switches a server on or off.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -27,7 +28,7 @@ func Table(t testing.TB) *dynamo.Table {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	engine, err := dynamodb.Open(store)
+	engine, err := dynamodb.Open(store, dynamodb.WithClock(func() time.Time { return Epoch }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,13 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"sync"
 
 	"piloto/infra/local/disk"
@@ -19,7 +19,6 @@ import (
 
 // engines are the two embedded services over one data file.
 type engines struct {
-	folder   string
 	store    *disk.Store
 	dynamo   *dynamodb.Engine
 	machines *stepfunctions.Engine
@@ -31,22 +30,16 @@ type engines struct {
 const dataFile = "piloto.db"
 
 // openEngines opens the data folder. Another process that has it is named.
-func openEngines(folder, holder string, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error) (*engines, error) {
+func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error) (*engines, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	store, err := disk.Open(filepath.Join(folder, dataFile))
-	if errors.Is(err, disk.ErrHeld) {
-		return nil, fmt.Errorf("the data folder %s is in use by %s; stop it first, or choose another with -data", folder, heldBy(folder))
-	}
 	if err != nil {
-		return nil, fmt.Errorf("the data folder %s cannot be used: %w", folder, err)
+		return nil, err // it names who holds the folder, or what is wrong with it
 	}
-	e := &engines{folder: folder, store: store}
-	if err := os.WriteFile(holderFile(folder), fmt.Appendf(nil, "process %d on %s", os.Getpid(), holder), 0o600); err != nil {
-		return nil, errors.Join(err, e.close())
-	}
-	if e.dynamo, err = dynamodb.Open(store); err != nil {
+	e := &engines{store: store}
+	if e.dynamo, err = dynamodb.Open(store, dynamodb.WithClock(now)); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	e.machines, err = stepfunctions.Open(store, invoke, stepfunctions.WithLogger(log), stepfunctions.WithStatusChange(changed))
@@ -68,21 +61,24 @@ func (e *engines) halt() {
 func (e *engines) close() error {
 	e.halt()
 	errs := []error{e.haltErr}
-	if err := os.Remove(holderFile(e.folder)); !errors.Is(err, fs.ErrNotExist) {
-		errs = append(errs, err)
-	}
 	errs = append(errs, e.store.Close())
 	return errors.Join(errs...)
 }
 
-func holderFile(folder string) string { return filepath.Join(folder, "holder") }
-
-func heldBy(folder string) string {
-	text, err := os.ReadFile(holderFile(folder))
-	if err != nil || len(text) == 0 {
-		return "another process"
-	}
-	return string(text)
+// onLoopback serves requests that were meant for this machine. A page of the web
+// whose name was made to lead here names itself in Host.
+func onLoopback(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "the engines answer this machine only", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // ServeHTTP serves both wire protocols, told apart by X-Amz-Target.

@@ -16,6 +16,16 @@ import (
 	"piloto/internal/ident"
 )
 
+// httpFunctions builds each function that answers the HTTP API, by its folder.
+var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
+	"chat": boot.Chat, "confirm": boot.Confirm, "mcp": boot.MCP, "records": boot.Records, "web": boot.Web,
+}
+
+// taskFunctions builds each function that answers events, by its folder.
+var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
+	"step": boot.Step, "settle": boot.Settle, "sweep": boot.Sweep, "authorize": boot.Authorize,
+}
+
 // functions are the template's functions, built as a deployment builds them.
 type functions struct {
 	template *template.Template
@@ -44,9 +54,9 @@ func (f *functions) build(world boot.World, d *template.Deployment, names map[st
 		f.byARN[names[fn.ID+".Arn"]] = fn.ID
 		f.timeouts[fn.ID] = fn.Timeout
 		var err error
-		if build, ok := boot.HTTPFunctions[fn.Name]; ok {
+		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
-		} else if build, ok := boot.TaskFunctions[fn.Name]; ok {
+		} else if build, ok := taskFunctions[fn.Name]; ok {
 			f.tasks[fn.ID], err = build(world, environment)
 		} else {
 			err = fmt.Errorf("template.yaml:%d: %s: there is no functions/%s", fn.Line, fn.ID, fn.Name)

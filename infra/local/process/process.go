@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		return nil, err
 	}
 	p.functions = &functions{template: p.template, now: o.Clock}
-	p.engines, err = openEngines(o.Data, origin, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
+	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
 		return p.functions.changed(ctx, p.deployment.Rules, e)
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func ProvisionTables(ctx context.Context, config aws.Config, t *template.Templat
 	client := dynamodb.NewFromConfig(config)
 	for _, table := range t.Tables {
 		name := names[table.ID]
-		_, err := client.CreateTable(ctx, tableInput(table, name))
+		_, err := client.CreateTable(ctx, table.CreateTable(name))
 		var exists *types.ResourceInUseException
 		if errors.As(err, &exists) {
 			continue
@@ -38,30 +38,6 @@ func ProvisionTables(ctx context.Context, config aws.Config, t *template.Templat
 		}
 	}
 	return nil
-}
-
-func tableInput(t template.Table, name string) *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest, KeySchema: keySchema(t.Key)}
-	for _, a := range t.Attributes {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
-			AttributeName: &a.Name, AttributeType: types.ScalarAttributeType(a.Type),
-		})
-	}
-	for _, i := range t.Indexes {
-		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: &i.Name, KeySchema: keySchema(i.Key),
-			Projection: &types.Projection{ProjectionType: types.ProjectionType(i.Projection), NonKeyAttributes: i.NonKey},
-		})
-	}
-	return in
-}
-
-func keySchema(k template.Key) []types.KeySchemaElement {
-	schema := []types.KeySchemaElement{{AttributeName: &k.Hash, KeyType: types.KeyTypeHash}}
-	if k.Range != "" {
-		schema = append(schema, types.KeySchemaElement{AttributeName: &k.Range, KeyType: types.KeyTypeRange})
-	}
-	return schema
 }
 
 // provisionMachines makes or updates the template's state machines.
