@@ -97,7 +97,8 @@ func TestWhatIsSentAndReadBack(t *testing.T) {
 		Model: "m", Temperature: 0.2, Force: true,
 		Tools: []llm.Tool{{Name: "mcp_request", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}},
 		Messages: []llm.Message{
-			{Role: llm.System, Content: "s"}, {Role: llm.User, Content: "u"},
+			{Role: llm.System, Content: "s"},
+			{Role: llm.User, Content: "u"},
 			{Role: llm.Assistant, Calls: []llm.Call{{ID: "c0", Name: "search_tools", Arguments: "{}"}}},
 			{Role: llm.ToolRole, CallID: "c0"},
 		},

@@ -300,8 +300,11 @@ func (e *Engine) describeExecution(_ context.Context, in *executionInput) (any, 
 // summary is what lists tell of an execution.
 func summary(rec *executionRecord) object {
 	out := object{
-		{"executionArn", rec.ARN}, {"stateMachineArn", rec.MachineARN}, {"name", rec.Name},
-		{"status", rec.Status}, {"startDate", epoch(fromNanos(rec.Start))},
+		{"executionArn", rec.ARN},
+		{"stateMachineArn", rec.MachineARN},
+		{"name", rec.Name},
+		{"status", rec.Status},
+		{"startDate", epoch(fromNanos(rec.Start))},
 	}
 	if rec.Stop != 0 {
 		out = append(out, member{"stopDate", epoch(fromNanos(rec.Stop))})
@@ -326,8 +329,11 @@ func (e *Engine) describeForExecution(_ context.Context, in *executionInput) (an
 		current = m.record
 	}
 	out := object{
-		{"stateMachineArn", rec.MachineARN}, {"name", rec.Machine}, {"definition", text},
-		{"roleArn", rec.RoleARN}, {"updateDate", epoch(fromNanos(current.Updated))},
+		{"stateMachineArn", rec.MachineARN},
+		{"name", rec.Machine},
+		{"definition", text},
+		{"roleArn", rec.RoleARN},
+		{"updateDate", epoch(fromNanos(current.Updated))},
 	}
 	out = append(out, current.settings()...)
 	if rec.Revision != "" {

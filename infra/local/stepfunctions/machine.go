@@ -286,7 +286,9 @@ func (e *Engine) listStateMachines(_ context.Context, in *pageInput) (any, error
 		}
 		m := all[name].record
 		list = append(list, object{
-			{"stateMachineArn", m.ARN}, {"name", m.Name}, {"type", "STANDARD"},
+			{"stateMachineArn", m.ARN},
+			{"name", m.Name},
+			{"type", "STANDARD"},
 			{"creationDate", epoch(fromNanos(m.Created))},
 		})
 		after = name

@@ -196,8 +196,12 @@ func compact(text []byte) bool {
 func invocation(payload any, length int) object {
 	request, size := newUUID(), strconv.Itoa(length)
 	headers := [][2]string{
-		{"X-Amz-Executed-Version", "$LATEST"}, {"x-amzn-Remapped-Content-Length", "0"}, {"Connection", "keep-alive"},
-		{"x-amzn-RequestId", request}, {"Content-Length", size}, {"Content-Type", "application/json"},
+		{"X-Amz-Executed-Version", "$LATEST"},
+		{"x-amzn-Remapped-Content-Length", "0"},
+		{"Connection", "keep-alive"},
+		{"x-amzn-RequestId", request},
+		{"Content-Length", size},
+		{"Content-Type", "application/json"},
 	}
 	all, plain := object{}, object{}
 	for _, h := range headers {
