@@ -46,7 +46,7 @@ type options struct {
 }
 
 func parse(args []string, errOut io.Writer) (options, error) {
-	o := options{latency: 4 * time.Second, slice: 1200 * time.Millisecond, rounds: 3, counted: 5}
+	o := options{latency: 3 * time.Second, slice: 1200 * time.Millisecond, rounds: 3, counted: 5}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	quick := flags.Bool("quick", false, "measure for ten seconds instead of sixty")

@@ -51,7 +51,6 @@ type Request struct {
 	Tools       []Tool
 	Force       bool
 	Temperature float64
-	MaxTokens   int
 }
 
 // Usage counts tokens, as the provider says.

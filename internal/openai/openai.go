@@ -57,7 +57,7 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 }
 
 func request(r llm.Request) sdk.ChatCompletionRequest {
-	out := sdk.ChatCompletionRequest{Model: r.Model, Temperature: float32(r.Temperature), MaxTokens: r.MaxTokens}
+	out := sdk.ChatCompletionRequest{Model: r.Model, Temperature: float32(r.Temperature)}
 	for _, m := range r.Messages {
 		msg := sdk.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.CallID}
 		if m.Role == llm.ToolRole && m.Content == "" {

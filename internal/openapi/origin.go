@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"piloto/internal/tool"
@@ -128,5 +129,5 @@ func (s *skeleton) preferred() {
 			rest = append(rest, name)
 		}
 	}
-	s.schemes = append(first, rest...)
+	s.schemes = slices.Concat(first, rest)
 }

@@ -84,7 +84,7 @@ func (c *converter) object(n *node, below bool, depth int) {
 	c.types(n, &w)
 	c.numbers(n, &w)
 	c.texts(n, &w)
-	c.lists(n, below, depth, &w)
+	c.lists(n, depth, &w)
 	c.objects(n, below, depth, &w)
 	c.combinations(n, below, depth, &w)
 	c.write("}")
@@ -261,7 +261,7 @@ func (c *converter) usablePattern(p string) bool {
 	return ok
 }
 
-func (c *converter) lists(n *node, below bool, depth int, w *members) {
+func (c *converter) lists(n *node, depth int, w *members) {
 	switch items := n.get("items"); {
 	case items == nil:
 	case items.kind == list:

@@ -62,8 +62,10 @@ func TestWhatIsRememberedOfPlansIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !n.check(p, digest) || !n.check(p, digest) {
-			t.Fatal("the plan is not intact")
+		for range 2 { // computed, then remembered
+			if !n.check(p, digest) {
+				t.Fatal("the plan is not intact")
+			}
 		}
 		if n.size > maxIntact {
 			t.Fatalf("%d bytes are remembered", n.size)

@@ -349,6 +349,7 @@ func withState(r plan.Run, st plan.StepState) plan.Run {
 			states = append(states, s)
 		}
 	}
-	r.Steps = append(states, st)
+	states = append(states, st)
+	r.Steps = states
 	return r
 }

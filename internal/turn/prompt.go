@@ -128,7 +128,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	var in struct {
 		Query string `json:"query"`
 	}
-	if err := json.Unmarshal(raw, &in); err != nil || strings.TrimSpace(in.Query) == "" {
+	if json.Unmarshal(raw, &in) != nil || strings.TrimSpace(in.Query) == "" {
 		return failed("query", "must be a few words"), nil
 	}
 	type found struct {

@@ -1,7 +1,6 @@
 package webui
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -301,14 +300,4 @@ func (w *world) advance(r *plan.Run) {
 	c.ActiveRunID, c.LastRunID, c.LastRunStatus = "", r.ID, "done"
 	w.chats[c.ID] = c
 	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado done: 3 de 3 pasos hechos.")
-}
-
-// signIn stores a session and returns its secret.
-func (w *world) signIn() string {
-	const secret = "a-session-of-the-test"
-	_ = w.PutToken(context.Background(), auth.Token{
-		Hash: hashOf(secret), Kind: auth.KindSession, Account: w.account, User: "ana",
-		Scopes: []auth.Scope{auth.ScopeAdmin}, ExpiresAt: w.now().Add(time.Hour),
-	})
-	return secret
 }

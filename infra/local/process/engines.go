@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"sync"
+	"time"
 
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"

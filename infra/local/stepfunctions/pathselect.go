@@ -20,7 +20,7 @@ func (p *path) selectFrom(data any) (any, error) {
 	for i := range p.segments {
 		var err error
 		if nodes, err = p.segments[i].apply(nodes, data, &budget); err != nil {
-			return nil, fmt.Errorf("%w: %s", errPath, err)
+			return nil, fmt.Errorf("%w: %w", errPath, err)
 		}
 	}
 	if nodes == nil {
