@@ -125,10 +125,8 @@ func today(tag locale.Tag, at time.Time) string {
 
 // search answers a search_tools call.
 func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
-	var in struct {
-		Query string `json:"query"`
-	}
-	if json.Unmarshal(raw, &in) != nil || strings.TrimSpace(in.Query) == "" {
+	query := searchWords(raw)
+	if query == "" {
 		return failed("query", "must be a few words"), nil
 	}
 	type found struct {
@@ -144,7 +142,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	out := struct {
 		Tools []found `json:"tools"`
 	}{Tools: []found{}}
-	for _, h := range tool.Search(d.listed, in.Query, searchHits) {
+	for _, h := range tool.Search(d.listed, query, searchHits) {
 		op, err := d.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
 		if err != nil {
 			return "", err
@@ -160,4 +158,15 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	}
 	text, err := json.Marshal(out)
 	return string(text), err
+}
+
+// searchWords reads the arguments of search_tools; nothing for what is none.
+func searchWords(raw json.RawMessage) string {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return ""
+	}
+	return strings.TrimSpace(in.Query)
 }
