@@ -16,8 +16,8 @@
 //
 // That a run is done is learned late rather than by disturbing it: the echo
 // service tells when the run's last call has been answered, and only then is
-// the chat read (two items of the table), after 1 ms or 1/25 of the time so far,
-// whichever is longer, until it says so. What this adds counts against the system.
+// the chat read (two items of the table), after 0.4 ms or 1/25 of the time so
+// far, whichever is longer, until it says so. What this adds counts against the system.
 //
 // # The floor
 //

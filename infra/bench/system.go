@@ -134,7 +134,8 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 
 const (
 	runLimit  = time.Minute // within which a run must be done
-	lookEvery = 25          // a chat is read again after this part of the time so far
+	lookLeast = 400 * time.Microsecond
+	lookEvery = 25 // a chat is read again after this part of the time so far
 )
 
 // execute confirms a draft and returns when its chat says that it is done.
@@ -155,7 +156,7 @@ func (s *system) execute(d draft, steps int) error {
 		Status string `json:"last_run_status"`
 	}
 	for chat.Last != d.run {
-		time.Sleep(max(time.Millisecond, time.Since(began)/lookEvery))
+		time.Sleep(max(lookLeast, time.Since(began)/lookEvery))
 		if err := s.get(s.origin+"/api/chats/"+d.chat, &chat); err != nil {
 			return err
 		}
