@@ -14,6 +14,7 @@ BUILD := CGO_ENABLED=0 GOOS=linux go build -tags lambda.norpc -trimpath -ldflags
 # Tools live outside the tree, at the versions that are pinned here and in infra/tools.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
 LINT  := $(CACHE)/tools/golangci-lint
+AIMOCK := $(CACHE)/aimock@1.43.0
 ASL   := $(CACHE)/asl-validator@4.0.0/node_modules/.bin/asl-validator
 
 .PHONY: help
@@ -35,6 +36,10 @@ race: ## Run every test with the race detector (needs a C compiler)
 .PHONY: e2e
 e2e: ## Run only the tests that drive the real process
 	go test -count=1 ./infra/e2e/...
+
+.PHONY: provider
+provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json ## Drive everything against an independent OpenAI-compatible server (needs npm)
+	PILOTO_AIMOCK=$(AIMOCK) go test -count=1 ./infra/provider
 
 .PHONY: bench
 bench: ## Measure turns and runs against a floor measured in the same run
@@ -95,3 +100,6 @@ $(LINT): infra/tools/go.mod
 $(ASL):
 	@# A name of its own for each version, so that another is another folder.
 	npm install --silent --no-audit --no-fund --prefix $(CACHE)/asl-validator@4.0.0 asl-validator@4.0.0
+
+$(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
+	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0

@@ -1,0 +1,133 @@
+package provider
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/infra/local/process"
+)
+
+const token = "a-token-of-the-test"
+
+// call speaks to the deployment and returns the answer's members.
+func call(t *testing.T, origin, method, path string, body any) map[string]any {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, origin+path, bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var out map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// start runs the deployment with its model at base and returns its origin.
+func start(t *testing.T, base string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- process.Serve(ctx, process.Options{
+			Addr: "127.0.0.1:0", Data: t.TempDir(), Template: lab.Root(t, "template.yaml"), Log: io.Discard,
+		}, process.Settings{Token: token, Demo: true, Key: "sk-test", BaseURL: base, Model: "gpt-4o-mini"}, in)
+		_ = in.Close()
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("it did not start: ", <-done)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return strings.TrimPrefix(lines.Text(), "piloto ready on ")
+}
+
+func TestAnIndependentProvider(t *testing.T) {
+	folder := os.Getenv("PILOTO_AIMOCK")
+	if folder == "" {
+		t.Skip("PILOTO_AIMOCK names no folder with @copilotkit/aimock; `make provider` does")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))
+	servers := call(t, origin, "GET", "/api/mcps", nil)["mcps"].([]any)
+	service := servers[0].(map[string]any)["mcp_id"].(string)
+
+	server := exec.CommandContext(t.Context(), "node", "testdata/server.mjs", fmt.Sprint(port), folder, service)
+	server.Stderr = os.Stderr
+	said, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("the provider said %q, %v", line, err)
+	}
+
+	chat := call(t, origin, "POST", "/api/chats", map[string]any{})["chat_id"]
+	send := func(message string) map[string]any {
+		return call(t, origin, "POST", "/api/send", map[string]any{"chat_id": chat, "message": message})
+	}
+	if got := send("hola"); got["kind"] != "message" || got["message"].(map[string]any)["content"] != "Hola desde fuera." {
+		t.Errorf("text: %v", got)
+	}
+	for message, reason := range map[string]string{"limite": "rate_limited", "clave": "no_api_key", "roto": "provider_unreachable"} {
+		got := send(message)
+		if block, _ := got["block"].(map[string]any); got["kind"] != "blocked" || block["reason"] != reason {
+			t.Errorf("%s: %v", message, got)
+		}
+	}
+	if got := send("haz una reserva"); got["kind"] != "plan" {
+		t.Fatalf("tool call: %v", got)
+	}
+	queued := send("confirmo")
+	run := queued["run"].(map[string]any)["run_id"].(string)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		now := call(t, origin, "GET", "/api/runs/"+run, nil)
+		if now["status"] == "done" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the run is %v", now)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

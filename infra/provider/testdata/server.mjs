@@ -1,0 +1,33 @@
+// An independent OpenAI-compatible server (@copilotkit/aimock) that answers by
+// what the person said. Arguments: port, the folder it is installed in, the id
+// of the service that its plan calls.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [port, folder, mcp] = process.argv.slice(2);
+const require = createRequire(pathToFileURL(folder + "/"));
+const { LLMock } = await import(pathToFileURL(require.resolve("@copilotkit/aimock")));
+
+const step = (id, method, path, rest) => ({ id, title: id, mcp_id: mcp, method, path, ...rest });
+const mock = new LLMock({ port: Number(port) });
+mock.onMessage(/hola/, { content: "Hola desde fuera." });
+mock.onMessage(/reserva/, {
+  toolCalls: [{
+    name: "propose_plan",
+    arguments: JSON.stringify({
+      goal: "Reservar una sala",
+      steps: [
+        step("s1", "GET", "/rooms", { query: { capacity: 6 } }),
+        step("s2", "POST", "/reservations", {
+          body: { room_id: "${s1.body.items[0].id}", date: "2030-01-02", start: "10:00", end: "11:00", people: 6 },
+        }),
+      ],
+    }),
+  }],
+});
+const fails = (word, status) => mock.onMessage(word, { error: { message: "no", type: "error" }, status });
+fails(/limite/, 429);
+fails(/clave/, 401);
+fails(/roto/, 500);
+await mock.start();
+console.log("ready");
