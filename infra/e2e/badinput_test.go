@@ -149,7 +149,7 @@ func badServers(urls map[string]string) []bad {
 		register("a page", 422, "mcp.no_document", "url", urls["page"]),
 		register("a bomb of aliases", 422, "mcp.document_invalid", "url", urls["bomb"]),
 		register("a hundred thousand levels", 422, "mcp.document_invalid", "url", urls["deep"]),
-		register("nobody there", 502, "mcp.unreachable", "url", "http://127.0.0.1:9"),
+		register("nobody there", 422, "mcp.unreachable", "url", "http://127.0.0.1:9"),
 		register("another kind", 422, "request.invalid", "url", urls["page"], "kind", "soap"),
 		register("a bell in its name", 422, "mcp.name_invalid", "url", urls["page"], "name", "a\ab"),
 		register("a key in a header of ours", 422, "mcp.key_invalid", "url", urls["good"],

@@ -19,12 +19,12 @@ import (
 // What a caller may notice.
 var (
 	ErrServerNotFound = fault.New(fault.NotFound, "mcp.not_found")
-	ErrServerExists   = fault.New(fault.Conflict, "mcp.exists")      // same account, same base URL
-	ErrServerMoved    = fault.New(fault.Conflict, "mcp.changed")     // refreshed by someone else meanwhile
-	ErrURL            = fault.New(fault.Invalid, "mcp.url_invalid")  // not a URL we register: Args["reason"]
-	ErrTarget         = fault.New(fault.Invalid, "mcp.url_refused")  // a private, loopback or metadata address
-	ErrUnreachable    = fault.New(fault.Upstream, "mcp.unreachable") // no answer where the document should be
-	ErrNoDocument     = fault.New(fault.Invalid, "mcp.no_document")  // answers, but nothing we can read as OpenAPI
+	ErrServerExists   = fault.New(fault.Conflict, "mcp.exists")     // same account, same base URL
+	ErrServerMoved    = fault.New(fault.Conflict, "mcp.changed")    // refreshed by someone else meanwhile
+	ErrURL            = fault.New(fault.Invalid, "mcp.url_invalid") // not a URL we register: Args["reason"]
+	ErrTarget         = fault.New(fault.Invalid, "mcp.url_refused") // a private, loopback or metadata address
+	ErrUnreachable    = fault.New(fault.Invalid, "mcp.unreachable") // no answer where the document should be
+	ErrNoDocument     = fault.New(fault.Invalid, "mcp.no_document") // answers, but nothing we can read as OpenAPI
 	ErrDocument       = fault.New(fault.Invalid, "mcp.document_invalid")
 	ErrKind           = fault.New(fault.Invalid, "mcp.kind_unsupported")
 	ErrName           = fault.New(fault.Invalid, "mcp.name_invalid") // not 1 to 80 printable characters
