@@ -90,7 +90,7 @@ func spokenDate(word string) bool {
 }
 
 var (
-	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
+	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!?¿¡]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
 	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
 	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
 	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/\S*)`)
