@@ -135,7 +135,6 @@ func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, li
 		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
 		KeyConditionExpression:    aws.String("GSI1PK = :list AND GSI1SK < :from"),
 		ExpressionAttributeValues: item{":list": str(chatsIndex(account)), ":from": str(from)},
-		Limit:                     aws.Int32(int32(limit + 1)),
 	}
 	if from == "" {
 		in.ExpressionAttributeValues[":from"] = str("~")
@@ -144,21 +143,13 @@ func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, li
 		in.FilterExpression = aws.String("project_id = :project")
 		in.ExpressionAttributeValues[":project"] = str(projectID)
 	}
+	items, err := t.pages(ctx, in, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
 	var rows []chatRow
-	for {
-		out, err := t.client.Query(ctx, in)
-		if err != nil {
-			return nil, "", err
-		}
-		var page []chatRow
-		if err := attributevalue.UnmarshalListOfMaps(out.Items, &page); err != nil {
-			return nil, "", err
-		}
-		rows = append(rows, page...)
-		if len(rows) > limit || len(out.LastEvaluatedKey) == 0 {
-			break
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+	if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
+		return nil, "", err
 	}
 	next := ""
 	if len(rows) > limit {
@@ -292,22 +283,13 @@ func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, li
 		KeyConditionExpression:    aws.String("PK = :pk AND SK < :before"),
 		ExpressionAttributeValues: item{":pk": str(chatKey(account, chatID)), ":before": str(before)},
 	}
+	items, err := t.pages(ctx, in, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
 	var rows []messageRow
-	for {
-		in.Limit = aws.Int32(int32(limit + 1 - len(rows)))
-		out, err := t.client.Query(ctx, in)
-		if err != nil {
-			return nil, "", err
-		}
-		var page []messageRow
-		if err := attributevalue.UnmarshalListOfMaps(out.Items, &page); err != nil {
-			return nil, "", err
-		}
-		rows = append(rows, page...)
-		if len(rows) > limit || len(out.LastEvaluatedKey) == 0 {
-			break
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+	if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
+		return nil, "", err
 	}
 	next := ""
 	if len(rows) > limit {

@@ -289,18 +289,20 @@ func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	return after(r, to, rec), t.commit(ctx, writes...)
 }
 
-// Due lists runs whose time to be looked at has come, the oldest first.
+// Due lists runs whose time to be looked at has come, the oldest first, at most
+// limit.
 func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Key, error) {
-	out, err := t.client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(due), Limit: aws.Int32(int32(limit)),
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, IndexName: aws.String(due),
 		KeyConditionExpression:    aws.String("DuePK = :due AND DueSK <= :now"),
 		ExpressionAttributeValues: item{":due": str(dueKey), ":now": str(dueAt(now, "~"))},
-	})
+	}
+	items, err := t.pages(ctx, in, limit)
 	if err != nil {
 		return nil, err
 	}
 	var keys []run.Key
-	for _, it := range out.Items {
+	for _, it := range items {
 		var row struct {
 			PK string `dynamodbav:"PK"`
 		}

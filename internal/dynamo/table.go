@@ -124,6 +124,11 @@ func (t *Table) query(ctx context.Context, pk, from, to string, limit int) ([]it
 		KeyConditionExpression:    aws.String("PK = :pk AND SK BETWEEN :from AND :to"),
 		ExpressionAttributeValues: item{":pk": str(pk), ":from": str(from), ":to": str(to)},
 	}
+	return t.pages(ctx, in, limit)
+}
+
+// pages reads a query to its end, or to limit items when that is not 0.
+func (t *Table) pages(ctx context.Context, in *dynamodb.QueryInput, limit int) ([]item, error) {
 	var items []item
 	for {
 		if limit > 0 {

@@ -66,7 +66,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 	var d Decision
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
-		if r.ConfirmBy == by {
+		if r.ConfirmBy == by && r.Digest == c.Digest {
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))}
 			return nil
 		}

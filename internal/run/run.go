@@ -71,7 +71,8 @@ type Store interface {
 	// and frees its chat.
 	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
 
-	// Due lists runs whose time to be looked at has come, the oldest first.
+	// Due lists runs whose time to be looked at has come, the oldest first, at
+	// most limit.
 	Due(ctx context.Context, now time.Time, limit int) ([]Key, error)
 	// Postpone sets when the sweep looks at the run again; nothing else changes.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error

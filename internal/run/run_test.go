@@ -420,3 +420,25 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		seen[m.Content] = true
 	}
 }
+
+func TestAKeyAnswersOnlyForTheDigestItConfirmed(t *testing.T) {
+	w := lab.NewWorld(t)
+	r := w.Propose(book)
+	c := run.Confirmation{Account: lab.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Key: "k", Locale: locale.Spanish}
+	first, err := w.Runs.Confirm(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := w.Runs.Confirm(context.Background(), c)
+	if err != nil || again.Run.ID != first.Run.ID || again.Run.Status != plan.Queued {
+		t.Errorf("the same key: %+v, %v", again.Run.Status, err)
+	}
+	c.Digest = plan.Digest(strings.Repeat("0", 64))
+	if _, err := w.Runs.Confirm(context.Background(), c); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("another digest: %v", err)
+	}
+	c.Digest, c.User = r.Digest, "eve"
+	if _, err := w.Runs.Confirm(context.Background(), c); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("another person: %v", err)
+	}
+}

@@ -18,7 +18,8 @@ type Swept struct {
 	Failed    int `json:"failed"`
 }
 
-const sweepPage = 100
+// sweepMost bounds one sweep; what is left is due at the next one.
+const sweepMost = 5000
 
 // Sweep looks at every run that is due: expires drafts, starts what confirm
 // left queued, and settles runs whose execution ended without saying so. One
@@ -27,28 +28,20 @@ const sweepPage = 100
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	var problems []error
-	seen := map[Key]bool{}
-	for {
-		keys, err := s.Store.Due(ctx, s.Now(), sweepPage)
-		if err != nil {
-			return swept, errors.Join(append(problems, err)...)
+	keys, err := s.Store.Due(ctx, s.Now(), sweepMost)
+	if err != nil {
+		return swept, err
+	}
+	for _, k := range keys {
+		if ctx.Err() != nil {
+			break
 		}
-		fresh := 0
-		for _, k := range keys {
-			if seen[k] {
-				continue
-			}
-			seen[k] = true
-			fresh++
-			if err := s.heal(ctx, k, &swept); err != nil {
-				swept.Failed++
-				problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
-			}
-		}
-		if fresh == 0 || ctx.Err() != nil {
-			return swept, errors.Join(problems...)
+		if err := s.heal(ctx, k, &swept); err != nil {
+			swept.Failed++
+			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
 		}
 	}
+	return swept, errors.Join(problems...)
 }
 
 func (s *Service) heal(ctx context.Context, k Key, swept *Swept) error {

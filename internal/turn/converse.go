@@ -17,9 +17,10 @@ import (
 
 // Bounds of one turn with the model.
 const (
-	mostRounds   = 10 // calls of the model
-	mostSearches = 4  // of the catalogue
-	mostMended   = 2  // broken tool calls that are given back with their errors
+	mostRounds   = 10       // calls of the model
+	mostSearches = 4        // of the catalogue
+	mostMended   = 2        // broken tool calls that are given back with their errors
+	mostText     = 64 << 10 // bytes of an answer
 	temperature  = 0.2
 
 	// modelTime is what all calls of the model may take together: an HTTP API
@@ -96,9 +97,17 @@ func (d *dialog) spoken(ctx context.Context, text string) (Reply, bool, error) {
 	case text == "":
 		reply, err = d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
 	default:
-		reply, err = d.text(ctx, d.req, d.chat, conversation.KindText, text)
+		reply, err = d.text(ctx, d.req, d.chat, conversation.KindText, shortened(text))
 	}
 	return reply, false, err
+}
+
+// shortened bounds what is kept of an answer: a message is one item.
+func shortened(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostText], "") + "…"
 }
 
 // called handles an answer with tool calls: proposals become a draft, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +20,9 @@ const (
 	catalogueBest  = 24 // of more, those that fit the message best
 	searchHits     = 6
 	schemaBytes    = 8 << 10 // of a body's schema in a search result
+
+	parameterBytes  = 1 << 10 // of a parameter's schema
+	parametersShown = 40
 )
 
 // prompt writes the system prompt of a turn.
@@ -149,7 +153,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: oneLine(h.Entry.Summary), Parameters: op.Parameters, Signature: h.Entry.Signature,
+			Summary: oneLine(h.Entry.Summary), Parameters: outlined(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
 			f.Body = op.Body.Schema
@@ -158,6 +162,17 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	}
 	text, err := json.Marshal(out)
 	return string(text), err
+}
+
+// outlined leaves out what the schema of a parameter says at length.
+func outlined(parameters []tool.Parameter) []tool.Parameter {
+	out := slices.Clone(parameters)
+	for i := range out {
+		if len(out[i].Schema) > parameterBytes {
+			out[i].Schema = json.RawMessage("{}")
+		}
+	}
+	return out[:min(len(out), parametersShown)]
 }
 
 // searchWords reads the arguments of search_tools; nothing for what is none.
