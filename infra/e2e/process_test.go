@@ -19,6 +19,7 @@ import (
 const (
 	testToken  = "e2e-token-of-the-default-account"
 	startLimit = 30 * time.Second // generous: the machine may be busy with other tests
+	patience   = 10 * time.Second // for what takes a moment
 )
 
 // deployment is one data folder and the process that has it, or had it.

@@ -79,7 +79,7 @@ func (s *stage) patience() time.Duration {
 	if s.negated {
 		return 0
 	}
-	return 10 * time.Second
+	return patience
 }
 
 type stageKey struct{}

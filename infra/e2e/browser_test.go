@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// The two screens that the page is looked at on.
+const (
+	wide, high     = 1280, 860
+	narrow, longer = 390, 844
+)
+
+// browser is a real one, on a deployment.
+type browser struct {
+	testing.TB
+	d   *deployment
+	ctx context.Context
+}
+
+// openBrowser starts a browser. Without one the test is skipped, and says why.
+func openBrowser(t testing.TB, d *deployment) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("skipped: no chromium and no google-chrome on this machine, so nobody looked at the page")
+	}
+	ctx, stop := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
+	t.Cleanup(stop)
+	b := &browser{TB: t, d: d, ctx: ctx}
+	b.do(chromedp.EmulateViewport(wide, high))
+	return b
+}
+
+var readyMade = regexp.MustCompile(`http://\S+/signin\?code=\S+`)
+
+// signIn opens the address that the process printed when it got ready.
+func (b *browser) signIn() {
+	b.Helper()
+	b.do(chromedp.Navigate(readyMade.FindString(b.d.out.String())))
+	b.see("#message")
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, 30*time.Second)
+	defer stop()
+	if b.ctx == ctx || chromedp.FromContext(b.ctx).Target == nil {
+		ctx = b.ctx // the first call's context is the browser's own
+	}
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.Fatalf("%v; the page reads:\n%s", err, b.text("body"))
+	}
+}
+
+// value returns what an expression of the page is.
+func value[T any](b *browser, expression string) (T, error) {
+	ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
+	defer stop()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+}
+
+func (b *browser) text(css string) string {
+	text, err := value[string](b, `document.querySelector(`+strconv.Quote(css)+`)?.innerText ?? ""`)
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// until waits for an expression of the page to be true.
+func (b *browser) until(expression string) {
+	b.Helper()
+	if err := eventually(20*time.Second, func() error {
+		ok, err := value[bool](b, expression)
+		if err == nil && !ok {
+			err = fmt.Errorf("never true: %s", expression)
+		}
+		return err
+	}); err != nil {
+		b.Fatalf("%v; the page reads:\n%s", err, b.text("body"))
+	}
+}
+
+func (b *browser) see(css string) {
+	b.Helper()
+	b.until(`document.querySelector(` + strconv.Quote(css) + `)?.checkVisibility() ?? false`)
+}
+
+// reads waits until what css names has a text that matches.
+func (b *browser) reads(css, pattern string) {
+	b.Helper()
+	if err := eventually(20*time.Second, func() error { return matches(pattern, b.text(css)) }); err != nil {
+		b.Fatalf("%s: %v; the page reads:\n%s", css, err, b.text("body"))
+	}
+}
+
+func (b *browser) click(css string) {
+	b.Helper()
+	b.until(`(e => e && !e.disabled && e.checkVisibility())(document.querySelector(` + strconv.Quote(css) + `)) ?? false`)
+	b.do(chromedp.Click(chromedp.CSS(css)))
+}
+
+func (b *browser) say(message string) {
+	b.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS("#message"), message))
+	b.click("#send")
+}
+
+// fill types into a field.
+func fill(css, text string) chromedp.Action[chromedp.Void] {
+	return chromedp.SendKeys(chromedp.CSS(css), text)
+}
+
+func (b *browser) visit(path string) {
+	b.Helper()
+	b.do(chromedp.Navigate(b.d.url() + path))
+}
+
+// screen sets the size of the window, and whether the person prefers the dark.
+func (b *browser) screen(width, height int64, dark bool) {
+	b.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	b.do(chromedp.EmulateViewport(width, height), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}))
+}
+
+// pictures leaves what is on the screen in $PILOTO_SHOTS, wide and narrow, light
+// and dark; and holds, with or without, that nothing sticks out on the narrow one.
+func (b *browser) pictures(name string) {
+	b.Helper()
+	folder := os.Getenv("PILOTO_SHOTS")
+	for _, s := range []struct {
+		name          string
+		width, height int64
+		dark          bool
+	}{
+		{"narrow-light", narrow, longer, false},
+		{"narrow-dark", narrow, longer, true},
+		{"wide-dark", wide, high, true},
+		{"wide-light", wide, high, false},
+	} {
+		if folder == "" && s.dark {
+			continue
+		}
+		b.screen(s.width, s.height, s.dark)
+		b.until(fmt.Sprintf(`innerWidth === %d && document.documentElement.scrollWidth <= innerWidth`, s.width))
+		if folder == "" {
+			continue
+		}
+		b.until(`document.getAnimations().every(a => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
+		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+"-"+s.name+".png"), png, 0o644)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
