@@ -138,10 +138,11 @@ func detail(body json.RawMessage) string {
 }
 
 // storable turns an answer into a result: JSON as it is, anything else as a
-// JSON string.
+// JSON string. Either is UTF-8, since it becomes part of JSON that clients read:
+// json.Valid lets any byte stand in a string.
 func storable(a tool.Answer) *plan.Result {
 	res := &plan.Result{Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated}
-	body := bytes.TrimSpace(a.Body)
+	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte("\uFFFD"))
 	switch {
 	case len(body) == 0:
 	case !a.Truncated && json.Valid(body):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"piloto/infra/local/lab"
 	"piloto/internal/plan"
@@ -304,6 +305,7 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 		"none":              {nil, false},
 		"text":              {[]byte("hola"), false},
 		"not UTF-8":         {[]byte{0xff, 'a'}, false},
+		"JSON, not UTF-8":   {[]byte("{\"a\":\"\xff\xfe\"}"), false},
 		"a large list":      {[]byte("[" + strings.Repeat(`{"id":1,"name":"sala"},`, 50_000) + "1]"), false},
 		"large and opaque":  {append(append([]byte(`"`), noise...), '"'), true},
 		"deeper than depth": {[]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), false},
@@ -317,7 +319,7 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 				t.Fatalf("ended with %q", got)
 			}
 			res := w.Read(r.ID).State("s1").Result
-			if res == nil || res.Truncated != c.truncated || len(c.body) > 0 && !json.Valid(res.Body) {
+			if res == nil || res.Truncated != c.truncated || len(c.body) > 0 && (!json.Valid(res.Body) || !utf8.Valid(res.Body)) {
 				t.Errorf("kept %d bytes, truncated %v", len(res.Body), res.Truncated)
 			}
 			if _, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, ""); err != nil {
