@@ -78,6 +78,9 @@ func value[T any](b *browser, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
 
+// still is true when nothing moves but what always does.
+const still = `document.getAnimations().every(a => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`
+
 func (b *browser) text(css string) string {
 	text, err := value[string](b, `document.querySelector(`+strconv.Quote(css)+`)?.innerText ?? ""`)
 	if err != nil {
@@ -115,6 +118,7 @@ func (b *browser) reads(css, pattern string) {
 
 func (b *browser) click(css string) {
 	b.Helper()
+	b.until(still) // what is on its way in or out is not where it will be
 	b.until(`(e => e && !e.disabled && e.checkVisibility())(document.querySelector(` + strconv.Quote(css) + `)) ?? false`)
 	b.do(chromedp.Click(chromedp.CSS(css)))
 }
@@ -173,7 +177,7 @@ func (b *browser) pictures(name string) {
 		if folder == "" {
 			continue
 		}
-		b.until(`document.getAnimations().every(a => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
+		b.until(still)
 		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name+"-"+s.name+".png"), png, 0o644)
