@@ -133,7 +133,7 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 			p.read(call.Name, raw)
 		}
 	}
-	if p.any() && len(p.wrong) == 0 {
+	if p.any() && len(p.wrong) == 0 && p.refused == "" { // a plan without one of its steps is another plan
 		draft, wrong, err := d.draft(ctx, p.proposal)
 		if err != nil {
 			return Reply{}, true, err

@@ -191,6 +191,19 @@ func TestABrokenCallIsMendedByTheModel(t *testing.T) {
 	}
 }
 
+func TestACallThatCannotBeReadIsNotLeftOutOfThePlan(t *testing.T) {
+	for _, broken := range [][2]string{{"mcp_request", `{"mcp_id":`}, {"delete_room", `{}`}} {
+		w := newWorld(t)
+		w.model.answers = []any{
+			calls(broken[0], broken[1], "mcp_request", w.request("GET", "/rooms", "")),
+			text("No puedo."),
+		}
+		if reply := w.send(t, "borra la sala y lista"); reply.Kind != turn.KindMessage || len(w.model.asked) != 2 {
+			t.Errorf("%s: %+v after %d calls", broken, reply, len(w.model.asked))
+		}
+	}
+}
+
 func TestACallThatStaysBrokenIsToldToThePerson(t *testing.T) {
 	w := newWorld(t)
 	bad := calls("mcp_request", w.request("GET", "/nothing", ""))
