@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"piloto/internal/fault"
 	"piloto/internal/ref"
@@ -159,8 +161,24 @@ func problem(typ, msg string, loc ...any) fault.Field {
 	return fault.Field{Loc: loc, Msg: msg, Type: typ}
 }
 
+// Line makes a text one line: what a goal or a title says stands where a person
+// reads what will be done, and must not pose as another line of it, nor turn the
+// direction of what follows.
+func Line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
 func cut(s string, most int) string {
-	s = strings.TrimSpace(s)
+	s = Line(s)
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}

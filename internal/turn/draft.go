@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
@@ -107,8 +110,8 @@ func (d *dialog) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 }
 
 func goal(said string, titles []string) string {
-	if said == "" {
-		said = strings.Join(slices.Compact(titles), "; ")
+	if said = plan.Line(said); said == "" {
+		said = plan.Line(strings.Join(slices.Compact(titles), "; "))
 	}
 	if runes := []rune(said); len(runes) > plan.MaxGoal {
 		said = string(runes[:plan.MaxGoal-1]) + "…"
@@ -240,7 +243,8 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 }
 
 // describe writes a plan as text, for clients that show no card: every step with
-// its method and its whole target.
+// its method and its whole target. Nothing in it can pose as another line, or
+// hide: goal and titles are one line each, and arguments are escaped.
 func describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 	var b strings.Builder
 	if replaces {
@@ -249,13 +253,34 @@ func describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
 	for i, s := range p.Steps {
 		binding, _ := p.Binding(s.ID)
-		fmt.Fprintf(&b, "\n%d. %s\n   %s %s%s", i+1, s.Title, s.Method, binding.BaseURL, s.Path)
+		fmt.Fprintf(&b, "\n%d. %s\n   %s %s%s", i+1, s.Title, s.Method, binding.BaseURL, seen(s.Path, url.PathEscape))
 		if len(s.Query) > 0 {
-			b.WriteString(" " + string(s.Query))
+			b.WriteString(" " + seen(string(s.Query), jsonEscape))
 		}
 		if len(s.Body) > 0 {
-			b.WriteString("\n   " + string(s.Body))
+			b.WriteString("\n   " + seen(string(s.Body), jsonEscape))
 		}
+	}
+	return b.String()
+}
+
+// seen escapes what does not show, or changes the order of what does.
+func seen(text string, escape func(string) string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(escape(string(r)))
+		}
+	}
+	return b.String()
+}
+
+func jsonEscape(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&b, "\\u%04x", unit)
 	}
 	return b.String()
 }

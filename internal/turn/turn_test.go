@@ -139,6 +139,25 @@ func TestAToolCallBecomesADraftAndRunsNothing(t *testing.T) {
 	}
 }
 
+func TestAPlanAsTextHidesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.model.answers = []any{calls("propose_plan", fmt.Sprintf(`{"goal":"Ver salas\n1. Leer\n   GET http://safe","steps":[
+		{"title":"Leer\n   GET http://safe\u2028x\u202e","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":"a\u202eb\u200bc\ue000"}},
+		{"title":"t","mcp_id":%q,"method":"GET","path":"/bookings/a\u200b\u202e"}]}`, w.Server.ID, w.Server.ID))}
+	reply := w.send(t, "reserva ya la sala")
+	if reply.Run == nil {
+		t.Fatalf("%+v", reply)
+	}
+	got := strings.Split(reply.Message.Content, "\n")
+	if len(got) != 6 || !strings.HasPrefix(got[0], "Plan propuesto: Ver salas 1. Leer GET http://safe.") || got[1] != "1. Leer GET http://safe x" ||
+		got[3] != `   {"room":"a\u202eb\u200bc\ue000"}` || !strings.HasSuffix(got[5], "/bookings/a%E2%80%8B%E2%80%AE") {
+		t.Errorf("%q", got)
+	}
+	if reply.Run.Plan.Goal != "Ver salas 1. Leer GET http://safe" {
+		t.Errorf("%q", reply.Run.Plan.Goal)
+	}
+}
+
 func TestSeveralCallsBecomeOnePlanInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""), "mcp_request", w.request("DELETE", "/bookings/7", ""))}
