@@ -105,6 +105,8 @@ func (s *Service) confirmable(ctx context.Context, r plan.Run, chat conversation
 		return plan.ErrExpired
 	case c.Digest != r.Digest:
 		return plan.ErrStale
+	case chat.ActiveRunID == r.ID: // the run was read before somebody confirmed it, and the chat after
+		return plan.ErrMoved
 	case chat.ActiveRunID != "":
 		return plan.ErrAlreadyRunning
 	case chat.PendingRunID != r.ID:
