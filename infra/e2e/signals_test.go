@@ -20,7 +20,7 @@ func TestASecondProcessOnOneFolderIsToldWhoHasIt(t *testing.T) {
 	if err == nil {
 		t.Fatalf("it started:\n%s", said)
 	}
-	for _, want := range []string{d.data, fmt.Sprint(d.cmd.Process.Pid), d.url()} {
+	for _, want := range []string{d.data, fmt.Sprint("process ", d.cmd.Process.Pid), "choose another", "-data"} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it does not name %s:\n%s", want, said)
 		}
@@ -76,8 +76,8 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 	if strings.Contains(d.log.String(), "panic") {
 		t.Errorf("it panicked:\n%s", tail(d.log.String()))
 	}
-	if _, err := os.Stat(filepath.Join(d.data, "holder")); err == nil {
-		t.Error("the folder still names a holder")
+	if held, err := filepath.Glob(filepath.Join(d.data, "*.pid")); err != nil || len(held) > 0 {
+		t.Errorf("the folder still names who has it: %v %v", held, err)
 	}
 
 	d.mustStart(t)
