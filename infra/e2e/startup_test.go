@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// TestWhatCannotStartSaysWhy: at once, in a line, without a stack and without a
+// data folder that was not there.
+func TestWhatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	broken := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(broken, []byte("Transform: AWS::Serverless-2016-10-31\nResources:\n  Queue: {Type: AWS::SQS::Queue}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := t.TempDir()
+	if err := os.WriteFile(filepath.Join(damaged, "piloto.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, start := range []struct {
+		name string
+		args []string
+		env  []string
+		says []string
+	}{
+		{"an address in use", []string{"-addr", taken.Addr().String()}, nil, []string{taken.Addr().String(), "-addr"}},
+		{"engines for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"loopback"}},
+		{"engines without an address", []string{"engines"}, nil, []string{"-aws"}},
+		{"an argument too many", []string{"serve"}, nil, []string{"serve", "-help"}},
+		{"a flag that is none", []string{"-port", "80"}, nil, []string{"-port"}},
+		{"no template", []string{"-template", "/nowhere/template.yaml"}, nil, []string{"/nowhere/template.yaml"}},
+		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::SQS::Queue", "template.yaml:3"}},
+		{"a level that is none", nil, []string{"LOG_LEVEL=loud"}, []string{"LOG_LEVEL", "loud"}},
+		{"a token that is too short", nil, []string{"PILOTO_TOKEN=short"}, []string{"PILOTO_TOKEN", "8"}},
+		{"a data file that is damaged", []string{"-data", damaged}, nil, []string{"piloto.db", "damaged"}},
+	} {
+		t.Run(start.name, func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			data := filepath.Join(t.TempDir(), "data")
+			args := start.args
+			if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+				args = append([]string{"-addr", "127.0.0.1:0", "-data", data}, args...)
+			}
+			cmd := exec.CommandContext(ctx, binary, args...)
+			cmd.Dir, cmd.Env = root, append([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, start.env...)
+			attach(cmd)
+			said, err := cmd.CombinedOutput()
+			if err == nil || ctx.Err() != nil {
+				t.Fatalf("it started, or hung: %v\n%s", err, said)
+			}
+			for _, want := range start.says {
+				if !strings.Contains(string(said), want) {
+					t.Errorf("it does not say %q:\n%s", want, said)
+				}
+			}
+			if strings.Contains(string(said), "goroutine ") {
+				t.Errorf("a stack is not an explanation:\n%s", said)
+			}
+		})
+	}
+}
+
+// TestEnginesAloneAreASmallAWS: the two engines without Piloto, as the SDK sees
+// them, keep what they were given over a restart.
+func TestEnginesAloneAreASmallAWS(t *testing.T) {
+	t.Parallel()
+	addr, data := freeAddress(t), t.TempDir()
+	client := dynamodb.NewFromConfig(aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + addr),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	name := "things"
+	for round := range 2 {
+		out, exited := newTranscript(), make(chan struct{})
+		cmd := exec.Command(binary, "engines", "-aws", addr, "-data", data)
+		cmd.Stdout, cmd.Stderr = out, out
+		attach(cmd)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { defer close(exited); _ = cmd.Wait() }()
+		t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
+		if !out.wait(startLimit, "piloto engines ready on http://", exited) {
+			t.Fatalf("not ready:\n%s", out)
+		}
+		if round == 0 {
+			if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+				TableName: &name, BillingMode: types.BillingModePayPerRequest,
+				AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+				KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tables, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{})
+		if err != nil || len(tables.TableNames) != 1 || tables.TableNames[0] != name {
+			t.Fatalf("round %d: %v %v", round, tables, err)
+		}
+		began := time.Now()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-exited:
+		case <-time.After(patience):
+			t.Fatalf("still running %s after SIGTERM", time.Since(began))
+		}
+	}
+}
