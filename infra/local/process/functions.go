@@ -39,9 +39,9 @@ type functions struct {
 	failed http.Handler   // renders what the authorizer could not decide
 	busy   sync.WaitGroup // requests, tasks and schedules under way
 
-	mu      sync.Mutex
-	halting bool           // no task of a run begins any more
-	calls   sync.WaitGroup // those under way
+	mu    sync.Mutex
+	until time.Time      // set once no task of a run begins any more: when those under way are given up
+	calls sync.WaitGroup // those under way
 }
 
 // build builds every function of the template with the environment a deployment
@@ -86,23 +86,25 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 func (f *functions) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.halting {
+	if !f.until.IsZero() {
 		return false
 	}
 	f.calls.Add(1)
 	return true
 }
 
-// halt has no further task of a run begin.
+// halt has no further task of a run begin; those under way have stopGrace to end.
 func (f *functions) halt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.halting = true
+	if f.until.IsZero() {
+		f.until = time.Now().Add(stopGrace)
+	}
 }
 
-// drain lets the tasks under way end, for as long as limit: one that is given up
-// in the middle of an unsafe call leaves its step in doubt.
-func (f *functions) drain(limit time.Duration) {
+// drain waits for the tasks under way, as long as halt gave them: one that is
+// given up in the middle of an unsafe call leaves its step in doubt.
+func (f *functions) drain() {
 	f.halt()
 	done := make(chan struct{})
 	go func() {
@@ -111,7 +113,7 @@ func (f *functions) drain(limit time.Duration) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(limit):
+	case <-time.After(time.Until(f.until)):
 	}
 }
 

@@ -106,7 +106,7 @@ func (p *Process) Start(ctx context.Context) error {
 // Close lets what is under way end, for a while, and closes the data folder. The
 // context given to Start must have ended.
 func (p *Process) Close() error {
-	p.functions.drain(stopGrace)
+	p.functions.drain()
 	p.engines.halt()
 	p.functions.busy.Wait() // the store closes under nobody
 	return p.engines.close()

@@ -22,8 +22,7 @@ import (
 	"piloto/internal/tool"
 )
 
-// stopGrace is how long a stop waits for requests under way, and as long again
-// for the steps of runs.
+// stopGrace is how long a stop waits for requests and steps under way.
 const stopGrace = 3 * time.Second
 
 // Serve runs the deployment until ctx ends, and says on out what to do next.
