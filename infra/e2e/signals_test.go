@@ -65,7 +65,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := d.stop(9 * time.Second); err != nil { // some 6 s when what is under way never ends
+	if err := d.stop(7 * time.Second); err != nil { // some 3 s when what is under way never ends
 		t.Fatal(err)
 	}
 	t.Logf("stopped in %s with a turn and a step under way", time.Since(began).Round(time.Millisecond))
