@@ -85,19 +85,6 @@ func TestGhostIsPreciseAndComplete(t *testing.T) {
 	}
 }
 
-// The stems of a gated rule only save time: they never keep a sentence from it.
-func TestGatesLetEveryMatchThrough(t *testing.T) {
-	for _, row := range texts(t) {
-		for _, sentence := range sentences(fold(row.text)) {
-			for name, g := range map[string]gated{"consentNoun": consentNoun, "runningClaim": runningClaim, "planHeading": planHeading} {
-				if g.rule.MatchString(sentence) && !g.matches(sentence) {
-					t.Errorf("%s matches %q, its stems do not", name, sentence)
-				}
-			}
-		}
-	}
-}
-
 // A ghost stays one however it is dressed.
 func TestGhostIgnoresDress(t *testing.T) {
 	for _, text := range []string{

@@ -1,0 +1,113 @@
+package intent
+
+// What takes a signal back.
+
+// negations begin a denial of a plan, a run or an ability.
+var denials = compile(`
+no hay|tengo|existe|veo|encuentro|he|se|estoy|puedo|podre´|voy|es|necesito|hace|llegue´|pude|requiere|hace|podria|me|queda|hizo
+nada|ningun|ninguna|ninguno|nunca|tampoco|jamas {any}
+sin|until|hasta que|un|ejecutar|tu|que
+there|there's is|are|no ..1 no|nothing
+no plan|plans|action|actions|step|steps|need|further|pending
+i|we haven't|can't|couldn't|won't|didn't|don't|cannot|wouldn't|not|never
+i|we have|am|did|do|could|will|was|would not|never|unable
+i'm|we're|isn't|aren't|wasn't|i'll not|unable|running|executing|never
+nothing|never|without|none {any}
+will|won't never|not
+isn't|aren't|doesn't|don't {any}
+`)
+
+func denies(s *sentence) bool { return denials.match(s.tokens) }
+
+// reports tell what was said or done before.
+var reports = compile(`
+you said|wrote|asked|mentioned|told|typed|confirmed|replied|cancelled|approved
+dijiste|escribiste|pediste|mencionaste|comentaste|confirmaste|respondiste|autorizaste|cancelaste|dijo|pidio´
+has|habias dicho|escrito|pedido|confirmado
+cuando escribiste|dijiste
+`)
+
+func reported(s *sentence) bool { return reports.match(s.tokens) && !s.question }
+
+// explanations say how confirming works, who else does it, or what a word means.
+var explanations = compile(`
+siempre|always|usually|normally|generally|normalmente|cada|every|each {any}
+cuando|whenever|when|once|si|if ..4 un|una|algun|a|any|each|el|cualquier plan|propuesta|proposal|accion
+means|significa|traduce|llama|called {any}
+piloto|users|customers|people|usuarios|clientes|nobody {any}
+the user|system|app|bank|person|hotel|admin|administrator|button|website|page|client|server|policy|manager|snippet|function
+el|la usuario|sistema|aplicacion|banco|persona|hotel|administrador|boton|web|pagina|cliente|servidor|politica|profesor|tienda|medico|funcion
+puedes|podes|puede|podras|podrias pedirme|escribirme|decirme|preguntarme|probar|pulsar|confirmar|cancelar|hacerlo
+you can|could|may|might|should ..1 ask|say|tell|type|try|confirm|approve|press|click|cancel
+`)
+
+func explains(s *sentence) bool { return explanations.match(s.tokens) }
+
+// requests ask for a value only the person knows.
+var requests = compile(`
+tell|give|send|provide|share|indicate|specify me|us|the|your ..1 the|your|which|what|when|how|where|a|more
+dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dices|das|indicas|dinos|pasas|escribeme|comparte ..2 la|el|los|las|tu|su|que|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
+please provide|choose|specify|share|select|indicate|clarify|enter
+can|could|would|may you|i ..1 tell|give|specify|provide|share|clarify|indicate|describe|have|get|know|ask
+puede|puedes|podes|podria|podrias|me|nos ..1 indicar|indicarme|decir|decirme|dar|darme|facilitar|facilitarme|aclarar|aclararme|precisar|especificar|compartir|contar|pasar|pasarme
+me regala|dice|dices|das|da|pasa|pasas|indica|indicas|facilita|comparte|decis ..1 su|tu|el|la|los|las|un|una
+elige|elija|escoge|selecciona|especifica|indica|aclara {any}
+need ..2 to|more|the|some|additional|a|know ..2 know|information|details|date|name|email|number|id|data|few|time|address
+necesito|necesitaria|falta|faltan|requiero ..2 saber|dato|datos|informacion|detalles|fecha|nombre|hora|que|conocer|numero|correo ..1 {any}
+`)
+
+var interrogatives = setOf(`what which when where who whom whose how why cuanto cuanta cuantos cuantas quien quienes cual cuales donde cuando como`)
+
+// wantsData reports a question that no yes answers, or a request for a value.
+func wantsData(s *sentence) bool {
+	if requests.match(s.tokens) && !mentions(s.tokens, consentWords) {
+		return true
+	}
+	if !s.question {
+		return false
+	}
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		switch {
+		case t.quoted:
+		case interrogatives[t.word] && t.opens, t.word == "que"+accent, t.word == "que" && (i == 0 || t.opens || prepositions[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens)),
+			interrogatives[t.word] && i > 0 && (prepositions[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens) || clauseLead[s.tokens[i-1].word]):
+			return true
+		}
+	}
+	if alternates(s.tokens) {
+		return true
+	}
+	if i := indexOf(s.tokens, confirmWords); i >= 0 && nearData(s.tokens[i+1:]) {
+		return true
+	}
+	return false
+}
+
+// alternates reports a choice between two things: «¿la azul o la roja?». A
+// choice between doing and not doing asks for a consent.
+func alternates(all []token) bool {
+	for i := 1; i+1 < len(all); i++ {
+		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise) {
+			return true
+		}
+	}
+	return false
+}
+
+func indexOf(all []token, words map[string]bool) int {
+	for i := range all {
+		if !all[i].quoted && words[all[i].word] {
+			return i
+		}
+	}
+	return -1
+}
+
+var (
+	otherwise    = setOf(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
+	consentWords = setOf(`confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
+	confirmWords = setOf(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
+	prepositions = setOf(`a para de en con por y desde hasta at to for from in with on and pero but`)
+	clauseLead   = setOf(`y and pero but entonces so`)
+)

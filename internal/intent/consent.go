@@ -1,0 +1,133 @@
+package intent
+
+// offers ask, of a question, whether to act.
+var offers = compile(`
+quieres|quiere|queres|quereis|quieren|deseas|desea|desean|prefieres|prefiere|preferis|gustaria|necesitas|necesita|quisieras|quisiera que {c}* {ad}* {c}* {S}
+parece|molesta|importa|viene ..2 que|si {c}* {S}
+importa|molesta|parece|bien si {c}* {ad}* {c}* {P}
+quieres|quiere|queres|quereis|quieren|deseas|desea|desean|quisieras|quisiera|gustaria {c}* ir|seguir|continuar {c}* adelante|con
+quieres|quiere|queres|quereis|quieren|deseas|desea|desean|quisieras|quisiera|gustaria {c}* {advance}
+quieres|quiere|queres|quereis|quieren|deseas|desea|desean|quisieras|quisiera|gustaria {it}
+bien|correcto|listo|orden|claro para {c}* {I}
+should|shall i|we $
+do|would you wish to {ad}* {advance}
+would|do you like|want|wish to {A} this|the|it|these|that|them
+okay|ok|fine|happy|good|comfortable with me|us {G}
+permission|permiso to|para {V}
+te|le|os|les parece bien|correcto|correcta|adecuado|ok|oportuno
+any objections|objection
+alguna objecion
+punto de {I}
+quieres|quiere|queres|deseas|desea|desean {A} la|el|los|las|este|esta|estos|estas|ese|esa|tu|su
+me autorizas|autoriza|autorizais|permites|permite|dejas
+das|da|dais luz|permiso|tu|el|su ..1 verde|visto|ok|permiso|aprobacion|visto|autorizacion
+me das|da luz|permiso
+seguro|segura|seguros|seguras de|que
+estas|esta|estais|estan de acuerdo
+puedo|debo|deberia|podemos|podria {c}* {ad}* {I}
+para que {c}* {S}
+si procedo|ejecuto|continuo|avanzo|sigo
+would|do|did you like|want|prefer|need me|us to {ad}* {V}
+you'd|you like|want|need me|us to {ad}* {V}
+want|like me|us to {ad}* {V}
+would|do you like|want|prefer|care to proceed|continue|execute|run|confirm|approve|initiate|commence|begin|start
+would|do you like|want|prefer|care to go|move ahead|forward|on
+shall|should i|we {ad}* {V}
+can|may|could i|we {ad}* {A}
+may|can i|we {ad}* proceed|continue
+ok|okay|fine|alright|acceptable if|to|for ..2 {V}
+mind if i|we {V}
+ok|okay|happy|fine|comfortable|good with ..2 that|this|it|these
+you|we sure you|about|that|we
+you agree|confirm|approve|authorize|authorise|consent
+have your permission|approval|go|okay|ok|consent|authorization|authorisation|blessing|confirmation
+can|have|get your|the|a go|green ahead|light
+can|could|will|would you ..1 confirm|approve|authorize|authorise $
+can|could|will|would you ..1 confirm|approve|authorize|authorise ..1 you'd|you|this|to|so|these|i|the
+does|do this|that|it|these|everything look|sound good|right|ok|okay|correct|fine
+looks|sounds|look|sound good|right|ok|okay|fine $
+shall|should we
+ready|good to go|proceed|run|start|execute|begin|continue|launch
+`)
+
+// agreements ask for a consent in the second person, or in the plural.
+var agreements = compile(`
+^ confirmas|confirmais|confirmamos|procedemos|seguimos|continuamos|avanzamos|ejecutamos|empezamos|arrancamos|autorizas|autoriza|apruebas|aprobas|aprueba|confirma|lanzamos|arrancamos
+^ le damos
+^ lo|la|los|las hacemos
+^ vamos $
+`)
+
+// tags are the words of a question that is nothing but "agreed?".
+var tags = setOf(`ok okay confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
+	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set conforme approve approved apruebas aprobado`)
+
+// begs ask for a consent, or tell how to give it, without a question.
+var begs = compile(`
+need|needs|require|requires|await|awaits|awaiting|waiting|wait|pending|with|upon|subject|give|have|get|requesting|request|for|on ..2 your ..1 confirmation|approval|permission|consent|authorization|authorisation|ok|okay|signoff
+need|require|await|awaiting|waiting|pending|with|upon|give|have|get|on|for ..2 your|the|a|me go|green|thumbs ahead|light|up
+espero|esperando|espera|aguardo|atento|atenta|pendiente|necesito|requiero|requiere|necesita|con|dame|deme|sujeto|tras|falta|solo|mediante|pido|solicito ..3 tu|su|vuestra|vuestro ..1 confirmacion|aprobacion|autorizacion|permiso|consentimiento|conformidad|ok|visto|luz|validacion
+dame|deme|das|des|da|de´|tenga|tengo|den|necesito|espero ..2 luz|visto|ok verde|bueno $
+dame|deme|das|des|necesito|tenga|espero|reciba ..2 luz|visto verde|bueno
+^ awaiting|pending|pendiente|pendientes|esperando|aguardando|espero|aguardo|waiting for|de|on|la|una? la|your|user? confirmation|approval|confirmacion|aprobacion|autorizacion
+say|speak|give the word
+que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice|digas|diga|des ..1 $
+que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice para|antes|y
+necesito|quiero|espero|requiero|falta|espera ..1 que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice
+confirmes|autorices|apruebes para|antes
+let|tell me know? ..1 if|when|whether|once you'd|you ..1 want|like|need|wish|prefer me|us to {ad}* {V}
+let|tell me know? ..1 if|when|whether i|we should|can|may|could|shall {ad}* {V}
+let|tell me know? ..1 if|when|whether you'd|you ..1 want|like|wish|ready|ok|okay to|with|for ..1 proceed|continue|go|execute|run|move|confirm|start|approve|me|this|that
+let me know if|when|once? to {A}
+avisame|avisa|avise|aviseme|dime|decime|digame|indicame|indiqueme|comentame|avisas|dices ..1 si|cuando|y quieres|queres|quiere|deseas|desea|quieras|desees que {c}* {ad}* {S}
+avisame|avisa|avise|aviseme|dime|decime|digame|indicame|indiqueme|comentame|confirmame|avisas ..1 si|cuando|y {c}* {P}
+avisame|avise|aviseme|dime|decime|digame|indicame si|cuando debo|puedo|deberia {I}
+cuando quieras|quiera|desees que {c}* {S}
+ready|set|prepared to {ad}* {advance}
+ready|set|prepared|queued to|for be? {ad}* run|execute|deploy|send|go|launch|start|executed|deployed|sent|submitted|execution|deployment
+review|check|approve|revisa|revise|revisalo|reviselo ..5 before i|we
+revisa|revise|revisalo|reviselo|revisa´ ..5 antes de que {c}* {S}
+simple|solo|un yes|si´|ok|sí ..1 basta|suffices|will|is|es
+sirvase|favor de? confirmar|autorizar|aprobar
+my next step|move|action ..1 is to {V}
+mi siguiente|proximo paso ..1 es|sera´ {I}
+ready when you are
+listo|lista|listos|listas|preparado|preparada para {c}* {ad}* {I}
+listo|lista|preparado|preparada para su|la ejecucion
+puedo|podria|podemos ..1 {A} ..6 si quieres|queres|lo|quiere|deseas|desea|gustas|te|le
+i can|could|may {ad}* {A} ..9 if you'd|you ..1 like|want|wish|know|prefer|okay
+you want|like me|us to {ad}* {A}
+necesito|espero|need|await|awaiting ..1 tu|your|un|a {cited}
+`)
+
+// conditions lead to an act of the assistant once the person agrees.
+var conditions = compile(`
+if|once|when|after|until|unless|before|as|with ..3 you|you're|you've ..2 confirm|confirmed|approve|approved|agree|authorize|say|give|reply|happy|okay|ok|good|ready|respond
+if that|this|everything|it|all|these looks|sounds|is|look|sound ..1 good|ok|okay|right|correct|fine|acceptable
+if you're|you are? happy|okay|ok|fine|good|ready
+si|cuando|cuanto|vez|despues|apenas ..3 confirmas|confirmes|confirme|confirma|apruebas|apruebes|apruebe|autorizas|autorices|autorice|acuerdo|parece|digas|diga|des|das|de´|conforme|aceptas|aceptes
+si ..2 bien|correcto|acuerdo
+with|con your|tu|su permission|permiso|approval|consent
+let me know ..2 and
+just|solo say|dime|decime|digame|avisame|tell ..3 and|y
+`)
+
+// replies tell which word to say: «responde confirmo», "reply yes".
+var replies = compile(`
+^ responde|respondeme|responda|respondeme|responde´|contesta|conteste|contestame|contesta´|escribe|escriba|escribime|escribi´|di|dime|diga|decime|digame|deci´|pulsa|pulse|presiona|presione|teclea|envia|envie|manda|pon|tipea|respondan {toward}* {yes}
+reply|respond|answer|type|say|write|send|press|click|hit|enter|text {toward}* {yes}
+para|to {any} ..3 responde|responda|escribe|escriba|pulsa|contesta|type|reply|say|enter {toward}* {yes}
+confirm|confirma|confirme|confirmame {toward}* {cited}
+^ responde|responda|contesta|reply|respond|answer|type|escribe|escriba {toward}* do|hazlo ..1 it
+`)
+
+// orders are consents asked for in the imperative.
+var orders = compile(`
+^ confirm|approve|authorize|authorise|confirma|confirmame|confirmalo|confirmala|confirma´|confirme|confirmeme|confirmelo|confirmemelo|autoriza|autorizame|autorice|autoriza´|aprueba|apruebalo|apruebe|aproba´|valida|confirmad|confirmen
+confirmarme|confirmar|confirm|approve|authorize para|so|before
+`)
+
+// dataNouns are what a person confirms by telling it, not by agreeing.
+var dataNouns = setOf(`fecha hora horario nombre apellido correo email mail numero telefono direccion asistencia identidad cantidad dia date time name address phone number identity
+	attendance quantity size password version code codigo cuenta presupuesto talla ciudad pais dni room's cual cuales which what who when where availability disponibilidad cuanto cuantos
+	asistentes personas people attendees identificador id spelling duration duracion budget city receipt recibo recepcion`)

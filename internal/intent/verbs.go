@@ -1,0 +1,227 @@
+package intent
+
+import "strings"
+
+// form is what a word may be: a verb's form, and the family of the verb. A word
+// that may be several carries them all; the rules ask for what they need.
+type form uint32
+
+const (
+	infinitive  form = 1 << iota // reservar, reservarla; English: book
+	present1                     // reservo
+	subjunctive                  // reserve
+	future1                      // reservaré, reservaremos
+	gerund                       // reservando; booking
+	imperative                   // reserva, reservá
+	act                          // has an effect in the world
+	advance                      // goes on with what was said: proceder, continue
+	look                         // reads and changes nothing
+	tell                         // only talks: needs no consent
+	noun                         // also a noun: «el pago», «un registro»
+	consent                      // confirmar, approve: what the person does
+)
+
+// families holds the verbs by lemma. Those with a stem that changes give the
+// first person and the subjunctive after a slash: cerrar/cierro/cierre.
+var families = map[form]string{
+	act: `reservar crear enviar eliminar borrar cancelar anular actualizar modificar cambiar programar agendar registrar comprar pagar
+		publicar lanzar realizar efectuar iniciar anadir agregar mover/muevo/mueva subir aplicar tramitar mandar archivar reiniciar apagar
+		arrancar activar desactivar instalar desplegar/despliego/despliegue migrar restaurar/restauro/restaure respaldar copiar pausar duplicar fusionar asignar reasignar
+		cerrar/cierro/cierre abrir generar exportar importar notificar avisar transferir/transfiero/transfiera cobrar reembolsar facturar emitir
+		pedir/pido/pida encargar hacer/hago/haga poner/pongo/ponga quitar retirar revocar rotar bloquear desbloquear dar/doy/de marcar etiquetar
+		renombrar sobrescribir guardar descargar cargar conectar desconectar invitar inscribir suscribir renovar/renuevo/renueve postergar aplazar
+		mover desbloquear vaciar limpiar purgar sincronizar configurar ajustar conceder otorgar llamar insertar escalar resetear apuntar
+		confirmarle crearle rebobinar bajar subir despachar encolar disparar correr detener/detengo/detenga parar matar anotar completar
+		adjuntar reenviar responderle finalizar eliminar solicitar usar utilizar montar armar vincular habilitar deshabilitar regenerar reprogramar dejar
+		vender resolver/resuelvo/resuelva incluir/incluyo/incluya definir distribuir/distribuyo/distribuya convertir/convierto/convierta corregir/corrijo/corrija conseguir/consigo/consiga
+		recoger/recojo/recoja meter sustituir/sustituyo/sustituya reducir/reduzco/reduzca introducir/introduzco/introduzca construir/construyo/construya destruir/destruyo/destruya imprimir unir remitir transmitir
+		sacar tirar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda`,
+	advance: `proceder ejecutar continuar seguir/sigo/siga avanzar comenzar/comienzo/comience empezar/empiezo/empiece ocupar encargar`,
+	look: `buscar consultar comprobar/compruebo/compruebe verificar revisar obtener/obtengo/obtenga recuperar chequear averiguar leer filtrar
+		localizar mirar analizar validar preguntar procesar extraer/extraigo/extraiga`,
+	tell: `explicar mostrar/muestro/muestre contar/cuento/cuente decir/digo/diga ensenar detallar describir resumir aclarar ampliar ayudar orientar
+		recomendar/recomiendo/recomiende sugerir/sugiero/sugiera listar comparar profundizar traducir/traduzco/traduzca hablar responder
+		recordar/recuerdo/recuerde aconsejar guiar ver redactar escribir comentar indicar repasar pensar/pienso/piense elaborar calcular desarrollar citar
+		entender/entiendo/entienda suponer/supongo/suponga asumir querer/quiero/quiera poder/puedo/pueda necesitar tener/tengo/tenga ser estar saber esperar
+		preferir desear deber referir/refiero/refiera lamentar agradecer considerar creer aprender mencionar sentir proponer/propongo/proponga preparar haber
+		conocer pedirte llamarme alegrar intentar encontrar/encuentro/encuentre dividir`,
+	consent: `confirmar aprobar/apruebo/apruebe autorizar validar aceptar`,
+}
+
+// nouns are first persons that are oftener a noun; only a pronoun before them
+// or the start of a clause makes them verbs.
+const nouns = `activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio
+	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
+
+// english verbs by base form; * marks one that is oftener a noun or adjective.
+var english = map[form]string{
+	act: `book reserve create send delete remove cancel update modify change schedule register buy purchase pay publish launch place submit post add
+		move apply deploy trigger archive restart reboot stop close open merge push migrate restore assign reassign disable enable revoke issue rotate
+		dispatch transfer refund charge order invite notify email export import generate upload download install uninstall overwrite drop drop pause
+		duplicate rename resize scale lock unlock grant set configure connect sync clean purge copy back save process call invoke use fix turn shut put
+		make do email message kick fill file pull build roll subscribe unsubscribe reschedule reset activate deactivate block unblock insert write-back
+		attach log clear mark tag link store provision terminate spin release complete finalize handle onboard arrange reach apply confirm-booking`,
+	advance: `proceed execute run go continue start begin perform carry initiate move commence resume`,
+	look:    `check look search fetch query find get retrieve verify review pull gather analyze scan validate read lookup examine inspect`,
+	tell: `explain show tell describe detail elaborate walk give provide list summarize summarise clarify help assist suggest recommend share compare expand break
+		translate answer outline discuss illustrate write draft repeat rephrase teach cover talk guide offer be have need know see try assume wait let
+		remember keep think guess stay want like ask say mention note point include prepare stick take leave pass correct apologize apologise rewrite simplify quote admit stress return focus refer mean never not also hope brainstorm learn
+		always probably only`,
+	consent: `confirm approve authorize authorise accept`,
+}
+
+var lexicon = buildLexicon()
+
+func buildLexicon() map[string]form {
+	words := map[string]form{}
+	for family, lemmas := range families {
+		for entry := range strings.FieldsSeq(lemmas) {
+			for word, f := range conjugate(entry) {
+				words[word] |= f | family
+			}
+		}
+	}
+	for family, bases := range english {
+		for base := range strings.FieldsSeq(bases) {
+			words[base] |= infinitive | family
+			words[gerundOf(base)] |= gerund | family
+		}
+	}
+	for word := range strings.FieldsSeq(`anything something nothing everything morning evening during string meeting building having cuando fernando interesting king`) {
+		words[word] = 0
+	}
+	for word := range strings.FieldsSeq(nouns) {
+		words[word] |= noun
+	}
+	return words
+}
+
+// conjugate gives the folded forms of a Spanish verb that the rules read. An
+// accent on the last letter is kept as the mark accent, so that «reservó» and
+// «reservé», which report, are not «reservo» and «reserve», which promise.
+func conjugate(entry string) map[string]form {
+	parts := strings.Split(entry, "/")
+	lemma := parts[0]
+	end := len(lemma) - 2
+	stem, vowel := lemma[:end], lemma[end:end+1]
+	first, sub := stem+"o", stem+"a"
+	if vowel == "a" {
+		sub = soften(stem) + "e"
+	}
+	if strings.HasSuffix(stem, "c") && vowel == "e" { // conocer
+		first, sub = stem[:len(stem)-1]+"zco", stem[:len(stem)-1]+"zca"
+	}
+	if len(parts) == 3 {
+		first, sub = parts[1], parts[2]
+	}
+	ger := stem + "iendo"
+	if vowel == "a" {
+		ger = stem + "ando"
+	}
+	order := stem + "e"
+	if vowel == "a" {
+		order = stem + "a"
+	}
+	root := lemma
+	switch lemma {
+	case "hacer", "deshacer":
+		root = "har"
+	case "poner", "tener", "obtener", "suponer", "proponer", "detener":
+		root = stem + "dr"
+	case "decir":
+		root = "dir"
+	}
+	forms := map[string]form{
+		lemma: infinitive, first: present1, sub: subjunctive, stem + past(vowel): subjunctive, root + "e" + accent: future1, root + "emos": future1,
+		ger: gerund, order: imperative, plural(sub): subjunctive, stem + vowel + accent: imperative,
+	}
+	if vowel == "a" {
+		forms[stem+"e"+accent] = 0 // reports: preparé
+	}
+	return forms
+}
+
+// past is the ending of the past subjunctive: modificara, moviera.
+func past(vowel string) string {
+	if vowel == "a" {
+		return "ara"
+	}
+	return "iera"
+}
+
+// plural is the first person plural of a subjunctive: proceda, procedamos.
+func plural(sub string) string { return sub + "mos" }
+
+// soften writes a stem before e: buscar, busque; pagar, pague; avanzar, avance.
+func soften(stem string) string {
+	switch stem[len(stem)-1] {
+	case 'c':
+		return stem[:len(stem)-1] + "qu"
+	case 'g':
+		return stem + "u"
+	case 'z':
+		return stem[:len(stem)-1] + "c"
+	}
+	return stem
+}
+
+func gerundOf(base string) string {
+	switch {
+	case strings.HasSuffix(base, "e") && base != "be" && base != "see":
+		return base[:len(base)-1] + "ing"
+	case doubling[base]:
+		return base + base[len(base)-1:] + "ing"
+	}
+	return base + "ing"
+}
+
+var doubling = setOf(`run get set put stop drop shut begin submit cancel plan log tag let spin`)
+
+// formOf reads a word: from the lexicon if it is there, with its pronouns taken
+// off («enviárselo»), and otherwise from its ending.
+func formOf(w string) form {
+	if f, ok := lexicon[w]; ok {
+		return f
+	}
+	bare := strings.TrimSuffix(w, accent)
+	stem := bare
+	for range 2 {
+		for _, clitic := range []string{"los", "las", "les", "nos", "lo", "la", "le", "te", "se", "me"} {
+			if rest, ok := strings.CutSuffix(stem, clitic); ok && len(rest) > 2 {
+				stem = rest
+				if f, ok := lexicon[stem]; ok && f&(infinitive|gerund|imperative|subjunctive) != 0 {
+					return f &^ (present1 | future1 | noun)
+				}
+				break
+			}
+		}
+	}
+	switch {
+	case len(w) > 5 && (strings.HasSuffix(w, "are"+accent) || strings.HasSuffix(w, "ere"+accent) || strings.HasSuffix(w, "ire"+accent)):
+		return future1
+	case hasAny(stem, "ando", "iendo", "yendo") && len(stem) > 5:
+		return gerund
+	case hasAny(stem, "ar", "er", "ir") && len(stem) > 3:
+		return infinitive
+	case strings.HasSuffix(w, "ing") && len(w) > 5:
+		return gerund
+	}
+	return 0
+}
+
+func hasAny(word string, suffixes ...string) bool {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(word, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
