@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 // Limits of what an Operator client may say about its session.
 const (
 	maxSessionID = 128     // bytes
+	anyone       = "local" // the user of a session that names none
 	maxMetadata  = 8 << 10 // bytes, names and values
 	maxPairs     = 64
 )
@@ -83,14 +85,10 @@ func (s sender) operator(ctx context.Context, in *struct{ Body OperatorRequest }
 	if session == "" {
 		session = s.config.NewID(s.config.Now())
 	}
-	user := body.UserID
-	if user == "" {
-		user = "local"
-	}
 	got, err := s.turns.Send(ctx, turn.Request{
 		Principal: caller(ctx), ChatID: session, Message: body.Message,
 		Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
-		Session: &turn.Session{UserID: user, Summary: body.Summary, Metadata: pairs(body.Metadata)},
+		Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: pairs(body.Metadata)},
 	})
 	if err != nil {
 		return nil, err
@@ -188,7 +186,7 @@ func (s records) session(ctx context.Context, in *struct {
 		return nil, err
 	}
 	v := Session{
-		SessionID: in.ID, UserID: chat.UserID, CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
+		SessionID: in.ID, UserID: cmp.Or(chat.UserID, anyone), CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
 		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)),
 	}
 	for _, m := range messages {

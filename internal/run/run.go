@@ -27,9 +27,9 @@ import (
 
 // When the sweep looks again.
 const (
-	startGrace   = 15 * time.Second // a confirmed run that is not running by then is started again
-	checkEvery   = 2 * time.Minute  // a running one is compared with its execution
-	mostAttempts = 64               // of one decision, against writers that keep winning
+	startGrace   = 2 * time.Second // a confirmed run that is not running by then is started again
+	checkEvery   = 2 * time.Minute // a running one is compared with its execution
+	mostAttempts = 64              // of one decision, against writers that keep winning
 )
 
 // Record is what a transition leaves behind besides the new state: its event,

@@ -125,7 +125,7 @@ func (s *Service) notice(ctx context.Context, req Request, chat conversation.Cha
 // blocked answers that the turn may not run, why, and what to do.
 func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
 	at := s.Now()
-	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, b.Message+" "+b.Action)
+	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, b.Message)
 	answer.Code = string(b.Reason)
 	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err

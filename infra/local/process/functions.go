@@ -159,17 +159,21 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.http[route.Function].ServeHTTP(w, r.WithContext(ctx))
 }
 
+// secondLook is when a schedule calls again after the start: what was answered
+// just before a kill is not yet due at the first call.
+const secondLook = 3 * time.Second
+
 // schedule calls the functions that the template has called at a fixed rate, at
-// once and then each time it has passed, until ctx ends.
+// once, a second time soon, and then each time it has passed, until ctx ends.
 func (f *functions) schedule(ctx context.Context, failed func(id string, err error)) {
 	for _, fn := range f.template.Functions {
 		for _, s := range fn.Schedules {
 			f.busy.Add(1)
 			go func() {
 				defer f.busy.Done()
-				tick := time.NewTicker(s.Every)
+				tick := time.NewTicker(min(s.Every, secondLook))
 				defer tick.Stop()
-				for {
+				for calls := 1; ; calls++ {
 					if err := f.wake(ctx, fn.ID); err != nil && ctx.Err() == nil {
 						failed(fn.ID, err)
 					}
@@ -177,6 +181,9 @@ func (f *functions) schedule(ctx context.Context, failed func(id string, err err
 					case <-ctx.Done():
 						return
 					case <-tick.C:
+					}
+					if calls == 1 {
+						tick.Reset(s.Every)
 					}
 				}
 			}()
