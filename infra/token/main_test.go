@@ -41,14 +41,14 @@ func TestTheStoredItemSignsIn(t *testing.T) {
 	}
 	client := dynamodb.NewFromConfig(config)
 	if _, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: aws.String("t"), BillingMode: types.BillingModePayPerRequest,
+		TableName: aws.String("tokens"), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: "HASH"}, {AttributeName: aws.String("SK"), KeyType: "RANGE"}},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := run([]string{"-table", "t", "-account", "acme", "-user", "ana", "-scopes", "chat", "-life", "1h"}, now, &out, io.Discard); err != nil {
+	if err := run([]string{"-table", "tokens", "-account", "acme", "-user", "ana", "-scopes", "chat", "-life", "1h"}, now, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	secret, _, _ := strings.Cut(strings.TrimPrefix(out.String(), "token: "), "\n")
@@ -79,14 +79,14 @@ func TestTheStoredItemSignsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("t"), Item: item}); err != nil {
+	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("tokens"), Item: item}); err != nil {
 		t.Fatal(err)
 	}
-	who, err := auth.Authenticate(ctx, table.New(config, "t"), secret, now, auth.KindToken)
+	who, err := auth.Authenticate(ctx, table.New(config, "tokens"), secret, now, auth.KindToken)
 	if err != nil || who.Account != "acme" || who.User != "ana" || !who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeAdmin) {
 		t.Errorf("%+v, %v", who, err)
 	}
-	if _, err := auth.Authenticate(ctx, table.New(config, "t"), secret, now.Add(time.Hour), auth.KindToken); err == nil {
+	if _, err := auth.Authenticate(ctx, table.New(config, "tokens"), secret, now.Add(time.Hour), auth.KindToken); err == nil {
 		t.Error("it outlived its life")
 	}
 }
