@@ -137,7 +137,8 @@ func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte
 }
 
 // ServeHTTP is the HTTP API: it chooses the route as API Gateway does, asks who
-// is calling with the authorizer's own code, and calls the route's function.
+// is calling with the authorizer's own code, and calls the route's function. As
+// there, a call goes on when the client leaves: its answer is in the chat later.
 func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, ok := f.template.Route(r.Method, r.URL.EscapedPath())
 	if !ok {
@@ -146,8 +147,11 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.busy.Add(1)
 	defer f.busy.Done()
-	ctx, cancel := context.WithTimeout(r.Context(), f.timeouts[route.Function])
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), f.timeouts[route.Function])
 	defer cancel()
+	if serving, ok := r.Context().Value(servingKey{}).(context.Context); ok {
+		defer context.AfterFunc(serving, cancel)()
+	}
 	if !route.Open {
 		p, refusal, err := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
 		if err != nil {

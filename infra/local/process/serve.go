@@ -149,9 +149,18 @@ func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 	return serve(ctx, listener, onLoopback(e), log)
 }
 
+// servingKey finds, in the context of a request, the one that ends when requests
+// are given up.
+type servingKey struct{}
+
 // serve answers requests until ctx ends, then lets those under way finish.
 func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
+	serving, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	server := &http.Server{
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), servingKey{}, serving)
+		},
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestATurnGoesOnWhenItsClientLeaves: a page that is reloaded, or a webhook that
+// gives up, finds the answer in the chat, as it does when the turn is a Lambda's.
+func TestATurnGoesOnWhenItsClientLeaves(t *testing.T) {
+	t.Parallel()
+	_, c, model := scripted(t)
+	chat := c.chat(t)
+	answer := make(chan struct{})
+	model.will(reply{text: "Son las diez.", release: answer})
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = c.send(ctx, "POST", "/api/send", []byte(object("chat_id", chat, "message", "¿Sigues ahí?")))
+	}()
+	if err := eventually(10*time.Second, func() error {
+		if len(model.asked()) != 1 {
+			return fmt.Errorf("the model was not asked yet")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	<-left
+	c.must(t, 200, "GET", "/health", "") // the process has had its chance to see it
+	close(answer)
+	if err := eventually(10*time.Second, func() error {
+		a := c.must(t, 200, "GET", "/api/chats/"+chat+"/messages", "")
+		if got := a.text("messages.1.content"); got != "Son las diez." {
+			return fmt.Errorf("the chat says %q", got)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
