@@ -1,23 +1,33 @@
 package intent
 
+import "strings"
+
 // What takes a signal back.
 
 // negations begin a denial of a plan, a run or an ability.
 var denials = compile(`
 no hay|tengo|existe|veo|encuentro|he|se|estoy|puedo|podre´|voy|es|necesito|hace|llegue´|pude|requiere|hace|podria|me|queda|hizo
-nada|ningun|ninguna|ninguno|nunca|tampoco|jamas {any}
+nada se|esta|ha|hay|que|por|pendiente|corre
+ningun|ninguna|ninguno|nunca|tampoco|jamas {any}
 sin|until|hasta que|un|ejecutar|tu|que
 there|there's is|are|no ..1 no|nothing
 no plan|plans|action|actions|step|steps|need|further|pending
 i|we haven't|can't|couldn't|won't|didn't|don't|cannot|wouldn't|not|never
 i|we have|am|did|do|could|will|was|would not|never|unable
 i'm|we're|isn't|aren't|wasn't|i'll not|unable|running|executing|never
-nothing|never|without|none {any}
+nothing|never|none {any}
+without your|confirmation|approval|being
 will|won't never|not
-isn't|aren't|doesn't|don't {any}
+isn't|aren't ..1 running|executing|pending|any|a
 `)
 
-func denies(s *sentence) bool { return denials.match(s.tokens) }
+func denies(s *sentence) bool { return denials.match(s.tokens) && !noMatter.match(s.tokens) }
+
+// noMatter is a denial only in form.
+var noMatter = compile(`
+no hay|tengo problema|inconveniente|drama
+no problem|worries|rush
+`)
 
 // reports tell what was said or done before.
 var reports = compile(`
@@ -31,12 +41,16 @@ func reported(s *sentence) bool { return reports.match(s.tokens) && !s.question 
 
 // explanations say how confirming works, who else does it, or what a word means.
 var explanations = compile(`
-siempre|always|usually|normally|generally|normalmente|cada|every|each {any}
-cuando|whenever|when|once|si|if ..4 un|una|algun|a|any|each|el|cualquier plan|propuesta|proposal|accion
-means|significa|traduce|llama|called {any}
-piloto|users|customers|people|usuarios|clientes|nobody {any}
-the user|system|app|bank|person|hotel|admin|administrator|button|website|page|client|server|policy|manager|snippet|function
-el|la usuario|sistema|aplicacion|banco|persona|hotel|administrador|boton|web|pagina|cliente|servidor|politica|profesor|tienda|medico|funcion
+siempre|always|usually|normally|generally|normalmente {any}
+cada|every|each ..1 vez|time|plan|accion|paso|action|step
+cuando|whenever|when|once|si|if ..4 un|una|algun|a|any|each|cualquier plan|propuesta|proposal|accion
+means|significa {any}
+is|are called
+se llama|traduce
+piloto {any}
+^ users|customers|people|usuarios|clientes|nobody {any}
+^ the user|system|app|bank|person|hotel|admin|administrator|button|website|page|client|server|policy|manager|snippet|function
+^ el|la usuario|sistema|aplicacion|banco|persona|hotel|administrador|boton|web|pagina|cliente|servidor|politica|profesor|tienda|medico|funcion
 puedes|podes|puede|podras|podrias pedirme|escribirme|decirme|preguntarme|probar|pulsar|confirmar|cancelar|hacerlo
 you can|could|may|might|should ..1 ask|say|tell|type|try|confirm|approve|press|click|cancel
 `)
@@ -71,7 +85,7 @@ func wantsData(s *sentence) bool {
 		switch {
 		case t.quoted:
 		case interrogatives[t.word] && t.opens, t.word == "que"+accent, t.word == "que" && (i == 0 || t.opens || prepositions[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens)),
-			interrogatives[t.word] && i > 0 && (prepositions[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens) || clauseLead[s.tokens[i-1].word]):
+			interrogatives[t.word] && i > 0 && (prepositions[s.tokens[i-1].word] || clauseLead[s.tokens[i-1].word]):
 			return true
 		}
 	}
@@ -88,7 +102,16 @@ func wantsData(s *sentence) bool {
 // choice between doing and not doing asks for a consent.
 func alternates(all []token) bool {
 	for i := 1; i+1 < len(all); i++ {
-		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise) {
+		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise) && !acted(all[i+1:min(len(all), i+3)]) {
+			return true
+		}
+	}
+	return false
+}
+
+func acted(all []token) bool {
+	for i := range all {
+		if all[i].form&(present1|advance) != 0 || strings.HasSuffix(all[i].word, "amos") || strings.HasSuffix(all[i].word, "emos") {
 			return true
 		}
 	}
@@ -106,7 +129,7 @@ func indexOf(all []token, words map[string]bool) int {
 
 var (
 	otherwise    = setOf(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
-	consentWords = setOf(`confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
+	consentWords = setOf(`ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
 	confirmWords = setOf(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
 	prepositions = setOf(`a para de en con por y desde hasta at to for from in with on and pero but`)
 	clauseLead   = setOf(`y and pero but entonces so`)

@@ -6,6 +6,8 @@ import "strings"
 var vows = compile(`
 i'll|we'll {ad}* {V}
 i|we will|shall {ad}* {V}
+i'll|we'll ..9 {AO}
+i'll|we'll ..9 and|then|finally {A}
 i'm|we're going|about to {ad}* {V}
 i|we am|are going|about to {ad}* {V}
 i'll|i be {G}
@@ -22,6 +24,11 @@ dejame|permiteme|dejeme|permitame {I}
 lo que hare´|haremos
 tengo previsto|pensado {I}
 let's {ad}* proceed|go ahead|with|forward
+let's get you|this|that|it
+let's {ad}* {A} your|it|that
+allow me to {ad}* {V}
+permiteme|permitame|dejeme|dejame que {S}
+estare´|estaremos {G}
 ^ procedamos|ejecutemos
 estoy|estamos por|a|listo|lista ..2 {I}
 `)
@@ -41,7 +48,7 @@ plan|request|action|task|operation|execution|booking|order|reservation|payment|e
 se esta {G} el|la|tu|su plan|solicitud|reserva|peticion|accion|operacion|pedido
 iniciado|lanzado|started|launched|arrancado ..1 el|la|the|your|tu plan|ejecucion|execution|run
 ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
-^ working|on on|it it
+^ working on it|this|that|your|the
 ^ i'm on it|that
 ^ on it
 ^ estoy|ando en ello|eso
@@ -52,6 +59,17 @@ ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
 ^ hang on|tight
 ya mismo|esta {c}* {P}
 as we speak
+your ..4 is|are ..1 being
+^ se esta|estan {GA}
+i've|i|he|hemos started|initiated|begun|kicked|queued|launched|iniciado|comenzado|empezado|lanzado ..1 the|a|your|el|la|tu|su|off
+have|has|been queued|submitted|scheduled for execution|processing
+is|are|esta ..1 underway|ongoing
+dejame|deja|dejeme|permiteme que {c}* {P}
+voy|vamos|ando|andamos {G}
+^ will do $
+consider it done
+dalo|delo por hecho
+^ enseguida|inmediatamente $
 ^ wait|standby|espere|espera|please ..2 while|mientras
 while i|we {L}
 mientras {c}* {P}
@@ -69,11 +87,14 @@ func startsRun(s *sentence) bool {
 			continue
 		}
 		rest := s.tokens[i+1:]
+		if len(rest) > 0 && particles[rest[0].word] {
+			rest = rest[1:]
+		}
 		switch {
 		case s.trailing:
 			return true
 		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
-		case s.label, t.form&advance != 0 && len(rest) > 0 && proceedTo[rest[0].word], begunOn(t, rest), mentions(rest, nowWords), len(rest) > 0 && callWords[rest[0].word]:
+		case s.label, t.form&advance != 0 && len(rest) > 0 && proceedTo[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords), len(rest) > 0 && callWords[rest[0].word]:
 			return true
 		}
 	}
@@ -81,13 +102,20 @@ func startsRun(s *sentence) bool {
 }
 
 var (
-	proceedTo   = setOf(`with to con`)
+	proceedTo   = setOf(`with to con ahead forward on`)
+	particles   = setOf(`off up out over down`)
 	determiners = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
 	callWords   = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
 	nowWords    = setOf(`now ahora mismo momento moment please espera`)
 	finite      = setOf(`is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
 		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
 )
+
+// plainStatus reports a sentence that is a gerund and its object: "Creating
+// ticket 12." A title has no full stop and is oftener in the plural.
+func plainStatus(s *sentence, at int, rest []token) bool {
+	return at <= 2 && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
+}
 
 // begunOn reports what the gerund acts on. In English a gerund may be a subject
 // («Deleting a file moves it»), so an indefinite object must end the sentence.
@@ -135,12 +163,21 @@ func promises(s *sentence) bool {
 		case next == "que" || next == "de" && t.form&noun != 0:
 		case before:
 			return true
+		case t.form&noun == 0 && !subordinate(s.tokens[:i]):
+			return true
 		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite[next] || s.question && adverbs[next]):
 			return true
 		}
 	}
 	return false
 }
+
+// subordinate reports that the next word hangs from a relative or a subject.
+func subordinate(before []token) bool {
+	return mentions(before[max(0, len(before)-3):], subordinates)
+}
+
+var subordinates = setOf(`que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
 
 // negatedAt reports a verb with a «no» before it, pronouns aside.
 func negatedAt(all []token, at int) bool {
@@ -172,9 +209,27 @@ put it|this this|another|simply|way|differently
 run through|you
 get|see this|back|if straight|to
 add that|a
-let me get|be|start|see|think
+let me be|start|see|think
+get this|that straight|right
 vamos a ver|empezar|suponer|repasar|hablar
 `)
+
+// hints speak of an act as something that would happen.
+var hints = compile(`
+would|i'd|we'd|that'd|that'll|this'll|it'll|will|i'll {ad}* be? {E}
+`)
+
+// hinted reports «eso quitaría 32 contactos», "that would remove 32 contacts",
+// «se cobrarán 49 €»: with a bare question behind it, a consent is asked for.
+func hinted(s *sentence) bool {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if !t.quoted && (t.form&conditional != 0 || i > 0 && s.tokens[i-1].word == "se" && hasAny(t.word, "aran", "eran", "iran", "ara"+accent, "era"+accent, "ira"+accent)) {
+			return true
+		}
+	}
+	return hints.match(s.tokens)
+}
 
 // relative reports pronouns after an article or a relative: «el registro».
 func relative(before []token) bool {
@@ -184,16 +239,18 @@ func relative(before []token) bool {
 
 var (
 	soon         = setOf(`ahora mismo ya enseguida inmediatamente entonces luego primero despues y si lo`)
-	definite     = setOf(`el la los las un una tu su esta este estos estas tus sus a`)
+	definite     = setOf(`el la los las un una tu su este estos estas tus sus a`)
 	articleFirst = setOf(`la los las`)
 )
 
 // heads lay out what the assistant would do.
 var heads = compile(`
-proposed|suggested|execution|action plan|steps|actions|approach|action|booking
+proposed|suggested|execution|action|planned|intended|requested plan|steps|actions|approach|action|booking|operations|calls|changes|operation
+pasos|acciones|operaciones|cambios|llamadas ..1 propuestos|propuestas|previstos|previstas|planificados|planificadas|pendientes
 propose|proposing|suggest ..2 following|plan|this
 here|here's is|the|my|a|what|how|your|our ..2 plan|steps|actions|i'll|i
 this|that is|would|will be? the|my plan|approach
+here|here's|is ..1 my|the approach|proposal|strategy|idea|plan
 plan propuesto|sugerido|ejecutable|listo
 plan de|para accion|ejecucion|reserva|su|tu|ejecutar
 este|esto|estos|aqui|asi ..2 es|son|esta|va|tienes|tiene|tenes|seria|quedaria|queda ..2 plan|pasos|acciones|que
@@ -238,6 +295,7 @@ como|how to|you|puedes|podes|hacerlo {any}
 var proposals = compile(`
 ^ plan propuesto|sugerido
 ^ proposed|suggested plan
+^ here's ..1 my approach|plan|proposal
 ^ mi|nuestro plan es|seria
 ^ my|our plan is
 el plan que ..1 propongo|sugiero|recomiendo

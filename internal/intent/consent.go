@@ -11,14 +11,36 @@ quieres|quiere|queres|quereis|quieren|deseas|desea|desean|quisieras|quisiera|gus
 bien|correcto|listo|orden|claro para {c}* {I}
 should|shall i|we $
 do|would you wish to {ad}* {advance}
-would|do you like|want|wish to {A} this|the|it|these|that|them
+would|do you ..1 like|want|wish to {A} this|the|it|these|that|them|all|your
 okay|ok|fine|happy|good|comfortable with me|us {G}
 permission|permiso to|para {V}
 te|le|os|les parece bien|correcto|correcta|adecuado|ok|oportuno
+me|us to $
+am|are i|we ..1 ok|okay|clear|cleared|free|good|set|authorized|allowed|ready|fine
+give|allow me|your|us ..1 permission|consent|to|approval
+you ..1 board|favor|favour ..1 with
+work|works for|with you|everyone
+does|would|will|do that|this|it|these work|suit|do
+sound|sounds like a|the plan
+any concerns|problem|problems|issue|issues|changes if|with|before
+algun|alguna|hay ..1 inconveniente|problema|pega|reparo|objecion
+te|le|les|os convence|encaja|cuadra|late|cierra|sirve|conviene|acomoda|suena
+da|das|dais ..1 consentimiento|aprobacion|permiso
+lo|la ves|ve|veis bien|ok
+cool|ok|okay|fine|good|alright with|by you
+do i|we {ad}* {A}
+do i|we go on|ahead|forward
+^ still want this|it|that|them|these ..5 $
+^ want this|it|that|them|these ..5 $
+happy|okay|ok|fine|good|alright for me|us to {ad}* {V}
+ok|okay|good|clear|cleared to go|proceed
+before i|we {ad}* {V}
+acuerdo|conforme|comodo|tranquilo ..1 con
+everything|all look|looks|good|fine|ok|okay|correct ..1 $
 any objections|objection
 alguna objecion
 punto de {I}
-quieres|quiere|queres|deseas|desea|desean {A} la|el|los|las|este|esta|estos|estas|ese|esa|tu|su
+quieres|quiere|queres|deseas|desea|desean {A} a|al|la|el|los|las|este|esta|estos|estas|ese|esa|tu|su
 me autorizas|autoriza|autorizais|permites|permite|dejas
 das|da|dais luz|permiso|tu|el|su ..1 verde|visto|ok|permiso|aprobacion|visto|autorizacion
 me das|da luz|permiso
@@ -60,7 +82,7 @@ var agreements = compile(`
 
 // tags are the words of a question that is nothing but "agreed?".
 var tags = setOf(`ok okay confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
-	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set conforme approve approved apruebas aprobado`)
+	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set conforme ready orden en estamos correcto correcta sirve queda all everything sure look looks right correct yet es approve approved apruebas aprobado`)
 
 // begs ask for a consent, or tell how to give it, without a question.
 var begs = compile(`
@@ -80,7 +102,8 @@ let|tell me know? ..1 if|when|whether i|we should|can|may|could|shall {ad}* {V}
 let|tell me know? ..1 if|when|whether you'd|you ..1 want|like|wish|ready|ok|okay to|with|for ..1 proceed|continue|go|execute|run|move|confirm|start|approve|me|this|that
 let me know if|when|once? to {A}
 avisame|avisa|avise|aviseme|dime|decime|digame|indicame|indiqueme|comentame|avisas|dices ..1 si|cuando|y quieres|queres|quiere|deseas|desea|quieras|desees que {c}* {ad}* {S}
-avisame|avisa|avise|aviseme|dime|decime|digame|indicame|indiqueme|comentame|confirmame|avisas ..1 si|cuando|y {c}* {P}
+avisame|avisa|avise|aviseme|dime|decime|digame|indicame|indiqueme|comentame|confirmame|avisas ..1 si|cuando {c}* {P}
+avisame|avisa|dime|decime|digame y {c}* {P}
 avisame|avise|aviseme|dime|decime|digame|indicame si|cuando debo|puedo|deberia {I}
 cuando quieras|quiera|desees que {c}* {S}
 ready|set|prepared to {ad}* {advance}
@@ -88,6 +111,22 @@ ready|set|prepared|queued to|for be? {ad}* run|execute|deploy|send|go|launch|sta
 review|check|approve|revisa|revise|revisalo|reviselo ..5 before i|we
 revisa|revise|revisalo|reviselo|revisa´ ..5 antes de que {c}* {S}
 simple|solo|un yes|si´|ok|sí ..1 basta|suffices|will|is|es
+i|we|i'll|i'd|we'll|will|must need|like|want|require|ask you to ..1 confirm|approve|authorize|authorise|okay|ok|agree
+on|at your signal|command|word|mark|order|say
+a tu|su senal|orden
+cuanto|apenas|cuando|vez ..3 confirmes|apruebes|autorices|valides
+usted ..2 autorice|confirme|apruebe|valide
+cuento|tengo|tenemos ..1 tu|su|vuestra ..1 confirmacion|aprobacion|autorizacion|permiso|ok|visto|luz
+hay luz|via verde|libre
+give|need|get|gimme ..1 a|the|one yes|nod|thumbs|signal|shout
+dame|deme|necesito|espero|dar ..1 un|el si´|ok
+^ say when
+usted|tu|vos|ustedes dira´|diras|dirá|mandas|decides|decidis|deciden $
+i'm|we're|everything's ..1 set|ready|prepared to {V}
+i|we|everything am|are|is ..1 set|ready|prepared to {V}
+reply|respond|type|answer|write|responde|responda|responde´|escribe|escriba|escribi´|contesta|conteste|contesta´ ..4 to|para {advance}
+reply|respond|type|answer|write|responde|responda|responde´|escribe|escriba|escribi´|contesta|conteste|contesta´ ..4 if|si you|deseas|desea|quieres|quiere|queres
+await|awaiting|waiting|aguardo|espero|quedo ..4 your|tu|tus|su|sus decision|instructions|instrucciones|response|respuesta|indicacion|decision|reply ..2 to|para|before|antes
 sirvase|favor de? confirmar|autorizar|aprobar
 my next step|move|action ..1 is to {V}
 mi siguiente|proximo paso ..1 es|sera´ {I}

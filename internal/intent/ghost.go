@@ -28,7 +28,7 @@ func Ghost(assistantText string) bool {
 		}
 	}
 	switch {
-	case found.headed && found.items > 0 && !found.topic:
+	case (found.headed || found.goal && found.stepped) && found.items > 0 && !found.topic:
 		return true
 	case found.vowed && !found.wanting && !found.letter:
 		return true
@@ -38,17 +38,19 @@ func Ghost(assistantText string) bool {
 
 // signals is what the sentences of a text gave away.
 type signals struct {
-	asked    bool // a consent asked for, or a claim to be running: enough alone
-	headed   bool // the heading of a plan
-	vowed    bool // an act announced
-	wanting  bool // a value is missing, so an announcement waits for it
-	letter   bool // the text drafts a letter, whose promises are its author's
-	topic    bool // the plan is of another kind
-	items    int
-	lists    bool // the operations of a service are being told
-	numbered int
-	labels   int // items that are numbered steps
-	calls    int // items that are operations or first-person acts
+	asked         bool // a consent asked for, or a claim to be running: enough alone
+	headed        bool // the heading of a plan
+	vowed         bool // an act announced
+	wanting       bool // a value is missing, so an announcement waits for it
+	letter        bool // the text drafts a letter, whose promises are its author's
+	topic         bool // the plan is of another kind
+	hinted        bool // an act that would happen is spoken of
+	goal, stepped bool // the headings of a goal and of its steps
+	items         int
+	lists         bool // the operations of a service are being told
+	numbered      int
+	labels        int // items that are numbered steps
+	calls         int // items that are operations or first-person acts
 }
 
 func (f *signals) read(s *sentence) {
@@ -65,6 +67,8 @@ func (f *signals) read(s *sentence) {
 		}
 		f.topic = f.topic || len(s.tokens) > 0 && topics[s.tokens[0].word]
 	}
+	f.goal = f.goal || goals[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.stepped = f.stepped || stepHeads[s.tokens[0].word] && strings.Contains(s.raw, ":")
 	f.lists = f.lists || mentions(s.tokens, service)
 	f.letter = f.letter || letterMark[s.tokens[0].word] && strings.Contains(s.raw, ":")
 	if tagQuestion(s) || marked(s.raw) || s.question && (acts(offers, s) || shortAsk(s)) && !wantsData(s) {
@@ -74,12 +78,13 @@ func (f *signals) read(s *sentence) {
 	if s.question {
 		f.question(s)
 	}
-	if reported(s) || explains(s) {
+	f.hinted = f.hinted || hinted(s)
+	if explains(s) {
 		return
 	}
 	denied := denies(s)
 	switch {
-	case !denied && (tellsReply(s) || ordered(s) || begs.match(s.tokens) || conditions.match(s.tokens) && (commits(s) || mentions(s.tokens, awaited))):
+	case !denied && !reported(s) && (tellsReply(s) || ordered(s) || begs.match(s.tokens) || promisesUpon(s)):
 		f.asked = true
 	case !denied && !s.question && !f.letter && (runs.match(s.tokens) || startsRun(s)):
 		f.asked = true
@@ -95,13 +100,33 @@ func (f *signals) read(s *sentence) {
 	}
 }
 
+// bare reports a short question that names nothing: a yes or a no answers it.
+func bare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more) }
+
+// plural1 reports a first person plural that opens its clause: «¿Lo publicamos ya?».
+func plural1(s *sentence) bool {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if !t.quoted && len(t.word) > 5 && hasAny(t.word, "amos", "emos", "imos") && opensClause(s.tokens, i) && !onlyTalk(t.word) {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyTalk looks a first person plural up by its infinitive.
+func onlyTalk(w string) bool {
+	stem := w[:len(w)-3] // without mos
+	return formOf(stem+"r")&tell != 0
+}
+
 // question looks for a first person or an agreement: «¿La reservo?», «¿Confirmas?».
 func (f *signals) question(s *sentence) {
 	if wantsData(s) {
 		f.wanting = true
 		return
 	}
-	if agreements.match(s.tokens) || promises(s) {
+	if agreements.match(s.tokens) || promises(s) || plural1(s) || (f.hinted || f.vowed || f.headed) && bare(s) {
 		f.asked = true
 	}
 }
@@ -150,6 +175,12 @@ func tellsReply(s *sentence) bool {
 	return last.quoted || len(rest) == 0 || rest[0].opens || purpose[rest[0].word]
 }
 
+// promisesUpon reports «si te parece, la reservo»: an act that waits for consent.
+func promisesUpon(s *sentence) bool {
+	_, rest, ok := conditions.find(s.tokens)
+	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited))
+}
+
 // ordered reports «confirma para empezar», "please approve the following".
 func ordered(s *sentence) bool {
 	from, rest, ok := orders.find(s.tokens)
@@ -167,8 +198,11 @@ var (
 	alternatives = setOf(`or o cual which what`)
 	purpose      = setOf(`para to y and o or if si for when cuando por`)
 	pleas        = setOf(`please favor kindly`)
-	orderObject  = setOf(`to and so if para y si que that the this these la el los las este esta estos when cuando por you below before antes`)
+	orderObject  = setOf(`whether to and so if para y si que that the this these la el los las este esta estos when cuando por you below before antes`)
 	service      = setOf(`operations operaciones endpoints available disponibles api`)
+	goals        = setOf(`goal objetivo meta`)
+	stepHeads    = setOf(`steps pasos acciones actions plan`)
+	more         = setOf(`else mas otra otro algo help ayuda ayudo puedo interesa questions preguntas duda dudas refieres mean verdad no right sense know sabias entiendes claro`)
 	letterMark   = setOf(`subject asunto dear`)
 )
 

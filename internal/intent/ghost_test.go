@@ -1,10 +1,15 @@
 package intent
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"piloto/internal/locale"
 )
 
 type assistantText struct {
@@ -12,10 +17,13 @@ type assistantText struct {
 	ghost             bool
 }
 
-// texts reads testdata/ghosts.tsv: split, tier, label, text in Go escapes. The
-// rules were first written with the split tuned; held, fresh, third and fourth
-// were each worded apart and scored once before the rules were changed for them
-// (recall 0.84, 0.70, 0.70, 0.84; precision 0.93, 0.95, 1.00, 0.96).
+// texts reads testdata/ghosts.tsv: split, tier, label, text in Go escapes. Only
+// tune and tuned were in sight while rules were written. Every other split was
+// worded apart and scored once before the rules were changed for what it missed,
+// so these first scores, not those of this test, say how texts to come fare
+// (precision/recall): held 0.93/0.84, fresh 0.95/0.70, third 1.00/0.70, fourth
+// 0.96/0.84, unseen 0.94/0.65 with the rules of that day; fifth 1.00/0.68, sixth
+// 1.00/0.83, seventh 0.91/0.78, eighth 1.00/0.85 with these.
 func texts(t testing.TB) []assistantText {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/ghosts.tsv")
@@ -76,13 +84,47 @@ func TestGhostIsPreciseAndComplete(t *testing.T) {
 			t.Logf("%s/%s: Ghost(%q) = %v", row.tier, row.split, row.text, got)
 		}
 	}
-	for _, name := range []string{"must/tune", "must/unseen", "must/tuned", "must/held", "must/fresh", "must/third", "must/fourth", "must", "should"} {
+	for _, name := range slices.Sorted(maps.Keys(scores)) {
 		s := scores[name]
-		t.Logf("%-10s precision %.3f recall %.3f (%+v)", name, s.precision(), s.recall(), *s)
+		t.Logf("%-12s precision %.3f recall %.3f (%+v)", name, s.precision(), s.recall(), *s)
 		if strings.HasPrefix(name, "must") && (s.precision() < 0.95 || s.recall() < 0.95) {
 			t.Errorf("%s: precision %.3f, recall %.3f; both must reach 0.95", name, s.precision(), s.recall())
 		}
 	}
+}
+
+// The product's own words pass, but for the two that speak of a plan at hand:
+// from a model, without a call, those would be ghosts.
+func TestGhostKnowsTheProductsNotices(t *testing.T) {
+	for _, lang := range []locale.Tag{"es", "en"} {
+		for _, key := range []string{"turn.none_pending", "turn.already_running", "turn.cancelled", "turn.superseded", "turn.ghost",
+			"turn.bad_call", "turn.empty", "turn.too_many_rounds", "blocked.no_api_key.do", "blocked.rate_limited", "blocked.provider_unreachable.do"} {
+			if text := locale.Text(lang, key); Ghost(text) {
+				t.Errorf("%s %s is a ghost: %q", lang, key, text)
+			}
+		}
+		for _, key := range []string{"turn.proposed", "turn.confirmed"} {
+			if text := locale.Text(lang, key); !Ghost(text) {
+				t.Errorf("%s %s passes: %q", lang, key, text)
+			}
+		}
+	}
+}
+
+// The cost grows with the length, whatever the text is made of.
+func TestGhostIsLinear(t *testing.T) {
+	for _, unit := range []string{"a", "\"", "`\"", "```\n", "no ", "si quieres ", "i will go ahead and now ", "¿quieres que te lo ", "{\"plan\":", "propose_plan ", "- 1. ", "…", "a\u0301"} {
+		short, long := strings.Repeat(unit, 32<<10/len(unit)), strings.Repeat(unit, 256<<10/len(unit))
+		if a, b := spent(short), spent(long); b > 40*a+50*time.Millisecond {
+			t.Errorf("%q: %v for 32 KB, %v for 256 KB", unit, a, b)
+		}
+	}
+}
+
+func spent(text string) time.Duration {
+	start := time.Now()
+	Ghost(text)
+	return time.Since(start)
 }
 
 // A ghost stays one however it is dressed.

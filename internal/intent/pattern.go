@@ -183,6 +183,13 @@ var classes = map[string]func(*token) bool{
 		return !t.quoted && t.form&infinitive != 0 && t.form&(act|advance|consent) != 0 && hasAny(t.word, "rlo", "rla", "rlos", "rlas")
 	},
 	"cited": func(t *token) bool { return t.quoted && yesWords[t.word] }, "L": func(t *token) bool { return !t.quoted && t.form&(act|advance|look) != 0 && t.form&infinitive != 0 },
+	"GA": func(t *token) bool { return !t.quoted && t.form&gerund != 0 && t.form&(act|advance) != 0 },
+	"AO": func(t *token) bool {
+		return t.opens && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
+	},
+	"E": func(t *token) bool {
+		return !t.quoted && t.form&(infinitive|gerund) != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
+	},
 	"I": func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell == 0 },
 	"G": func(t *token) bool { return !t.quoted && t.form&gerund != 0 && t.form&tell == 0 },
 	"P": func(t *token) bool { return !t.quoted && t.form&present1 != 0 && t.form&(act|advance|look) != 0 },
@@ -197,7 +204,7 @@ var classes = map[string]func(*token) bool{
 }
 
 var (
-	clitics     = setOf(`me te se lo la los las le les nos os`)
+	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
 	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
 	towardWords = setOf(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)
 	function    = setOf(`go into over through deeper further in about back the a an i you we it this that these those to of in on with for your my is are be not no la el los las un una lo le te se me que de con en para por esta este ese esa una

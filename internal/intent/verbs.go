@@ -18,6 +18,7 @@ const (
 	look                         // reads and changes nothing
 	tell                         // only talks: needs no consent
 	noun                         // also a noun: «el pago», «un registro»
+	conditional                  // reservaría
 	consent                      // confirmar, approve: what the person does
 )
 
@@ -28,13 +29,13 @@ var families = map[form]string{
 		publicar lanzar realizar efectuar iniciar anadir agregar mover/muevo/mueva subir aplicar tramitar mandar archivar reiniciar apagar
 		arrancar activar desactivar instalar desplegar/despliego/despliegue migrar restaurar/restauro/restaure respaldar copiar pausar duplicar fusionar asignar reasignar
 		cerrar/cierro/cierre abrir generar exportar importar notificar avisar transferir/transfiero/transfiera cobrar reembolsar facturar emitir
-		pedir/pido/pida encargar hacer/hago/haga poner/pongo/ponga quitar retirar revocar rotar bloquear desbloquear dar/doy/de marcar etiquetar
+		pedir/pido/pida encargar hacer/hago/haga poner/pongo/ponga quitar retirar revocar rotar bloquear desbloquear dar/doy/de´ marcar etiquetar
 		renombrar sobrescribir guardar descargar cargar conectar desconectar invitar inscribir suscribir renovar/renuevo/renueve postergar aplazar
-		mover desbloquear vaciar limpiar purgar sincronizar configurar ajustar conceder otorgar llamar insertar escalar resetear apuntar
+		vaciar limpiar purgar sincronizar configurar ajustar conceder otorgar llamar insertar escalar resetear apuntar
 		confirmarle crearle rebobinar bajar subir despachar encolar disparar correr detener/detengo/detenga parar matar anotar completar
 		adjuntar reenviar responderle finalizar eliminar solicitar usar utilizar montar armar vincular habilitar deshabilitar regenerar reprogramar dejar
 		vender resolver/resuelvo/resuelva incluir/incluyo/incluya definir distribuir/distribuyo/distribuya convertir/convierto/convierta corregir/corrijo/corrija conseguir/consigo/consiga
-		recoger/recojo/recoja meter sustituir/sustituyo/sustituya reducir/reduzco/reduzca introducir/introduzco/introduzca construir/construyo/construya destruir/destruyo/destruya imprimir unir remitir transmitir
+		recoger/recojo/recoja meter sustituir/sustituyo/sustituya reducir/reduzco/reduzca introducir/introduzco/introduzca construir/construyo/construya destruir/destruyo/destruya imprimir remitir transmitir
 		sacar tirar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda`,
 	advance: `proceder ejecutar continuar seguir/sigo/siga avanzar comenzar/comienzo/comience empezar/empiezo/empiece ocupar encargar`,
 	look: `buscar consultar comprobar/compruebo/compruebe verificar revisar obtener/obtengo/obtenga recuperar chequear averiguar leer filtrar
@@ -50,7 +51,7 @@ var families = map[form]string{
 
 // nouns are first persons that are oftener a noun; only a pronoun before them
 // or the start of a clause makes them verbs.
-const nouns = `activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio
+const nouns = `quito adjunto mando roto saco tiro filtro anoto recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio
 	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
 
 // english verbs by base form; * marks one that is oftener a noun or adjective.
@@ -77,6 +78,9 @@ func buildLexicon() map[string]form {
 	for family, lemmas := range families {
 		for entry := range strings.FieldsSeq(lemmas) {
 			for word, f := range conjugate(entry) {
+				if f == conditional && family != act {
+					continue
+				}
 				words[word] |= f | family
 			}
 		}
@@ -133,10 +137,12 @@ func conjugate(entry string) map[string]form {
 	}
 	forms := map[string]form{
 		lemma: infinitive, first: present1, sub: subjunctive, stem + past(vowel): subjunctive, root + "e" + accent: future1, root + "emos": future1,
-		ger: gerund, order: imperative, plural(sub): subjunctive, stem + vowel + accent: imperative,
+		ger: gerund, order: imperative, root + "ia": conditional, root + "iamos": conditional, plural(sub): subjunctive, stem + vowel + accent: imperative,
 	}
 	if vowel == "a" {
-		forms[stem+"e"+accent] = 0 // reports: preparé
+		if _, known := forms[stem+"e"+accent]; !known {
+			forms[stem+"e"+accent] = 0 // reports: preparé
+		}
 	}
 	return forms
 }
