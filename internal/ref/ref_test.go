@@ -4,17 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-var results = map[string]Result{
+var finished = map[string]Result{
 	"s1": {Status: 201, Headers: map[string]string{"Location": "/r/9"}, Body: json.RawMessage(
 		`{"id":12345678901234567890,"name":"Sala \"Norte\"","items":[{"id":"a/b"},{"id":null}],"odd key":{"x":true},"f":1.50}`)},
 	"empty": {Status: 204},
 }
 
-func look(step string) (Result, bool) { r, ok := results[step]; return r, ok }
+func look(step string) (Result, bool) { r, ok := finished[step]; return r, ok }
 
 func TestResolveJSONKeepsTypesAndDigits(t *testing.T) {
 	for in, want := range map[string]string{
@@ -60,6 +61,53 @@ func TestResolveTextEscapesEachValue(t *testing.T) {
 	got, err := ResolveText("/r/${s1.body.items[0].id}/x", look, url.PathEscape)
 	if err != nil || got != "/r/a%2Fb/x" {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestALargeResultNamedOftenIsRefusedEarly(t *testing.T) {
+	large := func(string) (Result, bool) {
+		return Result{Status: 200, Body: json.RawMessage(`{"x":"` + strings.Repeat("z", 500_000) + `"}`)}, true
+	}
+	for name, resolve := range map[string]func() error{
+		"values": func() error {
+			_, err := ResolveJSON(json.RawMessage(`["${s.body.x}"`+strings.Repeat(`,"${s.body.x}"`, 5000)+`]`), large)
+			return err
+		},
+		"whole": func() error {
+			_, err := ResolveJSON(json.RawMessage(`["${s.body}","${s.body}","${s.body}"]`), large)
+			return err
+		},
+		"one value": func() error {
+			_, err := ResolveJSON(json.RawMessage(`{"a":"`+strings.Repeat("${s.body.x}", 5000)+`"}`), large)
+			return err
+		},
+		"text": func() error {
+			_, err := ResolveText("/"+strings.Repeat("${s.body.x}", 5000), large, url.PathEscape)
+			return err
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := resolve()
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, errTooLarge) || used > 64<<20 {
+			t.Errorf("%s: %v, %d MB", name, err, used>>20)
+		}
+	}
+	if got, err := ResolveJSON(json.RawMessage(`["${s.body.x}"]`), large); err != nil || len(got) != 500_004 {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestAResultIsReadOnceHoweverManyReferencesNameIt(t *testing.T) {
+	list := json.RawMessage(`{"items":[` + strings.Repeat("1,", 100_000) + `7]}`)
+	look := func(string) (Result, bool) { return Result{Status: 200, Body: list}, true }
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := ResolveJSON(json.RawMessage(`["${s.body.items[100000]}"`+strings.Repeat(`,"${s.body.items[99999]}"`, 3000)+`]`), look)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; err != nil || !strings.HasPrefix(string(got), "[7,1,1") || used > 128<<20 {
+		t.Errorf("%v, %d MB", err, used>>20)
 	}
 }
 

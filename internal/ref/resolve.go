@@ -23,10 +23,20 @@ type Lookup func(step string) (Result, bool)
 // ErrUnresolved is the reason a reference could not be followed.
 var ErrUnresolved = errors.New("reference names nothing")
 
+// maxResolved bounds what a text comes to once its references are replaced, in
+// bytes: a small plan can name a large result thousands of times.
+const maxResolved = 1 << 20
+
+var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
+
 // ResolveText replaces every reference in a text by the text of what it names.
 // escape, when given, is applied to each replacement. Objects and arrays cannot
 // stand inside text.
 func ResolveText(text string, look Lookup, escape func(string) string) (string, error) {
+	return newResults(look).text(text, escape)
+}
+
+func (rs results) text(text string, escape func(string) string) (string, error) {
 	parts, err := split(text)
 	if err != nil {
 		return "", err
@@ -37,7 +47,7 @@ func ResolveText(text string, look Lookup, escape func(string) string) (string, 
 			b.WriteString(p.text)
 			continue
 		}
-		v, err := follow(*p.ref, look)
+		v, err := rs.follow(*p.ref)
 		if err != nil {
 			return "", err
 		}
@@ -48,6 +58,9 @@ func ResolveText(text string, look Lookup, escape func(string) string) (string, 
 		if escape != nil {
 			s = escape(s)
 		}
+		if b.Len()+len(s) > maxResolved {
+			return "", errTooLarge
+		}
 		b.WriteString(s)
 	}
 	return b.String(), nil
@@ -56,24 +69,49 @@ func ResolveText(text string, look Lookup, escape func(string) string) (string, 
 // ResolveJSON replaces every reference in the string values of a JSON text. An
 // empty text stays empty.
 func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
+	rs, size := newResults(look), len(raw)
 	return mapStrings(raw, func(s string) (json.RawMessage, error) {
-		parts, err := split(s)
-		if err != nil {
-			return nil, err
+		v, err := rs.value(s)
+		if size += len(v) - len(s); err == nil && size > maxResolved {
+			return nil, errTooLarge
 		}
-		if len(parts) == 1 && parts[0].ref != nil {
-			return follow(*parts[0].ref, look)
-		}
-		text, err := ResolveText(s, look, nil)
-		if err != nil {
-			return nil, err
-		}
-		return marshal(text)
+		return v, err
 	})
 }
 
-func follow(r Reference, look Lookup) (json.RawMessage, error) {
-	res, ok := look(r.Step)
+// value is what a string value becomes.
+func (rs results) value(s string) (json.RawMessage, error) {
+	parts, err := split(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 1 && parts[0].ref != nil {
+		return rs.follow(*parts[0].ref)
+	}
+	text, err := rs.text(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(text)
+}
+
+// results are the results that references name. Each part of one is read once,
+// however many references go through it.
+type results struct {
+	look   Lookup
+	opened map[string]container // by the reference that names it
+}
+
+func newResults(look Lookup) results { return results{look, map[string]container{}} }
+
+// container is an object or a list of a result; neither when it is a scalar.
+type container struct {
+	object map[string]json.RawMessage
+	list   []json.RawMessage
+}
+
+func (rs results) follow(r Reference) (json.RawMessage, error) {
+	res, ok := rs.look(r.Step)
 	if !ok {
 		return nil, fmt.Errorf("%w: ${%s}: step %s has no result", ErrUnresolved, r, r.Step)
 	}
@@ -93,7 +131,7 @@ func follow(r Reference, look Lookup) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no body", ErrUnresolved, r, r.Step)
 	}
 	for i, seg := range r.Path {
-		next, ok := down(v, seg)
+		next, ok := rs.open(Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i]}, v).down(seg)
 		if !ok {
 			return nil, fmt.Errorf("%w: ${%s}: nothing at %s", ErrUnresolved, r,
 				Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i+1]})
@@ -103,19 +141,28 @@ func follow(r Reference, look Lookup) (json.RawMessage, error) {
 	return v, nil
 }
 
-func down(v json.RawMessage, seg Segment) (json.RawMessage, bool) {
+// open reads the value that a reference names.
+func (rs results) open(r Reference, v json.RawMessage) container {
+	name := r.String()
+	c, ok := rs.opened[name]
+	if !ok {
+		if json.Unmarshal(v, &c.object) != nil {
+			c = container{}
+			_ = json.Unmarshal(v, &c.list) // a scalar has no parts
+		}
+		rs.opened[name] = c
+	}
+	return c
+}
+
+func (c container) down(seg Segment) (json.RawMessage, bool) {
 	if seg.IsIdx {
-		var list []json.RawMessage
-		if json.Unmarshal(v, &list) != nil || seg.Index >= len(list) {
+		if seg.Index >= len(c.list) {
 			return nil, false
 		}
-		return list[seg.Index], true
+		return c.list[seg.Index], true
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(v, &object) != nil {
-		return nil, false
-	}
-	next, ok := object[seg.Name]
+	next, ok := c.object[seg.Name]
 	return next, ok
 }
 
