@@ -26,7 +26,7 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	case errors.Is(err, tool.ErrNotSent):
 		return x.again(r, st, mostTransient, Transient, nil, x.failure(r, "step.unreachable", "target", origin(st.Last.URL)))
 	case errors.Is(err, tool.ErrRequest):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", err.Error())}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", told(err))}
 	case err != nil && repeatable:
 		return x.again(r, st, mostTransient, Transient, nil, x.failure(r, "step.transient"))
 	case err != nil:

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 
+	"piloto/internal/fault"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
 	"piloto/internal/run"
@@ -66,14 +68,14 @@ func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args
 	}
 	// The resolved path must still be the very tool that was confirmed.
 	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil {
-		return invalid(err.Error())
+		return invalid(told(err))
 	}
 	if problems := op.CheckResolved(args); len(problems) > 0 {
 		return invalid(sentence(problems))
 	}
 	request, err := tool.Build(server, op, args)
 	if err != nil {
-		return invalid(err.Error())
+		return invalid(told(err))
 	}
 	if request.Header == nil {
 		request.Header = map[string]string{}
@@ -154,6 +156,26 @@ func storable(a tool.Answer) *plan.Result {
 		res.Body, _ = json.Marshal(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
 	}
 	return res
+}
+
+// told says why a request was not built, for a person.
+func told(err error) string {
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f):
+		return err.Error()
+	case len(f.Fields) > 0:
+		lines := make([]string, len(f.Fields))
+		for i, field := range f.Fields {
+			lines[i] = field.Msg
+		}
+		return strings.Join(lines, "; ")
+	case f.Args["path"] != "":
+		return f.Args["method"] + " " + f.Args["path"] + " is not the operation that was confirmed"
+	case f.Args["reason"] != "":
+		return f.Args["reason"]
+	}
+	return f.Code
 }
 
 func sentence(problems []tool.Problem) string {

@@ -270,6 +270,22 @@ func TestAResultCannotLeaveItsSegment(t *testing.T) {
 	}
 }
 
+func TestARefusedRequestIsSaidInWords(t *testing.T) {
+	for _, id := range []string{`""`, `"a/b"`, `".."`, `"` + strings.Repeat("a", 9000) + `"`} {
+		w, r := running(t, find, lab.To("GET", "/bookings/${s1.body.id}", ""))
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte(`{"id":` + id + `}`)}, nil
+		})
+		execute(t, w, r, "s1")
+		if got := execute(t, w, r, "s2"); got != step.Rejected || len(w.Requests()) != 1 {
+			t.Fatalf("%.20s: %s", id, got)
+		}
+		if said := w.Read(r.ID).State("s2").Error.Message; strings.Contains(said, "map[") || strings.Contains(said, "tool.") || len(said) > 400 {
+			t.Errorf("%.20s: %s", id, said)
+		}
+	}
+}
+
 func TestAResultThatDoesNotFitTheSchemaIsNotSent(t *testing.T) {
 	w, r := running(t, find, lab.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
