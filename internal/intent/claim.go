@@ -23,6 +23,9 @@ empezare´|comenzare´|seguire´|empiezo|comienzo por|con|a
 dejame|permiteme|dejeme|permitame {I}
 lo que hare´|haremos
 tengo previsto|pensado {I}
+i|we plan|intend|mean|propose to {V}
+i'm|we're planning|intending|proposing to {V}
+pienso|planeo|pretendo|propongo {I}
 let's {ad}* proceed|go ahead|with|forward
 let's get you|this|that|it
 let's {ad}* {A} your|it|that
@@ -202,8 +205,10 @@ var (
 
 // idioms only sound like an announcement.
 var idioms = compile(`
-start|begin by|with|off|from
-empezare´|comenzare´|empiezo|comienzo|empezar|comenzar por|con|explicando
+start|begin with|off|from
+start|begin by {TG}
+empezare´|comenzare´|empiezo|comienzo|empezar|comenzar por|con {T}
+empezare´|comenzare´|empiezo|comienzo|empezar|comenzar por? {TG}
 do|make my|sure|it|clear|what best|clear|i|that|you|clear
 put it|this this|another|simply|way|differently
 run through|you
@@ -217,6 +222,7 @@ vamos a ver|empezar|suponer|repasar|hablar
 // hints speak of an act as something that would happen.
 var hints = compile(`
 would|i'd|we'd|that'd|that'll|this'll|it'll|will|i'll {ad}* be? {E}
+will|would be {ed}
 `)
 
 // hinted reports «eso quitaría 32 contactos», "that would remove 32 contacts",

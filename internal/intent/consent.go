@@ -16,6 +16,11 @@ okay|ok|fine|happy|good|comfortable with me|us {G}
 permission|permiso to|para {V}
 te|le|os|les parece bien|correcto|correcta|adecuado|ok|oportuno
 me|us to $
+i|we {N}* {A}
+i|we ..1 go|move ahead|forward|on
+que {c}* {ad}* {c}* {S1}
+si {c}* {ad}* {c}* {P}
+are you ..1 sure|certain $
 am|are i|we ..1 ok|okay|clear|cleared|free|good|set|authorized|allowed|ready|fine
 give|allow me|your|us ..1 permission|consent|to|approval
 you ..1 board|favor|favour ..1 with
@@ -72,6 +77,15 @@ shall|should we
 ready|good to go|proceed|run|start|execute|begin|continue|launch
 `)
 
+// suggestions ask whether to act in the dress of an open question.
+var suggestions = compile(`
+how about i|we|if
+why don't|not i|we {V}
+what if i|we {ad}* {A}
+que´|que te|le|les|os|tal parece? si|que {c}* {P}
+que´|que te|le|les|os|tal parece? si|que {c}* {S}
+`)
+
 // agreements ask for a consent in the second person, or in the plural.
 var agreements = compile(`
 ^ confirmas|confirmais|confirmamos|procedemos|seguimos|continuamos|avanzamos|ejecutamos|empezamos|arrancamos|autorizas|autoriza|apruebas|aprobas|aprueba|confirma|lanzamos|arrancamos
@@ -82,7 +96,7 @@ var agreements = compile(`
 
 // tags are the words of a question that is nothing but "agreed?".
 var tags = setOf(`ok okay confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
-	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set conforme ready orden en estamos correcto correcta sirve queda all everything sure look looks right correct yet es approve approved apruebas aprobado`)
+	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set seguro segura seguros conforme ready orden en estamos correcto correcta sirve queda all everything sure look looks right correct yet es approve approved apruebas aprobado`)
 
 // begs ask for a consent, or tell how to give it, without a question.
 var begs = compile(`
@@ -133,8 +147,9 @@ mi siguiente|proximo paso ..1 es|sera´ {I}
 ready when you are
 listo|lista|listos|listas|preparado|preparada para {c}* {ad}* {I}
 listo|lista|preparado|preparada para su|la ejecucion
-puedo|podria|podemos ..1 {A} ..6 si quieres|queres|lo|quiere|deseas|desea|gustas|te|le
-i can|could|may {ad}* {A} ..9 if you'd|you ..1 like|want|wish|know|prefer|okay
+puedo|podria|podemos ..1 {I} ..9 si quieres|queres|lo|quiere|deseas|desea|gustas|te|le|prefieres|prefiere|preferis|os|les|necesitas|asi
+or if|whether i|we should|may|can {ad}* {V}
+i can|could|may|might {ad}* {A} ..9 if you'd|you|you're|that|this|it|that's
 you want|like me|us to {ad}* {A}
 necesito|espero|need|await|awaiting ..1 tu|your|un|a {cited}
 `)

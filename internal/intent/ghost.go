@@ -71,7 +71,7 @@ func (f *signals) read(s *sentence) {
 	f.stepped = f.stepped || stepHeads[s.tokens[0].word] && strings.Contains(s.raw, ":")
 	f.lists = f.lists || mentions(s.tokens, service)
 	f.letter = f.letter || letterMark[s.tokens[0].word] && strings.Contains(s.raw, ":")
-	if tagQuestion(s) || marked(s.raw) || s.question && (acts(offers, s) || shortAsk(s)) && !wantsData(s) {
+	if tagQuestion(s) || marked(s.raw) || s.question && asksLeave(s) {
 		f.asked = true
 		return
 	}
@@ -98,6 +98,11 @@ func (f *signals) read(s *sentence) {
 	} else if !denied && !s.question && commits(s) {
 		f.vowed = true
 	}
+}
+
+// asksLeave reports a question whether to act.
+func asksLeave(s *sentence) bool {
+	return suggestions.match(s.tokens) || (acts(offers, s) || shortAsk(s)) && !wantsData(s)
 }
 
 // bare reports a short question that names nothing: a yes or a no answers it.

@@ -187,6 +187,11 @@ var classes = map[string]func(*token) bool{
 	"AO": func(t *token) bool {
 		return t.opens && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
 	},
+	"S1": func(t *token) bool { return !t.quoted && t.form&subjunctive != 0 && t.form&(act|advance) != 0 },
+	"TG": func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
+	"T":  func(t *token) bool { return t.form&tell != 0 || function[t.word] },
+	"ed": func(t *token) bool { return !t.quoted && (hasAny(t.word, "ed") || participles[t.word]) },
+	"N":  func(t *token) bool { return !t.quoted && t.form&tell == 0 },
 	"E": func(t *token) bool {
 		return !t.quoted && t.form&(infinitive|gerund) != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
 	},
@@ -204,6 +209,7 @@ var classes = map[string]func(*token) bool{
 }
 
 var (
+	participles = setOf(`sent made done run put shut set written cut taken`)
 	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
 	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
 	towardWords = setOf(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)
