@@ -60,7 +60,7 @@ func explains(s *sentence) bool { return explanations.match(s.tokens) }
 // requests ask for a value only the person knows.
 var requests = compile(`
 tell|give|send|provide|share|indicate|specify me|us|the|your ..1 the|your|which|what|when|how|where|a|more
-dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dices|das|indicas|dinos|pasas|escribeme|comparte ..2 la|el|los|las|tu|su|que|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
+dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dinos|escribeme|comparte ..2 la|el|los|las|tu|su|que|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
 please provide|choose|specify|share|select|indicate|clarify|enter
 can|could|would|may you|i ..1 tell|give|specify|provide|share|clarify|indicate|describe|have|get|know|ask
 puede|puedes|podes|podria|podrias|me|nos ..1 indicar|indicarme|decir|decirme|dar|darme|facilitar|facilitarme|aclarar|aclararme|precisar|especificar|compartir|contar|pasar|pasarme

@@ -199,7 +199,7 @@ func onlyText(from []token) bool {
 var (
 	light = setOf(`doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
 		make put create add generate compile build pull do`)
-	textNouns = setOf(`ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion receta codigo comparacion traduccion respuesta
+	textNouns = setOf(`pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion receta codigo comparacion traduccion respuesta
 		informacion analogia guia esquema posible summary example examples list outline explanation overview comparison draft analogy guide snippet detail details context version note`)
 )
 
@@ -259,7 +259,7 @@ this|that is|would|will be? the|my plan|approach
 here|here's|is ..1 my|the approach|proposal|strategy|idea|plan
 plan propuesto|sugerido|ejecutable|listo
 plan de|para accion|ejecucion|reserva|su|tu|ejecutar
-este|esto|estos|aqui|asi ..2 es|son|esta|va|tienes|tiene|tenes|seria|quedaria|queda ..2 plan|pasos|acciones|que
+este|esto|estos|aqui|asi ..2 es|son|esta|va|tienes|tiene|tenes|seria|quedaria|queda ..2 plan|pasos|acciones
 mi|nuestro|propuesta plan|propuesta|de
 propongo|propuesta|sugiero ..2 siguiente|plan|esto|hacer|estos|de
 pasos|acciones|steps|actions a|que|to|i|pendientes|pending|propuestos|propuestas|voy ..2 seguir|realizar|ejecutar|dare´|hare´|take|execute|perform|run|i'll|will|voy|tu|su|your|de|$

@@ -112,6 +112,7 @@ que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice para|ant
 necesito|quiero|espero|requiero|falta|espera ..1 que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice
 confirmes|autorices|apruebes para|antes
 let|tell me know? ..1 if|when|whether|once you'd|you ..1 want|like|need|wish|prefer me|us to {ad}* {V}
+let|tell me know? ..1 if|when|whether you'd|you ..1 want|like|need|wish|prefer me|us to $
 let|tell me know? ..1 if|when|whether i|we should|can|may|could|shall {ad}* {V}
 let|tell me know? ..1 if|when|whether you'd|you ..1 want|like|wish|ready|ok|okay to|with|for ..1 proceed|continue|go|execute|run|move|confirm|start|approve|me|this|that
 let me know if|when|once? to {A}
