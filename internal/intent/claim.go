@@ -38,9 +38,9 @@ estoy|estamos por|a|listo|lista ..2 {I}
 
 // runs claim that something is being done this moment.
 var runs = compile(`
-estoy|estamos {c}* {ad}* {G}
-i'm|we're {ad}* {G}
-i|we am|are {ad}* {G}
+^ estoy|estamos {c}* {ad}* {G}
+^ i'm|we're {ad}* {G}
+^ i|we am|are {ad}* {G}
 i'm|we're currently|now|just|already {G}
 i|we am|are currently|now|just|already {G}
 plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|task|operation|action|execution|ejecucion|envio|pago ..2 se esta {G}
@@ -83,7 +83,7 @@ manos a la obra
 func startsRun(s *sentence) bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
-		if t.quoted || t.form&gerund == 0 || t.form&(tell|consent) != 0 || !opensClause(s.tokens, i) {
+		if t.quoted || t.form&gerund == 0 || t.form&(tell|consent) != 0 || !opensClause(s.tokens, i) || i > 3 && t.opens && !s.trailing && !s.label {
 			continue
 		}
 		if i > 0 && !t.opens && s.tokens[i-1].word == "y" {
@@ -105,19 +105,20 @@ func startsRun(s *sentence) bool {
 }
 
 var (
-	proceedTo   = setOf(`with to con ahead forward on`)
-	particles   = setOf(`off up out over down`)
-	determiners = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
-	callWords   = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
-	nowWords    = setOf(`now ahora mismo momento moment please espera`)
-	finite      = setOf(`is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
+	acknowledgements = setOf(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
+	proceedTo        = setOf(`with to con ahead forward on`)
+	particles        = setOf(`off up out over down`)
+	determiners      = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
+	callWords        = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
+	nowWords         = setOf(`now ahora mismo momento moment please espera`)
+	finite           = setOf(`is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
 		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
 )
 
 // plainStatus reports a sentence that is a gerund and its object: "Creating
 // ticket 12." A title has no full stop and is oftener in the plural.
 func plainStatus(s *sentence, at int, rest []token) bool {
-	return at <= 2 && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
+	return at <= 2 && (at == 0 || lead[s.tokens[0].word] || acknowledgements[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
 }
 
 // begunOn reports what the gerund acts on. In English a gerund may be a subject

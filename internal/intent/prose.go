@@ -88,10 +88,12 @@ func foldPage(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text))
-	for _, r := range text {
+	for i, r := range text {
 		switch {
 		case r < utf8.RuneSelf:
 			switch {
+			case r == '\n' && wrapped(text, i):
+				b.WriteByte(' ')
 			case r == '*':
 			case r == '\t' || r == '\r':
 				b.WriteByte(' ')
@@ -112,6 +114,16 @@ func foldPage(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// wrapped reports a line end inside a sentence: a letter or a comma before it
+// and a small letter after it.
+func wrapped(text string, at int) bool {
+	if at == 0 || at+1 >= len(text) || text[at+1] < 'a' || text[at+1] > 'z' {
+		return false
+	}
+	c := text[at-1]
+	return c == ',' || c >= 'a' && c <= 'z'
 }
 
 // addLine cuts a line into sentences.
