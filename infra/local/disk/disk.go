@@ -138,9 +138,27 @@ func holderPath(path string) string { return path + ".pid" }
 
 // View runs fn over a consistent snapshot: all of every committed group, none of
 // a group under way. What fn reads from tx is only valid until it returns. fn
-// must not call Update.
-func (s *Store) View(fn func(tx *bolt.Tx) error) error {
+// must not call Update. A page that turns out to be damaged is ErrDamaged.
+func (s *Store) View(fn func(tx *bolt.Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if !asserted(p) {
+				panic(p)
+			}
+			err = s.damaged(p)
+		}
+	}()
 	return closedAs(s.db.View(fn))
+}
+
+// asserted reports whether a panic is bbolt's own over what it read.
+func asserted(p any) bool {
+	text, ok := p.(string)
+	return ok && strings.HasPrefix(text, "assertion failed: ")
+}
+
+func (s *Store) damaged(p any) error {
+	return fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
 }
 
 // Backup writes a consistent copy of the file to path, which it replaces whole

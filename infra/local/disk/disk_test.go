@@ -1,8 +1,10 @@
 package disk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -287,6 +289,53 @@ func TestOpenRefusesDamagedFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestADamagedPageIsAnErrorNotAPanic(t *testing.T) {
+	s, path := open1(t)
+	for i := range 400 {
+		if err := s.Update(put(fmt.Sprintf("key %d", i), strings.Repeat("x", 1000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	for at := 2 * page; at+page <= len(whole); at += page { // whichever page the tree needs, it is one of these
+		if bytes.Contains(whole[at:at+page], []byte("key ")) {
+			copy(whole[at:at+page], bytes.Repeat([]byte{0xff}, page))
+		}
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	all := func(tx *bolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return b.ForEach(func(_, _ []byte) error { return nil }) })
+	}
+	if err := s.View(all); !errors.Is(err, ErrDamaged) {
+		t.Errorf("View: %v", err)
+	}
+	if err := s.Update(all); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Update: %v", err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "mine" {
+				t.Errorf("a panic of the caller's own became %v", p)
+			}
+		}()
+		_ = s.View(func(*bolt.Tx) error { panic("mine") })
+	}()
 }
 
 func TestBackupIsWholeWhileWritersGoOn(t *testing.T) {

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 
 	bolt "go.etcd.io/bbolt"
@@ -66,6 +65,9 @@ func (s *Store) Update(fn func(tx *bolt.Tx) error) error {
 		s.lead()
 	}
 	if c.panicked != nil {
+		if asserted(c.panicked) {
+			return s.damaged(c.panicked)
+		}
 		panic(c.panicked)
 	}
 	var u unwritten
@@ -130,7 +132,7 @@ func (s *Store) commit(group []*call) {
 func (s *Store) attempt(group []*call) (again bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			again, err = false, fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
+			again, err = false, s.damaged(p)
 			s.mu.Lock()
 			s.broken = err
 			s.mu.Unlock()
