@@ -49,6 +49,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::SQS::Queue", "template.yaml:3"}},
 		{"a level that is none", nil, []string{"LOG_LEVEL=loud"}, []string{"LOG_LEVEL", "loud"}},
 		{"a token that is too short", nil, []string{"PILOTO_TOKEN=short"}, []string{"PILOTO_TOKEN", "8"}},
+		{"a token that no header carries", nil, []string{"PILOTO_TOKEN=ñandú-en-la-pampa"}, []string{"PILOTO_TOKEN", "ASCII"}},
 		{"a data file that is damaged", []string{"-data", damaged}, nil, []string{"piloto.db", "damaged"}},
 	} {
 		t.Run(start.name, func(t *testing.T) {

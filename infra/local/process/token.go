@@ -35,6 +35,9 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	if len(token) < 8 || len(token) > 512 {
 		return "", "", errors.New("PILOTO_TOKEN must have 8 to 512 characters")
 	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }) { // no header carries another the same way
+		return "", "", errors.New("PILOTO_TOKEN must be visible ASCII characters")
+	}
 	hash := ident.Hash(token)
 	if err := replaceHash(ctx, tokens, filepath.Join(folder, "token.sha256"), hash); err != nil {
 		return "", "", err
