@@ -84,12 +84,16 @@ func (s *service) behave(operation string, list ...behaviour) {
 	s.behaviours[operation] = list
 }
 
-// release answers what is held, and what would be held from then on is held anew.
+// release answers what is held, and lets pass what was to be held and has not
+// come yet: a step that is running may still be on its way.
 func (s *service) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.held)
 	s.held = make(chan struct{})
+	for operation, list := range s.behaviours {
+		s.behaviours[operation] = slices.DeleteFunc(slices.Clone(list), func(b behaviour) bool { return b.kind == behaveHold })
+	}
 }
 
 // got returns the requests of an operation ("POST /orders"); all for "".
