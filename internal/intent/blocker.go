@@ -16,6 +16,7 @@ i|we haven't|can't|couldn't|won't|didn't|don't|cannot|wouldn't|not|never
 i|we have|am|did|do|could|will|was|would not|never|unable
 i'm|we're|isn't|aren't|wasn't|i'll not|unable|running|executing|never
 nothing|never|none {any}
+have|has|had|with no
 without your|confirmation|approval|being
 will|won't never|not
 isn't|aren't ..1 running|executing|pending|any|a
@@ -61,6 +62,7 @@ func explains(s *sentence) bool { return explanations.match(s.tokens) }
 var requests = compile(`
 tell|give|send|provide|share|indicate|specify me|us|the|your ..1 the|your|which|what|when|how|where|a|more
 dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dinos|escribeme|comparte ..2 la|el|los|las|tu|su|que|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
+is there ..1 any|anything|something|another|other
 please provide|choose|specify|share|select|indicate|clarify|enter
 can|could|would|may you|i ..1 tell|give|specify|provide|share|clarify|indicate|describe|have|get|know|ask
 puede|puedes|podes|podria|podrias|me|nos ..1 indicar|indicarme|decir|decirme|dar|darme|facilitar|facilitarme|aclarar|aclararme|precisar|especificar|compartir|contar|pasar|pasarme
@@ -89,7 +91,7 @@ func wantsData(s *sentence) bool {
 			return true
 		}
 	}
-	if alternates(s.tokens) {
+	if alternates(s.tokens) && !mentions(s.tokens, advances) {
 		return true
 	}
 	if i := indexOf(s.tokens, confirmWords); i >= 0 && nearData(s.tokens[i+1:]) {
@@ -129,6 +131,7 @@ func indexOf(all []token, words map[string]bool) int {
 
 var (
 	otherwise    = setOf(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
+	advances     = setOf(`proceda proceder proceed continue continuar ahead adelante procedamos proceeding`)
 	consentWords = setOf(`ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
 	confirmWords = setOf(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
 	prepositions = setOf(`a para de en con por y desde hasta at to for from in with on and pero but`)

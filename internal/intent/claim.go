@@ -12,6 +12,8 @@ i'm|we're going|about to {ad}* {V}
 i|we am|are going|about to {ad}* {V}
 i'll|i be {G}
 ^ let me {ad}* {V}
+i'll|me {ad}* try again|that|it|this|once|another
+^ about to {V}
 i'll|will|to take ..2 following|steps|actions|care
 i'd like|love to {A}
 would like to {A} your|the ..9 $
@@ -97,7 +99,7 @@ func startsRun(s *sentence) bool {
 		case s.trailing:
 			return true
 		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
-		case s.label, t.form&advance != 0 && len(rest) > 0 && proceedTo[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords), len(rest) > 0 && callWords[rest[0].word]:
+		case s.label, i > 0 && nowWords[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords), len(rest) > 0 && callWords[rest[0].word]:
 			return true
 		}
 	}

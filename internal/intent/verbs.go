@@ -61,13 +61,13 @@ var english = map[form]string{
 		dispatch transfer refund charge order invite notify email export import generate upload download install uninstall overwrite drop drop pause
 		duplicate rename resize scale lock unlock grant set configure connect sync clean purge copy back save process call invoke use fix turn shut put
 		make do email message kick fill file pull build roll subscribe unsubscribe reschedule reset activate deactivate block unblock insert write-back
-		attach log clear mark tag link store provision terminate spin release complete finalize handle onboard arrange reach apply pass`,
+		attach log clear mark tag link store provision terminate spin release complete finalize handle onboard arrange hand reach apply pass`,
 	advance: `proceed execute run go continue start begin perform carry initiate move commence resume`,
 	look:    `check look search fetch query find get retrieve verify review pull gather analyze scan validate read lookup examine inspect`,
 	tell: `explain show tell describe detail elaborate walk give provide list summarize summarise clarify help assist suggest recommend share compare expand break
 		translate answer outline discuss illustrate write draft repeat rephrase teach cover talk guide offer be have need know see try assume wait let
 		remember keep think guess stay want like ask say mention note point include prepare stick take leave correct apologize apologise rewrite simplify quote admit stress return focus refer mean never not also hope brainstorm learn
-		always probably only`,
+		always probably only solve count calculate compute reason clarify paraphrase`,
 	consent: `confirm approve authorize authorise accept`,
 }
 
