@@ -16,7 +16,9 @@ const (
 	historyMessages = 60
 	historyBytes    = 24 << 10
 	historyRuns     = 3
-	resultBytes     = 6 << 10 // of each step's answer
+	resultBytes     = 6 << 10  // of each step's answer
+	outcomeBytes    = 48 << 10 // of all answers together
+	pathBytes       = 512      // of each step's path
 )
 
 // gathered is what the model needs to answer.
@@ -84,9 +86,24 @@ type stepOutcome struct {
 	Error     string          `json:"error,omitempty"`
 }
 
+// share is how much of each answer is shown, so that all of them leave room for
+// the conversation: a chat must go on after a long plan with large answers.
+func share(runs []plan.Run) int {
+	answers := 1
+	for _, r := range runs {
+		for _, st := range r.Steps {
+			if st.Result != nil {
+				answers++
+			}
+		}
+	}
+	return min(resultBytes, outcomeBytes/answers)
+}
+
 // outcomes writes runs as JSON lines in which no character can end a tag.
 func outcomes(runs []plan.Run) (string, error) {
 	var text []byte
+	most := share(runs)
 	for _, r := range runs {
 		o := outcome{Goal: r.Plan.Goal, Status: r.Status, Steps: []stepOutcome{}}
 		if r.Error != nil {
@@ -95,13 +112,16 @@ func outcomes(runs []plan.Run) (string, error) {
 		for _, step := range r.Plan.Steps {
 			st := r.State(step.ID)
 			so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Method: step.Method, Path: step.Path, Status: st.Status}
+			if len(so.Path) > pathBytes {
+				so.Path = so.Path[:pathBytes] + "…"
+			}
 			if st.Error != nil {
 				so.Error = st.Error.Message
 			}
 			if st.Result != nil {
 				so.Answer, so.Body, so.Shortened = st.Result.Status, st.Result.Body, st.Result.Truncated
-				if len(so.Body) > resultBytes {
-					so.Body, _ = json.Marshal(string(so.Body[:resultBytes]))
+				if len(so.Body) > most {
+					so.Body, _ = json.Marshal(string(so.Body[:most]))
 					so.Shortened = true
 				}
 			}

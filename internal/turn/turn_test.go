@@ -408,6 +408,26 @@ func TestResultsReachTheModelAsDataAndConfirmNothing(t *testing.T) {
 	}
 }
 
+func TestALongPlanWithLargeAnswersLeavesRoomForTheConversation(t *testing.T) {
+	w := newWorld(t)
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		body := []byte(`{"note":"` + strings.Repeat("é", 50_000) + `"}`)
+		return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
+	})
+	var all []string
+	for range plan.MaxSteps {
+		all = append(all, "mcp_request", w.request("GET", "/rooms", ""))
+	}
+	w.model.answers = []any{calls(all...)}
+	draft := w.send(t, "todas las salas")
+	w.send(t, "confirmo")
+	w.Execute(draft.Run.ID)
+	w.send(t, "¿qué salas había?")
+	if system := w.model.asked[len(w.model.asked)-1].Messages[0].Content; len(system) > 100<<10 || strings.Count(system, `"answer":200`) != plan.MaxSteps {
+		t.Errorf("the prompt has %d bytes and %d answers", len(system), strings.Count(system, `"answer":200`))
+	}
+}
+
 // TestNothingTheModelSaysExecutes (guarantee I04) tries tool names and words
 // that would confirm if the model were a person.
 func TestNothingTheModelSaysExecutes(t *testing.T) {
