@@ -187,7 +187,7 @@ var subordinates = setOf(`que como cuando donde yo si cada un una el la los las 
 
 // negatedAt reports a verb with a «no» before it, pronouns aside.
 func negatedAt(all []token, at int) bool {
-	for at > 0 && clitics[all[at-1].word] {
+	for least := at - 4; at > max(0, least) && clitics[all[at-1].word]; {
 		at--
 	}
 	return at > 0 && (all[at-1].word == "no" || all[at-1].word == "ni" || all[at-1].word == "solo")

@@ -115,7 +115,7 @@ func TestGhostKnowsTheProductsNotices(t *testing.T) {
 
 // The cost grows with the length, whatever the text is made of.
 func TestGhostIsLinear(t *testing.T) {
-	for _, unit := range []string{"a", "\"", "`\"", "```\n", "no ", "si quieres ", "i will go ahead and now ", "¿quieres que te lo ", "{\"plan\":", "propose_plan ", "- 1. ", "…", "a\u0301"} {
+	for _, unit := range []string{"a", "\"", "`\"", "```\n", "no ", "si quieres ", "me te se lo ", "would you like me to go now ", "please just then ", "i will go ahead and now ", "¿quieres que te lo ", "{\"plan\":", "propose_plan ", "- 1. ", "…", "a\u0301"} {
 		short, long := strings.Repeat(unit, 32<<10/len(unit)), strings.Repeat(unit, 256<<10/len(unit))
 		if a, b := spent(short), spent(long); b > 40*a+50*time.Millisecond {
 			t.Errorf("%q: %v for 32 KB, %v for 256 KB", unit, a, b)

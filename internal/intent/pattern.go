@@ -148,9 +148,10 @@ func match(elements []element, all []token, at int) int {
 	return -1
 }
 
-// opensClause reports a word that begins a clause, politeness aside.
+// opensClause reports a word that begins a clause, up to eight words of
+// politeness aside.
 func opensClause(all []token, at int) bool {
-	for at > 0 && !all[at].opens && lead[all[at-1].word] {
+	for least := at - 8; at > max(0, least) && !all[at].opens && lead[all[at-1].word]; {
 		at--
 	}
 	return at == 0 || all[at].opens
