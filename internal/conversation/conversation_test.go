@@ -34,7 +34,7 @@ func TestASessionNameIsTheAccountsOwn(t *testing.T) {
 	if SessionChat("a", ours) != ours {
 		t.Error("one of our ids names another chat")
 	}
-	if SessionChat("a", "s1") != SessionChat("a", "s1") || SessionChat("a", "s1") == SessionChat("b", "s1") {
+	if again := SessionChat("a", "s1"); SessionChat("a", "s1") != again || SessionChat("b", "s1") == again {
 		t.Error("names are not the account's own")
 	}
 }

@@ -33,7 +33,7 @@ func TestAnUnclassifiedErrorIsOurMistake(t *testing.T) {
 	if got.Kind != fault.Internal || got.Code != "internal_error" || !errors.Is(got, io.ErrUnexpectedEOF) {
 		t.Errorf("%+v", got)
 	}
-	if errors.Is(io.EOF, errMoved) || errors.Is(errMoved, fault.New(fault.Conflict, "other")) {
+	if errors.Is(errMoved, io.EOF) || errors.Is(errMoved, fault.New(fault.Conflict, "other")) {
 		t.Error("two faults are one")
 	}
 }

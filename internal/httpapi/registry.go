@@ -76,9 +76,13 @@ type RegisterRequest struct {
 	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service or its OpenAPI document"`
 	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent"`
 	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp"`
+	Role         string      `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
 	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
 	Key          *KeyRequest `json:"key,omitempty"`
 }
+
+// roleAgent is the role of a server that turns are delegated to.
+const roleAgent = "agent"
 
 // ActiveRequest is the body of a switch.
 type ActiveRequest struct {
@@ -112,6 +116,9 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 }
 
 func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
+	if in.Body.Role == roleAgent { // only a Model Context Protocol server can be one
+		return nil, tool.ErrKind.With("kind", roleAgent)
+	}
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, AllowOffline: in.Body.AllowOffline,
 		Key: in.Body.Key.credential(),

@@ -70,7 +70,7 @@ func TestAMillisecondThatIsUsedUpBorrowsFromTheNext(t *testing.T) {
 }
 
 func TestDerivedIDsAreStableAndApart(t *testing.T) {
-	if Derive("a", "b") != Derive("a", "b") || !Valid(Derive("x")) {
+	if again := Derive("a", "b"); Derive("a", "b") != again || !Valid(again) {
 		t.Error("not stable, or no id")
 	}
 	if Derive("a", "bc") == Derive("ab", "c") || Derive("a") == Derive("a", "") {

@@ -99,8 +99,10 @@ func TestGhostIsPreciseAndComplete(t *testing.T) {
 // from a model, without a call, those would be ghosts.
 func TestGhostKnowsTheProductsNotices(t *testing.T) {
 	for _, lang := range []locale.Tag{"es", "en"} {
-		for _, key := range []string{"turn.none_pending", "turn.already_running", "turn.cancelled", "turn.superseded", "turn.ghost",
-			"turn.bad_call", "turn.empty", "turn.too_many_rounds", "blocked.no_api_key.do", "blocked.rate_limited", "blocked.provider_unreachable.do"} {
+		for _, key := range []string{
+			"turn.none_pending", "turn.already_running", "turn.cancelled", "turn.superseded", "turn.ghost",
+			"turn.bad_call", "turn.empty", "turn.too_many_rounds", "blocked.no_api_key.do", "blocked.rate_limited", "blocked.provider_unreachable.do",
+		} {
 			if text := locale.Text(lang, key); Ghost(text) {
 				t.Errorf("%s %s is a ghost: %q", lang, key, text)
 			}

@@ -6,8 +6,10 @@ import "strings"
 // those of the tools that the product gives to the model.
 var (
 	toolNames = []string{"mcp_request", "propose_plan", "search_tools"}
-	callMarks = []string{"<tool_call", "[tool_call", "<function=", "<function_call", "<|python_tag|>", "<|tool", "<invoke", "action input:", "requires_confirmation", "requiere_confirmacion", "requiere_confirmación",
-		`"tool_calls": [`, `"tool_calls":[`, `"function_call": {`, `"tool_call": {`}
+	callMarks = []string{
+		"<tool_call", "[tool_call", "<function=", "<function_call", "<|python_tag|>", "<|tool", "<invoke", "action input:", "requires_confirmation", "requiere_confirmacion", "requiere_confirmación",
+		`"tool_calls": [`, `"tool_calls":[`, `"function_call": {`, `"tool_call": {`,
+	}
 	callKeys = []string{`"tool"`, `"tool_name"`, `"function"`, `"action"`, `"accion"`, `"acción"`, `"operation"`, `"operacion"`, `"herramienta"`, `"name"`, `"method"`}
 	argKeys  = []string{`"arguments"`, `"parameters"`, `"args"`, `"params"`, `"action_input"`, `"tool_input"`, `"argumentos"`, `"parametros"`, `"parámetros"`, `"body"`}
 	planKeys = []string{`"plan"`, `"steps"`, `"pasos"`, `"goal"`, `"objetivo"`}
