@@ -49,6 +49,12 @@ type Step struct {
 	Error    *plan.Failure   `json:"error,omitempty"`
 }
 
+// maxResults is how much of all answers of services a run shows, in bytes.
+const maxResults = 2 << 20
+
+// showRun is a run as clients see it. Large answers of services are shortened,
+// and say so: a Lambda cannot answer more than 6 MB, and a client must always be
+// able to read how its run went.
 func showRun(r plan.Run) Run {
 	v := Run{
 		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
@@ -56,9 +62,14 @@ func showRun(r plan.Run) Run {
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale,
 		Stopping: r.CancelAt != nil && !r.Status.Terminal(), Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
+	most := maxResults / max(1, len(r.Steps))
 	for _, s := range r.Plan.Steps {
 		bound, _ := r.Plan.Binding(s.ID)
 		state := r.State(s.ID)
+		if state.Result != nil {
+			result := state.Result.Shortened(most)
+			state.Result = &result
+		}
 		v.Steps = append(v.Steps, Step{
 			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Server: bound.ServerName, Target: host(bound.BaseURL),
 			Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body, Needs: list(s.Needs), Risk: s.Risk,

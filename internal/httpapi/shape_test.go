@@ -127,6 +127,33 @@ func TestOnlyARunThatStillRunsIsStopping(t *testing.T) {
 	}
 }
 
+func TestARunWithLargeResultsCanBeAnswered(t *testing.T) {
+	r := sampleRun()
+	first := r.Plan.Steps[0]
+	r.Plan.Steps, r.Steps = nil, nil
+	list := json.RawMessage(`[` + strings.Repeat(`{"id":1,"name":"sala norte"},`, 60_000) + `1]`)
+	for i := range plan.MaxSteps {
+		first.ID = "s" + jsonNumber(i)
+		r.Plan.Steps = append(r.Plan.Steps, first)
+		r.Steps = append(r.Steps, plan.StepState{StepID: first.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Body: list, Bytes: len(list)}})
+	}
+	shown := showRun(r)
+	raw, err := json.Marshal(shown)
+	if err != nil || len(raw) > 6<<20 { // what a Lambda can answer
+		t.Errorf("%d bytes, %v", len(raw), err)
+	}
+	if got := shown.Steps[7].Result; !got.Truncated || got.Bytes != len(list) || len(got.Body) < 10_000 {
+		t.Errorf("%d bytes of %d, truncated %v", len(got.Body), got.Bytes, got.Truncated)
+	}
+	if r.Steps[7].Result.Truncated {
+		t.Error("the run itself was changed")
+	}
+	r.Plan.Steps, r.Steps = r.Plan.Steps[:1], r.Steps[:1]
+	if got := showRun(r).Steps[0].Result; got.Truncated || len(got.Body) != len(list) {
+		t.Error("the only answer is not whole")
+	}
+}
+
 func TestOperatorErrorsAreTheDocuments(t *testing.T) {
 	for _, c := range []struct {
 		who    auth.Principal

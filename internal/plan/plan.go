@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"piloto/internal/fault"
@@ -135,6 +136,21 @@ type Result struct {
 	Body      json.RawMessage   `json:"body,omitempty"`
 	Bytes     int               `json:"bytes"`
 	Truncated bool              `json:"truncated,omitempty"`
+}
+
+// Shortened is the result with at most about n bytes of its body: a longer one is
+// the beginning of it, as a JSON string.
+func (r Result) Shortened(n int) Result {
+	if len(r.Body) <= n {
+		return r
+	}
+	var text string
+	if json.Unmarshal(r.Body, &text) != nil {
+		text = string(r.Body)
+	}
+	r.Body, _ = json.Marshal(strings.ToValidUTF8(text[:min(n, len(text))], ""))
+	r.Truncated = true
+	return r
 }
 
 // Attempt is an intent: one call about to be made. It is written before the

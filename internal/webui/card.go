@@ -246,6 +246,16 @@ func (a arranger) needs(s plan.Step, to plan.Binding) (numbers []int, crossings 
 	return numbers, crossings
 }
 
+// How much a card shows of what was sent and answered, in bytes. What asks to be
+// confirmed is always shown whole.
+const (
+	resultShown  = 16 << 10
+	resultsShown = 128 << 10 // of all steps together
+)
+
+// room is how much of one answer is shown.
+func (a arranger) room() int { return min(resultShown, resultsShown/max(1, len(a.run.Plan.Steps))) }
+
 func (a arranger) outcome(v *cardStep, state plan.StepState) {
 	t := a.times[v.ID]
 	switch {
@@ -265,9 +275,11 @@ func (a arranger) outcome(v *cardStep, state plan.StepState) {
 		v.Sent = display(state.Last.URL)
 	}
 	if len(referenced(a.run.Plan.Steps[v.Number-1])) > 0 {
-		v.SentBody = jsonCode(state.Last.Body, nil)
+		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
+		v.SentBody = answerBody(sent.Body)
 	}
-	if r := state.Result; r != nil {
+	if state.Result != nil {
+		r := state.Result.Shortened(a.room())
 		v.Answer = &answer{
 			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,
 			Body: answerBody(r.Body), Truncated: r.Truncated,

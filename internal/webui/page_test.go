@@ -266,3 +266,32 @@ func TestAssetsAreCachedByVersionAndTag(t *testing.T) {
 		}
 	}
 }
+
+func TestACardStaysSmallHoweverLargeTheAnswers(t *testing.T) {
+	r := draft(roomPlan(noon))
+	r.Status = plan.Done
+	list := json.RawMessage(`[` + strings.Repeat(`{"id":1,"name":"sala norte"},`, 60_000) + `1]`)
+	one := r.Plan.Steps[1]
+	r.Plan.Steps, r.Steps = nil, nil
+	for i := range plan.MaxSteps {
+		one.ID = "s" + itoa(i+1)
+		r.Plan.Steps = append(r.Plan.Steps, one)
+		r.Steps = append(r.Steps, plan.StepState{
+			StepID: one.ID, Status: plan.StepDone, Last: plan.Attempt{Body: list},
+			Result: &plan.Result{Status: 200, Body: list, Bytes: len(list)},
+		})
+	}
+	size := 0
+	for _, s := range newCard(r, nil, locale.Spanish, noon).Steps {
+		if !s.Answer.Truncated || s.Answer.Bytes != len(list) || s.Answer.Body == nil {
+			t.Fatalf("%+v", s.Answer)
+		}
+		size += len(s.Answer.Body.Body)
+		if s.SentBody != nil {
+			size += len(s.SentBody.Body)
+		}
+	}
+	if size > 2<<20 {
+		t.Errorf("%d bytes", size)
+	}
+}
