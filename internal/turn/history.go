@@ -13,7 +13,9 @@ import (
 
 // What of a chat the model is shown, at most.
 const (
-	historyMessages = 60
+	historyMessages = 60 // of a page
+	historyPages    = 6
+	historyTexts    = 20 // from which on no further page is read
 	historyBytes    = 24 << 10
 	historyRuns     = 3
 	resultBytes     = 6 << 10  // of each step's answer
@@ -33,7 +35,7 @@ type gathered struct {
 // what was just said; and its newest runs. What a plan or a run was is told as
 // data and not as the assistant's words, which the model would imitate.
 func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) ([]llm.Message, []plan.Run, error) {
-	messages, _, err := s.Store.Messages(ctx, req.Principal.Account, chat.ID, "", historyMessages)
+	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,6 +66,29 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
 	}
 	return history, runs, parallel(reads...)
+}
+
+// newest returns a chat's newest messages, with what was said among them: a long
+// plan says more on its way than a page holds.
+func (s *Service) newest(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
+	var list []conversation.Message
+	cursor, texts := "", 0
+	for range historyPages {
+		page, next, err := s.Store.Messages(ctx, account, chatID, cursor, historyMessages)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page {
+			if m.Kind == conversation.KindText {
+				texts++
+			}
+		}
+		list, cursor = append(page, list...), next
+		if next == "" || texts >= historyTexts {
+			break
+		}
+	}
+	return list, nil
 }
 
 // outcome is a run as the model reads it.

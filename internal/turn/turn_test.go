@@ -423,7 +423,11 @@ func TestALongPlanWithLargeAnswersLeavesRoomForTheConversation(t *testing.T) {
 	w.send(t, "confirmo")
 	w.Execute(draft.Run.ID)
 	w.send(t, "¿qué salas había?")
-	if system := w.model.asked[len(w.model.asked)-1].Messages[0].Content; len(system) > 100<<10 || strings.Count(system, `"answer":200`) != plan.MaxSteps {
+	asked := w.model.asked[len(w.model.asked)-1].Messages
+	if n := len(asked); n < 3 || asked[1].Content != "todas las salas" {
+		t.Errorf("what was said before the plan is forgotten: %d messages", n)
+	}
+	if system := asked[0].Content; len(system) > 100<<10 || strings.Count(system, `"answer":200`) != plan.MaxSteps {
 		t.Errorf("the prompt has %d bytes and %d answers", len(system), strings.Count(system, `"answer":200`))
 	}
 }

@@ -21,6 +21,8 @@ import (
 const (
 	chatsPage    = 40
 	messagesPage = 40
+	mostPages    = 6  // are read for one view, until it shows
+	fewestShown  = 10 // of their messages
 	eventsPage   = 500
 )
 
@@ -104,7 +106,7 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	if err != nil {
 		return nil, err
 	}
-	messages, older, err := s.Chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+	messages, older, err := s.messages(ctx, v, id, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +129,28 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 		openLast(view.Lines)
 	}
 	return view, nil
+}
+
+// messages reads pages until there is something to show: a long plan says more on
+// its way, which is in its card, than a page holds.
+func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
+	shown := 0
+	for range mostPages {
+		page, next, err := s.Chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, m := range page {
+			if m.Kind != conversation.KindProgress {
+				shown++
+			}
+		}
+		list, older, cursor = append(page, list...), next, next
+		if next == "" || shown >= fewestShown {
+			break
+		}
+	}
+	return list, older, nil
 }
 
 // openLast unfolds the newest plan, unless it came to nothing.

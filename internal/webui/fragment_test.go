@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,23 @@ func (w *world) dialogue() {
 		line(7, conversation.RoleAssistant, conversation.KindNotice, "", "No hay **ningún** plan pendiente."),
 		line(8, conversation.RoleAssistant, conversation.KindPlan, "gone", "Plan propuesto"),
 		{ID: "m9", Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", Content: "La IA no está configurada.", At: noon},
+	}
+}
+
+func TestALongPlanDoesNotHideItsOwnCard(t *testing.T) {
+	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
+	w.furnish()
+	w.dialogue()
+	chat := w.messages["c1"][:3]
+	for i := range 3 * messagesPage { // what a run of fifty steps says on its way
+		chat = append(chat, conversation.Message{
+			ID: "p" + itoa(i), Role: conversation.RoleAssistant, Kind: conversation.KindProgress, RunID: chat[2].RunID, Content: "⏳", At: noon,
+		})
+	}
+	w.messages["c1"] = chat
+	body := get(t, w.page, "/ui/chats/c1", ana).Body.String()
+	if !strings.Contains(body, `id="run-`+chat[2].RunID) || !strings.Contains(body, "dos") || strings.Contains(body, `id="older"`) {
+		t.Error(body)
 	}
 }
 
