@@ -89,10 +89,10 @@ func classify(err error) error {
 	var req *sdk.RequestError
 	status := 0
 	switch {
+	case errors.As(err, &req): // first: it may hold an APIError that was not read to its end, without a status
+		status = req.HTTPStatusCode
 	case errors.As(err, &api):
 		status = api.HTTPStatusCode
-	case errors.As(err, &req):
-		status = req.HTTPStatusCode
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
