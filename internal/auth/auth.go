@@ -62,6 +62,7 @@ type Token struct {
 	Account   string
 	User      string
 	Scopes    []Scope
+	Parent    string    // of a session or a code: the hash of the token it comes from, and ends with
 	ExpiresAt time.Time // zero: never
 	CreatedAt time.Time
 }
@@ -87,7 +88,27 @@ func Authenticate(ctx context.Context, store Store, secret string, at time.Time,
 	if err != nil {
 		return Principal{}, refused(err)
 	}
-	return t.principal(hash, at, kinds)
+	p, err := t.principal(hash, at, kinds)
+	if err != nil {
+		return Principal{}, err
+	}
+	if err := t.parentLives(ctx, store, at); err != nil {
+		return Principal{}, err
+	}
+	return p, nil
+}
+
+// parentLives refuses what comes from a token that was revoked or has expired.
+func (t Token) parentLives(ctx context.Context, store Store, at time.Time) error {
+	if t.Parent == "" {
+		return nil
+	}
+	parent, err := store.Token(ctx, t.Parent)
+	if err != nil {
+		return refused(err)
+	}
+	_, err = parent.principal(t.Parent, at, []Kind{KindToken})
+	return err
 }
 
 // SessionFor exchanges a secret for a web session: a token (which stays) or a
@@ -105,15 +126,20 @@ func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at t
 	if err != nil {
 		return "", err
 	}
+	if err := t.parentLives(ctx, store, at); err != nil {
+		return "", err
+	}
+	parent := hash
 	if kind == KindCode { // of many that hold it, the one that takes it signs in
 		if _, err := store.TakeToken(ctx, hash); err != nil {
 			return "", refused(err)
 		}
+		parent = t.Parent
 	}
 	session := ident.Secret()
 	return session, store.PutToken(ctx, Token{
 		Hash: ident.Hash(session), Kind: KindSession, Account: p.Account, User: p.User,
-		Scopes: p.Scopes, ExpiresAt: at.Add(life), CreatedAt: at,
+		Scopes: p.Scopes, Parent: parent, ExpiresAt: at.Add(life), CreatedAt: at,
 	})
 }
 

@@ -97,6 +97,45 @@ func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
 	}
 }
 
+func TestWhatComesFromATokenEndsWithIt(t *testing.T) {
+	store := lab.Table(t)
+	put(t, store, "token", auth.KindToken, time.Time{})
+	code := func(secret string) {
+		err := store.PutToken(ctx, auth.Token{
+			Hash: ident.Hash(secret), Kind: auth.KindCode, Account: "acme", User: "ana", Parent: ident.Hash("token"), ExpiresAt: now.Add(time.Hour), CreatedAt: now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	code("used")
+	code("unused")
+	typed, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clicked, err := auth.SessionFor(ctx, store, "used", auth.KindCode, now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{typed, clicked} {
+		if _, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); err != nil {
+			t.Errorf("while the token lives: %v", err)
+		}
+	}
+	if err := store.DeleteToken(ctx, ident.Hash("token")); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{typed, clicked} {
+		if p, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
+			t.Errorf("after it was revoked: %+v, %v", p, err)
+		}
+	}
+	if _, err := auth.SessionFor(ctx, store, "unused", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
+		t.Errorf("a code of a revoked token: %v", err)
+	}
+}
+
 // broken is a store that cannot answer.
 type broken struct{ auth.Store }
 

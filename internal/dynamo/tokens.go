@@ -19,6 +19,7 @@ type tokenRow struct {
 	Account   string   `dynamodbav:"account"`
 	User      string   `dynamodbav:"user"`
 	Scopes    []string `dynamodbav:"scopes"`
+	Parent    string   `dynamodbav:"parent,omitempty"`
 	CreatedAt int64    `dynamodbav:"created_at"`
 	ExpiresAt int64    `dynamodbav:"expires_at,omitempty"`
 	TTL       int64    `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
@@ -28,7 +29,7 @@ var errNoToken = fault.New(fault.NotFound, "token.not_found")
 
 func (row tokenRow) token(hash string) auth.Token {
 	t := auth.Token{
-		Hash: hash, Kind: auth.Kind(row.Kind), Account: row.Account, User: row.User,
+		Hash: hash, Kind: auth.Kind(row.Kind), Account: row.Account, User: row.User, Parent: row.Parent,
 		ExpiresAt: fromMillis(row.ExpiresAt), CreatedAt: fromMillis(row.CreatedAt),
 	}
 	for _, s := range row.Scopes {
@@ -64,7 +65,7 @@ func (t *Table) TakeToken(ctx context.Context, hash string) (auth.Token, error) 
 func (t *Table) PutToken(ctx context.Context, token auth.Token) error {
 	row := tokenRow{
 		PK: "TOKEN#" + token.Hash, SK: "TOKEN", Kind: string(token.Kind), Account: token.Account, User: token.User,
-		CreatedAt: millis(token.CreatedAt), ExpiresAt: millis(token.ExpiresAt),
+		Parent: token.Parent, CreatedAt: millis(token.CreatedAt), ExpiresAt: millis(token.ExpiresAt),
 	}
 	for _, s := range token.Scopes {
 		row.Scopes = append(row.Scopes, string(s))

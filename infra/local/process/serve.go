@@ -101,7 +101,7 @@ func (p *Process) introduce(ctx context.Context) error {
 
 // greet says that all is ready, and what to do next.
 func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
-	url, err := signInURL(ctx, p.Table, p.origin, p.Clock())
+	url, err := signInURL(ctx, p.Table, token, p.origin, p.Clock())
 	if err != nil {
 		return err
 	}

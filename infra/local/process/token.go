@@ -74,11 +74,12 @@ func replaceHash(ctx context.Context, tokens auth.Store, file, hash string) erro
 	return os.WriteFile(file, []byte(hash+"\n"), 0o600)
 }
 
-// signInURL returns a URL that signs in once, without the token.
-func signInURL(ctx context.Context, tokens auth.Store, origin string, at time.Time) (string, error) {
+// signInURL returns a URL that signs in once, without the token, and no longer
+// than the token is good for.
+func signInURL(ctx context.Context, tokens auth.Store, token, origin string, at time.Time) (string, error) {
 	code := ident.Secret()
 	err := tokens.PutToken(ctx, auth.Token{
-		Hash: ident.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser,
+		Hash: ident.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ident.Hash(token),
 		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: at, ExpiresAt: at.Add(codeLife),
 	})
 	return fmt.Sprintf("%s/signin?code=%s", origin, code), err
