@@ -8,6 +8,7 @@ type Settings struct {
 	BaseURL  string // OPENAI_BASE_URL
 	Model    string // OPENAI_MODEL
 	LogLevel string // LOG_LEVEL
+	KeepGC   bool   // GOGC is set, and decides how often garbage is collected
 }
 
 // SettingsFrom reads the settings.
@@ -15,7 +16,7 @@ func SettingsFrom(getenv func(string) string) Settings {
 	return Settings{
 		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
 		Key: getenv("OPENAI_API_KEY"), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
-		LogLevel: getenv("LOG_LEVEL"),
+		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 	}
 }
 
