@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 
 const (
 	modelTimeout = time.Minute     // of one call, whatever the turn allows
-	modelAnswer  = 8 << 20         // bytes
 	keyLife      = 5 * time.Minute // a rotated key is read again by then
 	secretName   = "OPENAI_API_KEY"
 )
@@ -62,24 +60,9 @@ func (m *secretModel) keyed(ctx context.Context) (*openai.Client, error) {
 	return m.client, nil
 }
 
-// bounded cuts answers that are longer than any a model writes.
-type bounded struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, modelAnswer), res.Body}
-	}
-	return res, err
-}
-
 // model returns the model of a configuration, and whether it has what it needs.
 func (w World) model(c ChatConfig) (llm.Model, bool) {
-	doer := &http.Client{Timeout: modelTimeout, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}}
+	doer := &http.Client{Timeout: modelTimeout, Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	if c.SecretARN != "" {
 		return &secretModel{provider: c.Provider, secret: secrets.New(w.Secrets, c.SecretARN), doer: doer, now: w.Now}, true
 	}

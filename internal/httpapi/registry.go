@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -89,9 +90,13 @@ type ActiveRequest struct {
 	Active bool `json:"active"`
 }
 
+// maxListed bounds the endpoints in a list of services: past it a service shows
+// how many operations it has, and GET of the service shows which.
+const maxListed = 10_000
+
 // ServerList is the account's services.
 type ServerList struct {
-	MCPs []Server `json:"mcps" nullable:"false"`
+	MCPs []ServerDetail `json:"mcps" nullable:"false"`
 }
 
 type registrar struct {
@@ -108,9 +113,18 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 	if err != nil {
 		return nil, err
 	}
-	v := ServerList{MCPs: make([]Server, 0, len(servers))}
+	v := ServerList{MCPs: make([]ServerDetail, 0, len(servers))}
+	listed := 0
 	for _, s := range servers {
-		v.MCPs = append(v.MCPs, showServer(s))
+		var entries []tool.Entry
+		if listed += s.Operations; listed <= maxListed {
+			if s, entries, err = r.servers.Get(ctx, caller(ctx).Account, s.ID); errors.Is(err, tool.ErrServerNotFound) {
+				continue // removed meanwhile
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		v.MCPs = append(v.MCPs, showDetail(s, entries))
 	}
 	return answer(v), nil
 }
@@ -165,22 +179,28 @@ func (r registrar) activate(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ActiveRequest
 },
-) (*reply[Server], error) {
+) (*reply[ServerDetail], error) {
 	if !ident.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	return r.changed(r.servers.SetActive(ctx, caller(ctx).Account, in.ID, in.Body.Active, r.config.Now()))
+	if _, err := r.servers.SetActive(ctx, caller(ctx).Account, in.ID, in.Body.Active, r.config.Now()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
 }
 
 func (r registrar) setKey(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body KeyRequest
 },
-) (*reply[Server], error) {
+) (*reply[ServerDetail], error) {
 	if !ident.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	return r.changed(r.servers.SetKey(ctx, caller(ctx).Account, in.ID, in.Body.credential(), r.config.Now()))
+	if _, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, in.Body.credential(), r.config.Now()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
 }
 
 func (r registrar) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
@@ -189,11 +209,4 @@ func (r registrar) deleteKey(ctx context.Context, in *serverInput) (*nothing, er
 	}
 	_, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, nil, r.config.Now())
 	return nil, err
-}
-
-func (r registrar) changed(s tool.Server, err error) (*reply[Server], error) {
-	if err != nil {
-		return nil, err
-	}
-	return answer(showServer(s)), nil
 }

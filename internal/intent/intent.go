@@ -150,7 +150,15 @@ func quotes(message string) bool {
 		strings.HasPrefix(text, "'") || strings.HasPrefix(text, "‘") || strings.HasPrefix(text, "/")
 }
 
-// contradicts reports an emoji that doubts or takes back the words beside it.
+// agreeing are the emoji that say no more than the words beside them.
+const agreeing = "👍👌✅✔☑🆗🙏👏🙌💪🤝👊✊🫡🫶👋😀😃😄😁😆😊🙂😉😍🥰🥳🤩😎🤗😇😺☺🎉🎊🥂🚀✨⭐🌟🔥💯⚡▶⏩❤♥🧡💛💚💙💜🤍"
+
+// Agreeing returns the emoji that may stand beside a confirmation.
+func Agreeing() string { return agreeing }
+
+// contradicts reports an emoji that may doubt or take back the words beside it:
+// any that is not known to agree. A list of those that contradict would never be
+// whole.
 func contradicts(message string) bool {
-	return strings.ContainsAny(message, "👎🚫❌❎✖✗✘🛑⛔✋🤚🙅🤔🧐🤨🤷🙄😒😤😡🤬🤦🖕🤥🤡🙃😏⚠⏸⏹🙈😱😨😰🤐🤮🤢💀☠")
+	return strings.ContainsFunc(norm.NFKC.String(message), func(r rune) bool { return emoji(r) && !strings.ContainsRune(agreeing, r) })
 }

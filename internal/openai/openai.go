@@ -21,11 +21,11 @@ type Client struct {
 }
 
 // New returns a client of the API at baseURL (…/v1). doer sends its requests
-// and bounds their time and size.
+// and bounds their time.
 func New(provider, baseURL, key string, doer *http.Client) *Client {
 	config := sdk.DefaultConfig(key)
 	config.BaseURL = strings.TrimRight(baseURL, "/")
-	config.HTTPClient = doer
+	config.HTTPClient = &http.Client{Transport: mending{doer}, Timeout: doer.Timeout}
 	return &Client{Provider: provider, api: sdk.NewClientWithConfig(config)}
 }
 

@@ -143,3 +143,26 @@ func TestTheKeyIsInNoError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestArgumentsThatCameAsAnObjectAreRead(t *testing.T) {
+	client := provider(t, says(200, `{"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"",
+		"tool_calls":[{"id":"c1","type":"function","function":{"name":"a","arguments":{"id":12345678901234567890,"s":"x"}}},
+			{"id":"c2","type":"function","function":{"name":"b","arguments":"{}"}}]}}]}`))
+	reply, err := client.Complete(context.Background(), llm.Request{Model: "m"})
+	want := []llm.Call{{ID: "c1", Name: "a", Arguments: `{"id":12345678901234567890,"s":"x"}`}, {ID: "c2", Name: "b", Arguments: "{}"}}
+	if d := cmp.Diff(want, reply.Calls); err != nil || d != "" {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
+func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
+	client := provider(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"choices":[{"finish_reason":"stop","message":{"content":"`))
+		for range 20 {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}
+	})
+	if _, err := client.Complete(context.Background(), llm.Request{Model: "m"}); !errors.Is(err, llm.ErrUnreachable) {
+		t.Errorf("%v", err)
+	}
+}

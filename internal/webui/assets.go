@@ -60,7 +60,7 @@ func loadAssets() assets {
 	}
 	a.add("app.css", css.Bytes())
 	words, err := json.Marshal(map[string][]string{
-		"confirm": intent.Confirmations(), "cancel": intent.Cancellations(),
+		"confirm": intent.Confirmations(), "cancel": intent.Cancellations(), "agree": strings.Split(intent.Agreeing(), ""),
 	})
 	if err != nil {
 		panic(fmt.Sprintf("webui: word lists: %v", err))

@@ -11,7 +11,7 @@ export async function loadWords() {
   if (lists) return;
   try {
     const words = await (await fetch(wordsURL, { credentials: "same-origin" })).json();
-    lists = { confirm: new Set(words.confirm), cancel: new Set(words.cancel) };
+    lists = { confirm: new Set(words.confirm), cancel: new Set(words.cancel), agree: new Set(words.agree) };
   } catch {
     lists = undefined;
   }
@@ -35,6 +35,7 @@ function normalize(message) {
 }
 
 const silent = /[\u0300\u0301\u0302\u0303\u0308\u0327'’ʼ´\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u{1F3FB}-\u{1F3FF}]/gu;
+const emoji = /(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/u;
 const gap = /[\s\p{P}]|(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/gu;
 
 const once = (text) =>
@@ -42,5 +43,4 @@ const once = (text) =>
 
 const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16D84}]/u.test(text.normalize("NFKC"));
 const quotes = (text) => /["“”„«»‹›`\\＂「」『』]/u.test(text.trim()) || /^['‘/]/u.test(text.trim());
-const contradicts = (text) =>
-  /[👎🚫❌❎✖✗✘🛑⛔✋🤚🙅🤔🧐🤨🤷🙄😒😤😡🤬🤦🖕🤥🤡🙃😏⚠⏸⏹🙈😱😨😰🤐🤮🤢💀☠]/u.test(text);
+const contradicts = (text) => [...text.normalize("NFKC")].some((c) => emoji.test(c) && !lists.agree.has(c));
