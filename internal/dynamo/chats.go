@@ -103,15 +103,16 @@ func (t *Table) OpenSession(ctx context.Context, account string, c conversation.
 	return t.Chat(ctx, account, c.ID)
 }
 
-// Session returns the chat of a client's session with its newest messages, in
-// the order they were said.
-func (t *Table) Session(ctx context.Context, account, sessionID string) (conversation.Chat, []conversation.Message, error) {
+// Session returns the chat of a client's session with its newest messages before
+// the cursor, in the order they were said, and a cursor to older ones when there
+// are any.
+func (t *Table) Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error) {
 	chat, err := t.Chat(ctx, account, conversation.SessionChat(account, sessionID))
 	if err != nil {
-		return chat, nil, err
+		return chat, nil, "", err
 	}
-	messages, _, err := t.Messages(ctx, account, chat.ID, "", sessionMessages)
-	return chat, messages, err
+	messages, next, err := t.Messages(ctx, account, chat.ID, cursor, sessionMessages)
+	return chat, messages, next, err
 }
 
 const sessionMessages = 200

@@ -162,6 +162,7 @@ type Session struct {
 	Summary   string            `json:"context_summary,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	Messages  []SessionMessage  `json:"messages" nullable:"false"`
+	Cursor    string            `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
 }
 
 // SessionMessage is one message of a session.
@@ -172,13 +173,14 @@ type SessionMessage struct {
 }
 
 func (s records) session(ctx context.Context, in *struct {
-	ID string `path:"id"`
+	ID     string `path:"id"`
+	Cursor string `query:"cursor" doc:"from the answer before"`
 },
 ) (*reply[Session], error) {
 	if !printable(in.ID) {
 		return nil, errSession
 	}
-	chat, messages, err := s.store.Session(ctx, caller(ctx).Account, in.ID)
+	chat, messages, next, err := s.store.Session(ctx, caller(ctx).Account, in.ID, in.Cursor)
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return nil, errSession
 	}
@@ -187,7 +189,7 @@ func (s records) session(ctx context.Context, in *struct {
 	}
 	v := Session{
 		SessionID: in.ID, UserID: cmp.Or(chat.UserID, anyone), CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
-		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)),
+		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
 	}
 	for _, m := range messages {
 		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, CreatedAt: m.At.UTC()})

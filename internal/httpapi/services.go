@@ -72,8 +72,8 @@ type Store interface {
 	// cursor "", and the ones before them for the cursor it returns.
 	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
 	// Session returns the chat that a client named itself, with its newest
-	// messages in ascending order.
-	Session(ctx context.Context, account, sessionID string) (conversation.Chat, []conversation.Message, error)
+	// messages before the cursor in ascending order, and a cursor to older ones.
+	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
 
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	// Events returns those with a sequence number above after, in order.

@@ -273,8 +273,8 @@ func (w *world) list(account, cursor string, limit int) error {
 	return nil
 }
 
-func (w *world) Session(_ context.Context, account, id string) (conversation.Chat, []conversation.Message, error) {
-	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}},
+func (w *world) Session(_ context.Context, account, id, _ string) (conversation.Chat, []conversation.Message, string, error) {
+	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}}, "",
 		w.called(account, id, sessionID, conversation.ErrChatNotFound)
 }
 

@@ -480,11 +480,11 @@ func TestASessionIsMadeOnceAndRemembers(t *testing.T) {
 	if system := w.model.asked[1].Messages[0].Content; !strings.Contains(system, "Habló de Francia") {
 		t.Error("the summary is not used")
 	}
-	chat, messages, err := w.Store.Session(context.Background(), lab.Account, "session-001")
+	chat, messages, _, err := w.Store.Session(context.Background(), lab.Account, "session-001", "")
 	if err != nil || chat.SessionID != "session-001" || len(messages) != 4 {
 		t.Errorf("%+v, %d messages, %v", chat, len(messages), err)
 	}
-	if _, _, err := w.Store.Session(context.Background(), "other", "session-001"); fault.KindOf(err) != fault.NotFound {
+	if _, _, _, err := w.Store.Session(context.Background(), "other", "session-001", ""); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("another account: %v", err)
 	}
 }
