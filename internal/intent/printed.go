@@ -31,6 +31,10 @@ func printsCall(folded string) bool {
 	if containsAny(folded, callMarks) {
 		return true
 	}
+	// Only an argument of our own tools is called that, in a fence or out of it.
+	if strings.Contains(folded, `"mcp_id"`) && containsAny(folded, stepKeys[:2]) {
+		return true
+	}
 	if strings.IndexByte(folded, '{') >= 0 && !strings.Contains(folded, `"type": "object"`) && !strings.Contains(folded, `"type":"object"`) {
 		if containsAny(folded, callKeys) && containsAny(folded, argKeys) && !strings.Contains(folded, `"status"`) {
 			return true
