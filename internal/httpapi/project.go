@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ident"
+	"piloto/internal/tool"
 )
 
 func (a *api) projects(s records) {
@@ -96,6 +98,9 @@ func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectLi
 }
 
 func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequest }) (*reply[conversation.Project], error) {
+	if err := s.knownServers(ctx, in.Body.MCPIDs); err != nil {
+		return nil, err
+	}
 	now := s.config.Now().UTC()
 	p := conversation.Project{
 		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, MCPIDs: in.Body.MCPIDs,
@@ -105,6 +110,23 @@ func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequ
 		return nil, fmt.Errorf("create project: %w", err)
 	}
 	return answer(p), nil
+}
+
+// knownServers says which of the ids name no service of the account.
+func (s records) knownServers(ctx context.Context, ids []string) error {
+	err := errInvalid
+	for i, id := range ids {
+		_, missing := s.store.Server(ctx, caller(ctx).Account, id)
+		if errors.Is(missing, tool.ErrServerNotFound) {
+			err = err.At(field("mcp.not_found", "body", "mcp_ids", i))
+		} else if missing != nil {
+			return missing
+		}
+	}
+	if len(err.Fields) == 0 {
+		return nil
+	}
+	return err
 }
 
 func (s records) readProject(ctx context.Context, in *projectInput) (*reply[conversation.Project], error) {
@@ -125,6 +147,11 @@ func (s records) updateProject(ctx context.Context, in *struct {
 ) (*reply[conversation.Project], error) {
 	if !ident.Valid(in.ID) {
 		return nil, conversation.ErrProjectNotFound
+	}
+	if in.Body.MCPIDs != nil {
+		if err := s.knownServers(ctx, *in.Body.MCPIDs); err != nil {
+			return nil, err
+		}
 	}
 	now := s.config.Now().UTC()
 	p, err := s.store.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {

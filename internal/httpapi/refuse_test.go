@@ -236,6 +236,8 @@ func TestWrongValuesAreAllNamed(t *testing.T) {
 		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":1,"value":""}`, "body/name string_type, body/value string_too_short"},
 		{"POST", "/api/projects", `{"name":" ","context":"` + strings.Repeat("á", 9000) + `","mcp_ids":["` + serverID + `","x"]}`, "body/context string_too_long, body/mcp_ids/1 string_pattern_mismatch, body/name string_too_short"},
 		{"POST", "/api/projects", `{"name":"x","mcp_ids":[1]}`, "body/mcp_ids/0 string_type"},
+		{"POST", "/api/projects", `{"name":"x","mcp_ids":["` + serverID + `","` + chatID + `"]}`, "body/mcp_ids/1 mcp.not_found"},
+		{"PATCH", "/api/projects/" + projectID, `{"mcp_ids":["` + chatID + `"]}`, "body/mcp_ids/0 mcp.not_found"},
 		{"PATCH", "/api/projects/" + projectID, `{"name":""}`, "body/name string_too_short"},
 		{"POST", "/api/chats", `{"title":"` + long + `"}`, "body/title string_too_long"},
 		{"PATCH", "/api/chats/" + chatID, `{"title":"  "}`, "body/title string_too_short"},

@@ -57,6 +57,8 @@ type Store interface {
 	// moved meanwhile.
 	UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error)
 	DeleteProject(ctx context.Context, account, id string) error
+	// Server tells whether a service that a project names is the account's.
+	Server(ctx context.Context, account, id string) (tool.Server, error)
 
 	CreateChat(ctx context.Context, account string, c conversation.Chat) error
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)

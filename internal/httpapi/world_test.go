@@ -273,6 +273,13 @@ func (w *world) list(account, cursor string, limit int) error {
 	return nil
 }
 
+func (w *world) Server(_ context.Context, account, id string) (tool.Server, error) {
+	if account != "a" || id != serverID { // a look that changes nothing is no call
+		return tool.Server{}, tool.ErrServerNotFound
+	}
+	return w.server, nil
+}
+
 func (w *world) Session(_ context.Context, account, id, _ string) (conversation.Chat, []conversation.Message, string, error) {
 	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}}, "",
 		w.called(account, id, sessionID, conversation.ErrChatNotFound)
