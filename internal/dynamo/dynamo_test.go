@@ -204,25 +204,6 @@ func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
 	}
 }
 
-func TestOneServerForEachBaseURL(t *testing.T) {
-	w := lab.NewWorld(t)
-	again := w.Server
-	again.ID = ids.New(now)
-	c := tool.Catalogue{Revision: ids.New(now), Operations: lab.Operations(again.BaseURL)}
-	if err := w.Store.CreateServer(ctx, lab.Account, again, c, nil); !errors.Is(err, tool.ErrServerExists) {
-		t.Errorf("%v", err)
-	}
-	if err := w.Store.CreateServer(ctx, "other", again, c, nil); err != nil {
-		t.Errorf("another account: %v", err)
-	}
-	if err := w.Store.DeleteServer(ctx, lab.Account, w.Server.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Store.CreateServer(ctx, lab.Account, again, c, nil); err != nil {
-		t.Errorf("after the first is gone: %v", err)
-	}
-}
-
 func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
 	w := lab.NewWorld(t)
 	moved := w.Server
@@ -243,15 +224,6 @@ func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
 	}
 	if old, err := w.Store.Entries(ctx, lab.Account, w.Server); err != nil || len(old) != 0 {
 		t.Errorf("the old allowlist remains: %v, %v", old, err)
-	}
-	same := w.Server // its old base URL is free, its new one is taken
-	same.ID = ids.New(now)
-	if err := w.Store.CreateServer(ctx, lab.Account, same, tool.Catalogue{Revision: ids.New(now)}, nil); err != nil {
-		t.Errorf("the old base URL: %v", err)
-	}
-	same.ID, same.BaseURL = ids.New(now), moved.BaseURL
-	if err := w.Store.CreateServer(ctx, lab.Account, same, tool.Catalogue{Revision: ids.New(now)}, nil); !errors.Is(err, tool.ErrServerExists) {
-		t.Errorf("the new base URL: %v", err)
 	}
 }
 

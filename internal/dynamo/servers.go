@@ -2,12 +2,9 @@ package dynamo
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -70,11 +67,6 @@ type keyRow struct {
 	Secret string `dynamodbav:"secret"`
 }
 
-func urlGuard(baseURL string) string {
-	sum := sha256.Sum256([]byte(baseURL))
-	return "URL#" + hex.EncodeToString(sum[:])
-}
-
 // Server returns a server, as the last write left it.
 func (t *Table) Server(ctx context.Context, account, id string) (tool.Server, error) {
 	var row serverRow
@@ -99,9 +91,8 @@ func (t *Table) Servers(ctx context.Context, account string) ([]tool.Server, err
 	return servers, nil
 }
 
-// CreateServer stores a server with its allowlist and key; tool.ErrServerExists
-// when the account has one with that base URL. The allowlist is written first,
-// under a revision that nothing names yet.
+// CreateServer stores a server with its allowlist and key. The allowlist is
+// written first, under a revision that nothing names yet.
 func (t *Table) CreateServer(ctx context.Context, account string, s tool.Server, c tool.Catalogue, key *tool.Credential) error {
 	if err := t.writeCatalogue(ctx, account, s.ID, c); err != nil {
 		return err
@@ -113,11 +104,7 @@ func (t *Table) CreateServer(ctx context.Context, account string, s tool.Server,
 	if err != nil {
 		return err
 	}
-	guard, err := t.guardURL(account, s)
-	if err != nil {
-		return err
-	}
-	writes := []write{server, guard}
+	writes := []write{server}
 	if key != nil {
 		w, err := t.putKey(account, s.ID, *key)
 		if err != nil {
@@ -168,38 +155,14 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 	}
 	w := t.update(row.PK, row.SK,
 		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"last_error = :error, updated_at = :now, refreshed_at = :refreshed",
+			"base_url = :base, last_error = :error, updated_at = :now, refreshed_at = :refreshed",
 		"catalogue = :seen", item{
 			":rev": str(s.Catalogue), ":seen": str(seen), ":state": str(row.State), ":ops": num(int64(row.Operations)),
-			":warnings": warnings, ":doc": str(row.DocumentURL), ":error": str(row.LastError),
+			":warnings": warnings, ":doc": str(row.DocumentURL), ":base": str(row.BaseURL), ":error": str(row.LastError),
 			":now": num(row.UpdatedAt), ":refreshed": num(row.RefreshedAt),
 		}, tool.ErrServerMoved)
 	w.Update.ExpressionAttributeNames = map[string]string{"#state": "state"}
-	before, err := t.Server(ctx, account, s.ID)
-	if err != nil {
-		return err
-	}
-	if before.BaseURL == s.BaseURL {
-		return t.commit(ctx, w)
-	}
-	// The document names another prefix: the guard of the base URL goes along.
-	guard, err := t.guardURL(account, s)
-	if err != nil {
-		return err
-	}
-	w.Update.UpdateExpression = aws.String(*w.Update.UpdateExpression + ", base_url = :base")
-	w.Update.ConditionExpression = aws.String(*w.Update.ConditionExpression + " AND base_url = :was")
-	w.Update.ExpressionAttributeValues[":base"], w.Update.ExpressionAttributeValues[":was"] = str(s.BaseURL), str(before.BaseURL)
-	return t.commit(ctx, w, guard, t.remove(row.PK, urlGuard(before.BaseURL), "", nil))
-}
-
-// guardURL returns the write that keeps a base URL for one server.
-func (t *Table) guardURL(account string, s tool.Server) (write, error) {
-	return t.put(struct {
-		PK       string `dynamodbav:"PK"`
-		SK       string `dynamodbav:"SK"`
-		ServerID string `dynamodbav:"mcp_id"`
-	}{accountKey(account), urlGuard(s.BaseURL), s.ID}, "attribute_not_exists(PK)", tool.ErrServerExists)
+	return t.commit(ctx, w)
 }
 
 // SetServerActive switches a server on or off.
@@ -255,7 +218,6 @@ func (t *Table) DeleteServer(ctx context.Context, account, id string) error {
 	}
 	err = t.commit(ctx,
 		t.remove(accountKey(account), "SERVER#"+id, "attribute_exists(PK)", tool.ErrServerNotFound),
-		t.remove(accountKey(account), urlGuard(s.BaseURL), "", nil),
 		t.remove(keysKey(account), "SERVER#"+id, "", nil))
 	if err != nil || s.Catalogue == "" {
 		return err

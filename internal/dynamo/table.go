@@ -9,7 +9,6 @@
 //	A#acct              CHAT#id             chat                GSI1: A#acct#CHATS  by last change
 //	A#acct              PROJECT#id          project
 //	A#acct              SERVER#id           server
-//	A#acct              URL#hash            guard: one server per base URL
 //	A#acct#KEYS         SERVER#id           a server's key
 //	A#acct#S#id#rev     IDX#nnnn            a piece of the allowlist of one revision
 //	A#acct#S#id#rev     OP#hash             one operation of it

@@ -33,8 +33,7 @@ type Discoverer interface {
 type Store interface {
 	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
 	Servers(ctx context.Context, account string) ([]Server, error)
-	// CreateServer stores a server with its allowlist and key; ErrServerExists when
-	// the account has one with that base URL.
+	// CreateServer stores a server with its allowlist and key.
 	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
 	// ReplaceCatalogue moves the server's allowlist from revision seen to
 	// c.Revision at once; ErrServerMoved, changing nothing, when seen is not in force.
@@ -106,10 +105,29 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)
 	}
+	if err := r.warnTwice(ctx, account, &s); err != nil {
+		return Server{}, nil, err
+	}
 	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
 		return Server{}, nil, err
 	}
 	return s, c.Entries(), nil
+}
+
+// warnTwice says when the account has the same document at the same address
+// already. It is no mistake by itself: another key, or another project's use.
+func (r Registry) warnTwice(ctx context.Context, account string, s *Server) error {
+	servers, err := r.Store.Servers(ctx, account)
+	if err != nil {
+		return err
+	}
+	for _, have := range servers {
+		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("the same service is registered as %q (%s)", have.Name, have.ID))
+			break
+		}
+	}
+	return nil
 }
 
 // discover runs a discovery and holds it to the origin that was asked.

@@ -52,11 +52,6 @@ func (s *shelf) Servers(_ context.Context, account string) ([]Server, error) {
 func (s *shelf) CreateServer(_ context.Context, account string, v Server, c Catalogue, key *Credential) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k, have := range s.servers {
-		if strings.HasPrefix(k, account+"/") && have.BaseURL == v.BaseURL {
-			return ErrServerExists
-		}
-	}
 	s.servers[account+"/"+v.ID] = v
 	s.ops[v.ID+c.Revision] = c.Operations
 	if key != nil {
@@ -193,11 +188,13 @@ func TestRegisterStoresWhatWasFound(t *testing.T) {
 	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
 		t.Error("the key was not stored")
 	}
-	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrServerExists) {
-		t.Errorf("registered twice: %v", err)
+	again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil || !strings.Contains(strings.Join(again.Warnings, " "), s.ID) {
+		t.Errorf("registered twice: %v, %v", again.Warnings, err)
 	}
-	if _, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now); err != nil {
-		t.Errorf("another account: %v", err)
+	other, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now)
+	if err != nil || strings.Contains(strings.Join(other.Warnings, " "), s.ID) {
+		t.Errorf("another account: %v, %v", other.Warnings, err)
 	}
 }
 

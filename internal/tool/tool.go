@@ -19,7 +19,6 @@ import (
 // What a caller may notice.
 var (
 	ErrServerNotFound = fault.New(fault.NotFound, "mcp.not_found")
-	ErrServerExists   = fault.New(fault.Conflict, "mcp.exists")     // same account, same base URL
 	ErrServerMoved    = fault.New(fault.Conflict, "mcp.changed")    // refreshed by someone else meanwhile
 	ErrURL            = fault.New(fault.Invalid, "mcp.url_invalid") // not a URL we register: Args["reason"]
 	ErrTarget         = fault.New(fault.Invalid, "mcp.url_refused") // a private, loopback or metadata address

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -46,27 +45,26 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 	if err != nil || before == url {
 		return err
 	}
-	if before != "" {
-		servers, err := registry.List(ctx, defaultAccount)
-		if err != nil {
-			return err
-		}
-		kept := false
-		for _, s := range servers {
-			if s.BaseURL == before {
-				kept = true
-				if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
-					return err
-				}
+	servers, err := registry.List(ctx, defaultAccount)
+	if err != nil {
+		return err
+	}
+	kept := before == ""
+	for _, s := range servers {
+		switch s.BaseURL {
+		case url: // the process ended between the two
+			return mark.write(url)
+		case before:
+			kept = true
+			if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
+				return err
 			}
 		}
-		if !kept {
-			return mark.write(url)
-		}
 	}
-	_, _, err = registry.Register(ctx, defaultAccount, tool.Registration{URL: url}, at)
-	if err != nil && !errors.Is(err, tool.ErrServerExists) {
-		return err
+	if kept {
+		if _, _, err := registry.Register(ctx, defaultAccount, tool.Registration{URL: url}, at); err != nil {
+			return err
+		}
 	}
 	return mark.write(url)
 }
