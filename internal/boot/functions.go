@@ -130,6 +130,7 @@ func Step(w World, e Environment) (gateway.Function, error) {
 	s := w.site(c.Config)
 	executor := &step.Executor{
 		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), IDs: w.IDs, Now: w.Now, Log: s.log,
+		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
 		return executor.Execute(ctx, step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID})

@@ -31,6 +31,8 @@ type World struct {
 	Demo bool
 	// Local says that this is one process on one machine.
 	Local bool
+	// AloneSince is when a deployment of one process began; zero for any other.
+	AloneSince time.Time
 	// ModelKey is the provider's key where it does not come from a secret.
 	// Keyless providers have none and need none.
 	ModelKey string

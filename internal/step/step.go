@@ -102,6 +102,10 @@ type Executor struct {
 	Now    func() time.Time
 	Log    *slog.Logger
 
+	// AloneSince says that no other executor has made calls since then: an open
+	// attempt from before it has nobody who could end it. Zero: there may be others.
+	AloneSince time.Time
+
 	turns  turns
 	intact intact
 }
@@ -122,6 +126,8 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 		return Done{}, &Error{Name: nameOf(st.Status), Message: messageOf(st)}
 	case r.Status != plan.Running:
 		return Done{}, &Error{Name: Cancelled, Message: fmt.Sprintf("the run is %s", r.Status)}
+	case st.Last.Open && !plan.Idempotent(step.Method) && x.mayBeCalling(st):
+		return Done{}, &Error{Name: Throttled, Message: "another invocation may still be in its call"}
 	case st.Last.Open && !plan.Idempotent(step.Method):
 		return x.end(ctx, t, &r, x.doubt(r, st))
 	case r.CancelAt != nil && st.Last.Open && step.Risk != plan.Read:
@@ -154,6 +160,20 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), answer, err))
+}
+
+// longestCall is how long an invocation can be in its call: what the step
+// function is given, and time to spare for clocks that differ.
+const longestCall = 2 * time.Minute
+
+// mayBeCalling reports whether the invocation that wrote the open attempt may
+// still get its answer. The state machine invokes a step again when it lost sight
+// of it, which does not mean that it ended.
+func (x *Executor) mayBeCalling(st plan.StepState) bool {
+	if !x.AloneSince.IsZero() && st.Last.SentAt.Before(x.AloneSince) {
+		return false
+	}
+	return x.Now().Before(st.Last.SentAt.Add(longestCall))
 }
 
 // alone reports whether no other step of the plan may run beside this one.

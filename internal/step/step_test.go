@@ -122,6 +122,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 func TestAnUnsafeAttemptThatWasCutOffIsInDoubt(t *testing.T) {
 	w, r := running(t, book)
 	open(t, w, r)
+	w.Pass(2 * time.Minute)
 	if got := execute(t, w, r, "s1"); got != step.InDoubt {
 		t.Fatalf("ended with %q", got)
 	}
@@ -131,6 +132,21 @@ func TestAnUnsafeAttemptThatWasCutOffIsInDoubt(t *testing.T) {
 	}
 	if len(w.Requests()) != 0 {
 		t.Error("it was sent again")
+	}
+}
+
+func TestAnUnsafeAttemptMayStillBeInItsCall(t *testing.T) {
+	w, r := running(t, book)
+	open(t, w, r)
+	if got := execute(t, w, r, "s1"); got != step.Throttled {
+		t.Fatalf("ended with %q", got)
+	}
+	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepRunning || !st.Last.Open || len(w.Requests()) != 0 {
+		t.Errorf("%+v, %d requests", st, len(w.Requests()))
+	}
+	w.Steps.AloneSince = w.Clock().Add(time.Millisecond) // the process that made it is gone
+	if got := execute(t, w, r, "s1"); got != step.InDoubt {
+		t.Errorf("ended with %q", got)
 	}
 }
 
