@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -263,7 +264,7 @@ func TestTaskFailureNamesTheError(t *testing.T) {
 		{errors.New("x"), Unnamed, "x"},
 		{fmt.Errorf("\xff%s", strings.Repeat("ñ", 2000)), Unnamed, ""},
 	} {
-		_, err := Task(func(context.Context, string) (int, error) { return 7, c.err })(t.Context(), "")
+		_, err := NewFunction(func(context.Context, string) (int, error) { return 7, c.err }).Invoke(t.Context(), []byte(`""`))
 		var got messages.InvokeResponse_Error
 		if !errors.As(err, &got) || got.Type != c.name || c.message != "" && got.Message != c.message {
 			t.Errorf("%v: %+v", c.err, err)
@@ -276,8 +277,34 @@ func TestTaskFailureNamesTheError(t *testing.T) {
 			t.Errorf("%T is not what the runtime looks for", err)
 		}
 	}
-	if out, err := Task(func(context.Context, string) (int, error) { return 7, nil })(t.Context(), ""); out != 7 || err != nil {
-		t.Error(out, err)
+}
+
+func TestAFunctionAnswersManyAtOnce(t *testing.T) {
+	type event struct {
+		N int `json:"n"`
+	}
+	f := NewFunction(func(_ context.Context, in event) (string, error) {
+		return strings.Repeat(fmt.Sprint(in.N%10), 200), nil
+	})
+	results := make([][]byte, 200)
+	var all sync.WaitGroup
+	for i := range results {
+		all.Go(func() {
+			out, err := f.Invoke(t.Context(), fmt.Appendf(nil, `{"n":%d}`, i))
+			if err != nil {
+				t.Error(err)
+			}
+			results[i] = out
+		})
+	}
+	all.Wait()
+	for i, got := range results {
+		if want := `"` + strings.Repeat(fmt.Sprint(i%10), 200) + `"`; string(got) != want {
+			t.Fatalf("%d was answered %.20s…", i, got)
+		}
+	}
+	if _, err := f.Invoke(t.Context(), []byte(`{"n":`)); FailureOf(err).Type != Unnamed {
+		t.Errorf("an event that cannot be read: %v", err)
 	}
 }
 

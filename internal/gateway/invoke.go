@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -20,9 +22,28 @@ type Failure struct {
 	Message string
 }
 
-// NewFunction returns f as a Function; its errors are as TaskFailure has them.
+// NewFunction returns f as a Function, which may be invoked by many at once; its
+// errors are as TaskFailure has them.
+//
+// It is not lambda.NewHandler: what that returns writes every result into one
+// buffer, since a Lambda environment answers one event at a time.
 func NewFunction[In, Out any](f func(context.Context, In) (Out, error)) Function {
-	return lambda.NewHandler(Task(f))
+	return function[In, Out](f)
+}
+
+type function[In, Out any] func(context.Context, In) (Out, error)
+
+// Invoke implements Function.
+func (f function[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	var in In
+	if err := json.Unmarshal(payload, &in); err != nil {
+		return nil, TaskFailure(fmt.Errorf("read event: %w", err))
+	}
+	out, err := f(ctx, in)
+	if err != nil {
+		return nil, TaskFailure(err)
+	}
+	return json.Marshal(out)
 }
 
 // FailureOf returns what a Function's error says.

@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
@@ -45,23 +43,5 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 	return messages.InvokeResponse_Error{Type: name, Message: message}
 }
 
-// Task returns f with its errors as TaskFailure has them.
-func Task[In, Out any](f func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
-	return func(ctx context.Context, in In) (Out, error) {
-		out, err := f(ctx, in)
-		if err != nil {
-			var none Out
-			return none, TaskFailure(err)
-		}
-		return out, nil
-	}
-}
-
 // StartHTTP serves API Gateway with h until the environment ends. It does not return.
 func StartHTTP(h http.Handler) { lambda.Start(Handler(h)) }
-
-// StartAuthorizer serves API Gateway's authorizer events with f, an Authorizer.
-// It does not return.
-func StartAuthorizer(f func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error)) {
-	lambda.Start(f)
-}

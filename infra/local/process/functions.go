@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -35,6 +37,7 @@ type functions struct {
 	timeouts map[string]time.Duration
 
 	now    func() time.Time
+	log    *slog.Logger
 	tokens auth.Store
 	failed http.Handler   // renders what the authorizer could not decide
 	busy   sync.WaitGroup // requests, tasks and schedules under way
@@ -123,7 +126,7 @@ func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte
 	defer f.busy.Done()
 	ctx, cancel := context.WithTimeout(ctx, f.timeouts[id])
 	defer cancel()
-	out, err := f.tasks[id].Invoke(ctx, payload)
+	out, err := f.invoke(ctx, id, payload)
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
 		return nil, &stepfunctions.FunctionError{
 			Type: "Sandbox.Timedout", Message: fmt.Sprintf("Task timed out after %.2f seconds", f.timeouts[id].Seconds()),
@@ -134,6 +137,17 @@ func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte
 		return nil, &stepfunctions.FunctionError{Type: told.Type, Message: told.Message}, nil
 	}
 	return out, nil, nil
+}
+
+// invoke calls a function; one that panics has failed, and the process goes on.
+func (f *functions) invoke(ctx context.Context, id string, payload []byte) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.ErrorContext(ctx, "function.panic", "function", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out, err = nil, fmt.Errorf("%s panicked", id)
+		}
+	}()
+	return f.tasks[id].Invoke(ctx, payload)
 }
 
 // ServeHTTP is the HTTP API: it chooses the route as API Gateway does, asks who

@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if p.deployment, err = p.template.Resolve(p.names); err != nil {
 		return nil, err
 	}
-	p.functions = &functions{template: p.template, now: o.Clock}
+	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
 		return p.functions.changed(ctx, p.deployment.Rules, e)
 	})
