@@ -24,7 +24,7 @@ type card struct {
 	Digest  string
 	Short   string // the digest's first and last digits
 	Expires time.Time
-	Seq     int // of the last event shown
+	Seq     int // of the last event the run had when it was read: what came after is asked for
 	Steps   []cardStep
 	Writes  int
 	Destroy int
@@ -99,8 +99,7 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	for i, s := range p.Steps {
 		c.Steps = append(c.Steps, a.step(i, s))
 	}
-	if n := len(events); n > 0 {
-		c.Seq = max(c.Seq, events[n-1].Seq)
+	if len(events) > 0 {
 		c.Elapsed = a.elapsed(events)
 	}
 	return c
