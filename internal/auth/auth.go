@@ -19,7 +19,6 @@ var (
 	ErrRequired    = fault.New(fault.Unauthenticated, "auth_required")
 	ErrScope       = fault.New(fault.Forbidden, "auth.scope")
 	ErrCrossOrigin = fault.New(fault.Forbidden, "auth.cross_origin")
-	ErrCode        = fault.New(fault.Unauthenticated, "auth.code_invalid")
 )
 
 // Scope is one thing a token may do.

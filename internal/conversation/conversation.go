@@ -23,7 +23,6 @@ const (
 var (
 	ErrChatNotFound    = fault.New(fault.NotFound, "chat.not_found")
 	ErrProjectNotFound = fault.New(fault.NotFound, "project.not_found")
-	ErrChatBusy        = fault.New(fault.Conflict, "chat.busy") // it changed under us, every time we tried
 )
 
 // Project groups chats; it has a context text for the model, and the servers

@@ -112,8 +112,3 @@ func Of(err error) *Error {
 
 // KindOf returns the kind of err; anything unclassified is Internal.
 func KindOf(err error) Kind { return Of(err).Kind }
-
-// BodyField returns a field error below the request body.
-func BodyField(path, typ, msg string) Field {
-	return Field{Loc: []any{"body", path}, Msg: msg, Type: typ}
-}

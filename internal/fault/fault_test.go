@@ -12,7 +12,7 @@ import (
 var errMoved = fault.New(fault.Conflict, "thing.moved")
 
 func TestRefiningKeepsIdentityAndTheOriginal(t *testing.T) {
-	err := fmt.Errorf("while saving: %w", errMoved.With("name", "x").Because(io.EOF).At(fault.BodyField("a", "missing", "is required")))
+	err := fmt.Errorf("while saving: %w", errMoved.With("name", "x").Because(io.EOF).At(fault.Field{Loc: []any{"body", "a"}, Type: "missing"}))
 	if !errors.Is(err, errMoved) || !errors.Is(err, io.EOF) || fault.KindOf(err) != fault.Conflict {
 		t.Errorf("%v lost what it is", err)
 	}

@@ -64,15 +64,6 @@ func Derive(parts ...string) string {
 	return u.String()
 }
 
-// Time returns when a ULID was made, and false when id is none.
-func Time(id string) (time.Time, bool) {
-	u, err := ulid.ParseStrict(id)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return ulid.Time(u.Time()).UTC(), true
-}
-
 // Secret returns 256 random bits as 43 URL-safe characters.
 func Secret() string {
 	var b [32]byte

@@ -6,6 +6,6 @@
 // what runs is recomputed against it.
 //
 // A Run is one execution of one plan. Its life is the table in lifecycle.go and
-// nothing else: storage derives its conditions from that table, so a transition
-// that is not in it cannot be written.
+// nothing else: storage asks that table before it writes a transition, on the
+// condition that the run still is in the state it was read in.
 package plan

@@ -41,17 +41,6 @@ func (s Status) Terminal() bool { return len(edges[s]) == 0 }
 // Active reports whether a run in state s holds its chat.
 func (s Status) Active() bool { return s == Queued || s == Running || s == Waiting }
 
-// Before returns the states from which a run may move to next.
-func Before(next Status) []Status {
-	var from []Status
-	for _, s := range Statuses() {
-		if s.CanBecome(next) {
-			from = append(from, s)
-		}
-	}
-	return from
-}
-
 // StepStatus is where a step is.
 type StepStatus string
 

@@ -24,7 +24,6 @@ var (
 	ErrAlreadyRunning = fault.New(fault.Conflict, "plan.already_running")
 	ErrNotPending     = fault.New(fault.Conflict, "plan.not_pending")
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
-	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid")
 
 	// ErrMoved means that the run, or its chat, changed after it was read: read
 	// it again and decide again. Only a caller that gave up lets it out.

@@ -112,9 +112,6 @@ func (p *Process) Close() error {
 	return p.engines.close()
 }
 
-// Engines serves the wire protocols of the embedded engines.
-func (p *Process) Engines() http.Handler { return p.engines }
-
 // configure sets the template's parameters from the process's environment.
 func (p *Process) configure(level slog.Level) {
 	set := func(name, value string) {

@@ -57,12 +57,6 @@ type Option func(*Engine)
 // WithLogger sets the logger; the default is slog.Default().
 func WithLogger(log *slog.Logger) Option { return func(e *Engine) { e.log = log } }
 
-// WithAccount sets the account and region of ARNs; the default is 123456789012
-// in us-east-1.
-func WithAccount(account, region string) Option {
-	return func(e *Engine) { e.account, e.region = account, region }
-}
-
 // WithConcurrency bounds how many functions are called at once; default 64.
 func WithConcurrency(limit int) Option {
 	return func(e *Engine) { e.dispatcher.limit = max(limit, 1) }
