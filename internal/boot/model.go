@@ -21,7 +21,8 @@ const (
 // call, kept for a while, and dropped when the provider refuses it.
 type secretModel struct {
 	provider Provider
-	secret   *secrets.Secret
+	secrets  *secrets.Manager
+	id       string // of the secret
 	doer     *http.Client
 	now      func() time.Time
 
@@ -51,7 +52,7 @@ func (m *secretModel) keyed(ctx context.Context) (*openai.Client, error) {
 	if m.client != nil && m.now().Before(m.until) {
 		return m.client, nil
 	}
-	key, err := m.secret.Value(ctx, secretName)
+	key, err := m.secrets.Get(ctx, m.id, secretName)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +64,8 @@ func (m *secretModel) keyed(ctx context.Context) (*openai.Client, error) {
 // model returns the model of a configuration, and whether it has what it needs.
 func (w World) model(c ChatConfig) (llm.Model, bool) {
 	doer := &http.Client{Timeout: modelTimeout, Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	if c.SecretARN != "" {
-		return &secretModel{provider: c.Provider, secret: secrets.New(w.Secrets, c.SecretARN), doer: doer, now: w.Now}, true
+	if c.SecretARN != "" && !w.Keyless { // whose secret, if any, has the key of another provider
+		return &secretModel{provider: c.Provider, secrets: secrets.NewManager(w.Secrets, ""), id: c.SecretARN, doer: doer, now: w.Now}, true
 	}
 	return openai.New(c.Name(), c.BaseURL, w.ModelKey, doer), w.ModelKey != "" || w.Keyless
 }

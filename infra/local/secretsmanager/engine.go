@@ -1,0 +1,195 @@
+package secretsmanager
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+)
+
+// arnPrefix is what the ARN of every kept secret begins with: the machine's
+// region and account.
+const arnPrefix = "arn:aws:secretsmanager:us-east-1:123456789012:secret:"
+
+// suffixLength counts the random characters that end an ARN, after a hyphen.
+const suffixLength = 6
+
+// Engine is the secrets of one file and those that were given in memory. It is
+// an http.Handler and safe for concurrent use.
+type Engine struct {
+	path string
+	now  func() time.Time
+	log  *slog.Logger
+
+	writing sync.Mutex // held by the one writer, while the file is written too
+
+	mu    sync.RWMutex
+	kept  map[string]*secret // by name; neither the map nor a secret in it ever changes: both are replaced
+	given map[string]*secret // by name; set by Open
+}
+
+// An Option changes how an Engine is opened.
+type Option func(*Engine) error
+
+// WithClock makes the engine read the time from now.
+func WithClock(now func() time.Time) Option {
+	return func(e *Engine) error { e.now = now; return nil }
+}
+
+// WithLogger makes the engine report what it could not do to log.
+func WithLogger(log *slog.Logger) Option {
+	return func(e *Engine) error { e.log = log; return nil }
+}
+
+// WithGiven adds a secret that is in memory only: text under a complete ARN,
+// which names it. It can be read and not be written.
+func WithGiven(arn, text string) Option {
+	return func(e *Engine) error {
+		name, ok := nameOf(arn)
+		if !ok {
+			return fmt.Errorf("secretsmanager: %s is not the complete ARN of a secret", arn)
+		}
+		if e.given[name] != nil {
+			return fmt.Errorf("secretsmanager: %s was given twice", arn)
+		}
+		s := &secret{Name: name, ARN: arn, Description: "Given to the process by its environment"}
+		e.given[name] = s.valued(rand.Text()+rand.Text(), opaque(text), time.Time{})
+		return nil
+	}
+}
+
+// Open opens the secrets kept in the file at path, which the first write makes.
+// It fails when the file is damaged, is not a plain file, or may be read by
+// others than its owner.
+func Open(path string, options ...Option) (*Engine, error) {
+	e := &Engine{path: path, now: time.Now, log: slog.New(slog.DiscardHandler), given: map[string]*secret{}}
+	for _, option := range options {
+		if err := option(e); err != nil {
+			return nil, err
+		}
+	}
+	at := e.now()
+	for _, s := range e.given {
+		s.Created, s.Changed, s.Versions[0].Created = at, at, at
+	}
+	if err := sweep(path); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.kept, err = load(path); err != nil {
+		return nil, err
+	}
+	before := len(e.kept)
+	if purge(e.kept, at); len(e.kept) < before {
+		if err := save(path, e.kept); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// nameOf returns the name in a complete ARN.
+func nameOf(arn string) (string, bool) {
+	parts := strings.SplitN(arn, ":", 7)
+	if len(parts) != 7 || parts[0] != "arn" || parts[2] != "secretsmanager" || parts[5] != "secret" {
+		return "", false
+	}
+	hyphen := len(parts[6]) - suffixLength - 1
+	if hyphen < 1 || parts[6][hyphen] != '-' || !validName(parts[6][:hyphen]) || !validName(parts[6][hyphen:]) {
+		return "", false
+	}
+	return parts[6][:hyphen], true
+}
+
+// find returns the secret that an id means: a name, a complete ARN, or an ARN
+// without its last seven characters; and whether it was given in memory. One
+// whose recovery window is over is not found.
+func (e *Engine) find(id string) (s *secret, given bool, err error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	at := e.now()
+	for _, all := range []map[string]*secret{e.given, e.kept} {
+		if s := lookup(all, id); s != nil && !s.gone(at) {
+			return s, e.given[s.Name] == s, nil
+		}
+	}
+	return nil, false, errNotFound
+}
+
+func lookup(all map[string]*secret, id string) *secret {
+	if !strings.HasPrefix(id, "arn:") {
+		return all[id]
+	}
+	for _, s := range all {
+		if s.ARN == id {
+			return s
+		}
+	}
+	for _, s := range all { // only then, as a name may look like the end of another's ARN
+		if s.ARN[:len(s.ARN)-suffixLength-1] == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// all returns every secret that can be found, by its name.
+func (e *Engine) all() map[string]*secret {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	all := maps.Clone(e.kept)
+	purge(all, e.now())
+	maps.Copy(all, e.given)
+	return all
+}
+
+// change replaces the secret that an id means by what edit returns, nil for none
+// at all, on the disk and then in memory. What edit is given must not be written
+// to; returning the same changes nothing.
+func (e *Engine) change(id string, edit func(*secret) (*secret, error)) error {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	s, given, err := e.find(id)
+	if err != nil {
+		return err
+	}
+	if given {
+		return errGiven
+	}
+	next, err := edit(s)
+	if err != nil || next == s {
+		return err
+	}
+	return e.replace(s.Name, next)
+}
+
+// replace puts a secret in its name's place; writing must be held.
+func (e *Engine) replace(name string, s *secret) error {
+	e.mu.RLock()
+	kept := maps.Clone(e.kept)
+	e.mu.RUnlock()
+	purge(kept, e.now())
+	delete(kept, name)
+	if s != nil {
+		kept[name] = s
+	}
+	err := save(e.path, kept)
+	if err != nil && !errors.Is(err, errUnsure) {
+		return err
+	}
+	// Once the new file has the name, it is what a restart would read, whether or
+	// not the folder could be flushed: memory says the same, and the caller repeats.
+	e.mu.Lock()
+	e.kept = kept
+	e.mu.Unlock()
+	return err
+}
+
+// purge removes the secrets whose recovery window is over.
+func purge(all map[string]*secret, at time.Time) {
+	maps.DeleteFunc(all, func(_ string, s *secret) bool { return s.gone(at) })
+}

@@ -1,0 +1,163 @@
+package secretsmanager
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+const (
+	fileMode   = 0o600
+	folderMode = 0o700
+	others     = fs.FileMode(0o077) // what anyone but the owner may do
+	fileFormat = 1
+)
+
+// errUnsure says that the new file is in its place, and that a power cut may
+// still bring the old one back.
+var errUnsure = errors.New("secretsmanager: the folder of the secrets could not be flushed")
+
+// document is what the file holds.
+type document struct {
+	Format  int       `json:"format"`
+	Secrets []*secret `json:"secrets"`
+}
+
+// load reads the file; there is none before the first write. No error tells what
+// stands in it.
+func load(path string) (map[string]*secret, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]*secret{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("secretsmanager: %s is not a plain file", path)
+	}
+	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
+		return nil, fmt.Errorf("secretsmanager: %s has mode %04o, so that others may reach the keys in it; run `chmod 600 %s`, and replace the keys if anyone else uses this machine",
+			path, info.Mode().Perm(), path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	damaged := func(how string) error {
+		return fmt.Errorf("secretsmanager: %s is damaged: %s; restore it from a backup, or remove it and set the keys again", path, how)
+	}
+	var d document
+	if json.Unmarshal(text, &d) != nil {
+		return nil, damaged("it is not the JSON that was written")
+	}
+	if d.Format != fileFormat {
+		return nil, damaged(fmt.Sprintf("its format is %d, and this version reads %d", d.Format, fileFormat))
+	}
+	kept := make(map[string]*secret, len(d.Secrets))
+	for _, s := range d.Secrets {
+		if s == nil || !s.sound() || kept[s.Name] != nil {
+			return nil, damaged("a secret in it is not whole")
+		}
+		kept[s.Name] = s
+	}
+	return kept, nil
+}
+
+// sound reports whether what was read is a secret that this engine would write.
+func (s *secret) sound() bool {
+	name, ok := nameOf(s.ARN)
+	if !ok || name != s.Name || s.Deleted.IsZero() != s.Gone.IsZero() {
+		return false
+	}
+	labels := map[string]int{}
+	for _, v := range s.Versions {
+		if v.ID == "" || len(v.Stages) != 1 {
+			return false
+		}
+		labels[v.Stages[0]]++
+	}
+	current, previous := labels[stageCurrent], labels[stagePrevious]
+	return current+previous == len(s.Versions) && current <= 1 && previous <= current
+}
+
+// save replaces the file, whole.
+func save(path string, kept map[string]*secret) error {
+	d := document{Format: fileFormat, Secrets: []*secret{}}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		d.Secrets = append(d.Secrets, kept[name])
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, folderMode); err != nil {
+		return err
+	}
+	before, after := unfinished(path)
+	tmp, err := os.CreateTemp(folder, before+"*"+after) // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(append(text, '\n'))
+	if err == nil {
+		err = tmp.Chmod(fileMode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	if err := syncFolder(folder); err != nil {
+		return fmt.Errorf("%w: %w", errUnsure, err)
+	}
+	return nil
+}
+
+// unfinished is how the names of files that were not renamed yet begin and end.
+func unfinished(path string) (before, after string) { return "." + filepath.Base(path) + ".", ".tmp" }
+
+// sweep removes what a process that was killed left behind: it holds secrets.
+func sweep(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before, after := unfinished(path)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), before) || !strings.HasSuffix(entry.Name(), after) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(path), entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // a folder is no file there, and has nothing to flush
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,114 @@
+package secretsmanager
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// The labels that this engine moves by itself.
+const (
+	stageCurrent  = "AWSCURRENT"
+	stagePrevious = "AWSPREVIOUS"
+)
+
+// mostRetired is how many versions without a label are remembered.
+const mostRetired = 100
+
+// opaque is a secret's text. It prints as [secret] however it is printed; only
+// JSON, which the file and the answers are, holds it.
+type opaque string
+
+const printed = "[secret]"
+
+func (opaque) String() string       { return printed }
+func (opaque) GoString() string     { return printed }
+func (opaque) LogValue() slog.Value { return slog.StringValue(printed) }
+
+// secret is one secret as the file holds it. It never changes: each edit makes
+// another.
+type secret struct {
+	Name        string    `json:"name"`
+	ARN         string    `json:"arn"`
+	Description string    `json:"description,omitempty"`
+	Created     time.Time `json:"created"`
+	Changed     time.Time `json:"changed"`
+	Deleted     time.Time `json:"deleted,omitzero"`   // when it was scheduled to go
+	Gone        time.Time `json:"gone,omitzero"`      // from when it cannot be restored
+	Versions    []version `json:"versions,omitempty"` // those with a label
+	Retired     []retired `json:"retired,omitempty"`  // the latest last
+}
+
+// version is one value of a secret.
+type version struct {
+	ID      string    `json:"id"`
+	Text    opaque    `json:"text"`
+	Stages  []string  `json:"stages"`
+	Created time.Time `json:"created"`
+}
+
+// retired is a version that lost its labels: enough to know it again.
+type retired struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest"`
+}
+
+func digest(id string, text opaque) string {
+	sum := sha256.Sum256([]byte(id + "\x00" + string(text))) // the id is its salt
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *secret) deleted() bool          { return !s.Gone.IsZero() }
+func (s *secret) gone(at time.Time) bool { return s.deleted() && !at.Before(s.Gone) }
+
+// staged returns the version with a label, or nil.
+func (s *secret) staged(stage string) *version {
+	for i, v := range s.Versions {
+		if slices.Contains(v.Stages, stage) {
+			return &s.Versions[i]
+		}
+	}
+	return nil
+}
+
+func (s *secret) version(id string) *version {
+	for i, v := range s.Versions {
+		if v.ID == id {
+			return &s.Versions[i]
+		}
+	}
+	return nil
+}
+
+// used reports whether an id is a version's, and whether that had this text.
+func (s *secret) used(id string, text opaque) (used, same bool) {
+	if v := s.version(id); v != nil {
+		return true, v.Text == text
+	}
+	for _, r := range s.Retired {
+		if r.ID == id {
+			return true, r.Digest == digest(id, text)
+		}
+	}
+	return false, false
+}
+
+// valued returns the secret with a new current version.
+func (s *secret) valued(id string, text opaque, at time.Time) *secret {
+	next := *s
+	next.Versions, next.Retired = nil, slices.Clone(s.Retired)
+	next.Versions = append(next.Versions, version{ID: id, Text: text, Stages: []string{stageCurrent}, Created: at})
+	for _, v := range s.Versions {
+		if slices.Contains(v.Stages, stageCurrent) {
+			v.Stages = []string{stagePrevious}
+			next.Versions = append(next.Versions, v)
+			continue
+		}
+		next.Retired = append(next.Retired, retired{v.ID, digest(v.ID, v.Text)})
+	}
+	next.Retired = next.Retired[max(0, len(next.Retired)-mostRetired):]
+	next.Changed = at
+	return &next
+}
