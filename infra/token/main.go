@@ -37,7 +37,7 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 	table := flags.String("table", "", "the deployment's table (output TableName)")
 	account := flags.String("account", "default", "the account it belongs to")
 	user := flags.String("user", "admin", "the person or program that holds it")
-	scopes := flags.String("scopes", "admin", "chat, or admin, which includes it")
+	scopes := flags.String("scopes", "admin", "chat; admin, which includes it; billing, which moves credit; or several: admin,billing")
 	life := flags.Duration("life", 0, "how long it is good for; 0: for ever")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -48,8 +48,8 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 		return fmt.Errorf("-table is missing: it is the deployment's output TableName")
 	case !name.MatchString(*account) || !name.MatchString(*user):
 		return fmt.Errorf("an account or user has 1 to 64 letters, digits, dots, @, - or _")
-	case slices.ContainsFunc(granted, func(s string) bool { return s != string(auth.ScopeChat) && s != string(auth.ScopeAdmin) }):
-		return fmt.Errorf("-scopes %s: there are chat and admin", *scopes)
+	case slices.ContainsFunc(granted, func(s string) bool { return !slices.Contains(auth.Scopes(), auth.Scope(s)) }):
+		return fmt.Errorf("-scopes %s: there are chat, admin and billing", *scopes)
 	case *life < 0:
 		return fmt.Errorf("-life %s: it would be over", *life)
 	}

@@ -24,11 +24,16 @@ var (
 // Scope is one thing a token may do.
 type Scope string
 
-// The scopes. Admin includes every other.
+// The scopes. Admin includes chat, and nothing includes billing: who manages an
+// account does not, by that, give it credit.
 const (
-	ScopeChat  Scope = "chat"  // converse, confirm, read what the account holds
-	ScopeAdmin Scope = "admin" // register servers, manage projects and keys
+	ScopeChat    Scope = "chat"    // converse, confirm, read what the account holds
+	ScopeAdmin   Scope = "admin"   // register servers, manage projects, assistants and keys
+	ScopeBilling Scope = "billing" // move credit, and set what things cost
 )
+
+// Scopes lists them.
+func Scopes() []Scope { return []Scope{ScopeChat, ScopeAdmin, ScopeBilling} }
 
 // Principal is who is asking: always one user of one account.
 type Principal struct {
@@ -40,7 +45,7 @@ type Principal struct {
 
 // Allows reports whether the principal may do what scope names.
 func (p Principal) Allows(scope Scope) bool {
-	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, ScopeAdmin)
+	return slices.Contains(p.Scopes, scope) || scope == ScopeChat && slices.Contains(p.Scopes, ScopeAdmin)
 }
 
 // Kind says where a token may be used.

@@ -44,7 +44,7 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	}
 	return token, file, tokens.PutToken(ctx, auth.Token{
 		Hash: hash, Kind: auth.KindToken, Account: defaultAccount, User: defaultUser,
-		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: at,
+		Scopes: everything(), CreatedAt: at,
 	})
 }
 
@@ -80,7 +80,10 @@ func signInURL(ctx context.Context, tokens auth.Store, token, origin string, at 
 	code := ident.Secret()
 	err := tokens.PutToken(ctx, auth.Token{
 		Hash: ident.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ident.Hash(token),
-		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: at, ExpiresAt: at.Add(codeLife),
+		Scopes: everything(), CreatedAt: at, ExpiresAt: at.Add(codeLife),
 	})
 	return fmt.Sprintf("%s/signin?code=%s", origin, code), err
 }
+
+// everything is what the owner of the machine may do.
+func everything() []auth.Scope { return []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling} }
