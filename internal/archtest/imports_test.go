@@ -61,7 +61,7 @@ var layers = []layer{
 		"engine",
 		[]string{
 			"infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
-			"infra/local/stepfunctions", "infra/local/template",
+			"infra/local/secretsmanager", "infra/local/stepfunctions", "infra/local/template",
 		},
 		[]string{"engine"},
 		"an engine that knew Piloto would prove nothing about it",

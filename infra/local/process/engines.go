@@ -14,23 +14,31 @@ import (
 
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
+	"piloto/infra/local/secretsmanager"
 	"piloto/infra/local/stepfunctions"
 )
 
-// engines are the two embedded services over one data file.
+// engines are the embedded services over one data folder.
 type engines struct {
 	store    *disk.Store
 	dynamo   *dynamodb.Engine
 	machines *stepfunctions.Engine
+	secrets  *secretsmanager.Engine
 
 	halted  sync.Once
 	haltErr error
 }
 
-const dataFile = "piloto.db"
+const (
+	dataFile    = "piloto.db"
+	secretsFile = "secrets.json" // under the lock of the data file
 
-// openEngines opens the data folder. Another process that has it is named.
-func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error) (*engines, error) {
+	secretsTarget = "secretsmanager." // what X-Amz-Target begins with
+)
+
+// openEngines opens the data folder. Another process that has it is named. given
+// is what the deployment's secret holds; empty: there is none.
+func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error, given string) (*engines, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -44,6 +52,13 @@ func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invok
 	}
 	e.machines, err = stepfunctions.Open(store, invoke, stepfunctions.WithLogger(log), stepfunctions.WithStatusChange(changed))
 	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	options := []secretsmanager.Option{secretsmanager.WithClock(now), secretsmanager.WithLogger(log)}
+	if given != "" {
+		options = append(options, secretsmanager.WithGiven(platformSecretARN, given))
+	}
+	if e.secrets, err = secretsmanager.Open(filepath.Join(folder, secretsFile), options...); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
@@ -81,13 +96,16 @@ func onLoopback(h http.Handler) http.Handler {
 	})
 }
 
-// ServeHTTP serves both wire protocols, told apart by X-Amz-Target.
+// ServeHTTP serves the wire protocols, told apart by X-Amz-Target.
 func (e *engines) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSStepFunctions.") {
+	switch target := r.Header.Get("X-Amz-Target"); {
+	case strings.HasPrefix(target, "AWSStepFunctions."):
 		e.machines.ServeHTTP(w, r)
-		return
+	case strings.HasPrefix(target, secretsTarget):
+		e.secrets.ServeHTTP(w, r)
+	default:
+		e.dynamo.ServeHTTP(w, r)
 	}
-	e.dynamo.ServeHTTP(w, r)
 }
 
 // noFunctions is the invoker of engines alone: there is nothing to invoke.

@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
 		return p.functions.changed(ctx, p.deployment.Rules, e)
-	})
+	}, s.platformSecret())
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +120,9 @@ func (p *Process) configure(level slog.Level) {
 		}
 	}
 	set("LogLevel", strings.ToLower(level.String()))
+	if p.platformSecret() != "" {
+		set("SecretArn", platformSecretARN)
+	}
 	if p.demoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
 		set("Model", demoModelName)
@@ -161,7 +164,7 @@ func (p *Process) world() boot.World {
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(),
 		Now: p.Clock, IDs: ident.NewSource(nil),
 		Log:           func(slog.Level) *slog.Logger { return p.log },
-		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), ModelKey: p.Key, Keyless: p.keyless(),
+		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), ModelKey: p.Key.Reveal(), Keyless: p.keyless(),
 	}
 }
 

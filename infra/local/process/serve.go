@@ -72,7 +72,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 			return err
 		}
 		listening++
-		go func() { failed <- serve(ctx, engines, onLoopback(p.engines), p.log) }()
+		go func() { failed <- serve(ctx, engines, onLoopback(withoutSecrets(p.engines)), p.log) }()
 	}
 	if err := p.Start(ctx); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 // ServeEngines serves the two engines alone until ctx ends.
 func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 	log := telemetry.New(o.Log, slog.LevelInfo)
-	e, err := openEngines(o.Data, time.Now, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil })
+	e, err := openEngines(o.Data, time.Now, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil }, "")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
 	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
-	return serve(ctx, listener, onLoopback(e), log)
+	return serve(ctx, listener, onLoopback(withoutSecrets(e)), log)
 }
 
 // servingKey finds, in the context of a request, the one that ends when requests

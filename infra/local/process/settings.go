@@ -1,22 +1,29 @@
 package process
 
+import "piloto/internal/secrets"
+
 // Settings are what a person may set in the environment of the process.
 type Settings struct {
-	Token    string // PILOTO_TOKEN: of the default account
-	Demo     bool   // PILOTO_DEMO=off leaves out the demonstration model and service
-	Key      string // OPENAI_API_KEY
-	BaseURL  string // OPENAI_BASE_URL
-	Model    string // OPENAI_MODEL
-	LogLevel string // LOG_LEVEL
-	KeepGC   bool   // GOGC is set, and decides how often garbage is collected
+	Token    string      // PILOTO_TOKEN: of the default account
+	Demo     bool        // PILOTO_DEMO=off leaves out the demonstration model and service
+	Key      secrets.Key // OPENAI_API_KEY
+	BaseURL  string      // OPENAI_BASE_URL
+	Model    string      // OPENAI_MODEL
+	LogLevel string      // LOG_LEVEL
+	KeepGC   bool        // GOGC is set, and decides how often garbage is collected
+
+	GroqKey     secrets.Key // GROQ_API_KEY
+	GroqBaseURL string      // GROQ_BASE_URL
+	GroqModel   string      // GROQ_MODEL
 }
 
 // SettingsFrom reads the settings.
 func SettingsFrom(getenv func(string) string) Settings {
 	return Settings{
 		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
-		Key: getenv("OPENAI_API_KEY"), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
+		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
+		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
 	}
 }
 
