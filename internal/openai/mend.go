@@ -3,94 +3,127 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
+	"errors"
+	"fmt"
+	"strings"
 )
 
-// maxAnswer bounds what is read of a provider's answer, in bytes.
-const maxAnswer = 8 << 20
-
-// mending reads a provider's answers whole and writes tool calls as the protocol
-// has them: some compatible servers send the arguments as an object where a
-// string that holds one belongs.
-type mending struct{ doer *http.Client }
-
-// RoundTrip implements http.RoundTripper.
-func (m mending) RoundTrip(r *http.Request) (*http.Response, error) {
-	transport := m.doer.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
-	res, err := transport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	body, readErr := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	_ = res.Body.Close()
-	if readErr == nil {
-		body = mend(body)
-	}
-	// What was read before a failure is followed by that failure.
-	res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{readErr}))
-	res.ContentLength = -1
-	res.Header.Del("Content-Length")
-	return res, nil
+// answer is what is read of an answer, or of one chunk of a stream. It is read
+// loosely, since compatible servers differ in what they send beside it and in the
+// types of it, and written as the protocol has it.
+type answer struct {
+	Model   string          `json:"model,omitempty"`
+	Choices []choice        `json:"choices"`
+	Usage   *tokens         `json:"usage,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
+type tokens struct {
+	Input  int `json:"prompt_tokens"`
+	Output int `json:"completion_tokens"`
 }
 
-// mend returns an answer whose tool calls all have strings for arguments; one
-// that has nothing to mend, or cannot be read, is returned as it is.
-func mend(body []byte) []byte {
-	if !bytes.Contains(body, []byte(`"tool_calls"`)) {
-		return body
+type choice struct {
+	Index   int             `json:"index"`
+	Message *content        `json:"message,omitempty"`
+	Delta   *content        `json:"delta,omitempty"`
+	Finish  string          `json:"finish_reason,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
+}
+
+type content struct {
+	Text    json.RawMessage `json:"content,omitempty"`
+	Refusal string          `json:"refusal,omitempty"`
+	Calls   []call          `json:"tool_calls,omitempty"`
+}
+
+type call struct {
+	Index    *int     `json:"index,omitempty"`
+	ID       string   `json:"id,omitempty"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// mend reads an answer. Its error is a *refusal when the answer holds an error,
+// whatever else it holds.
+func mend(body []byte, key string) (answer, error) {
+	var a answer
+	var odd *json.UnmarshalTypeError // of a member that is then left at its zero
+	if err := json.Unmarshal(body, &a); err != nil && !errors.As(err, &odd) {
+		return answer{}, fmt.Errorf("an answer that is not JSON: %w", err)
 	}
-	var answer map[string]json.RawMessage
-	var choices []map[string]json.RawMessage
-	if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer["choices"], &choices) != nil {
-		return body
+	if !blank(a.Error) {
+		return answer{}, inside(body, key)
 	}
-	mended := false
-	for _, choice := range choices {
-		var message map[string]json.RawMessage
-		var calls []map[string]json.RawMessage
-		if json.Unmarshal(choice["message"], &message) != nil || json.Unmarshal(message["tool_calls"], &calls) != nil {
-			continue
+	for i := range a.Choices {
+		c := &a.Choices[i]
+		if !blank(c.Error) {
+			return answer{}, inside(c.Error, key)
 		}
-		for _, call := range calls {
-			mended = mendCall(call) || mended
+		for _, said := range []*content{c.Message, c.Delta} {
+			if said != nil {
+				said.mend()
+			}
 		}
-		message["tool_calls"], _ = json.Marshal(calls)
-		choice["message"], _ = json.Marshal(message)
+		c.Error = nil
 	}
-	if !mended {
-		return body
+	a.Error = nil
+	return a, nil
+}
+
+// inside is the refusal that an answer with status 200 holds.
+func inside(body []byte, key string) error {
+	e := &refusal{status: 200}
+	e.explain(body, key)
+	return fmt.Errorf("an error inside of an answer: %w", e)
+}
+
+// blank reports whether a member says nothing.
+func blank(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", `""`, "{}", "false", "[]":
+		return true
 	}
-	answer["choices"], _ = json.Marshal(choices)
-	out, err := json.Marshal(answer)
+	return false
+}
+
+func (c *content) mend() {
+	c.Text = text(c.Text)
+	for i := range c.Calls {
+		f := &c.Calls[i].Function
+		switch raw := bytes.TrimSpace(f.Arguments); {
+		case len(raw) == 0, string(raw) == "null":
+			f.Arguments = nil
+		case raw[0] != '"': // an object where a string that holds one belongs
+			f.Arguments, _ = json.Marshal(string(raw))
+		}
+	}
+}
+
+// text is a content as a JSON string: some servers send the parts of one.
+func text(raw json.RawMessage) json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] == '"' {
+		return raw
+	}
+	var parts []struct{ Type, Text string }
+	if json.Unmarshal(raw, &parts) != nil {
+		return nil
+	}
+	var whole strings.Builder
+	for _, p := range parts {
+		if p.Type == "text" || p.Type == "" {
+			whole.WriteString(p.Text)
+		}
+	}
+	out, err := json.Marshal(whole.String())
 	if err != nil {
-		return body
+		return nil
 	}
 	return out
-}
-
-func mendCall(call map[string]json.RawMessage) bool {
-	var function map[string]json.RawMessage
-	if json.Unmarshal(call["function"], &function) != nil {
-		return false
-	}
-	arguments := bytes.TrimSpace(function["arguments"])
-	if len(arguments) == 0 || arguments[0] == '"' {
-		return false
-	}
-	function["arguments"], _ = json.Marshal(string(arguments))
-	call["function"], _ = json.Marshal(function)
-	return true
 }
