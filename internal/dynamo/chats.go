@@ -265,7 +265,7 @@ func (t *Table) AddMessages(ctx context.Context, account, chatID, title string, 
 	}
 	w := t.touch(account, chatID, at, set, "", "", values)
 	w.otherwise = conversation.ErrChatNotFound
-	return t.commit(ctx, append(writes, w)...)
+	return t.told(ctx, account, chatID, list, t.commit(ctx, append(writes, w)...))
 }
 
 // Messages returns the newest messages of a chat before the cursor, in the

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
+	"piloto/internal/realtime"
 	"piloto/internal/run"
 )
 
@@ -165,6 +166,7 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 		condition, values[":seen"] = "pending_run_id = :seen", str(chat.PendingRunID)
 	}
 	writes = append(writes, put, t.touch(r.Account, chat.ID, rec.At, "pending_run_id = :run", "", condition, values))
+	var earlier []realtime.Event
 	if old != nil {
 		superseded := run.Record{At: rec.At, Type: plan.EventSuperseded, Data: map[string]any{"by": r.ID}}
 		gone, err := t.move(*old, plan.Superseded, superseded, "", "DuePK, DueSK", "", nil)
@@ -176,8 +178,9 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 			return r, err
 		}
 		writes = append(append(writes, gone), event...)
+		earlier = progress(after(*old, plan.Superseded, superseded), superseded)
 	}
-	return first, t.commit(ctx, writes...)
+	return first, t.moved(ctx, first, true, rec, t.commit(ctx, writes...), earlier...)
 }
 
 // Confirm moves a draft to queued, once, and only as it was seen: the status,
@@ -198,7 +201,7 @@ func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 		"pending_run_id = :run AND attribute_not_exists(active_run_id)", item{":run": str(r.ID)}))
 	queued := after(r, plan.Queued, rec)
 	queued.ConfirmBy, queued.DueAt = by, due
-	return queued, t.commit(ctx, writes...)
+	return queued, t.moved(ctx, queued, true, rec, t.commit(ctx, writes...))
 }
 
 // Discard moves a draft to cancelled or expired and frees its chat, if the chat
@@ -217,7 +220,8 @@ func (t *Table) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 		writes = append(writes, t.touch(r.Account, chat.ID, rec.At, "", "pending_run_id",
 			"pending_run_id = :run", item{":run": str(r.ID)}))
 	}
-	return after(r, to, rec), t.commit(ctx, writes...)
+	gone := after(r, to, rec)
+	return gone, t.moved(ctx, gone, chat.ID != "", rec, t.commit(ctx, writes...))
 }
 
 // Start moves a queued run to running.
@@ -232,7 +236,7 @@ func (t *Table) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Re
 	}
 	started := after(r, plan.Running, rec)
 	started.DueAt = due
-	return started, t.commit(ctx, append(writes, moved)...)
+	return started, t.moved(ctx, started, true, rec, t.commit(ctx, append(writes, moved)...))
 }
 
 // RequestCancel marks an active run, so that no further step begins.
@@ -245,7 +249,7 @@ func (t *Table) RequestCancel(ctx context.Context, r plan.Run, rec run.Record) (
 	writes = append(writes, t.advance(r, rec, "cancel_at = :now", "", "", nil))
 	marked := after(r, r.Status, rec)
 	marked.CancelAt = &at
-	return marked, t.commit(ctx, writes...)
+	return marked, t.moved(ctx, marked, true, rec, t.commit(ctx, writes...))
 }
 
 // Finish moves an active run to its end with the states of its steps and frees
@@ -286,7 +290,8 @@ func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 			"last_run_id = :run, last_run_status = :to, last_run_ts = :now", "active_run_id",
 			"active_run_id = :run", item{":run": str(r.ID), ":to": str(string(to))}))
 	}
-	return after(r, to, rec), t.commit(ctx, writes...)
+	ended := after(r, to, rec)
+	return ended, t.moved(ctx, ended, chat.ID != "", rec, t.commit(ctx, writes...))
 }
 
 // Due lists runs whose time to be looked at has come, the oldest first, at most

@@ -123,7 +123,8 @@ func (t *Table) writeStep(ctx context.Context, r plan.Run, st plan.StepState, re
 	if err != nil {
 		return err
 	}
-	return t.commit(ctx, append(writes, w, t.advance(r, rec, "", "", onRun, nil))...)
+	err = t.commit(ctx, append(writes, w, t.advance(r, rec, "", "", onRun, nil))...)
+	return t.moved(ctx, after(r, r.Status, rec), true, rec, err)
 }
 
 func zip(raw []byte) ([]byte, error) {

@@ -1,9 +1,9 @@
 // Package dynamo keeps everything Piloto stores in one DynamoDB table.
 //
-// Every key begins with the account, so that no query can leave it; the token
-// item, which is how an account is found, is the one exception. Conditional
-// writes are domain verbs: what was read is the condition, and a transaction
-// that fails one names which.
+// Every key begins with the account, so that no query can leave it. The
+// exceptions are how an account is found: by a token, and by the id of a socket.
+// Conditional writes are domain verbs: what was read is the condition, and a
+// transaction that fails one names which.
 //
 //	PK                  SK                  item
 //	A#acct              CHAT#id             chat                GSI1: A#acct#CHATS  by last change
@@ -16,6 +16,8 @@
 //	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due
 //	A#acct#R#id         STEP#id             what became of a step
 //	A#acct#R#id         EVENT#nnnnnn        event
+//	A#acct#WS           CONN#id             connection of a client
+//	WS#id               CONN                whose connection it is
 //	TOKEN#hash          TOKEN               token
 package dynamo
 
@@ -32,6 +34,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/plan"
+	"piloto/internal/realtime"
 )
 
 // The indexes of the table, as template.yaml names them.
@@ -49,11 +52,13 @@ type Table struct {
 	client *dynamodb.Client
 	name   string
 	memo   memo
+
+	notifier realtime.Notifier
 }
 
-// New returns the store in the named table.
+// New returns the store in the named table. It tells nobody what it stores.
 func New(config aws.Config, name string) *Table {
-	return &Table{client: dynamodb.NewFromConfig(config), name: name}
+	return &Table{client: dynamodb.NewFromConfig(config), name: name, notifier: realtime.Nobody}
 }
 
 type (
