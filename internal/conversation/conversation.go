@@ -64,6 +64,10 @@ type Chat struct {
 	LastRunStatus string     `json:"last_run_status,omitempty"`
 	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
 
+	// Automation is when messages of this chat are answered; "" is as the
+	// assistant says.
+	Automation string `json:"automation,omitempty"`
+
 	// Of a chat that a client named itself (the Operator API's session).
 	SessionID string            `json:"session_id,omitempty"`
 	UserID    string            `json:"user_id,omitempty"`
@@ -112,10 +116,21 @@ type Message struct {
 	RunID   string    `json:"run_id,omitempty"`
 	Code    string    `json:"code,omitempty"`
 	At      time.Time `json:"at"`
+	// By is the model that wrote it, when one did.
+	By *By `json:"answered_by,omitempty"`
 
 	// Seq is where the message stands in its chat: a ULID, also for the
 	// messages whose id is derived (run_id#final). It is the page cursor.
 	Seq string `json:"-"`
+}
+
+// By says who wrote a message, and who was preferred and why that one did not.
+type By struct {
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Preferred string `json:"preferred,omitempty"` // the provider that the assistant names first
+	Reason    string `json:"reason,omitempty"`    // why it was not used
+	Stopped   bool   `json:"stopped,omitempty"`   // a person stopped it here
 }
 
 // FinalID is the id of the one message that says how a run ended.

@@ -18,6 +18,13 @@
 //	A#acct#R#id         EVENT#nnnnnn        event
 //	A#acct#WS           CONN#id             connection of a client
 //	WS#id               CONN                whose connection it is
+//	A#acct#AI           ASSISTANT#project   assistant, and the other settings of AI: ENTITLEMENT, TERMS, PROVIDER#name, HEALTH#name
+//	A#acct#W            WALLET              balance             GSI2: AUDIT  by the time its ledger is added up
+//	A#acct#W            L#id                ledger entry        GSI1: A#acct#LEDGER  by time
+//	A#acct#W            S#until#id          credit session
+//	A#acct#W            H#id                hold                GSI2: HOLD  by its deadline
+//	A#acct#W            B#D#day, B#M#month  what was spent and is held
+//	A#acct#W            U#id                what a turn used
 //	TOKEN#hash          TOKEN               token
 package dynamo
 

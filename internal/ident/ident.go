@@ -52,6 +52,14 @@ func Valid(id string) bool {
 	return err == nil && u.String() == id
 }
 
+// First is what sorts before every ULID made at a time or later, and after every
+// one made before it.
+func First(at time.Time) string {
+	var u ulid.ULID
+	_ = u.SetTime(ulid.Timestamp(at)) // it fails in the year 10889
+	return u.String()
+}
+
 // Derive returns a ULID that is always the same for the same parts. Its time
 // is of no meaning. It names what a client names in its own words.
 func Derive(parts ...string) string {

@@ -56,4 +56,5 @@ type Reply struct {
 	Chat    conversation.Chat
 	Run     *plan.Run
 	Block   *eligibility.Block
+	By      *conversation.By // the model that answered, when one did
 }

@@ -1,0 +1,107 @@
+package credit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/ident"
+)
+
+// Need is what a turn is about to use at most, beyond what it holds already.
+type Need struct {
+	Tokens int // 0 when the provider costs no credits
+	Micros int64
+	Policy Policy
+	Limits Limits
+	Actor  string
+	Reason string // of the ledger entry, should a session be opened
+}
+
+// HoldLife is how long a hold may last before the sweep gives it back: longer
+// than any function that takes one.
+const HoldLife = 2 * time.Minute
+
+// mostOpenings bounds how often Cover looks for room again, against turns that
+// keep taking it first.
+const mostOpenings = 16
+
+// Cover makes a hold cover a need: it takes the room of an open session, or opens
+// one, and counts the money against the day and the month. A hold whose time is
+// zero is a new one. Turns that need a session at once open one together, since
+// what names a session is the one before it.
+//
+// It returns ErrInsufficient or ErrBudget, holding no more than before, and
+// ErrSettled when the hold was given back meanwhile.
+func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
+	for range mostOpenings {
+		part := Part{}
+		if n.Tokens > 0 {
+			session, err := s.room(ctx, h.Account, n)
+			if err != nil {
+				return h, err
+			}
+			part = Part{SessionID: session.ID, Until: session.ExpiresAt, Tokens: n.Tokens}
+		}
+		held, err := s.take(ctx, h, part, n)
+		if !errors.Is(err, ErrSession) {
+			return held, err
+		}
+	}
+	return h, ErrInsufficient
+}
+
+func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, error) {
+	if !h.At.IsZero() {
+		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits)
+	}
+	h.At, h.Micros = s.Now(), n.Micros
+	h.Deadline = h.At.Add(HoldLife)
+	if part.Tokens > 0 {
+		h.Parts = []Part{part}
+	}
+	if err := s.Store.Reserve(ctx, h, n.Limits); err != nil {
+		return Hold{ID: h.ID, Account: h.Account}, err
+	}
+	return h, nil
+}
+
+// room is an open session with room, opened when there is none.
+func (s *Service) room(ctx context.Context, account string, n Need) (Session, error) {
+	standing, err := s.Store.Standing(ctx, account, s.Now())
+	if err != nil {
+		return Session{}, err
+	}
+	if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
+		return session, nil
+	}
+	id := ident.Derive("session", account, standing.Last)
+	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
+	if errors.Is(err, ErrSession) { // it was opened and used up by others, or refunded
+		return Session{ID: id, ExpiresAt: s.Now()}, nil
+	}
+	return session, err
+}
+
+// Settle ends a hold with what the turn used, and writes the turn's record. When
+// the hold was given back meanwhile, what was used is charged all the same: it
+// was used. A hold that was never taken has no time.
+func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
+	err := s.Store.Settle(ctx, h, t)
+	if errors.Is(err, ErrSettled) {
+		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
+		return s.Store.Settle(ctx, Hold{Account: h.Account, Parts: overrun(h.Parts)}, t)
+	}
+	return err
+}
+
+// overrun are the sessions of a hold that is gone: they bear what was used
+// without having held it.
+func overrun(parts []Part) []Part {
+	var list []Part
+	for _, p := range parts {
+		p.Tokens = 0
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,56 @@
+package credit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Swept counts what one sweep did.
+type Swept struct {
+	Released int `json:"released"` // holds given back
+	Audited  int `json:"audited"`  // ledgers added up
+	Uneven   int `json:"uneven"`   // of them, those whose balance is not their sum
+}
+
+const sweepMost = 1000
+
+// Sweep gives back what turns held that were cut off, and adds up the ledgers
+// that moved. A ledger that does not add up is an error that names its account:
+// nothing mends it but a person.
+func (s *Service) Sweep(ctx context.Context) (Swept, error) {
+	var swept Swept
+	holds, err := s.Store.DueHolds(ctx, s.Now(), sweepMost)
+	problems := []error{err}
+	for _, h := range holds {
+		switch err := s.Store.Release(ctx, h, s.Now()); {
+		case err == nil:
+			swept.Released++
+			s.Log.WarnContext(ctx, "credit.hold_released", "account", h.Account, "turn_id", h.ID, "tokens", h.Tokens(), "micros", h.Micros)
+		case !errors.Is(err, ErrSettled): // it was settled meanwhile
+			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
+		}
+	}
+	accounts, err := s.Store.DueAudits(ctx, s.Now(), sweepMost)
+	problems = append(problems, err)
+	for _, account := range accounts {
+		if ctx.Err() != nil {
+			break
+		}
+		audit, err := s.Store.AddUp(ctx, account)
+		if err == nil && !audit.Even() {
+			swept.Uneven++
+			s.Log.ErrorContext(ctx, "credit.ledger_uneven", "account", account, "balance", audit.Balance, "sum", audit.Sum,
+				"entries", audit.Entries, "counted", audit.Counted)
+			err = fmt.Errorf("the balance %d is not the ledger's sum %d", audit.Balance, audit.Sum)
+		}
+		if err == nil {
+			swept.Audited++
+			err = s.Store.Audited(ctx, audit)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("ledger of %s: %w", account, err))
+		}
+	}
+	return swept, errors.Join(problems...)
+}
