@@ -115,6 +115,7 @@ type Message struct {
 	Content string    `json:"content"`
 	RunID   string    `json:"run_id,omitempty"`
 	Code    string    `json:"code,omitempty"`
+	Action  string    `json:"action,omitempty"` // of a block: what to do next
 	At      time.Time `json:"at"`
 	// By is the model that wrote it, when one did.
 	By *By `json:"answered_by,omitempty"`

@@ -233,7 +233,17 @@ type messageRow struct {
 	Content string `dynamodbav:"content"`
 	RunID   string `dynamodbav:"run_id,omitempty"`
 	Code    string `dynamodbav:"code,omitempty"`
+	Action  string `dynamodbav:"action,omitempty"`
+	By      *byRow `dynamodbav:"by,omitempty"`
 	At      int64  `dynamodbav:"at"`
+}
+
+type byRow struct {
+	Provider  string `dynamodbav:"provider"`
+	Model     string `dynamodbav:"model"`
+	Preferred string `dynamodbav:"preferred,omitempty"`
+	Reason    string `dynamodbav:"reason,omitempty"`
+	Stopped   bool   `dynamodbav:"stopped,omitempty"`
 }
 
 // messages returns the writes that append messages to a chat.
@@ -242,7 +252,7 @@ func (t *Table) messages(account, chatID string, list []conversation.Message) ([
 	for _, m := range list {
 		w, err := t.put(messageRow{
 			PK: chatKey(account, chatID), SK: "M#" + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
-			Content: m.Content, RunID: m.RunID, Code: m.Code, At: millis(m.At),
+			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), At: millis(m.At),
 		}, "attribute_not_exists(PK)", plan.ErrMoved)
 		if err != nil {
 			return nil, err
@@ -302,7 +312,7 @@ func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, li
 	for i, row := range rows {
 		list[i] = conversation.Message{
 			ID: row.ID, Seq: row.SK[len("M#"):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
-			Content: row.Content, RunID: row.RunID, Code: row.Code, At: fromMillis(row.At),
+			Content: row.Content, RunID: row.RunID, Code: row.Code, Action: row.Action, By: (*conversation.By)(row.By), At: fromMillis(row.At),
 		}
 	}
 	return list, next, nil
