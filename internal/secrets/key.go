@@ -1,9 +1,14 @@
 package secrets
 
-import "log/slog"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
 
 // Key is a value of a secret outside of the call that uses it. However it is
-// printed, logged or encoded, it is "[key]"; only Reveal shows it.
+// printed, logged or encoded, it is "[key]"; only Reveal shows it. It belongs in
+// exported fields: in others fmt cannot call its methods.
 type Key string
 
 const printed = "[key]"
@@ -11,11 +16,8 @@ const printed = "[key]"
 // Reveal returns the key itself.
 func (k Key) Reveal() string { return string(k) }
 
-// String implements fmt.Stringer.
-func (Key) String() string { return printed }
-
-// GoString implements fmt.GoStringer.
-func (Key) GoString() string { return printed }
+// Format implements fmt.Formatter, for every verb.
+func (Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, printed) }
 
 // LogValue implements slog.LogValuer.
 func (Key) LogValue() slog.Value { return slog.StringValue(printed) }

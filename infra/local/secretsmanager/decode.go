@@ -108,7 +108,7 @@ func (r request) token() (string, error) {
 // value reads the text of a secret.
 func (r request) value(required bool) (opaque, error) {
 	text, err := r.text("SecretString", required, 1, maxText)
-	return opaque(text), err
+	return hide(text), err
 }
 
 // validName reports whether a secret may have a name.

@@ -57,7 +57,7 @@ func WithGiven(arn, text string) Option {
 			return fmt.Errorf("secretsmanager: %s was given twice", arn)
 		}
 		s := &secret{Name: name, ARN: arn, Description: "Given to the process by its environment"}
-		e.given[name] = s.valued(rand.Text()+rand.Text(), opaque(text), time.Time{})
+		e.given[name] = s.valued(rand.Text()+rand.Text(), hide(text), time.Time{})
 		return nil
 	}
 }

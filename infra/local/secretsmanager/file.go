@@ -79,7 +79,7 @@ func (s *secret) sound() bool {
 	}
 	labels := map[string]int{}
 	for _, v := range s.Versions {
-		if v.ID == "" || len(v.Stages) != 1 {
+		if v.ID == "" || v.Text.reveal() == "" || len(v.Stages) != 1 {
 			return false
 		}
 		labels[v.Stages[0]]++

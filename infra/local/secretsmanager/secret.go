@@ -3,6 +3,9 @@ package secretsmanager
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -17,15 +20,36 @@ const (
 // mostRetired is how many versions without a label are remembered.
 const mostRetired = 100
 
-// opaque is a secret's text. It prints as [secret] however it is printed; only
-// JSON, which the file and the answers are, holds it.
-type opaque string
+// opaque is a secret's text. It prints as [secret], or as an address where fmt
+// cannot call its methods, which is in unexported fields. Only JSON, which the
+// file and the answers are, holds the text.
+type opaque struct{ text *string }
 
 const printed = "[secret]"
 
-func (opaque) String() string       { return printed }
-func (opaque) GoString() string     { return printed }
+func hide(text string) opaque { return opaque{&text} }
+
+func (o opaque) reveal() string {
+	if o.text == nil {
+		return ""
+	}
+	return *o.text
+}
+
+// Format implements fmt.Formatter, for every verb.
+func (opaque) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, printed) }
+
+// LogValue implements slog.LogValuer.
 func (opaque) LogValue() slog.Value { return slog.StringValue(printed) }
+
+// MarshalJSON implements json.Marshaler.
+func (o opaque) MarshalJSON() ([]byte, error) { return json.Marshal(o.reveal()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *opaque) UnmarshalJSON(raw []byte) error {
+	o.text = new(string)
+	return json.Unmarshal(raw, o.text)
+}
 
 // secret is one secret as the file holds it. It never changes: each edit makes
 // another.
@@ -56,7 +80,7 @@ type retired struct {
 }
 
 func digest(id string, text opaque) string {
-	sum := sha256.Sum256([]byte(id + "\x00" + string(text))) // the id is its salt
+	sum := sha256.Sum256([]byte(id + "\x00" + text.reveal())) // the id is its salt
 	return hex.EncodeToString(sum[:])
 }
 
@@ -85,7 +109,7 @@ func (s *secret) version(id string) *version {
 // used reports whether an id is a version's, and whether that had this text.
 func (s *secret) used(id string, text opaque) (used, same bool) {
 	if v := s.version(id); v != nil {
-		return true, v.Text == text
+		return true, v.Text.reveal() == text.reveal()
 	}
 	for _, r := range s.Retired {
 		if r.ID == id {
