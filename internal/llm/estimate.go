@@ -19,24 +19,31 @@ const (
 // prose. A tokenizer never merges across kinds of character, so that each run of
 // one kind is counted by itself.
 func EstimateText(s string) int {
-	total := 0
+	total, before := 0, space
+	if s != "" {
+		total = 1 // some tokenizers begin every text with a space
+	}
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		k := kindOf(r)
-		run, bytes := 1, size
-		for i+bytes < len(s) {
-			next, size := utf8.DecodeRuneInString(s[i+bytes:])
-			if kindOf(next) != k {
+		k, run := kindOf(r), 1
+		end, after := i+size, space
+		for end < len(s) {
+			next, size := utf8.DecodeRuneInString(s[end:])
+			if after = kindOf(next); after != k {
 				break
 			}
 			run++
-			bytes += size
+			end += size
 		}
-		total += k.tokens(run, bytes)
-		i += bytes
+		total += k.tokens(run, end-i, before == digit || after == digit, after)
+		i, before = end, k
 	}
 	return total
 }
+
+// longestWord is the most letters of what is likely a word of a language, and not
+// an id.
+const longestWord = 20
 
 // kind is what a run of characters is, as far as a tokenizer cares.
 type kind int
@@ -47,8 +54,8 @@ const (
 	digit
 	space
 	sign   // ASCII punctuation
-	letter // of any other alphabet, and Latin ones with marks
-	other  // ideographs, emoji, controls, broken bytes
+	letter // of two bytes: Latin with marks, Greek, Cyrillic, Hebrew, Arabic
+	other  // longer ones, ideographs, emoji, controls, broken bytes
 )
 
 func kindOf(r rune) kind {
@@ -63,22 +70,32 @@ func kindOf(r rune) kind {
 		return space
 	case r > ' ' && r < utf8.RuneSelf && r != 0x7F:
 		return sign
-	case r < 0x1200 && r >= utf8.RuneSelf && r != utf8.RuneError && unicode.IsLetter(r):
+	case r >= utf8.RuneSelf && r < 0x800 && unicode.IsLetter(r):
 		return letter
 	}
 	return other
 }
 
-// tokens returns how many tokens a run of n characters in so many bytes is.
-func (k kind) tokens(n, bytes int) int {
+// tokens returns how many tokens a run of n characters in so many bytes is, when
+// it stands beside a digit (it is part of an id) and before a run of kind after.
+func (k kind) tokens(n, bytes int, id bool, after kind) int {
 	switch k {
 	case lower:
+		switch {
+		case id:
+			return n
+		case n > longestWord:
+			return (2*n + 2) / 3
+		}
 		return (n + 2) / 3
-	case upper:
-		return (n + 1) / 2
 	case space:
-		return (n + 15) / 16 // a single one belongs to the word that follows
-	case digit, sign, letter:
+		if n == 1 && (after == lower || after == upper || after == sign) {
+			return 0 // it belongs to the word that follows
+		}
+		return (n + 15) / 16
+	case sign:
+		return (2*n + 2) / 3
+	case upper, digit, letter:
 		return n
 	}
 	return bytes
