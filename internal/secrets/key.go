@@ -8,7 +8,8 @@ import (
 
 // Key is a value of a secret outside of the call that uses it. However it is
 // printed, logged or encoded, it is "[key]"; only Reveal shows it. It belongs in
-// exported fields: in others fmt cannot call its methods.
+// values and exported fields: in other fields fmt cannot call its methods, and as
+// the key of a map JSON does not.
 type Key string
 
 const printed = "[key]"

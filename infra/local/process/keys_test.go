@@ -1,0 +1,205 @@
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"piloto/internal/boot"
+	"piloto/internal/secrets"
+)
+
+const (
+	openaiCanary = "CANARY-openai-0123456789"
+	groqCanary   = "CANARY-groq-0123456789"
+	testToken    = "a-token-of-the-test"
+)
+
+// provider answers every completion, and remembers with what it was asked.
+type provider struct {
+	mu    sync.Mutex
+	asked []string // Authorization
+}
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r.Header.Get("Authorization"))
+	_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Hola."}}]}`)
+}
+
+// deploy opens a deployment that is served, with a token, and returns it with its
+// folder, its log and its origin.
+func deploy(t *testing.T, s Settings) (p *Process, folder string, log *bytes.Buffer, origin string) {
+	t.Helper()
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	folder, log = filepath.Join(t.TempDir(), "data"), &bytes.Buffer{}
+	p, err := Open(t.Context(), Options{Data: folder, Template: "../../../template.yaml", Log: log}, s, server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, _, err := installToken(t.Context(), p.Table, folder, testToken, boot.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	if handler, err = p.Handler(); err != nil {
+		t.Fatal(err)
+	}
+	return p, folder, log, server.URL
+}
+
+func post(t *testing.T, url string, body map[string]any) map[string]any {
+	t.Helper()
+	raw, _ := json.Marshal(body)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var out map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse, whichever of them are set.
+func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
+	model := &provider{}
+	server := httptest.NewServer(model)
+	defer server.Close()
+	for name, x := range map[string]struct {
+		set    Settings
+		holds  map[string]string
+		answer string // kind
+		bearer string // "": our provider is not asked
+	}{
+		"none":          {Settings{Demo: true}, nil, "message", ""},
+		"openai":        {Settings{Key: openaiCanary, BaseURL: server.URL + "/v1", Model: "m"}, map[string]string{"OPENAI_API_KEY": openaiCanary}, "message", openaiCanary},
+		"both":          {Settings{Key: openaiCanary, GroqKey: groqCanary, BaseURL: server.URL + "/v1", Model: "m"}, map[string]string{"OPENAI_API_KEY": openaiCanary, "GROQ_API_KEY": groqCanary}, "message", openaiCanary},
+		"groq and demo": {Settings{Demo: true, GroqKey: groqCanary}, map[string]string{"GROQ_API_KEY": groqCanary}, "message", ""},
+		"groq alone":    {Settings{GroqKey: groqCanary}, map[string]string{"GROQ_API_KEY": groqCanary}, "blocked", ""},
+		"nothing":       {Settings{}, nil, "blocked", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model.asked = nil
+			p, folder, log, origin := deploy(t, x.set)
+			keys := secrets.NewManager(p.clients(), "")
+			for _, variable := range []string{"OPENAI_API_KEY", "GROQ_API_KEY"} {
+				if got, _ := keys.Get(t.Context(), platformSecretARN, variable); got != x.holds[variable] {
+					t.Errorf("the secret has %q for %s", got, variable)
+				}
+			}
+			if arn := p.deployment.Environment["ChatFunction"]["MODEL_SECRET_ARN"]; (arn == platformSecretARN) != (x.holds != nil) || arn != "" && x.holds == nil {
+				t.Errorf("the chat function is told %q", arn)
+			}
+			chat := post(t, origin+"/api/chats", map[string]any{})["chat_id"]
+			if out := post(t, origin+"/api/send", map[string]any{"chat_id": chat, "message": "hola"}); out["kind"] != x.answer {
+				t.Errorf("a turn: %v", out)
+			}
+			if want := "[Bearer " + x.bearer + "]"; x.bearer != "" && fmt.Sprint(model.asked) != want || x.bearer == "" && len(model.asked) > 0 {
+				t.Errorf("the provider was asked with %v", model.asked)
+			}
+			if err := keys.Put(t.Context(), keys.ProviderID("default", "groq"), map[string]string{"KEY": "kept"}); err != nil {
+				t.Errorf("a key of the account: %v", err)
+			}
+			told := log.String() + fmt.Sprintf("%v %+v %#v", p.Settings, p.Settings, p.Settings)
+			if strings.Contains(told, "CANARY") {
+				t.Errorf("it is in what is printed:\n%s", told)
+			}
+			mustLack(t, folder, "CANARY")
+		})
+	}
+}
+
+// mustLack fails when a file of a folder has a text, or may be read by others.
+func mustLack(t *testing.T, folder, text string) {
+	t.Helper()
+	seen := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		seen++
+		raw, err := os.ReadFile(path)
+		if bytes.Contains(raw, []byte(text)) {
+			t.Errorf("it is in %s", path)
+		}
+		if info, err := d.Info(); err != nil || d.Name() == secretsFile && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v: %v", path, info.Mode(), err)
+		}
+		return err
+	})
+	if err != nil || seen < 2 {
+		t.Errorf("%d files: %v", seen, err)
+	}
+}
+
+// TestSecretsAreNotServedOnASocket: other engines are, unsigned.
+func TestSecretsAreNotServedOnASocket(t *testing.T) {
+	p, _, _, _ := deploy(t, Settings{Key: openaiCanary, BaseURL: "http://127.0.0.1:1/v1"})
+	for target, want := range map[string]string{
+		"secretsmanager.GetSecretValue": "AccessDeniedException",
+		"secretsmanager.ListSecrets":    "AccessDeniedException",
+		"DynamoDB_20120810.ListTables":  "TableNames",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8000/", strings.NewReader("{}"))
+		r.Header.Set("X-Amz-Target", target)
+		w := httptest.NewRecorder()
+		onLoopback(withoutSecrets(p.engines)).ServeHTTP(w, r)
+		if out := w.Body.String(); !strings.Contains(out, want) || strings.Contains(out, "CANARY") {
+			t.Errorf("%s: %d %s", target, w.Code, out)
+		}
+	}
+}
+
+// TestAFileOfSecretsThatOthersReadStopsTheStart, and says what to do.
+func TestAFileOfSecretsThatOthersReadStopsTheStart(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, secretsFile)
+	if err := os.WriteFile(path, []byte(`{"format":1,"secrets":[]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	options := Options{Data: folder, Template: "../../../template.yaml", Log: io.Discard}
+	if _, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "chmod 600 "+path) {
+		t.Fatalf("it started: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1") // whose folder was let go of
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSettingsComeFromTheirVariables(t *testing.T) {
+	s := SettingsFrom(func(name string) string { return "<" + name + ">" })
+	if s.Key.Reveal() != "<OPENAI_API_KEY>" || s.GroqKey.Reveal() != "<GROQ_API_KEY>" || s.GroqBaseURL != "<GROQ_BASE_URL>" || s.GroqModel != "<GROQ_MODEL>" {
+		t.Errorf("%+v", s)
+	}
+}
