@@ -23,8 +23,8 @@ func notFound(format string, args ...any) *failure {
 	return refuse("ResourceNotFoundException", format, args...)
 }
 
-func badRequest(format string, args ...any) *failure {
-	return refuse("InvalidRequestException", format, args...)
+func badRequest(message string) *failure {
+	return refuse("InvalidRequestException", "%s", message)
 }
 
 func badParameter(format string, args ...any) *failure {

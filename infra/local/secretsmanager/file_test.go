@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,7 +26,6 @@ func content(t testing.TB, path string) string {
 }
 
 func TestTheFileIsForItsOwnerAlone(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0)) // nothing else narrows the modes
 	path := file(t)
 	c := open(t, path)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
