@@ -41,6 +41,7 @@ var answers = map[string]answer{
 	"chat":      {status: 503, body: "switch_unavailable"},
 	"confirm":   {status: 404, body: "run.not_found"},
 	"mcp":       {status: 200, body: "[]"},
+	"realtime":  {body: `"statusCode":403`},
 	"records":   {status: 201, body: "Salas de la semana"},
 	"settle":    {failed: "Task.Failed"},
 	"step":      {failed: "Task.Failed"},

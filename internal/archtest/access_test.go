@@ -24,22 +24,29 @@ const (
 	listed  = "!Sub ${Table.Arn}/index/listed"
 	due     = "!Sub ${Table.Arn}/index/due"
 	machine = "!Ref PlanRun"
+	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/${RealtimeStage}/"
 )
 
 // grants are what each function may do beyond writing its log and its trace:
 // "action resource", and nothing else.
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem"),
-	"chat":      append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn", "states:StartExecution "+machine),
-	"confirm":   append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
+	"chat":      append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn", "states:StartExecution "+machine),
+	"confirm":   append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
 	"mcp":       on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+	"realtime":  append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
 	"records":   append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
-	"settle":    on(table, "GetItem", "PutItem", "Query", "UpdateItem"),
-	"step":      on(table, "GetItem", "PutItem", "Query", "UpdateItem"),
-	"sweep": append(append(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
+	"settle":    telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"step":      telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"sweep": append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
 		"states:StartExecution "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
 	"web": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
+}
+
+// telling is what a function may do that tells connected clients what it stores.
+func telling(actions ...string) []string {
+	return append(on(table, append(actions, "DeleteItem")...), manage+"POST/@connections/*")
 }
 
 func on(resource string, actions ...string) []string {
@@ -60,6 +67,7 @@ var withheld = map[string]map[string]string{
 	"NoTokensPolicy": {
 		"authorize": "looks tokens up",
 		"web":       "signs people in and out",
+		"realtime":  "takes tickets, and asks whether what they came from still stands",
 		"records":   "asks for one that is never there, to see that the table answers",
 	},
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"piloto/infra/local/template"
+	"piloto/internal/gateway"
 	"piloto/internal/httpapi"
 )
 
@@ -106,6 +107,25 @@ func TestTemplateRoutesAreTheOnesServed(t *testing.T) {
 	}
 }
 
+// TestSocketRoutesAreTheOnesServed holds the WebSocket API's routes, in the template
+// as the one-process deployment reads it, equal to those that the handler answers.
+func TestSocketRoutesAreTheOnesServed(t *testing.T) {
+	api := readTemplate(t).Socket
+	var routed []string
+	for _, r := range api.Routes {
+		routed = append(routed, r.Key)
+		if r.Function != "RealtimeFunction" {
+			t.Errorf("template.yaml:%d: %s is routed to %s", r.Line, r.Key, r.Function)
+		}
+	}
+	served := gateway.SocketRoutes()
+	slices.Sort(routed)
+	slices.Sort(served)
+	if !slices.Equal(routed, served) {
+		t.Errorf("template.yaml routes %v of the WebSocket API, and %v are served", routed, served)
+	}
+}
+
 // TestPageIsRoutedToWeb compares the patterns of the page's own mux with the
 // template: what is served is routed, and what is routed is served.
 func TestPageIsRoutedToWeb(t *testing.T) {
@@ -182,7 +202,8 @@ var given = map[string]string{
 	"AWS_ENDPOINT_URL_DYNAMODB": "only another deployment than AWS has one",
 	"AWS_ENDPOINT_URL_SFN":      "only another deployment than AWS has one",
 
-	"AWS_ENDPOINT_URL_SECRETS_MANAGER": "only another deployment than AWS has one",
+	"AWS_ENDPOINT_URL_SECRETS_MANAGER":         "only another deployment than AWS has one",
+	"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": "only another deployment than AWS has one",
 }
 
 func TestEveryVariableIsSetAndEverySetVariableIsRead(t *testing.T) {

@@ -40,7 +40,7 @@ var layers = []layer{
 		"adapter",
 		[]string{
 			"internal/dynamo", "internal/gateway", "internal/httpapi", "internal/mcp", "internal/openai",
-			"internal/openapi", "internal/outbound", "internal/secrets", "internal/stepfn", "internal/telemetry", "internal/webui",
+			"internal/openapi", "internal/outbound", "internal/push", "internal/secrets", "internal/stepfn", "internal/telemetry", "internal/webui",
 		},
 		[]string{"vocabulary", "domain", "states"},
 		"an adapter wraps one technology: two that meet could not be replaced one by one",
@@ -61,7 +61,7 @@ var layers = []layer{
 		"engine",
 		[]string{
 			"infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
-			"infra/local/secretsmanager", "infra/local/stepfunctions", "infra/local/template",
+			"infra/local/secretsmanager", "infra/local/stepfunctions", "infra/local/template", "infra/local/websocket",
 		},
 		[]string{"engine"},
 		"an engine that knew Piloto would prove nothing about it",
@@ -148,22 +148,24 @@ func TestLayersStayOutOfWhatIsNotTheirs(t *testing.T) {
 // owners are the libraries that one package wraps, so that it alone must change
 // with them. boot builds the AWS clients that it hands over.
 var owners = map[string][]string{
-	"code.dny.dev/ssrf":                                   {"internal/outbound"},
-	"github.com/aws/aws-lambda-go":                        {"internal/gateway"},
-	"github.com/aws/aws-sdk-go-v2/feature":                {"internal/dynamo"},
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb":       {"internal/dynamo", "internal/boot", "infra/local/template"},
-	"github.com/aws/aws-sdk-go-v2/service/sfn":            {"internal/stepfn", "internal/boot"},
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager": {"internal/secrets", "internal/boot"},
-	"github.com/caarlos0/env":                             {"internal/boot"},
-	"github.com/danielgtaylor/huma":                       {"internal/httpapi"},
-	"github.com/getkin/kin-openapi":                       {"internal/openapi"},
-	"github.com/gowebpki/jcs":                             {"internal/canon", "internal/plan"},
-	"github.com/oklog/ulid":                               {"internal/ident"},
-	"github.com/santhosh-tekuri/jsonschema":               {"internal/tool"},
-	"github.com/sashabaranov/go-openai":                   {"internal/openai"},
-	"github.com/yuin/goldmark":                            {"internal/webui"},
-	"go.etcd.io/bbolt":                                    {"infra/local/disk", "infra/local/dynamodb", "infra/local/stepfunctions"},
-	"mvdan.cc/sh":                                         {"internal/step"},
+	"code.dny.dev/ssrf":                                            {"internal/outbound"},
+	"github.com/aws/aws-lambda-go":                                 {"internal/gateway"},
+	"github.com/aws/aws-sdk-go-v2/feature":                         {"internal/dynamo"},
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb":                {"internal/dynamo", "internal/boot", "infra/local/template"},
+	"github.com/aws/aws-sdk-go-v2/service/sfn":                     {"internal/stepfn", "internal/boot"},
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager":          {"internal/secrets", "internal/boot"},
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi": {"internal/push"},
+	"github.com/caarlos0/env":                                      {"internal/boot"},
+	"github.com/coder/websocket":                                   {"infra/local/websocket"},
+	"github.com/danielgtaylor/huma":                                {"internal/httpapi"},
+	"github.com/getkin/kin-openapi":                                {"internal/openapi"},
+	"github.com/gowebpki/jcs":                                      {"internal/canon", "internal/plan"},
+	"github.com/oklog/ulid":                                        {"internal/ident"},
+	"github.com/santhosh-tekuri/jsonschema":                        {"internal/tool"},
+	"github.com/sashabaranov/go-openai":                            {"internal/openai"},
+	"github.com/yuin/goldmark":                                     {"internal/webui"},
+	"go.etcd.io/bbolt":                                             {"infra/local/disk", "infra/local/dynamodb", "infra/local/stepfunctions"},
+	"mvdan.cc/sh":                                                  {"internal/step"},
 }
 
 func TestEachLibraryHasOneOwner(t *testing.T) {

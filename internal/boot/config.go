@@ -52,6 +52,7 @@ type (
 	ChatConfig struct {
 		Config
 		Machine
+		Push
 		Provider
 		SecretARN  string `env:"MODEL_SECRET_ARN"` // empty: no key is configured
 		DraftHours int    `env:"DRAFT_HOURS" envDefault:"24"`
@@ -60,19 +61,27 @@ type (
 	ConfirmConfig struct {
 		Config
 		Machine
+		Push
 	}
 	// MCPConfig is what functions/mcp reads.
 	MCPConfig struct{ Config }
 	// RecordsConfig is what functions/records reads.
 	RecordsConfig struct{ Config }
 	// StepConfig is what functions/step reads.
-	StepConfig struct{ Config }
+	StepConfig struct {
+		Config
+		Push
+	}
 	// SettleConfig is what functions/settle reads.
-	SettleConfig struct{ Config }
+	SettleConfig struct {
+		Config
+		Push
+	}
 	// SweepConfig is what functions/sweep reads.
 	SweepConfig struct {
 		Config
 		Machine
+		Push
 	}
 	// AuthorizeConfig is what functions/authorize reads.
 	AuthorizeConfig struct{ Config }

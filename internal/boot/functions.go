@@ -63,7 +63,7 @@ func Chat(w World, e Environment) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config)
+	s := w.site(c.Config).telling(c.Push)
 	model, ready := w.model(c)
 	turns := &turn.Service{
 		Store: s.table, Runs: s.runs(c.Machine), Model: model,
@@ -79,7 +79,7 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config)
+	s := w.site(c.Config).telling(c.Push)
 	return s.serve(httpapi.Confirm(s.http, s.runs(c.Machine))), nil
 }
 
@@ -127,7 +127,7 @@ func Step(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config)
+	s := w.site(c.Config).telling(c.Push)
 	executor := &step.Executor{
 		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), IDs: w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
@@ -143,7 +143,7 @@ func Settle(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := w.site(c.Config).runs(Machine{})
+	runs := w.site(c.Config).telling(c.Push).runs(Machine{})
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
 		if in.Action == statemachines.ActionStart {
 			waves, err := runs.Begin(ctx, in.AccountID, in.RunID)
@@ -164,7 +164,7 @@ func Sweep(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config)
+	s := w.site(c.Config).telling(c.Push)
 	runs := s.runs(c.Machine)
 	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (run.Swept, error) {
 		if wake.Ended.Over() {

@@ -20,6 +20,7 @@ type World struct {
 	DynamoDB      aws.Config
 	StepFunctions aws.Config
 	Secrets       aws.Config
+	Push          aws.Config // of the WebSocket API's management
 
 	Now func() time.Time
 	IDs *ident.Source
@@ -66,6 +67,7 @@ func lambdaWorld(e Environment) World {
 	}
 	return World{
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
+		Push: service("APIGATEWAYMANAGEMENTAPI"),
 		Now: Clock, IDs: ident.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level) },
 	}

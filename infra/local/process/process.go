@@ -23,6 +23,7 @@ import (
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
+	"piloto/infra/local/websocket"
 	"piloto/internal/boot"
 	"piloto/internal/dynamo"
 	"piloto/internal/ident"
@@ -53,6 +54,7 @@ type Process struct {
 	names      map[string]string
 	functions  *functions
 	engines    *engines
+	sockets    *websocket.Gateway
 	origin     string // http://127.0.0.1:8080
 }
 
@@ -80,6 +82,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		return nil, err
 	}
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
+	p.sockets = p.newSockets()
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
 		return p.functions.changed(ctx, p.deployment.Rules, e)
 	}, s.platformSecret())
@@ -108,6 +111,7 @@ func (p *Process) Start(ctx context.Context) error {
 func (p *Process) Close() error {
 	p.functions.drain()
 	p.engines.halt()
+	p.sockets.Close()
 	p.functions.busy.Wait() // the store closes under nobody
 	return p.engines.close()
 }
@@ -161,7 +165,7 @@ func (p *Process) clients() aws.Config {
 
 func (p *Process) world() boot.World {
 	return boot.World{
-		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(),
+		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil),
 		Log:           func(slog.Level) *slog.Logger { return p.log },
 		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), ModelKey: p.Key.Reveal(), Keyless: p.keyless(),
@@ -170,10 +174,11 @@ func (p *Process) world() boot.World {
 
 // Handler is everything that is served: the API, and the demonstration.
 func (p *Process) Handler() (http.Handler, error) {
+	api := p.withSockets(p.functions)
 	if !p.Demo {
-		return p.functions, nil
+		return api, nil
 	}
-	return mountDemo(p.Data, p.Clock, p.functions)
+	return mountDemo(p.Data, p.Clock, api)
 }
 
 // provider is the model that answers, and where it is.

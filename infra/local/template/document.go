@@ -13,6 +13,10 @@ const (
 	typeAPI          = "AWS::Serverless::HttpApi"
 	typeStateMachine = "AWS::Serverless::StateMachine"
 	typeTable        = "AWS::DynamoDB::Table"
+	typeSocketAPI    = "AWS::ApiGatewayV2::Api"
+	typeIntegration  = "AWS::ApiGatewayV2::Integration"
+	typeSocketRoute  = "AWS::ApiGatewayV2::Route"
+	typeSocketStage  = "AWS::ApiGatewayV2::Stage"
 )
 
 // The types of resource that one process has no use for.
@@ -74,6 +78,7 @@ func (r *reader) whole(root *yaml.Node) {
 			}
 		}
 	}
+	r.wholeSocket(root)
 	if r.out.API.ID == "" && len(r.out.API.Routes) > 0 {
 		r.fail(root, "Resources", "there are routes, and no %s", typeAPI)
 	}
@@ -185,6 +190,10 @@ func (r *reader) resource(id string, n *yaml.Node) {
 		typeAPI:          r.api,
 		typeStateMachine: r.stateMachine,
 		typeTable:        r.table,
+		typeSocketAPI:    r.socketAPI,
+		typeIntegration:  r.socketIntegration,
+		typeSocketRoute:  r.socketRoute,
+		typeSocketStage:  r.socketStage,
 	}
 	read, ok := reading[kind]
 	if !ok {

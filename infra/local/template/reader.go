@@ -35,6 +35,8 @@ type reader struct {
 	out      *Template
 	problems []problem
 	globals  map[string]*yaml.Node // section of Globals → properties
+
+	integrations map[string]string // of the WebSocket API → the function it calls
 }
 
 func (r *reader) fail(n *yaml.Node, path, format string, args ...any) {

@@ -49,8 +49,10 @@ func (t *Template) Names() map[string]string {
 			names[id+".Arn"], names[id+".Name"] = names[id], name
 		case typeTable:
 			names[id+".Arn"] = arn("dynamodb", "table/"+name)
-		case typeAPI:
+		case typeAPI, typeSocketAPI:
 			names[id] = strings.ToLower(id)
+		case typeSocketStage:
+			names[id] = t.Socket.Stage
 		default:
 			names[id+".Arn"] = arn("local", name)
 		}

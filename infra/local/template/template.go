@@ -30,6 +30,7 @@ type Template struct {
 	Tables        []Table
 	StateMachines []StateMachine
 	API           API
+	Socket        SocketAPI
 	Unused        []Unused // what has no counterpart in one process
 
 	conditions map[string]*yaml.Node
@@ -149,7 +150,7 @@ func Parse(path string, text []byte) (*Template, error) {
 	}
 	r := &reader{
 		file:    filepath.Base(path),
-		globals: map[string]*yaml.Node{},
+		globals: map[string]*yaml.Node{}, integrations: map[string]string{},
 		out: &Template{
 			Path:       path,
 			conditions: map[string]*yaml.Node{},

@@ -1,0 +1,53 @@
+package process
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"piloto/infra/local/inproc"
+	"piloto/infra/local/websocket"
+)
+
+// socketPath is where clients connect, on the listener of the API.
+const socketPath = "/realtime"
+
+// newSockets returns what stands in for the template's WebSocket API.
+func (p *Process) newSockets() *websocket.Gateway {
+	api := p.template.Socket
+	var actions []string
+	for _, r := range api.Routes {
+		actions = append(actions, r.Key)
+	}
+	return websocket.New(websocket.Options{
+		API: p.names[api.ID], Stage: api.Stage, Routes: actions, Now: p.Clock, Log: p.log,
+		Invoke: func(ctx context.Context, route string, event []byte) ([]byte, error) {
+			out, failure, err := p.functions.task(ctx, api.Route(route), event)
+			if failure != nil {
+				return nil, failure
+			}
+			return out, err
+		},
+	})
+}
+
+// pushing is the management client's configuration. The endpoint is the one that
+// a deployment has; it leads here.
+func (p *Process) pushing() aws.Config {
+	config := p.clients()
+	config.HTTPClient, config.BaseEndpoint = inproc.Transport{Handler: p.sockets.Management()}, nil
+	return config
+}
+
+// withSockets serves the upgrades of sockets, which do not pass the HTTP API: they
+// have an API of their own.
+func (p *Process) withSockets(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == socketPath && websocket.Upgrade(r) {
+			p.sockets.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,154 @@
+package template
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// SocketAPI is the WebSocket API: which function answers each of its routes.
+type SocketAPI struct {
+	ID     string
+	Stage  string
+	Routes []SocketRoute
+	Line   int
+}
+
+// SocketRoute is one route: "$connect", "$disconnect", "$default", or what a
+// message has under "action".
+type SocketRoute struct {
+	Key      string
+	Function string // logical id
+	Line     int
+
+	integration string
+}
+
+// The routes that a WebSocket API has here: without one of them, API Gateway
+// would let everybody in, or answer a client itself.
+var socketRoutes = []string{"$connect", "$disconnect", "$default"}
+
+// Route returns the function that answers a route; an action that has none is
+// answered by $default.
+func (s SocketAPI) Route(key string) string {
+	otherwise := ""
+	for _, r := range s.Routes {
+		if r.Key == key {
+			return r.Function
+		}
+		if r.Key == "$default" {
+			otherwise = r.Function
+		}
+	}
+	return otherwise
+}
+
+// What an integration and a route refer to, as they must be written.
+var (
+	invocationOf  = regexp.MustCompile(`^arn:\$\{AWS::Partition\}:apigateway:\$\{AWS::Region\}:lambda:path/2015-03-31/functions/\$\{([A-Za-z0-9]+)\.Arn\}/invocations$`)
+	integrationOf = regexp.MustCompile(`^integrations/\$\{([A-Za-z0-9]+)\}$`)
+)
+
+// socketAPI reads the WebSocket API itself.
+func (r *reader) socketAPI(id string, n *yaml.Node, path string) {
+	if r.out.Socket.ID != "" {
+		r.fail(n, path, "one process serves one WebSocket API, and %s is there already", r.out.Socket.ID)
+		return
+	}
+	r.out.Socket.ID, r.out.Socket.Line = id, n.Line
+	r.object(n, path, handlers{
+		"Name":                     unused("one process has one"),
+		"Description":              unused("for people"),
+		"ProtocolType":             r.oneOf("WEBSOCKET"),
+		"RouteSelectionExpression": r.oneOf("$request.body.action"),
+	})
+	r.require(n, path, "ProtocolType", "RouteSelectionExpression")
+}
+
+// socketIntegration reads which function is called, and with what.
+func (r *reader) socketIntegration(id string, n *yaml.Node, path string) {
+	r.object(n, path, handlers{
+		"ApiId":           r.ofSocket(),
+		"IntegrationType": r.oneOf("AWS_PROXY"),
+		"IntegrationUri": func(n *yaml.Node, at string) {
+			found := invocationOf.FindStringSubmatch(n.Value)
+			if n.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeFunction {
+				r.fail(n, at, "must be the invocation of a function of this template")
+				return
+			}
+			r.integrations[id] = found[1]
+		},
+	})
+	r.require(n, path, "ApiId", "IntegrationType", "IntegrationUri")
+}
+
+// socketRoute reads one route. Who may connect is for the function to decide.
+func (r *reader) socketRoute(_ string, n *yaml.Node, path string) {
+	route := SocketRoute{Line: n.Line}
+	r.object(n, path, handlers{
+		"ApiId":             r.ofSocket(),
+		"RouteKey":          r.into(&route.Key),
+		"AuthorizationType": r.oneOf("NONE"),
+		"Target": func(n *yaml.Node, at string) {
+			found := integrationOf.FindStringSubmatch(n.Value)
+			if n.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeIntegration {
+				r.fail(n, at, "must be an integration of this template")
+				return
+			}
+			route.integration = found[1]
+		},
+	})
+	r.require(n, path, "ApiId", "RouteKey", "Target")
+	if strings.HasPrefix(route.Key, "$") && !slices.Contains(socketRoutes, route.Key) {
+		r.fail(n, path+".RouteKey", "%q is none of %s", route.Key, strings.Join(socketRoutes, ", "))
+	}
+	if r.routed(route.Key) {
+		r.fail(n, path+".RouteKey", "%q is said twice", route.Key)
+	}
+	r.out.Socket.Routes = append(r.out.Socket.Routes, route)
+}
+
+// socketStage reads the one stage. What changes is deployed by itself.
+func (r *reader) socketStage(_ string, n *yaml.Node, path string) {
+	if r.out.Socket.Stage != "" {
+		r.fail(n, path, "one process has one stage, and %q is there already", r.out.Socket.Stage)
+		return
+	}
+	r.object(n, path, handlers{
+		"ApiId":                r.ofSocket(),
+		"StageName":            r.into(&r.out.Socket.Stage),
+		"AutoDeploy":           r.oneOf("true"),
+		"DefaultRouteSettings": unused("one machine is not throttled for its owner"),
+	})
+	r.require(n, path, "ApiId", "StageName", "AutoDeploy")
+}
+
+func (r *reader) ofSocket() handler {
+	return func(n *yaml.Node, at string) { r.refTo(n, at, typeSocketAPI) }
+}
+
+// wholeSocket checks what concerns the WebSocket API and what it is made of.
+func (r *reader) wholeSocket(root *yaml.Node) {
+	s := &r.out.Socket
+	if s.ID == "" {
+		return
+	}
+	path := "Resources." + s.ID
+	if s.Stage == "" {
+		r.fail(root, path, "it has no stage")
+	}
+	for i, route := range s.Routes {
+		s.Routes[i].Function = r.integrations[route.integration]
+	}
+	for _, key := range socketRoutes {
+		if !r.routed(key) {
+			r.fail(root, path, "it has no route %s", key)
+		}
+	}
+}
+
+func (r *reader) routed(key string) bool {
+	return slices.ContainsFunc(r.out.Socket.Routes, func(route SocketRoute) bool { return route.Key == key })
+}

@@ -1,0 +1,50 @@
+package boot
+
+import (
+	"strings"
+
+	"piloto/internal/gateway"
+	"piloto/internal/push"
+	"piloto/internal/realtime"
+)
+
+// Push says where connected clients are reached.
+type Push struct {
+	Endpoint string `env:"REALTIME_ENDPOINT"` // of the management API; empty: nobody is told
+}
+
+// RealtimeConfig is what functions/realtime reads.
+type RealtimeConfig struct {
+	Config
+	Push
+	Origins string `env:"REALTIME_ORIGINS"` // of pages that may connect, separated by commas
+}
+
+// telling has what the site stores told to whoever is connected.
+func (s site) telling(p Push) site {
+	if p.Endpoint != "" {
+		s.table.Telling(&realtime.Hub{Connections: s.table, Poster: push.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log})
+	}
+	return s
+}
+
+// Realtime builds functions/realtime.
+func Realtime(w World, e Environment) (gateway.Function, error) {
+	c, err := read[RealtimeConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	desk := &realtime.Desk{
+		Connections: s.table, Tokens: s.table, Poster: push.New(w.Push, c.Endpoint),
+		Origins: origins(c.Origins), Now: w.Now, Log: s.log,
+	}
+	return gateway.NewFunction(gateway.Socket(desk)), nil
+}
+
+func origins(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// StartRealtime runs functions/realtime.
+func StartRealtime() { startTask(Realtime) }
