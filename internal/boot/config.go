@@ -22,7 +22,7 @@ type Config struct {
 // Provider names the model provider.
 type Provider struct {
 	BaseURL string `env:"OPENAI_BASE_URL,required,notEmpty"` // …/v1
-	Model   string `env:"OPENAI_MODEL,required,notEmpty"`
+	Model   string `env:"OPENAI_MODEL"`                      // of whoever has no assistant; empty: nobody answers them
 }
 
 // Name is what people call the provider: openai, groq, or its host.
@@ -53,9 +53,13 @@ type (
 		Config
 		Machine
 		Push
-		Provider
-		SecretARN  string `env:"MODEL_SECRET_ARN"` // empty: no key is configured
-		DraftHours int    `env:"DRAFT_HOURS" envDefault:"24"`
+		AI
+		DraftHours int `env:"DRAFT_HOURS" envDefault:"24"`
+	}
+	// EligibilityConfig is what functions/eligibility reads.
+	EligibilityConfig struct {
+		Config
+		AI
 	}
 	// ConfirmConfig is what functions/confirm reads.
 	ConfirmConfig struct {

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"time"
 
+	"piloto/internal/credit"
 	"piloto/internal/dynamo"
-	"piloto/internal/eligibility"
 	"piloto/internal/gateway"
 	"piloto/internal/httpapi"
 	"piloto/internal/openapi"
 	"piloto/internal/outbound"
+	"piloto/internal/parallel"
+	"piloto/internal/realtime"
 	"piloto/internal/run"
 	"piloto/internal/step"
 	"piloto/internal/stepfn"
@@ -34,13 +36,16 @@ type site struct {
 	table *dynamo.Table
 	log   *slog.Logger
 	http  httpapi.Config
+
+	listeners turn.Listeners // whoever has the account's chats open
 }
 
 func (w World) site(c Config) site {
 	log := w.Log(c.LogLevel)
 	return site{
 		World: w, log: log, table: dynamo.New(w.DynamoDB, c.TableName),
-		http: httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log},
+		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log},
+		listeners: realtime.Nobody,
 	}
 }
 
@@ -64,11 +69,10 @@ func Chat(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
-	model, ready := w.model(c)
+	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Model: model,
-		Provider:  eligibility.Provider{Name: c.Name(), BaseURL: c.BaseURL, Model: c.Model, HasKey: ready, Demo: w.Demo},
-		DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.table, Runs: s.runs(c.Machine), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Retry: w.retries(), Tell: s.listeners, DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
 }
@@ -165,18 +169,28 @@ func Sweep(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
-	runs := s.runs(c.Machine)
-	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (run.Swept, error) {
+	runs, credits := s.runs(c.Machine), s.credits()
+	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Ended.Over() {
 			_, err := runs.Finish(ctx, wake.Ended.Account, wake.Ended.Name, wake.Ended.Status)
-			return run.Swept{Settled: 1}, err
+			return Swept{Runs: run.Swept{Settled: 1}}, err
 		}
-		swept, err := runs.Sweep(ctx)
-		if swept != (run.Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "expired", swept.Expired, "restarted", swept.Restarted, "settled", swept.Settled, "failed", swept.Failed)
+		var swept Swept
+		err := parallel.Do(
+			func() (err error) { swept.Runs, err = runs.Sweep(ctx); return },
+			func() (err error) { swept.Credit, err = credits.Sweep(ctx); return },
+		)
+		if swept != (Swept{}) {
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "credit", swept.Credit)
 		}
 		return swept, err
 	}), nil
+}
+
+// Swept is what one sweep did.
+type Swept struct {
+	Runs   run.Swept    `json:"runs"`
+	Credit credit.Swept `json:"credit"`
 }
 
 // Authorize builds functions/authorize.

@@ -23,7 +23,9 @@ type RealtimeConfig struct {
 // telling has what the site stores told to whoever is connected.
 func (s site) telling(p Push) site {
 	if p.Endpoint != "" {
-		s.table.Telling(&realtime.Hub{Connections: s.table, Poster: push.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log})
+		hub := &realtime.Hub{Connections: s.table, Poster: push.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
+		s.table.Telling(hub)
+		s.listeners = hub
 	}
 	return s
 }

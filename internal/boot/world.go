@@ -34,10 +34,8 @@ type World struct {
 	Local bool
 	// AloneSince is when a deployment of one process began; zero for any other.
 	AloneSince time.Time
-	// ModelKey is the provider's key where it does not come from a secret.
-	// Keyless providers have none and need none.
-	ModelKey string
-	Keyless  bool
+	// Keyless says that the provider which the deployment names needs no key.
+	Keyless bool
 }
 
 // outbound are the guards of calls to registered servers.
@@ -68,7 +66,7 @@ func lambdaWorld(e Environment) World {
 	return World{
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"),
-		Now: Clock, IDs: ident.NewSource(nil),
+		Now:  Clock, IDs: ident.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level) },
 	}
 }

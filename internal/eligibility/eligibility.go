@@ -151,9 +151,10 @@ func (e Entitlement) Allows(provider string) bool {
 type Provider struct {
 	Name         string
 	BaseURL      string
-	HasKey       bool // or needs none
-	Keyless      bool // it needs none, so nobody is billed
-	OwnKey       bool // the key is the account's own, and not the deployment's
+	HasKey       bool      // or needs none
+	Keyless      bool      // it needs none, so nobody is billed
+	OwnKey       bool      // the key is the account's own, and not the deployment's
+	KeyAt        time.Time // when the account last set it
 	CostsCredits bool
 	Demo         bool                    // the built-in demonstration model
 	Prices       map[string]credit.Price // the account's own, by model
@@ -193,6 +194,8 @@ type Candidate struct {
 	Model           string
 	BaseURL         string
 	OwnKey          bool
+	KeyAt           time.Time
+	Keyless         bool
 	Demo            bool
 	RequiresCredits bool
 	Price           credit.Price

@@ -83,7 +83,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	output := cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens)
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
-		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, choice: c,
+		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, choice: c,
 		Estimate: Estimate{Input: s.Need.Input, Output: output, Micros: price.Cost(s.Need.Input, output), Priced: priced},
 	}
 	switch {
@@ -133,6 +133,16 @@ func Refuse(why Reason, provider string, tag locale.Tag) *Block {
 		Reason: why, Provider: provider, Remedy: remedies[why],
 		Message: locale.Text(tag, key, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
 	}
+}
+
+// RefusedBy is Refuse for what a provider itself answered: that there is a key
+// and it is not accepted, say, and not that there is none.
+func RefusedBy(why Reason, provider string, tag locale.Tag) *Block {
+	b := Refuse(why, provider, tag)
+	if said, ok := locale.Lookup(tag, "blocked."+string(why)+".refused"); ok && said != "" {
+		b.Message = locale.Text(tag, "blocked."+string(why)+".refused", "provider", Label(provider))
+	}
+	return b
 }
 
 // Because returns the reason why a provider that was chosen failed, and false

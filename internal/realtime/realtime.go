@@ -53,11 +53,15 @@ type Notifier interface {
 }
 
 // Nobody is the notifier of a deployment without connections.
-var Nobody Notifier = nobody{}
+var Nobody nobody
 
 type nobody struct{}
 
+// Notify implements Notifier.
 func (nobody) Notify(context.Context, string, ...Event) {}
+
+// Watched reports that nobody listens.
+func (nobody) Watched(context.Context, string) bool { return false }
 
 // Connection is one client that is connected.
 type Connection struct {

@@ -3,9 +3,9 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
@@ -21,20 +21,18 @@ const (
 	mostSearches = 4        // of the catalogue
 	mostMended   = 2        // broken tool calls that are given back with their errors
 	mostText     = 64 << 10 // bytes of an answer
-	temperature  = 0.2
-
-	// modelTime is what all calls of the model may take together: an HTTP API
-	// gives up after 30 s, and the person must be told before that.
-	modelTime = 25 * time.Second
 )
 
 // dialog is one turn with the model.
 type dialog struct {
 	*Service
 	gathered
-	req  Request
-	chat conversation.Chat
-	use  *eligibility.Plan
+	req     Request
+	chat    conversation.Chat
+	use     *eligibility.Plan
+	persona string
+	meter   *meter
+	writing *writing
 
 	messages []llm.Message
 	searches int
@@ -42,25 +40,17 @@ type dialog struct {
 	forced   bool // a ghost plan was asked again
 }
 
-// converse lets the model answer until it comes to a text or to a draft.
-func (d *dialog) converse(ctx context.Context) (Reply, error) {
-	system, err := d.prompt()
-	if err != nil {
-		return Reply{}, err
-	}
-	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
-	asking, cancel := context.WithTimeout(ctx, modelTime)
-	defer cancel()
+// converse lets the model answer, within asking, until it comes to a text or to
+// a draft.
+func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
+	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.turn.ID)
+	defer d.writing.end(ctx)
 	force := false
 	for range mostRounds {
-		answer, err := d.Model.Complete(asking, llm.Request{
-			Model: d.use.Model, Messages: d.messages, Tools: offered, Force: force, Temperature: temperature,
-		})
+		answer, err := d.ask(asking, force)
 		if err != nil {
-			return d.providerFailed(ctx, err)
+			return d.ended(ctx, asking, answer, err)
 		}
-		d.Log.InfoContext(ctx, "model.answered", "provider", answer.Provider, "model", answer.Model,
-			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "tool_calls", len(answer.Calls))
 		if len(answer.Calls) == 0 {
 			reply, again, err := d.spoken(ctx, answer.Text)
 			if !again {
@@ -75,7 +65,31 @@ func (d *dialog) converse(ctx context.Context) (Reply, error) {
 		}
 		force = false
 	}
-	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.too_many_rounds"))
+	return d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.too_many_rounds"))
+}
+
+// ended says what became of a turn whose model gave no answer: somebody stopped
+// it, it may not go on, or something of ours failed.
+func (d *dialog) ended(ctx, asking context.Context, answer llm.Reply, err error) (Reply, error) {
+	ctx = context.WithoutCancel(ctx)
+	if blocked, ok := errors.AsType[errBlocked](err); ok {
+		return d.blocked(ctx, d.req, d.chat, blocked.block)
+	}
+	if !errors.Is(context.Cause(asking), errStopped) {
+		d.Log.ErrorContext(ctx, "turn.failed", "chat_id", d.chat.ID, "error", err)
+		return d.blocked(ctx, d.req, d.chat, eligibility.Refuse(eligibility.InternalError, "", d.req.Locale))
+	}
+	by := d.by()
+	by.Stopped = true
+	if text := answer.Text; text != "" && !intent.Ghost(text) {
+		return d.text(ctx, d.req, d.chat, conversation.KindText, shortened(text), by)
+	}
+	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.stopped"), by)
+}
+
+// say answers with a text of this turn's model, or about it.
+func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string) (Reply, error) {
+	return d.text(ctx, d.req, d.chat, kind, text, d.by())
 }
 
 // spoken handles an answer in text. A text that poses as a plan is asked again
@@ -93,11 +107,11 @@ func (d *dialog) spoken(ctx context.Context, text string) (Reply, bool, error) {
 			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.ghost")})
 		return reply, true, nil
 	case intent.Ghost(text):
-		reply, err = d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.ghost"))
+		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.ghost"))
 	case text == "":
-		reply, err = d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
+		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
 	default:
-		reply, err = d.text(ctx, d.req, d.chat, conversation.KindText, shortened(text))
+		reply, err = d.say(ctx, conversation.KindText, shortened(text))
 	}
 	return reply, false, err
 }
@@ -146,8 +160,7 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
 		if d.broken++; d.broken > mostMended {
-			reply, err := d.text(ctx, d.req, d.chat, conversation.KindNotice,
-				locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
+			reply, err := d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
 			return reply, true, err
 		}
 	}
@@ -165,16 +178,6 @@ func (d *dialog) searched(ctx context.Context, raw json.RawMessage) (string, err
 		return failed("", "enough was searched: call another tool, or answer the person in text"), nil
 	}
 	return d.search(ctx, raw)
-}
-
-// providerFailed tells the person that the provider failed, and how.
-func (d *dialog) providerFailed(ctx context.Context, err error) (Reply, error) {
-	block, known := eligibility.Because(err, d.req.Locale)
-	if !known {
-		return Reply{}, err
-	}
-	d.Log.WarnContext(ctx, "model.failed", "provider", d.use.Provider, "model", d.use.Model, "reason", block.Reason, "error", err)
-	return d.blocked(context.WithoutCancel(ctx), d.req, d.chat, block)
 }
 
 // failed is a tool result that says what is wrong.

@@ -228,18 +228,28 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 		}
 		at := d.Now()
 		card := run.Message(d.IDs, r, conversation.KindPlan, at, describe(d.req.Locale, p, old != nil))
+		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},
-			Data: map[string]any{"goal": p.Goal, "digest": digest, "steps": len(p.Steps), "provider": d.use.Provider, "model": d.use.Model},
+			Data: d.proposed(p, digest),
 		})
 		if err != nil {
 			return err
 		}
 		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
-		reply = Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft}
+		reply = Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft, By: card.By}
 		return nil
 	})
 	return reply, err
+}
+
+// proposed is what the event of a proposal says.
+func (d *dialog) proposed(p plan.Plan, digest plan.Digest) map[string]any {
+	data := map[string]any{"goal": p.Goal, "digest": digest, "steps": len(p.Steps), "provider": d.use.Provider, "model": d.use.Model}
+	if swap := d.use.Swap; swap != nil {
+		data["preferred"], data["because"] = swap.Preferred, swap.Reason
+	}
+	return data
 }
 
 // describe writes a plan as text, for clients that show no card: every step with

@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/llm"
+	"piloto/internal/parallel"
 	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
@@ -25,20 +26,29 @@ const (
 
 // gathered is what the model needs to answer.
 type gathered struct {
-	history []llm.Message
-	runs    []plan.Run
+	talk
 	project conversation.Project
 	listed  []tool.Listed
 }
 
-// loadHistory returns the chat's conversation, the newest that fits, ending with
+// talk is what was said and done in a chat.
+type talk struct {
+	history []llm.Message
+	runs    []plan.Run
+	later   bool // the person went on after what is to be answered
+}
+
+// loadTalk returns the chat's conversation, the newest that fits, ending with
 // what was just said; and its newest runs. What a plan or a run was is told as
 // data and not as the assistant's words, which the model would imitate.
-func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) ([]llm.Message, []plan.Run, error) {
+func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) (talk, error) {
 	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
-		return nil, nil, err
+		return talk{}, err
 	}
+	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
+		return m.Role == conversation.RoleUser && m.Seq > said.Seq
+	})
 	history := []llm.Message{{Role: llm.User, Content: said.Content}}
 	size := len(said.Content)
 	var runIDs []string
@@ -65,7 +75,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	for i, id := range runIDs {
 		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
 	}
-	return history, runs, parallel(reads...)
+	return talk{history, runs, later}, parallel.Do(reads...)
 }
 
 // newest returns a chat's newest messages, with what was said among them: a long

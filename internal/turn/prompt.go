@@ -34,6 +34,7 @@ func (d *dialog) prompt() (string, error) {
 	}
 	return locale.Prompt(d.req.Locale, "turn", map[string]any{
 		"Today":     today(d.req.Locale, d.Now()),
+		"Persona":   fenced(d.persona),
 		"Project":   fenced(d.project.Context),
 		"Session":   fenced(d.chat.Summary),
 		"Catalogue": catalogue(shown),

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/ident"
 	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
+	"piloto/internal/parallel"
 	"piloto/internal/plan"
+	"piloto/internal/realtime"
 	"piloto/internal/run"
 	"piloto/internal/tool"
 )
@@ -33,6 +35,10 @@ type Store interface {
 	// message; an older draft becomes superseded in the same transaction. It
 	// returns plan.ErrMoved when the chat or the older draft moved.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
+	// AskStop notes that somebody wants the chat's answer to end, and StopAsked
+	// when that was; the zero time: never.
+	AskStop(ctx context.Context, account, chatID string, at time.Time) error
+	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
 }
 
 // Runs decides over drafts.
@@ -41,16 +47,26 @@ type Runs interface {
 	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
 }
 
+// Listeners are whoever has an account's chats open.
+type Listeners interface {
+	realtime.Notifier
+	// Watched reports whether anybody listens at all.
+	Watched(ctx context.Context, account string) bool
+}
+
 // Service answers messages.
 type Service struct {
-	Store     Store
-	Runs      Runs
-	Model     llm.Model
-	Provider  eligibility.Provider
-	DraftLife time.Duration
-	IDs       *ident.Source
-	Now       func() time.Time
-	Log       *slog.Logger
+	Store       Store
+	Runs        Runs
+	Eligibility *eligibility.Service
+	Credit      *credit.Service
+	Models      eligibility.Models
+	Retry       llm.Retry
+	Tell        Listeners // of an answer while it is written
+	DraftLife   time.Duration
+	IDs         *ident.Source
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // Send answers one message.
@@ -125,27 +141,30 @@ func (s *Service) notice(ctx context.Context, req Request, chat conversation.Cha
 // blocked answers that the turn may not run, why, and what to do.
 func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
 	at := s.Now()
-	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, b.Message)
-	answer.Code = string(b.Reason)
+	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, "⚠️ "+b.Message)
+	answer.Code, answer.Action = string(b.Reason), b.Action
 	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
-// text answers with words that were not, and could not become, a plan.
-func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string) (Reply, error) {
+// text answers with words that were not, and could not become, a plan. by is the
+// model of the turn, when one was asked.
+func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
-	chat, err := s.add(ctx, req, chat, at, answer)
-	if kind == conversation.KindNotice {
-		return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
+	reply := Reply{Kind: KindNotice, Message: answer, By: by}
+	if kind == conversation.KindText {
+		reply.Kind, reply.Message.By = KindMessage, by
 	}
-	return Reply{Kind: KindMessage, Message: answer, Chat: chat}, err
+	var err error
+	reply.Chat, err = s.add(ctx, req, chat, at, reply.Message)
+	return reply, err
 }
 
 // add appends messages to a chat and returns the chat as that left it.
 func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
 	title := conversation.Title(req.Message)
-	if chat.Title != "" {
+	if chat.Title != "" || len(list) == 0 {
 		title = ""
 	}
 	if err := s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...); err != nil {
@@ -165,36 +184,6 @@ func (s *Service) said(req Request, at time.Time) conversation.Message {
 func (s *Service) message(role conversation.Role, kind conversation.Kind, at time.Time, text string) conversation.Message {
 	id := s.IDs.New(at)
 	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text, At: at}
-}
-
-// answer stores the message, gathers what the model needs, and lets it answer.
-func (s *Service) answer(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
-	at := s.Now()
-	said := s.said(req, at)
-	var g gathered
-	var stored error
-	var told conversation.Chat
-	err := parallel(
-		func() error { told, stored = s.add(ctx, req, chat, at, said); return stored },
-		func() (err error) { g.history, g.runs, err = s.loadHistory(ctx, req, chat, said); return },
-		func() (err error) { g.project, err = s.loadProject(ctx, req, chat); return },
-		func() (err error) { g.listed, err = s.loadCatalogue(ctx, req); return },
-	)
-	if stored != nil {
-		return Reply{}, stored
-	}
-	chat = told
-	if err != nil {
-		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", chat.ID, "error", err)
-		return s.blocked(ctx, req, chat, eligibility.Refuse(eligibility.InternalError, req.Locale))
-	}
-	g.listed = allowed(g.listed, g.project)
-	use, block := eligibility.Resolve(s.Provider, req.Locale)
-	if block != nil {
-		return s.blocked(ctx, req, chat, block)
-	}
-	d := dialog{Service: s, req: req, chat: chat, use: use, gathered: g}
-	return d.converse(ctx)
 }
 
 // loadProject returns the chat's project. One that is gone allows no server.
@@ -230,7 +219,7 @@ func (s *Service) loadCatalogue(ctx context.Context, req Request) ([]tool.Listed
 			return err
 		}
 	}
-	return listed, parallel(reads...)
+	return listed, parallel.Do(reads...)
 }
 
 func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
@@ -241,15 +230,4 @@ func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
 		}
 	}
 	return some
-}
-
-// parallel runs the functions at once and returns their errors, joined.
-func parallel(functions ...func() error) error {
-	errs := make([]error, len(functions))
-	var wg sync.WaitGroup
-	for i, f := range functions {
-		wg.Go(func() { errs[i] = f() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

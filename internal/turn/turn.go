@@ -40,6 +40,8 @@ type Request struct {
 	Locale    locale.Tag
 	TraceID   string
 	Session   *Session // of the Operator contract: the chat is made when absent
+
+	asked bool // for an answer: automation does not decide
 }
 
 // Session is what the Operator contract says of a chat that the client named.

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/llm"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/realtime"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
 )
@@ -64,12 +65,31 @@ type world struct {
 	service *turn.Service
 }
 
+// providers makes one script answer for every provider.
+type providers struct{ every llm.Model }
+
+// Model implements eligibility.Models.
+func (p providers) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+	return p.every, nil
+}
+
 func newWorld(t testing.TB, answers ...any) *world {
+	return newWorldWith(t, eligibility.Deployment{
+		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}}, Assistant: lab.Assistant("test", "m"),
+	}, answers...)
+}
+
+func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world {
 	w := lab.NewWorld(t)
 	model := &script{answers: answers}
+	var keys []string
+	for _, p := range d.Providers {
+		keys = append(keys, p.Name)
+	}
 	return &world{w, model, &turn.Service{
-		Store: w.Store, Runs: w.Runs, Model: model, Provider: eligibility.Provider{Name: "test", Model: "m", HasKey: true},
-		DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
+		Store: w.Store, Runs: w.Runs, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
+		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
+		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
 	}}
 }
 
@@ -361,7 +381,7 @@ func TestAProviderThatFailsIsSaidPlainly(t *testing.T) {
 		}
 	}
 	w := newWorld(t)
-	w.service.Provider.HasKey = false
+	w.service.Eligibility = w.World.Eligibility(w.service.Eligibility.Deployment)
 	if reply := w.send(t, "hola"); reply.Kind != turn.KindBlocked || len(w.model.asked) != 0 {
 		t.Errorf("without a key: %+v", reply)
 	}
@@ -374,7 +394,7 @@ func TestAProjectNarrowsWhatTheModelSees(t *testing.T) {
 	if err := w.Store.CreateProject(ctx, lab.Account, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.UpdateChat(ctx, lab.Account, w.Chat.ID, nil, &p.ID, w.Clock()); err != nil {
+	if _, err := w.Store.UpdateChat(ctx, lab.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "salas")

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/credit"
 	"piloto/internal/dynamo"
+	"piloto/internal/eligibility"
 	"piloto/internal/ident"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
@@ -85,6 +87,37 @@ func NewWorld(t testing.TB) *World {
 	w.register()
 	w.Chat = w.NewChat()
 	return w
+}
+
+// Credit is the wallet over the world's table.
+func (w *World) Credit() *credit.Service {
+	return &credit.Service{Store: w.Store, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
+}
+
+// Eligibility decides over the world's table, where the deployment has what is
+// given, and the keys of those that are named.
+func (w *World) Eligibility(d eligibility.Deployment, keys ...string) *eligibility.Service {
+	return &eligibility.Service{Store: w.Store, Deployment: d, Keys: held(keys), Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
+}
+
+// held are the providers that the deployment has a key of.
+type held []string
+
+// Platform implements eligibility.Keys.
+func (h held) Platform(context.Context) (map[string]bool, error) {
+	has := map[string]bool{}
+	for _, name := range h {
+		has[name] = true
+	}
+	return has, nil
+}
+
+// Assistant is an assistant of a provider and a model, with nothing special.
+func Assistant(provider, model string, fallback ...eligibility.Choice) *eligibility.Assistant {
+	return &eligibility.Assistant{
+		Name: "Piloto", Active: true, Provider: provider, Model: model, MaxTokens: 1000,
+		Automation: eligibility.Automation{Mode: eligibility.Automatic}, Fallback: fallback, Scope: eligibility.ScopeDeployment,
+	}
 }
 
 // Clock is the time here.

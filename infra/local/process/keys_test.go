@@ -98,8 +98,8 @@ func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
 		"none":          {Settings{Demo: true}, nil, "message", ""},
 		"openai":        {Settings{Key: openaiCanary, BaseURL: server.URL + "/v1", Model: "m"}, map[string]string{"OPENAI_API_KEY": openaiCanary}, "message", openaiCanary},
 		"both":          {Settings{Key: openaiCanary, GroqKey: groqCanary, BaseURL: server.URL + "/v1", Model: "m"}, map[string]string{"OPENAI_API_KEY": openaiCanary, "GROQ_API_KEY": groqCanary}, "message", openaiCanary},
-		"groq and demo": {Settings{Demo: true, GroqKey: groqCanary}, map[string]string{"GROQ_API_KEY": groqCanary}, "message", ""},
-		"groq alone":    {Settings{GroqKey: groqCanary}, map[string]string{"GROQ_API_KEY": groqCanary}, "blocked", ""},
+		"groq, no demo": {Settings{Demo: true, GroqKey: groqCanary, GroqBaseURL: server.URL + "/v1"}, map[string]string{"GROQ_API_KEY": groqCanary}, "message", groqCanary},
+		"groq alone":    {Settings{GroqKey: groqCanary, GroqBaseURL: server.URL + "/v1"}, map[string]string{"GROQ_API_KEY": groqCanary}, "message", groqCanary},
 		"nothing":       {Settings{}, nil, "blocked", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,12 +8,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,9 +129,16 @@ func (p *Process) configure(level slog.Level) {
 	if p.platformSecret() != "" {
 		set("SecretArn", platformSecretARN)
 	}
+	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
+	set("ChargeCredits", strconv.FormatBool(p.Credits))
 	if p.demoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
 		set("Model", demoModelName)
+		return
+	}
+	if p.groqAlone() {
+		set("ModelProviderBaseUrl", p.names["GroqBaseUrl"])
+		set("Model", cmp.Or(p.GroqModel, groqModel))
 		return
 	}
 	set("ModelProviderBaseUrl", p.BaseURL)
@@ -168,7 +177,7 @@ func (p *Process) world() boot.World {
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil),
 		Log:           func(slog.Level) *slog.Logger { return p.log },
-		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), ModelKey: p.Key.Reveal(), Keyless: p.keyless(),
+		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), Keyless: p.keyless(),
 	}
 }
 

@@ -15,7 +15,17 @@ type Settings struct {
 	GroqKey     secrets.Key // GROQ_API_KEY
 	GroqBaseURL string      // GROQ_BASE_URL
 	GroqModel   string      // GROQ_MODEL
+
+	// Credits is PILOTO_CREDITS=on: what the keys above pay for costs credits. On
+	// one's own machine they are one's own.
+	Credits bool
 }
+
+// What Groq is where nothing else was said.
+const (
+	groqBaseURL = "https://api.groq.com/openai/v1"
+	groqModel   = "llama-3.3-70b-versatile"
+)
 
 // SettingsFrom reads the settings.
 func SettingsFrom(getenv func(string) string) Settings {
@@ -24,12 +34,16 @@ func SettingsFrom(getenv func(string) string) Settings {
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
+		Credits: getenv("PILOTO_CREDITS") == "on",
 	}
 }
 
 // demoModel reports whether the built-in demonstration model answers: nothing
 // else was configured, and it was not left out.
-func (s Settings) demoModel() bool { return s.Demo && s.Key == "" && s.BaseURL == "" }
+func (s Settings) demoModel() bool { return s.Demo && s.Key == "" && s.BaseURL == "" && s.GroqKey == "" }
+
+// groqAlone reports whether Groq is all that was configured.
+func (s Settings) groqAlone() bool { return s.GroqKey != "" && s.Key == "" && s.BaseURL == "" }
 
 // keyless reports whether the provider needs no key: one that was named, as a
 // model served on one's own machine is, or the demonstration model.

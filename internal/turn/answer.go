@@ -1,0 +1,267 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
+	"piloto/internal/llm"
+	"piloto/internal/locale"
+	"piloto/internal/parallel"
+)
+
+// modelTime is what all calls of the model, and the delay before them, may take
+// together: an HTTP API gives up after 30 s, and the person must be told before
+// that.
+const modelTime = 25 * time.Second
+
+// answer stores the message and has it answered.
+func (s *Service) answer(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
+	at := s.Now()
+	return s.respond(ctx, req, chat, s.said(req, at), func(said conversation.Message) (conversation.Chat, error) {
+		return s.add(ctx, req, chat, at, said)
+	})
+}
+
+// Answer has what was last said in a chat answered, when nothing answered it: in
+// a chat that is answered when somebody asks, or after a turn that was blocked.
+//
+// It returns conversation.ErrChatNotFound.
+func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
+	chat, err := s.chat(ctx, req)
+	if err != nil {
+		return Reply{}, err
+	}
+	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
+	if err != nil {
+		return Reply{}, err
+	}
+	said, ok := unanswered(messages)
+	if !ok {
+		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
+	}
+	req.Message, req.asked = said.Content, true
+	return s.respond(ctx, req, chat, said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
+}
+
+// unanswered is the last message of a person, when neither an answer nor a plan
+// came after it.
+func unanswered(messages []conversation.Message) (conversation.Message, bool) {
+	for _, m := range slices.Backward(messages) {
+		switch {
+		case m.Role == conversation.RoleUser:
+			return m, true
+		case m.Kind == conversation.KindText || m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal:
+			return m, false
+		}
+	}
+	return conversation.Message{}, false
+}
+
+// Stop ends the answer that is being written in a chat, if there is one. What
+// was written so far stays.
+//
+// It returns conversation.ErrChatNotFound.
+func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) error {
+	if _, err := s.Store.Chat(ctx, p.Account, chatID); err != nil {
+		return err
+	}
+	return s.Store.AskStop(ctx, p.Account, chatID, s.Now())
+}
+
+// respond gathers what the model needs, decides whether it may be asked, and lets
+// it answer what was said.
+func (s *Service) respond(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message,
+	store func(conversation.Message) (conversation.Chat, error),
+) (reply Reply, err error) {
+	account := req.Principal.Account
+	asking, cancel := context.WithTimeout(ctx, modelTime)
+	defer cancel()
+	var g gathered
+	var snapshot eligibility.Snapshot
+	var stored error
+	var told conversation.Chat
+	failed := parallel.Do(
+		func() error { told, stored = store(said); return stored },
+		func() (err error) { g.talk, err = s.loadTalk(ctx, req, chat, said); return },
+		func() (err error) { g.project, err = s.loadProject(ctx, req, chat); return },
+		func() (err error) { g.listed, err = s.loadCatalogue(ctx, req); return },
+		func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, chat)); return },
+	)
+	if stored != nil {
+		return Reply{}, stored
+	}
+	if chat = told; failed == nil {
+		over, joined, err := s.automate(asking, req, chat, said, snapshot, &g)
+		if over || err != nil {
+			return joined, err
+		}
+	}
+	m := s.meter(req, chat, s.Now())
+	defer func() { m.settle(ctx, reply, err) }()
+	if failed != nil {
+		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", chat.ID, "error", failed)
+		return s.blocked(ctx, req, chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+	}
+	g.listed = allowed(g.listed, g.project)
+	d := dialog{Service: s, req: req, chat: chat, gathered: g, meter: m}
+	block, err := d.prepare(snapshot)
+	switch {
+	case err != nil:
+		return Reply{}, err
+	case block != nil:
+		return s.blocked(ctx, req, chat, block)
+	}
+	return d.converse(ctx, asking)
+}
+
+func question(account string, chat conversation.Chat) eligibility.Question {
+	return eligibility.Question{Account: account, ProjectID: chat.ProjectID, Mode: eligibility.Mode(chat.Automation)}
+}
+
+// automate holds a chat to when it is answered: not before somebody asks, or
+// after the delay, and then the last of the messages that came within it.
+func (s *Service) automate(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message,
+	snapshot eligibility.Snapshot, g *gathered,
+) (over bool, reply Reply, err error) {
+	automation := snapshot.Automation()
+	if req.asked {
+		return false, Reply{}, nil
+	}
+	if automation.Mode == eligibility.Manual {
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.manual"), nil)
+		return true, reply, err
+	}
+	delay := time.Duration(automation.DelayMS) * time.Millisecond
+	if automation.Mode != eligibility.Automatic || delay <= 0 {
+		return false, Reply{}, nil
+	}
+	select {
+	case <-ctx.Done():
+		return true, Reply{}, ctx.Err()
+	case <-time.After(min(delay, eligibility.MaxDelay)):
+	}
+	if g.talk, err = s.loadTalk(ctx, req, chat, said); err != nil {
+		return true, Reply{}, err
+	}
+	if !g.later {
+		return false, Reply{}, nil
+	}
+	// Another message came: its turn answers both, and this one says so. It is
+	// not stored: there is nothing to read in the chat.
+	at := s.Now()
+	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.joined"))
+	return true, Reply{Kind: KindNotice, Message: answer, Chat: chat}, nil
+}
+
+// prepare writes the prompt and decides who answers it.
+func (d *dialog) prepare(snapshot eligibility.Snapshot) (*eligibility.Block, error) {
+	if snapshot.Assistant != nil {
+		d.persona = snapshot.Assistant.Persona
+	}
+	system, err := d.prompt()
+	if err != nil {
+		return nil, err
+	}
+	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
+	snapshot.Need.Input = llm.Request{Messages: d.messages, Tools: offered}.Estimate()
+	plan, block := eligibility.Resolve(snapshot, d.req.Locale)
+	d.use = plan
+	return block, nil
+}
+
+// errBlocked is a call that may not be made; Block says why.
+type errBlocked struct{ block *eligibility.Block }
+
+func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.Reason) }
+
+// ask calls the model that the plan names, and while that fails at the provider
+// the next ones that the assistant lists. What a call may cost is held before it.
+func (d *dialog) ask(ctx context.Context, force bool) (llm.Reply, error) {
+	for {
+		r := llm.Request{
+			Model: d.use.Model, Messages: d.messages, Tools: offered, Force: force,
+			Temperature: d.use.Assistant.Temperature, MaxTokens: d.use.Estimate.Output,
+		}
+		why, err := d.meter.cover(ctx, d.use, r)
+		if err != nil {
+			return llm.Reply{}, err
+		}
+		refused := false
+		if why == "" {
+			answer, err := d.call(ctx, r)
+			if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+				return answer, err
+			}
+			known := false
+			if why, known = eligibility.Because(err); !known {
+				return llm.Reply{}, err
+			}
+			refused = true
+			d.Log.WarnContext(ctx, "model.failed", "provider", d.use.Provider, "model", d.use.Model, "reason", why, "error", err)
+			d.Eligibility.Met(ctx, d.req.Principal.Account, d.use.Provider, err)
+		}
+		next, ok := d.use.Next(why, d.req.Locale)
+		if !ok {
+			return llm.Reply{}, errBlocked{d.refuse(ctx, why, refused)}
+		}
+		d.Log.WarnContext(ctx, "turn.fallback", "turn_id", d.meter.turn.ID, "preferred", d.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
+		d.use = next
+	}
+}
+
+// call makes one call, with its retries. While others may stand in, one provider
+// does not take all the time there is.
+func (d *dialog) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	if deadline, ok := ctx.Deadline(); ok && len(d.use.Rest) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(d.Now())*3/5)
+		defer cancel()
+	}
+	model, err := d.Models.Model(ctx, d.req.Principal.Account, d.use.Candidate)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	if d.writing.shown {
+		d.writing.Reset()
+		r.Sink = d.writing
+	}
+	answer, err := d.Retry.Complete(ctx, model, r, d.meter.watch(d.use))
+	if err == nil || answer.Text != "" {
+		d.meter.used(d.use, answer)
+	}
+	if err == nil {
+		d.Log.InfoContext(ctx, "model.answered", "turn_id", d.meter.turn.ID, "provider", d.use.Provider, "model", answer.Model,
+			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "estimated", answer.Usage.Estimated,
+			"cost_micros", d.meter.turn.Micros, "tool_calls", len(answer.Calls), "preferred", d.by().Preferred, "because", d.by().Reason)
+	}
+	return answer, err
+}
+
+// refuse is the block for a reason that came up on the way; refused says that the
+// provider gave it.
+func (d *dialog) refuse(ctx context.Context, why eligibility.Reason, refused bool) *eligibility.Block {
+	if refused {
+		return eligibility.RefusedBy(why, d.use.Provider, d.req.Locale)
+	}
+	block := eligibility.Refuse(why, d.use.Provider, d.req.Locale)
+	if why == eligibility.InsufficientCredits {
+		if standing, err := d.Credit.Store.Standing(ctx, d.req.Principal.Account, d.Now()); err == nil {
+			block.CreditBalance = &standing.Balance
+		}
+	}
+	return block
+}
+
+// by says who answers.
+func (d *dialog) by() *conversation.By {
+	by := &conversation.By{Provider: d.use.Provider, Model: d.use.Model}
+	if swap := d.use.Swap; swap != nil {
+		by.Preferred, by.Reason = swap.Preferred, string(swap.Reason)
+	}
+	return by
+}
