@@ -31,6 +31,7 @@ type chatRow struct {
 	Last      string            `dynamodbav:"last_run_id,omitempty"`
 	LastState string            `dynamodbav:"last_run_status,omitempty"`
 	LastTS    int64             `dynamodbav:"last_run_ts,omitempty"`
+	Automated string            `dynamodbav:"automation,omitempty"`
 	SessionID string            `dynamodbav:"session_id,omitempty"`
 	UserID    string            `dynamodbav:"user_id,omitempty"`
 	Summary   string            `dynamodbav:"context_summary,omitempty"`
@@ -41,7 +42,7 @@ func rowOfChat(account string, c conversation.Chat) chatRow {
 	return chatRow{
 		PK: accountKey(account), SK: "CHAT#" + c.ID, ListPK: chatsIndex(account), ListSK: changedAt(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: millis(c.CreatedAt), UpdatedAt: millis(c.UpdatedAt),
-		SessionID: c.SessionID, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
+		Automated: c.Automation, SessionID: c.SessionID, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
 	}
 }
 
@@ -50,7 +51,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		SessionID: row.SessionID, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
+		Automation: row.Automated, SessionID: row.SessionID, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
 	}
 	if row.LastTS != 0 {
 		at := fromMillis(row.LastTS)
@@ -164,23 +165,24 @@ func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, li
 	return chats, next, nil
 }
 
-// UpdateChat sets the title and project of a chat; nil leaves one as it is.
-func (t *Table) UpdateChat(ctx context.Context, account, id string, title, projectID *string, at time.Time) (conversation.Chat, error) {
-	set, remove, values := "", "", item{}
-	if title != nil {
-		set, values[":title"] = "title = :title", str(*title)
-	}
-	switch {
-	case projectID == nil:
-	case *projectID == "":
-		remove = "project_id"
-	default:
-		if set != "" {
-			set += ", "
+// UpdateChat changes what is named of a chat, and nothing else.
+func (t *Table) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	var sets, removes []string
+	values := item{}
+	say := func(attribute string, v *string) {
+		switch {
+		case v == nil:
+		case *v == "":
+			removes = append(removes, attribute)
+		default:
+			sets = append(sets, attribute+" = :"+attribute)
+			values[":"+attribute] = str(*v)
 		}
-		set, values[":project"] = set+"project_id = :project", str(*projectID)
 	}
-	w := t.touch(account, id, at, set, remove, "", values)
+	say("title", change.Title)
+	say("project_id", change.ProjectID)
+	say("automation", change.Automation)
+	w := t.touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), "", values)
 	w.otherwise = conversation.ErrChatNotFound
 	if err := t.commit(ctx, w); err != nil {
 		return conversation.Chat{}, err

@@ -133,8 +133,11 @@ func TestEverythingForeignIsMissing(t *testing.T) {
 	}
 	title := "mine now"
 	for name, try := range map[string]func() error{
-		"chat":        func() error { _, err := w.Store.Chat(ctx, "other", w.Chat.ID); return err },
-		"rename chat": func() error { _, err := w.Store.UpdateChat(ctx, "other", w.Chat.ID, &title, nil, now); return err },
+		"chat": func() error { _, err := w.Store.Chat(ctx, "other", w.Chat.ID); return err },
+		"rename chat": func() error {
+			_, err := w.Store.UpdateChat(ctx, "other", w.Chat.ID, conversation.ChatChange{Title: &title}, now)
+			return err
+		},
 		"delete chat": func() error { return w.Store.DeleteChat(ctx, "other", w.Chat.ID) },
 		"say":         func() error { return w.Store.AddMessages(ctx, "other", w.Chat.ID, "", now) },
 		"run":         func() error { _, err := w.Store.Run(ctx, "other", r.ID); return err },

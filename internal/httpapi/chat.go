@@ -13,8 +13,8 @@ import (
 	"piloto/internal/turn"
 )
 
-// Chat serves the routes that answer a message: POST /api/send and
-// POST /operator/chat.
+// Chat serves the routes that answer a message: POST /api/send,
+// POST /operator/chat, and those that ask for an answer and stop it.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -33,6 +33,16 @@ func (a *api) chat(turns Turns) {
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{400, 409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat,
+		summary:  "Have what was last said answered: in manual mode, or after a block",
+		failures: []int{400, 404, 409, 410, 413, 415, 422},
+	}, sender{a.config, turns}.answer)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, status: http.StatusAccepted,
+		summary:  "Stop the answer that is being written; what was written so far stays",
+		failures: []int{404},
+	}, sender{a.config, turns}.stop)
 }
 
 // SendRequest is the body of POST /api/send.
@@ -73,12 +83,48 @@ func (s sender) send(ctx context.Context, in *struct{ Body SendRequest }) (*repl
 	if err != nil {
 		return nil, err
 	}
+	return answer(showTurn(got)), nil
+}
+
+func showTurn(got turn.Reply) SendAnswer {
 	v := SendAnswer{Kind: got.Kind, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
 	if got.Run != nil {
 		run := showRun(*got.Run)
 		v.Run = &run
 	}
-	return answer(v), nil
+	return v
+}
+
+func (s sender) answer(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body struct{}
+},
+) (*reply[SendAnswer], error) {
+	if !ident.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	got, err := s.turns.Answer(ctx, turn.Request{
+		Principal: caller(ctx), ChatID: in.ID, Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(showTurn(got)), nil
+}
+
+// StopAnswer says that an answer is being stopped.
+type StopAnswer struct {
+	Stopping bool `json:"stopping"`
+}
+
+func (s sender) stop(ctx context.Context, in *chatInput) (*reply[StopAnswer], error) {
+	if !ident.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	if err := s.turns.Stop(ctx, caller(ctx), in.ID); err != nil {
+		return nil, err
+	}
+	return answer(StopAnswer{Stopping: true}), nil
 }
 
 // notBlank says what is wrong with a message that is there and says nothing. An

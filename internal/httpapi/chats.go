@@ -24,7 +24,7 @@ func (a *api) chats(s records) {
 	}, s.readChat)
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/chats/{id}", id: "updateChat", access: withChat,
-		summary: "Rename a chat, or move it to another project", failures: []int{400, 404, 413, 415, 422},
+		summary: "Rename a chat, move it to another project, or choose when it is answered", failures: []int{400, 404, 413, 415, 422},
 	}, s.updateChat)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/chats/{id}", id: "deleteChat", access: withChat, status: http.StatusNoContent,
@@ -46,6 +46,8 @@ type ChatRequest struct {
 type ChatChange struct {
 	Title     *string `json:"title,omitempty" minLength:"1" maxLength:"200"`
 	ProjectID *string `json:"project_id,omitempty" doc:"empty takes the chat out of its project"`
+
+	Automation *string `json:"automation,omitempty" enum:"automatic,manual,off," doc:"when it is answered; empty is as the assistant says"`
 }
 
 // ChatList is a page of chats.
@@ -116,20 +118,20 @@ func (s records) updateChat(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	title, projectID := in.Body.Title, in.Body.ProjectID
-	if title != nil {
-		trimmed := strings.TrimSpace(*title)
+	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation}
+	if change.Title != nil {
+		trimmed := strings.TrimSpace(*change.Title)
 		if trimmed == "" {
 			return nil, errInvalid.At(field("string_too_short", "body", "title"))
 		}
-		title = &trimmed
+		change.Title = &trimmed
 	}
-	if projectID != nil {
-		if err := s.projectOf(ctx, account, *projectID); err != nil {
+	if change.ProjectID != nil {
+		if err := s.projectOf(ctx, account, *change.ProjectID); err != nil {
 			return nil, err
 		}
 	}
-	c, err := s.store.UpdateChat(ctx, account, in.ID, title, projectID, s.config.Now().UTC())
+	c, err := s.store.UpdateChat(ctx, account, in.ID, change, s.config.Now().UTC())
 	if err != nil {
 		return nil, err
 	}

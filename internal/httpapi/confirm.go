@@ -45,13 +45,19 @@ type CancelRequest struct {
 }
 
 type confirmInput struct {
-	ID   string `path:"id"`
-	Key  string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
+	ID string `path:"id"`
+	Idempotency
 	Body ConfirmRequest
 }
 
+// Idempotency is the key of a request that is to have one effect, however often
+// it is sent.
+type Idempotency struct {
+	Key string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
+}
+
 // Resolve refuses a key that is not one.
-func (in *confirmInput) Resolve(huma.Context) []error {
+func (in *Idempotency) Resolve(huma.Context) []error {
 	for i := range len(in.Key) {
 		if in.Key[i] <= ' ' || in.Key[i] > '~' || len(in.Key) > 128 {
 			return []error{errInvalid.At(field("string_pattern_mismatch", "header", "Idempotency-Key"))}

@@ -2,8 +2,8 @@
 // is told. It is the only package that turns a fault into a status and a problem
 // (RFC 9457), and the only one that reads JSON from a client.
 //
-// Every function of the deployment gets its own http.Handler (Chat, Confirm,
-// Registry, Records), and all of them are registered by the same code that makes
+// Every function of the deployment gets its own http.Handler (AI, Chat,
+// Confirm, Registry, Records), and all of them are registered by the same code that makes
 // the OpenAPI document and the list of routes, so the three cannot differ.
 //
 // What stays true, for every route:

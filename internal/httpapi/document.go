@@ -23,6 +23,7 @@ func describe() *api {
 	a := newAPI(Config{})
 	a.chat(nil)
 	a.confirm(nil)
+	a.ai(AIServices{})
 	a.registry(nil)
 	a.records(nil, nil)
 	return a

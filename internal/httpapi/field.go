@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"regexp"
@@ -17,7 +18,10 @@ import (
 
 // huma makes its own errors through these two variables. They are set once, here,
 // because its defaults repeat the offending values to the client.
+//
+// Casing is strict, because encoding/json takes {"MODE": …} for "mode".
 func init() {
+	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, _ string, _ ...error) huma.StatusError {
 		return &Problem{Status: status}
 	}
@@ -67,25 +71,43 @@ var (
 )
 
 // fieldOf reads one of huma's errors: a place such as "body.mcp_ids[2]", and an
-// English sentence that stands for its type. Every body here is flat but for
-// "key", so what follows the first dot is one name, even if a client wrote a dot
-// in it.
+// English sentence that stands for its type.
 func fieldOf(location, message string) fault.Field {
 	where, name, _ := strings.Cut(location, ".")
-	loc := []any{where}
-	if inner, nested := strings.CutPrefix(name, "key."); nested {
-		loc, name = append(loc, "key"), inner
-	}
-	if m := indexed.FindStringSubmatch(name); m != nil {
-		i, _ := strconv.Atoi(m[2])
-		loc = append(loc, m[1], i)
-	} else if name != "" {
-		loc = append(loc, shown(name))
-	}
+	loc := append([]any{where}, place(name)...)
 	if m := required.FindStringSubmatch(message); m != nil {
 		return field("missing", append(loc, m[1])...)
 	}
 	return field(typeOf(message), loc...)
+}
+
+// objects are the members of bodies that are objects themselves.
+var objects = []string{"key", "automation", "policy", "limits"}
+
+// place reads where something stands in a body. Only what objects and prices
+// names has members of its own, and what else follows a dot is part of a name,
+// since a client may have written a dot in it.
+func place(name string) []any {
+	if name == "" {
+		return nil
+	}
+	outer, inner, nested := strings.Cut(name, ".")
+	if m := indexed.FindStringSubmatch(outer); m != nil {
+		i, _ := strconv.Atoi(m[2])
+		return append([]any{m[1], i}, place(inner)...)
+	}
+	switch {
+	case nested && slices.Contains(objects, outer):
+		return []any{outer, shown(inner)}
+	case nested && outer == "prices": // by model, whose names have dots
+		for _, member := range []string{"input_micros", "output_micros"} {
+			if model, ok := strings.CutSuffix(inner, "."+member); ok {
+				return []any{outer, shown(model), member}
+			}
+		}
+		return []any{outer, shown(inner)}
+	}
+	return []any{shown(name)}
 }
 
 // typeOf returns the stable type of one of huma's sentences, in pydantic's words.
@@ -103,6 +125,8 @@ func typeOf(message string) string {
 		return "object_type"
 	case "invalid integer", validation.MsgExpectedInteger:
 		return "int_parsing"
+	case validation.MsgExpectedNumber:
+		return "float_parsing"
 	}
 	for _, p := range []struct{ prefix, typ string }{
 		{"expected length >=", "string_too_short"},
@@ -138,14 +162,27 @@ func shown(name string) string {
 	return name
 }
 
-// localised returns the fields with a sentence each, in a language.
-func localised(lang locale.Tag, fields []fault.Field) []fault.Field {
-	out := make([]fault.Field, 0, len(fields))
-	for _, f := range fields {
-		if sentence, ok := locale.Lookup(lang, "fault.field."+f.Type); ok && f.Msg == "" {
-			f.Msg = sentence
+// localised returns the fields of a fault with a sentence each, in a language:
+// the one that its code has for that member and type, else what the domain says,
+// else the one of the type.
+func localised(lang locale.Tag, f *fault.Error) []fault.Field {
+	out := make([]fault.Field, 0, len(f.Fields))
+	for _, one := range f.Fields {
+		one.Loc = slices.Clone(one.Loc)
+		var own string
+		for i, l := range one.Loc {
+			name, ok := l.(string)
+			if !ok {
+				continue
+			}
+			one.Loc[i] = shown(name)
+			if sentence, ok := locale.Lookup(lang, "fault."+f.Code+"."+name+"."+one.Type); ok {
+				own = sentence
+			}
 		}
-		out = append(out, f)
+		general, _ := locale.Lookup(lang, "fault.field."+one.Type)
+		one.Msg = cmp.Or(own, one.Msg, general)
+		out = append(out, one)
 	}
 	return out
 }

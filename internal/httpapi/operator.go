@@ -61,6 +61,15 @@ type OperatorAnswer struct {
 	Response  string     `json:"response"`
 	ToolCalls []ToolCall `json:"tool_calls" nullable:"true"`
 	Kind      turn.Kind  `json:"kind" enum:"message,plan,queued,cancelled,notice"`
+	Provider  string     `json:"provider,omitempty" doc:"who answered, when a model did"`
+	Model     string     `json:"model,omitempty"`
+	Fallback  *StoodIn   `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
+}
+
+// StoodIn says who did not answer, and why.
+type StoodIn struct {
+	Preferred string `json:"preferred" doc:"the provider that the assistant names first"`
+	Reason    string `json:"reason"`
 }
 
 // ToolCall is one step of the plan that was proposed.
@@ -97,6 +106,12 @@ func (s sender) operator(ctx context.Context, in *struct{ Body OperatorRequest }
 		return nil, blocked(ctx, got)
 	}
 	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind}
+	if by := got.By; by != nil {
+		v.Provider, v.Model = by.Provider, by.Model
+		if by.Preferred != "" {
+			v.Fallback = &StoodIn{by.Preferred, by.Reason}
+		}
+	}
 	if got.Kind == turn.KindPlan && got.Run != nil {
 		v.ToolCalls = toolCalls(*got.Run)
 	}
@@ -108,6 +123,7 @@ func blocked(ctx context.Context, got turn.Reply) error {
 	p := problem(ctx, errSwitch)
 	if got.Block != nil {
 		p.Reason, p.Message, p.Action = string(got.Block.Reason), got.Block.Message, got.Block.Action
+		p.Remedy, p.CreditBalance = string(got.Block.Remedy), got.Block.CreditBalance
 	}
 	return p
 }

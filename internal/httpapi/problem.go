@@ -29,7 +29,11 @@ var (
 	errInvalid   = fault.New(fault.Invalid, "request.invalid") // Fields says where
 	errMessage   = fault.New(fault.TooLarge, "message.too_large")
 	errSession   = fault.New(fault.NotFound, "session.not_found")
-	errSwitch    = fault.New(fault.Unavailable, "switch_unavailable") // the Operator API's word
+	errSwitch    = fault.New(fault.Unavailable, "switch_unavailable")   // the Operator API's word
+	errRealtime  = fault.New(fault.Unavailable, "realtime.unavailable") // the deployment has no sockets
+	errAccount   = fault.New(fault.NotFound, "account.not_found")
+	errNobody    = fault.New(fault.NotFound, "ai.no_assistant")
+	errPeriod    = fault.New(fault.Invalid, "credit.period")
 	errDeadline  = fault.New(fault.Unavailable, "request.timeout")
 	errCancelled = fault.New(fault.Unavailable, "request.cancelled") // nobody waits for the answer
 )
@@ -64,17 +68,19 @@ func Status(kind fault.Kind) int {
 // on the Operator routes it is what document 004 shows there (a code, or the
 // list of errors), and Message is the sentence.
 type Problem struct {
-	Type     string        `json:"type" doc:"urn:piloto:problem: and the code"`
-	Title    string        `json:"title"`
-	Status   int           `json:"status"`
-	Code     string        `json:"code" doc:"stable; what a program matches on"`
-	Detail   any           `json:"detail" doc:"a sentence for a person; on /operator routes a code or the list of errors"`
-	Message  string        `json:"message,omitempty" doc:"on /operator routes: the sentence"`
-	Action   string        `json:"action,omitempty" doc:"what to do next"`
-	Reason   string        `json:"reason,omitempty" doc:"on /operator/chat: why the turn may not run"`
-	Instance string        `json:"instance,omitempty" doc:"the path of the request"`
-	TraceID  string        `json:"trace_id,omitempty"`
-	Errors   []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
+	Type          string        `json:"type" doc:"urn:piloto:problem: and the code"`
+	Title         string        `json:"title"`
+	Status        int           `json:"status"`
+	Code          string        `json:"code" doc:"stable; what a program matches on"`
+	Detail        any           `json:"detail" doc:"a sentence for a person; on /operator routes a code or the list of errors"`
+	Message       string        `json:"message,omitempty" doc:"on /operator routes: the sentence"`
+	Action        string        `json:"action,omitempty" doc:"what to do next"`
+	Reason        string        `json:"reason,omitempty" doc:"on /operator/chat: why the turn may not run"`
+	Remedy        string        `json:"remedy,omitempty" doc:"on /operator/chat: where to mend it"`
+	CreditBalance *int64        `json:"creditBalance,omitempty" doc:"when credits are the reason"`
+	Instance      string        `json:"instance,omitempty" doc:"the path of the request"`
+	TraceID       string        `json:"trace_id,omitempty"`
+	Errors        []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
 }
 
 // Error, GetStatus and GetHeaders make a Problem what huma writes as it is.
@@ -100,6 +106,8 @@ type asked struct {
 	lang     locale.Tag
 	path     string
 	operator bool
+	host     string // as the client names us
+	secure   bool   // it came by TLS
 }
 
 type askedKey struct{}
@@ -109,7 +117,10 @@ func (c Config) ask(r *http.Request) asked {
 	if len(path) > 256 {
 		path = path[:256]
 	}
-	return asked{config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/")}
+	return asked{
+		config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/"),
+		host: r.Host, secure: secure(r),
+	}
 }
 
 func askedFrom(ctx context.Context) asked {
@@ -169,7 +180,10 @@ func problem(ctx context.Context, err error) *Problem {
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
 		Detail: detail(a.lang, f),
 		Action: sentence(a.lang, "fault."+f.Code+".do", f.Args),
-		Errors: localised(a.lang, f.Fields),
+		Errors: localised(a.lang, f),
+	}
+	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
+		p.CreditBalance = &n
 	}
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)

@@ -53,6 +53,10 @@ func (a *api) records(store Store, checks []Check) {
 		method: http.MethodGet, path: "/health", id: "health", access: open,
 		summary: "Whether the service and what it depends on answer", failures: []int{503},
 	}, s.health)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/realtime", id: "openRealtime", access: withChat, status: http.StatusCreated,
+		summary: "Where to open a socket, and a ticket that opens it once", failures: []int{503},
+	}, s.realtime)
 	a.documents()
 }
 

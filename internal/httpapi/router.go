@@ -16,9 +16,11 @@ type access string
 
 // Nobody may use a route that does not say who may: the zero access refuses.
 const (
-	open      access = "open"                  // everybody
-	withChat  access = access(auth.ScopeChat)  // whoever has the scope chat
-	withAdmin access = access(auth.ScopeAdmin) // whoever has the scope admin
+	open        access = "open"                        // everybody
+	withChat    access = access(auth.ScopeChat)        // whoever has the scope chat
+	withAdmin   access = access(auth.ScopeAdmin)       // whoever has the scope admin
+	withBilling access = access(auth.ScopeBilling)     // whoever has the scope billing
+	withEither  access = withAdmin + "|" + withBilling // whoever has one of the two
 )
 
 // route is one operation of the API.
@@ -159,8 +161,9 @@ func (to *route) admits(ctx context.Context) error {
 	if to.access == "" {
 		return fault.Of(errUnclassified)
 	}
-	if !p.Allows(auth.Scope(to.access)) {
-		return auth.ErrScope.With("scope", string(to.access))
+	scopes := strings.Split(string(to.access), "|")
+	if !slices.ContainsFunc(scopes, func(s string) bool { return p.Allows(auth.Scope(s)) }) {
+		return auth.ErrScope.With("scope", scopes[0])
 	}
 	return nil
 }
@@ -170,10 +173,11 @@ type Function string
 
 // The functions of this package.
 const (
-	FunctionChat     Function = "chat"
-	FunctionConfirm  Function = "confirm"
-	FunctionRegistry Function = "mcp"
-	FunctionRecords  Function = "records"
+	FunctionChat        Function = "chat"
+	FunctionConfirm     Function = "confirm"
+	FunctionEligibility Function = "eligibility"
+	FunctionRegistry    Function = "mcp"
+	FunctionRecords     Function = "records"
 )
 
 // Route is one route of the deployment, in API Gateway's form.

@@ -5,7 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"piloto/internal/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/credit"
+	"piloto/internal/eligibility"
+	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/run"
 	"piloto/internal/tool"
@@ -18,6 +22,20 @@ type Config struct {
 	NewID func(at time.Time) string    // ULIDs
 	Trace func(context.Context) string // the trace id of a request
 	Log   *slog.Logger                 // for causes, which clients are not told
+
+	Realtime Realtime // where clients are told what happens; zero: nowhere
+}
+
+// Realtime is where clients open a socket. URL is absolute (wss://…), or a path
+// of the host that the client asked.
+type Realtime struct {
+	URL     string
+	Tickets Tickets
+}
+
+// Tickets makes what opens a socket, once.
+type Tickets interface {
+	Issue(ctx context.Context, p auth.Principal, at time.Time) (ticket string, expires time.Time, err error)
 }
 
 // Turns answers messages.
@@ -25,6 +43,67 @@ type Turns interface {
 	// Send answers one message. With a Session, ChatID is the client's own name
 	// for the chat, which is made when it does not exist.
 	Send(ctx context.Context, r turn.Request) (turn.Reply, error)
+	// Answer has what was last said in a chat answered.
+	Answer(ctx context.Context, r turn.Request) (turn.Reply, error)
+	// Stop ends the answer that is being written in a chat, if there is one.
+	Stop(ctx context.Context, p auth.Principal, chatID string) error
+}
+
+// AIServices are what the routes below /ai are made of.
+type AIServices struct {
+	Decisions Decisions
+	Settings  Settings
+	Wallet    Wallet
+	Books     Books
+	Models    eligibility.Models // to ask a provider whether it answers
+	Owned     Owned
+}
+
+// Decisions says whether an account may have answers, and from whom.
+type Decisions interface {
+	Status(ctx context.Context, account string, history eligibility.History, models eligibility.Models) (eligibility.Status, error)
+	Eligibility(ctx context.Context, q eligibility.Question, tag locale.Tag) (*eligibility.Plan, *eligibility.Block)
+	Read(ctx context.Context, q eligibility.Question) (eligibility.Snapshot, error)
+}
+
+// Settings is what an account has set of its AI. Every method that changes
+// something returns eligibility.ErrSetting with all that is wrong.
+type Settings interface {
+	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
+	View(ctx context.Context, account, name string) (eligibility.ProviderView, error)
+	PutProvider(ctx context.Context, account string, c eligibility.Config) (eligibility.ProviderView, error)
+	DeleteProvider(ctx context.Context, account, name string) error
+	// SetKey stores the account's own key of a provider; an empty one removes it.
+	SetKey(ctx context.Context, account, name, key string) (eligibility.ProviderView, error)
+	// AssistantOf returns the one in force for a project, or for the account when
+	// projectID is ""; false when there is none.
+	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
+	PutAssistant(ctx context.Context, account, projectID string, a eligibility.Assistant) (eligibility.Assistant, error)
+	DeleteAssistant(ctx context.Context, account, projectID string) error
+	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
+	PutEntitlement(ctx context.Context, account string, e eligibility.Entitlement) (eligibility.Entitlement, error)
+	Terms(ctx context.Context, account string) (eligibility.Terms, error)
+	PutTerms(ctx context.Context, account string, t eligibility.Terms) (eligibility.Terms, error)
+}
+
+// Wallet moves credit, each movement once for each key.
+type Wallet interface {
+	Move(ctx context.Context, account string, m credit.Movement) (credit.Entry, error)
+	Open(ctx context.Context, account, id, actor, reason string, p credit.Policy, units int64) (credit.Session, error)
+}
+
+// Books reads what an account has and has used.
+type Books interface {
+	eligibility.History
+	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
+	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
+}
+
+// Owned finds the chats and projects that a question may name; a foreign one is
+// missing.
+type Owned interface {
+	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
+	Project(ctx context.Context, account, id string) (conversation.Project, error)
 }
 
 // Runs decides over drafts.
@@ -65,9 +144,8 @@ type Store interface {
 	// Chats lists newest first; projectID "" means all. cursor "" begins, and
 	// the returned one is "" at the end.
 	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
-	// UpdateChat writes only the title and the project, each when not nil; a
-	// project "" takes the chat out of its project.
-	UpdateChat(ctx context.Context, account, id string, title, projectID *string, at time.Time) (conversation.Chat, error)
+	// UpdateChat writes what change names, and nothing else.
+	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	DeleteChat(ctx context.Context, account, id string) error
 
 	// Messages returns a page in ascending order: the newest limit messages for

@@ -150,16 +150,18 @@ func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
 
 // Block says why a turn may not run, and what to do.
 type Block struct {
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-	Action  string `json:"action"`
+	Reason  string             `json:"reason" doc:"stable; what a program matches on"`
+	Message string             `json:"message"`
+	Balance *int64             `json:"creditBalance,omitempty" doc:"when credits are the reason"`
+	Action  string             `json:"action" doc:"what to do next"`
+	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
 }
 
 func showBlock(b *eligibility.Block) *Block {
 	if b == nil {
 		return nil
 	}
-	return &Block{Reason: string(b.Reason), Message: b.Message, Action: b.Action}
+	return &Block{Reason: string(b.Reason), Message: b.Message, Balance: b.CreditBalance, Action: b.Action, Remedy: b.Remedy}
 }
 
 // host is the host and port of a base URL, as it is called.
