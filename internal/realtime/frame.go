@@ -3,6 +3,7 @@ package realtime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -31,14 +32,12 @@ type push struct {
 func pushOf(e Event, at time.Time) (push, error) {
 	p := push{frame: frame{Type: e.Type, At: stamp(at)}, once: e.ephemeral()}
 	data, err := e.data()
+	p.Data = data
+	if errors.Is(err, errLarge) || err == nil && len(p.numbered(math.MaxInt64)) > MaxFrame {
+		p.Data, err = e.large()
+	}
 	if err != nil {
 		return p, fmt.Errorf("realtime: %s: %w", e.Type, err)
-	}
-	p.Data = data
-	if len(p.numbered(math.MaxInt64)) > MaxFrame {
-		if p.Data, err = e.large(); err != nil {
-			return p, err
-		}
 	}
 	return p, nil
 }
@@ -54,13 +53,19 @@ func (p push) numbered(seq int64) []byte {
 	return text
 }
 
-// data is the JSON of what the event shows, with its ids.
+var errLarge = errors.New("larger than a frame")
+
+// data is the JSON of what the event shows, with its ids; errLarge when it cannot
+// fit whatever is around it.
 func (e Event) data() (json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	if e.Data != nil {
 		text, err := marshal(e.Data)
 		if err != nil {
 			return nil, err
+		}
+		if len(text) > MaxFrame {
+			return nil, errLarge
 		}
 		if err := json.Unmarshal(text, &members); err != nil || members == nil {
 			return nil, fmt.Errorf("its data is no object: %w", err)
