@@ -107,10 +107,10 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	return out, ""
 }
 
-// affords reports whether the budgets leave room for a turn's worst case. One
-// that is used up leaves none, not even for what is free.
+// affords reports whether the budgets leave room for a turn's worst case. What
+// costs nothing is always affordable.
 func (s Snapshot) affords(micros int64) bool {
-	room := func(limit, spent int64) bool { return limit == 0 || spent < limit && spent+micros <= limit }
+	room := func(limit, spent int64) bool { return limit == 0 || micros == 0 || spent+micros <= limit }
 	return room(s.Limits.Day, s.Standing.Day) && room(s.Limits.Month, s.Standing.Month) && (s.Limits.Run == 0 || micros <= s.Limits.Run)
 }
 
