@@ -370,9 +370,12 @@ func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
 				}
 			case 2:
 				delete(o.boxes, id) // the connection is gone, and nobody knows
-				h.Notify(ctx, "acme", said("unseen"))
+				network := o.fault
+				o.fault = nil
 				truth["unseen"] = true
-				if _, err := store.Connection(ctx, id); o.fault == nil && err == nil {
+				h.Notify(ctx, "acme", said("unseen"))
+				o.fault = network
+				if _, err := store.Connection(ctx, id); err == nil {
 					rt.Fatal("a connection that is gone is kept")
 				}
 				reconnect()

@@ -44,6 +44,7 @@ type office struct {
 	mu     sync.Mutex
 	boxes  map[string][][]byte // of who is connected
 	closed []string
+	words  map[string]string // the last frame before it was closed
 	posts  int
 	fault  func(id string, attempt int) error // before it arrives; nil: it does
 	after  func(id string, attempt int) error // once it has arrived
@@ -53,7 +54,7 @@ type office struct {
 var errLost = errors.New("nobody answered")
 
 func newOffice(ids ...string) *office {
-	o := &office{boxes: map[string][][]byte{}, tries: map[string]int{}}
+	o := &office{boxes: map[string][][]byte{}, tries: map[string]int{}, words: map[string]string{}}
 	for _, id := range ids {
 		o.boxes[id] = nil
 	}
@@ -86,6 +87,9 @@ func (o *office) Post(ctx context.Context, id string, frame []byte) error {
 func (o *office) Close(_ context.Context, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if box := o.boxes[id]; len(box) > 0 {
+		o.words[id] = string(box[len(box)-1])
+	}
 	delete(o.boxes, id)
 	o.closed = append(o.closed, id)
 	return nil

@@ -1,0 +1,319 @@
+package realtime_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/auth"
+	"piloto/internal/dynamo"
+	"piloto/internal/ident"
+	"piloto/internal/realtime"
+)
+
+// reception is a desk over a table, an office and a clock that moves when told.
+type reception struct {
+	*realtime.Desk
+	t     *testing.T
+	table *dynamo.Table
+	*office
+	at time.Time
+}
+
+func newReception(t *testing.T) *reception {
+	r := &reception{t: t, table: lab.Table(t), office: newOffice(), at: now}
+	r.Desk = &realtime.Desk{
+		Connections: r.table, Tokens: r.table, Poster: r.office, Origins: []string{"https://page.example"},
+		Now: func() time.Time { return r.at }, Log: discard,
+	}
+	return r
+}
+
+// token stores one; scope "" is one that may do nothing.
+func (r *reception) token(secret, account, user string, scope auth.Scope, ends time.Time) {
+	r.t.Helper()
+	if err := r.table.PutToken(ctx, auth.Token{
+		Hash: ident.Hash(secret), Kind: auth.KindToken, Account: account, User: user, Scopes: []auth.Scope{scope}, ExpiresAt: ends, CreatedAt: now,
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// open connects with a token.
+func (r *reception) open(id, token string) {
+	r.t.Helper()
+	if err := r.Connect(ctx, realtime.Visit{ID: id, Token: token}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.boxes[id] = nil
+}
+
+// say has a client say something, and returns what it is told.
+func (r *reception) say(id, text string) []shown {
+	r.t.Helper()
+	if err := r.Receive(ctx, id, text); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.box(r.t, id)
+}
+
+const ping = `{"action":"ping"}`
+
+// wantLast has a connection be closed, with these last words.
+func (r *reception) wantLast(id, want string) {
+	r.t.Helper()
+	if !slices.Contains(r.closed, id) {
+		r.t.Errorf("%s is not closed", id)
+		return
+	}
+	if got := types([]shown{read(r.t, []byte(r.words[id]))})[0]; got != want {
+		r.t.Errorf("%s is closed with %s, want %s", id, got, want)
+	}
+}
+
+func types(list []shown) []string {
+	var all []string
+	for _, s := range list {
+		kind := s.Type
+		if code, ok := s.Data["code"].(string); ok {
+			kind += " " + code
+		}
+		all = append(all, kind)
+	}
+	return all
+}
+
+func TestOnlyThoseConnectWhoMay(t *testing.T) {
+	r := newReception(t)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.token("mute", "acme", "ana", "", time.Time{})
+	r.token("dated", "acme", "ana", auth.ScopeChat, now.Add(time.Second))
+	ticket := func(token string) string {
+		p, err := auth.Authenticate(ctx, r.table, token, now, auth.KindToken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, _, err := auth.NewTicket(ctx, r.table, p, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	session, err := auth.SessionFor(ctx, r.table, "token", auth.KindToken, now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := ticket("token")
+	for i, c := range []struct {
+		name  string
+		visit realtime.Visit
+		after time.Duration
+		err   error
+	}{
+		{"a ticket", realtime.Visit{Ticket: used}, 0, nil},
+		{"the same again", realtime.Visit{Ticket: used}, 0, auth.ErrRequired},
+		{"a token", realtime.Visit{Token: "token"}, 0, nil},
+		{"both, and the token is bad", realtime.Visit{Ticket: ticket("token"), Token: "bad"}, 0, auth.ErrRequired},
+		{"nothing", realtime.Visit{}, 0, auth.ErrRequired},
+		{"a late ticket", realtime.Visit{Ticket: ticket("token")}, auth.TicketLife, auth.ErrRequired},
+		{"a session as a ticket", realtime.Visit{Ticket: session}, 0, auth.ErrRequired},
+		{"a session as a token", realtime.Visit{Token: session}, 0, auth.ErrRequired},
+		{"a token as a ticket", realtime.Visit{Ticket: "token"}, 0, auth.ErrRequired},
+		{"a ticket as a token", realtime.Visit{Token: ticket("token")}, 0, auth.ErrRequired},
+		{"a ticket cut short", realtime.Visit{Ticket: ticket("token")[1:]}, 0, auth.ErrRequired},
+		{"a ticket of a token that is over", realtime.Visit{Ticket: ticket("dated")}, time.Second, auth.ErrRequired},
+		{"one that may not read chats", realtime.Visit{Token: "mute"}, 0, auth.ErrScope},
+		{"a page of the same host", realtime.Visit{Token: "token", Origins: []string{"http://here:80"}, Host: "here:80"}, 0, nil},
+		{"a page that is known", realtime.Visit{Token: "token", Origins: []string{"https://page.example"}, Host: "socket.example"}, 0, nil},
+		{"a page of elsewhere", realtime.Visit{Token: "token", Origins: []string{"https://evil.example"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"one whose name begins the same", realtime.Visit{Token: "token", Origins: []string{"https://page.example.evil"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"one with a user", realtime.Visit{Token: "token", Origins: []string{"https://a@here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"a page of a file", realtime.Visit{Token: "token", Origins: []string{"null"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"no host", realtime.Visit{Token: "token", Origins: []string{"http://"}}, 0, auth.ErrCrossOrigin},
+		{"two pages", realtime.Visit{Token: "token", Origins: []string{"http://here", "http://here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"an empty page", realtime.Visit{Token: "token", Origins: []string{""}, Host: "here"}, 0, auth.ErrCrossOrigin},
+	} {
+		c.visit.ID = fmt.Sprint("c", i)
+		r.at = now.Add(c.after)
+		if err := r.Connect(ctx, c.visit); !errors.Is(err, c.err) || (c.err == nil) != (err == nil) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, err := r.table.Connection(ctx, c.visit.ID); (err == nil) != (c.err == nil) {
+			t.Errorf("%s: the connection: %v", c.name, err)
+		}
+	}
+	kept := ticket("token")
+	_ = r.Connect(ctx, realtime.Visit{ID: "x", Ticket: kept, Origins: []string{"https://evil.example"}})
+	r.at = now
+	if err := r.Connect(ctx, realtime.Visit{ID: "y", Ticket: kept}); err != nil {
+		t.Errorf("a page of elsewhere used a ticket up: %v", err)
+	}
+}
+
+func TestAClientMayPingAndNothingElse(t *testing.T) {
+	r := newReception(t)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.open("a", "token")
+	list := r.say("a", ping)
+	if got := types(list); !slices.Equal(got, []string{"hello", "pong"}) || list[0].Data["ping_seconds"] != 120.0 || *list[1].Seq != 0 {
+		t.Errorf("the first ping: %+v", list)
+	}
+	hub(r.table, r.office, now).Notify(ctx, "acme", said("m1"), said("m2"))
+	r.box(t, "a")
+	list = r.say("a", `{"action":"ping","more":[1]}`)
+	if got := types(list); !slices.Equal(got, []string{"pong"}) || *list[0].Seq != 2 {
+		t.Errorf("the next: %+v", list)
+	}
+	for _, text := range []string{
+		"", "ping", "null", "[]", `"ping"`, `{"action":"pong"}`, `{"action":1}`, `{"action":"ping"`, `{"action":"ping"}{}`, "\xff\xfe",
+		`{"action":"ping","pad":"` + strings.Repeat("x", 2000) + `"}`, strings.Repeat("[", 100_000),
+		`{"action":"subscribe","account":"other"}`,
+	} {
+		if got := types(r.say("a", text)); !slices.Equal(got, []string{"error realtime.action"}) {
+			t.Errorf("%.40q is answered %v", text, got)
+		}
+	}
+	if got := types(r.say("a", ping)); !slices.Equal(got, []string{"pong"}) {
+		t.Errorf("after all that: %v", got)
+	}
+}
+
+func TestAConnectionEndsWithItsTokenAtTheNextPing(t *testing.T) {
+	r := newReception(t)
+	for _, c := range []struct {
+		name string
+		ends time.Time
+		end  func(session string)
+	}{
+		{"revoked", time.Time{}, func(string) { _ = r.table.DeleteToken(ctx, ident.Hash("revoked")) }},
+		{"over", now.Add(time.Minute), func(string) { r.at = now.Add(time.Minute) }},
+		{"signed out", time.Time{}, func(session string) { _ = r.table.DeleteToken(ctx, ident.Hash(session)) }},
+	} {
+		r.at = now
+		r.token(c.name, "acme", "ana", auth.ScopeChat, c.ends)
+		session, err := auth.SessionFor(ctx, r.table, c.name, auth.KindToken, now, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := auth.Authenticate(ctx, r.table, session, now, auth.KindSession)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket, _, err := auth.NewTicket(ctx, r.table, p, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Connect(ctx, realtime.Visit{ID: c.name, Ticket: ticket}); err != nil {
+			t.Fatal(err)
+		}
+		r.boxes[c.name] = nil
+		r.say(c.name, ping)
+		c.end(session)
+		if c.name == "over" { // known when it connected: nothing is pushed from then on
+			hub(r.table, r.office, r.at).Notify(ctx, "acme", said("secret"))
+			if list := r.box(t, c.name); len(list) != 0 {
+				t.Errorf("told after its end: %v", types(list))
+			}
+		}
+		r.say(c.name, ping)
+		r.wantLast(c.name, "error auth_required")
+		if _, err := r.table.Connection(ctx, c.name); !errors.Is(err, realtime.ErrGone) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestAClientThatDoesNotPingIsNotToldAndSeesAGap: nobody is told for long who does
+// not show that their token still stands; and they can know what they missed.
+func TestAClientThatDoesNotPingIsNotToldAndSeesAGap(t *testing.T) {
+	r := newReception(t)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.open("a", "token")
+	r.say("a", ping)
+	for range 3 { // with pings it goes on
+		r.at = r.at.Add(4 * time.Minute)
+		hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+		if list := r.box(t, "a"); len(list) != 1 {
+			t.Fatalf("told %v", types(list))
+		}
+		r.say("a", ping)
+	}
+	before, err := r.table.Connection(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.at = r.at.Add(5 * time.Minute)
+	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("missed"))
+	if list := r.box(t, "a"); len(list) != 0 {
+		t.Errorf("told %v", types(list))
+	}
+	list := r.say("a", ping)
+	if len(list) != 1 || *list[0].Seq <= before.Seq {
+		t.Errorf("the pong hides what was missed: %+v", list)
+	}
+	r.at = now.Add(realtime.Forgotten) // and no longer than a connection can last
+	r.say("a", ping)
+	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+	if list := r.box(t, "a"); len(list) != 0 {
+		t.Errorf("after its life, told %v", types(list))
+	}
+}
+
+func TestTheOldestConnectionsOfAUserMakeRoom(t *testing.T) {
+	r := newReception(t)
+	r.token("ana", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.token("bea", "acme", "bea", auth.ScopeChat, time.Time{})
+	r.open("bea", "bea")
+	for i := range 22 {
+		r.at = r.at.Add(time.Second)
+		r.open(fmt.Sprintf("ana-%02d", i), "ana")
+	}
+	if want := []string{"ana-00", "ana-01"}; !slices.Equal(r.closed, want) {
+		t.Errorf("closed %v, want %v", r.closed, want)
+	}
+	r.wantLast("ana-00", "error realtime.replaced")
+	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+	told := 0
+	for id := range r.boxes {
+		told += len(r.box(t, id))
+	}
+	if told != 21 {
+		t.Errorf("%d were told", told)
+	}
+}
+
+func TestTheOldestConnectionsOfAnAccountMakeRoom(t *testing.T) {
+	r := newReception(t)
+	for i := range 104 {
+		user := fmt.Sprintf("user-%03d", i/4)
+		if i%4 == 0 {
+			r.token(user, "acme", user, auth.ScopeChat, time.Time{})
+		}
+		r.at = r.at.Add(time.Second)
+		r.open(fmt.Sprint(i), user)
+	}
+	if want := []string{"0", "1", "2", "3"}; !slices.Equal(r.closed, want) {
+		t.Errorf("closed %v, want %v", r.closed, want)
+	}
+}
+
+func TestALeavingClientIsForgottenAndAStrangerIsClosed(t *testing.T) {
+	r := newReception(t)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.open("a", "token")
+	for range 2 {
+		if err := r.Leave(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := r.table.Connections(ctx, "acme"); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+	r.boxes["a"] = nil // it has not left, only its row has
+	r.say("a", ping)
+	r.wantLast("a", "error realtime.unknown")
+}
