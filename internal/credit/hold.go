@@ -90,7 +90,10 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	err := s.Store.Settle(ctx, h, t)
 	if errors.Is(err, ErrSettled) {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
-		return s.Store.Settle(ctx, Hold{Account: h.Account, Parts: overrun(h.Parts)}, t)
+		err = s.Store.Settle(ctx, Hold{Account: h.Account, Parts: overrun(h.Parts)}, t)
+	}
+	if errors.Is(err, ErrMoved) { // it was settled before
+		return nil
 	}
 	return err
 }

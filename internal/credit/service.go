@@ -34,8 +34,8 @@ type Store interface {
 	// Extend adds a part and money to a hold that is still there; ErrSettled.
 	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits) (Hold, error)
 	// Settle ends a hold and writes the turn's record; ErrSettled when the hold is
-	// gone. A hold without a time is not there: the turn is counted, and charged to
-	// what parts it names.
+	// gone, and ErrMoved when the turn was settled before. A hold without a time is
+	// not there: the turn is counted, and charged to what parts it names.
 	Settle(ctx context.Context, h Hold, t Turn) error
 	// Release ends a hold whose turn was cut off; ErrSettled.
 	Release(ctx context.Context, h Hold, at time.Time) error

@@ -260,17 +260,24 @@ type turnItem struct {
 	SK   string `dynamodbav:"SK"`
 	Data []byte `dynamodbav:"data"` // JSON
 	TTL  int64  `dynamodbav:"ttl"`
+
+	Outcome string `dynamodbav:"outcome"`
 }
 
-// turnRow is the write of a turn's record; what is said of it later replaces it.
+// turnRow is the write of a turn's record, once; that it was cut off is replaced
+// by what became of it after all.
 func (t *Table) turnRow(account string, turn credit.Turn) (write, error) {
 	data, err := json.Marshal(turn)
 	if err != nil {
 		return write{}, err
 	}
-	return t.put(turnItem{
-		PK: walletKey(account), SK: "U#" + turn.ID, Data: data, TTL: turn.At.Add(turnsKept).Unix(),
-	}, "", nil)
+	w, err := t.put(turnItem{
+		PK: walletKey(account), SK: "U#" + turn.ID, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome,
+	}, "attribute_not_exists(PK) OR outcome = :released", credit.ErrMoved)
+	if err == nil {
+		w.Put.ExpressionAttributeValues = item{":released": str(credit.OutcomeReleased)}
+	}
+	return w, err
 }
 
 // turnsPage is how many records are read at once.

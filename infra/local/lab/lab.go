@@ -23,6 +23,15 @@ import (
 // Table returns an empty table, as a deployment would make it.
 func Table(t testing.TB) *dynamo.Table {
 	t.Helper()
+	table, _, _ := Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	return table
+}
+
+// Raw returns an empty table whose calls go through what wrap makes of the way to
+// the engine, with the configuration of a client that goes around it, and the
+// table's name.
+func Raw(t testing.TB, wrap func(aws.HTTPClient) aws.HTTPClient) (*dynamo.Table, aws.Config, string) {
+	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "table.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +53,10 @@ func Table(t testing.TB) *dynamo.Table {
 	if err := process.ProvisionTables(context.Background(), config, deployment, names); err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(config, names[deployment.Tables[0].ID])
+	wrapped := config
+	wrapped.HTTPClient = wrap(config.HTTPClient)
+	name := names[deployment.Tables[0].ID]
+	return dynamo.New(wrapped, name), config, name
 }
 
 // Root returns the path of a file below the module's root.
