@@ -48,14 +48,14 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	var b bytes.Buffer
 	for _, r := range everyRoute() {
-		fmt.Fprintf(&b, "%-6s %-28s %-8s %-6s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
+		fmt.Fprintf(&b, "%-6s %-29s %-11s %-13s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
 	}
 	golden(t, "routes.txt", b.Bytes())
 }
 
 func TestEveryFunctionServesExactlyItsRoutes(t *testing.T) {
 	s, served := newSite(), map[string]int{}
-	for _, function := range []Function{FunctionChat, FunctionConfirm, FunctionRegistry, FunctionRecords} {
+	for _, function := range []Function{FunctionChat, FunctionConfirm, FunctionEligibility, FunctionRegistry, FunctionRecords} {
 		for _, to := range s.handler(function).(*router).routes {
 			served[to.method+" "+to.pattern]++
 			if to.function != function {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,11 @@ var bodies = map[string]string{
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
+	"answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
+	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
+	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
+	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
+	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
 // owned is the id that account a has of what a path names.
@@ -40,6 +46,11 @@ func operationID(r *route) string {
 	return described.api.operation(r.method, r.pattern).OperationID
 }
 
+// pathOf is the path of a route for an id, and for a provider that there is.
+func pathOf(r *route, id string) string {
+	return strings.NewReplacer("{id}", id, "{name}", "openai").Replace(r.pattern)
+}
+
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
 	t.Helper()
 	for _, r := range everyRoute() {
@@ -54,7 +65,7 @@ func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)
 
 func TestEveryRouteAnswersItsOwner(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, body string) {
-		w := newSite().do(ask(boss, r.method, strings.ReplaceAll(r.pattern, "{id}", owned(r.pattern)), body))
+		w := newSite().do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
 		if w.Code/100 != 2 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -63,11 +74,15 @@ func TestEveryRouteAnswersItsOwner(t *testing.T) {
 
 func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	// A new route must be classified here.
-	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject")
-	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs")
+	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
+		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey")
+	billers := []string{"moveCredit"}
+	eithers := []string{"setTerms"}
+	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
+		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime")
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
-		path := strings.ReplaceAll(r.pattern, "{id}", owned(r.pattern))
+		path := pathOf(r, owned(r.pattern))
 		try := func(who auth.Principal, status int, code string) {
 			t.Helper()
 			s := newSite()
@@ -88,6 +103,15 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 			return
 		case slices.Contains(admins, id):
 			try(talker, 403, "auth.scope")
+			try(biller, 403, "auth.scope")
+		case slices.Contains(billers, id):
+			try(talker, 403, "auth.scope")
+			try(manager, 403, "auth.scope")
+			try(biller, 201, "")
+		case slices.Contains(eithers, id):
+			try(talker, 403, "auth.scope")
+			try(manager, 200, "")
+			try(biller, 200, "")
 		case slices.Contains(chats, id):
 			s := newSite()
 			if w := s.do(ask(talker, r.method, path, body)); w.Code/100 != 2 {
@@ -120,7 +144,7 @@ func TestForeignIDAnswersAsMissing(t *testing.T) {
 		}
 		answerTo := func(who auth.Principal, id string) string {
 			s := newSite()
-			w := s.do(ask(who, r.method, strings.ReplaceAll(r.pattern, "{id}", id), body))
+			w := s.do(ask(who, r.method, pathOf(r, id), body))
 			if w.Code != 404 {
 				t.Errorf("%s: %d %s", id, w.Code, w.Body)
 			}
@@ -192,7 +216,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 			{"nonsense", good, "json;;", 415, "request.media_type"},
 		} {
 			s := newSite()
-			req := ask(boss, r.method, strings.ReplaceAll(r.pattern, "{id}", owned(r.pattern)), a.body)
+			req := ask(boss, r.method, pathOf(r, owned(r.pattern)), a.body)
 			if a.media != "" {
 				req.Header.Set("Content-Type", a.media)
 			}
@@ -205,7 +229,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 			}
 		}
 		s := newSite()
-		req := ask(boss, r.method, strings.ReplaceAll(r.pattern, "{id}", owned(r.pattern)), inner+comma+`"extra":1}`)
+		req := ask(boss, r.method, pathOf(r, owned(r.pattern)), inner+comma+`"extra":1}`)
 		w := s.do(req)
 		want := 422
 		if id == "operatorChat" {
@@ -282,6 +306,18 @@ func members(n int) string {
 		list[i] = fmt.Sprintf(`"k%d":%d`, i, i)
 	}
 	return strings.Join(list, ",")
+}
+
+// wrong is what an answer says of the fields of its request.
+func wrong(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var got []string
+	for _, e := range listOf(decode(t, w)["errors"]) {
+		e := e.(map[string]any)
+		got = append(got, fmt.Sprint(e["loc"], " ", e["type"]))
+	}
+	slices.Sort(got)
+	return strings.Join(got, ", ")
 }
 
 func listOf(v any) []any { l, _ := v.([]any); return l }

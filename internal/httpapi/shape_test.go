@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/auth"
+	"piloto/internal/eligibility"
 	"piloto/internal/plan"
 )
 
@@ -72,9 +74,36 @@ func TestShapes(t *testing.T) {
 		{"operator_invalid", "POST", "/operator/chat", `{}`},
 		{"operator_session", "GET", "/operator/session/" + sessionID, ``},
 		{"health", "GET", "/health", ``},
+		{"chat_automation", "PATCH", "/api/chats/" + chatID, `{"automation":"manual"}`},
+		{"chat_answer", "POST", "/api/chats/" + chatID + "/answer", ``},
+		{"chat_stop", "POST", "/api/chats/" + chatID + "/stop", ``},
+		{"send_poor", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"poor"}`},
+		{"send_stood_in", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"stand in"}`},
+		{"operator_stood_in", "POST", "/operator/chat", `{"message":"stand in"}`},
+		{"operator_poor", "POST", "/operator/chat", `{"message":"poor"}`},
+		{"realtime", "POST", "/api/realtime", ``},
+		{"ai_status", "GET", "/ai/status", ``},
+		{"ai_eligible", "GET", "/ai/eligibility?conversationId=" + chatID, ``},
+		{"ai_blocked", "POST", "/ai/eligibility", `{"chat_id":"` + chatID + `"}`},
+		{"ai_usage", "GET", "/ai/usage?by=model&from=2026-02-01&to=2026-03-01", ``},
+		{"ai_credits", "GET", "/ai/credits", ``},
+		{"ai_ledger", "GET", "/ai/ledger", ``},
+		{"ai_grant", "POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":" alta "}`},
+		{"ai_grant_invalid", "POST", "/ai/ledger", `{"kind":"grant","amount":-5,"reason":"x"}`},
+		{"ai_insufficient", "POST", "/ai/ledger", `{"kind":"adjustment","amount":-50,"reason":"x"}`},
+		{"ai_session", "POST", "/ai/sessions", ``},
+		{"ai_assistant", "GET", "/ai/assistant", ``},
+		{"ai_assistant_project", "PUT", "/api/projects/" + projectID + "/assistant", `{"provider":"groq","model":"m","fallback":[{"provider":"openai","model":"gpt-4o"}]}`},
+		{"ai_entitlement", "GET", "/ai/entitlement", ``},
+		{"ai_terms", "PUT", "/ai/terms", `{"limits":{"day_micros":5000000,"month_micros":0,"run_micros":0}}`},
+		{"ai_providers", "GET", "/ai/providers", ``},
+		{"ai_provider", "PUT", "/ai/providers/mine", `{"base_url":"https://llm.example.org/v1","prices":{"m-1.5":{"input_micros":1,"output_micros":2}}}`},
+		{"ai_provider_key", "PUT", "/ai/providers/openai/key", `{"key":"canary-secret"}`},
+		{"ai_provider_invalid", "PUT", "/ai/providers/mine", `{"base_url":"http://169.254.169.254/"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(Check{"table", func(context.Context) error { return nil }})
+			s.shelf.accounts["a"].settings.Health["openai"] = eligibility.Health{Provider: "openai", At: noon, Outcome: "ok", Waiting: waits[c.name]}
 			r := ask(boss, c.method, c.path, c.body)
 			w := s.do(r)
 			var body bytes.Buffer
@@ -86,6 +115,9 @@ func TestShapes(t *testing.T) {
 		})
 	}
 }
+
+// waits is until when the provider asked to be left alone.
+var waits = map[string]time.Time{"ai_blocked": noon.Add(time.Minute), "ai_providers": noon.Add(time.Minute)}
 
 // documented checks an answer against the schema of its route and status.
 func documented(t *testing.T, r *http.Request, status int, body []byte) {

@@ -131,7 +131,7 @@ func span(first, last string, now time.Time) (from, to time.Time, err error) {
 		from = midnight(day).AddDate(0, 0, 1-day.Day())
 	}
 	switch {
-	case to.Before(from):
+	case to.Before(from), isDay && to.Equal(from): // a day is in the span, and never nothing
 		return from, to, errPeriod.At(field("period_order", "query", "to"))
 	case to.Sub(from) > mostDays*24*time.Hour:
 		return from, to, errPeriod.At(field("period_too_long", "query", "to"))

@@ -56,17 +56,22 @@ type world struct {
 	run_     plan.Run
 	server   tool.Server
 	session_ conversation.Chat
+	stops    []string
+	tickets  int
+	shelf    *shelf
 }
 
 func newWorld() *world {
 	at := noon.Add(-time.Hour)
-	return &world{
+	w := &world{
 		chat:     conversation.Chat{ID: chatID, Title: "Reservas", CreatedAt: at, UpdatedAt: at, PendingRunID: runID},
 		project:  conversation.Project{ID: projectID, Name: "Oficina", CreatedAt: at, UpdatedAt: at},
 		run_:     sampleRun(),
 		server:   sampleServer(),
 		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]string{"source": "web"}},
 	}
+	w.shelf = newShelf(w)
+	return w
 }
 
 func sampleRun() plan.Run {
@@ -137,7 +142,13 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 		draft.Status, draft.Steps = plan.Draft, nil
 		reply.Kind, reply.Run = turn.KindPlan, &draft
 	case "blocked":
-		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, r.Locale)
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, "openai", r.Locale)
+	case "poor":
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.InsufficientCredits, "openai", r.Locale)
+		reply.Block.CreditBalance = new(int64)
+	case "stand in":
+		reply.By = &conversation.By{Provider: "groq", Model: "llama-3.3-70b-versatile", Preferred: "openai", Reason: "rate_limited"}
+		reply.Message.By = reply.By
 	case "lost":
 		return turn.Reply{}, plan.ErrStale
 	case "broken":
@@ -146,6 +157,24 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 		panic("canary-secret")
 	}
 	return reply, nil
+}
+
+func (w *world) Answer(_ context.Context, r turn.Request) (turn.Reply, error) {
+	w.turns = append(w.turns, r)
+	return turn.Reply{
+		Kind: turn.KindMessage, Chat: w.chat,
+		Message: conversation.Message{ID: "01K0000000000000000000000M", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon},
+	}, w.called(r.Principal.Account, r.ChatID, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Stop(_ context.Context, p auth.Principal, id string) error {
+	w.stops = append(w.stops, p.User+" "+id)
+	return w.called(p.Account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Issue(_ context.Context, p auth.Principal, at time.Time) (string, time.Time, error) {
+	w.tickets++
+	return "t1cket", at.Add(time.Minute), w.called(p.Account, "", "", nil)
 }
 
 func (w *world) Confirm(_ context.Context, c run.Confirmation) (run.Decision, error) {
@@ -236,15 +265,18 @@ func (w *world) Chats(_ context.Context, account, _, cursor string, limit int) (
 	return []conversation.Chat{w.chat}, "next", nil
 }
 
-func (w *world) UpdateChat(_ context.Context, account, id string, title, project *string, at time.Time) (conversation.Chat, error) {
+func (w *world) UpdateChat(_ context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	if err := w.called(account, id, chatID, conversation.ErrChatNotFound); err != nil {
 		return conversation.Chat{}, err
 	}
-	if title != nil {
-		w.chat.Title = *title
+	if change.Title != nil {
+		w.chat.Title = *change.Title
 	}
-	if project != nil {
-		w.chat.ProjectID = *project
+	if change.ProjectID != nil {
+		w.chat.ProjectID = *change.ProjectID
+	}
+	if change.Automation != nil {
+		w.chat.Automation = *change.Automation
 	}
 	w.chat.UpdatedAt = at
 	return w.chat, nil
@@ -317,6 +349,7 @@ func newSite(checks ...Check) *site {
 	c := Config{
 		Now: func() time.Time { return noon }, NewID: func(time.Time) string { return "01K0000000000000000000000N" },
 		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
+		Realtime: Realtime{URL: "wss://live.example.org/prod", Tickets: w},
 	}
 	return &site{world: w, logs: logs, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
@@ -330,6 +363,8 @@ func (s *site) handler(f Function) http.Handler {
 		s.made[f] = Chat(s.config, s.world)
 	case FunctionConfirm:
 		s.made[f] = Confirm(s.config, s.world)
+	case FunctionEligibility:
+		s.made[f] = AI(s.config, s.shelf.services(s.config))
 	case FunctionRegistry:
 		s.made[f] = Registry(s.config, s.world)
 	default:
@@ -340,10 +375,12 @@ func (s *site) handler(f Function) http.Handler {
 
 // Principals of the tests.
 var (
-	boss    = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	boss    = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
+	manager = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	biller  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeBilling}}
 	talker  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}
 	scopeNo = auth.Principal{Account: "a", User: "ana"}
-	other   = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	other   = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
 )
 
 // do sends a request to the function that API Gateway would send it to.
