@@ -38,7 +38,7 @@ func newAPI(c Config) *api {
 				},
 			},
 		},
-		Formats: huma.DefaultFormats, DefaultFormat: "application/json",
+		Formats: map[string]huma.Format{"application/json": format, "json": format}, DefaultFormat: "application/json",
 	})
 	return a
 }

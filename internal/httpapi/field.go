@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"regexp"
@@ -65,49 +66,61 @@ func fromHuma(status int, msg string, errs []error) error {
 // field returns a field error without a sentence, which localised adds.
 func field(typ string, loc ...any) fault.Field { return fault.Field{Loc: loc, Type: typ} }
 
-var (
-	indexed  = regexp.MustCompile(`^([a-z_]+)\[([0-9]{1,6})\]$`)
-	required = regexp.MustCompile(`^expected required property (.*) to be present$`)
-)
+var required = regexp.MustCompile(`^expected required property (.*) to be present$`)
 
 // fieldOf reads one of huma's errors: a place such as "body.mcp_ids[2]", and an
 // English sentence that stands for its type.
 func fieldOf(location, message string) fault.Field {
-	where, name, _ := strings.Cut(location, ".")
-	loc := append([]any{where}, place(name)...)
+	var loc []any
+	for part := range strings.SplitSeq(location, ".") {
+		name, indexes, _ := strings.Cut(part, "[")
+		loc = append(loc, shown(unmark.Replace(name)))
+		for index := range strings.SplitSeq(indexes, "[") {
+			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil {
+				loc = append(loc, i)
+			}
+		}
+	}
 	if m := required.FindStringSubmatch(message); m != nil {
 		return field("missing", append(loc, m[1])...)
 	}
 	return field(typeOf(message), loc...)
 }
 
-// objects are the members of bodies that are objects themselves.
-var objects = []string{"key", "automation", "policy", "limits"}
+// huma joins names to a place with "." and "[", and takes a place apart by them:
+// a name that has one, which only a client's can, would spoil the place of every
+// error after it. Such names are marked before huma sees them.
+var (
+	mark   = strings.NewReplacer(".", "\uE000", "[", "\uE001")
+	unmark = strings.NewReplacer("\uE000", ".", "\uE001", "[")
+)
 
-// place reads where something stands in a body. Only what objects and prices
-// names has members of its own, and what else follows a dot is part of a name,
-// since a client may have written a dot in it.
-func place(name string) []any {
-	if name == "" {
-		return nil
-	}
-	outer, inner, nested := strings.Cut(name, ".")
-	if m := indexed.FindStringSubmatch(outer); m != nil {
-		i, _ := strconv.Atoi(m[2])
-		return append([]any{m[1], i}, place(inner)...)
-	}
-	switch {
-	case nested && slices.Contains(objects, outer):
-		return []any{outer, shown(inner)}
-	case nested && outer == "prices": // by model, whose names have dots
-		for _, member := range []string{"input_micros", "output_micros"} {
-			if model, ok := strings.CutSuffix(inner, "."+member); ok {
-				return []any{outer, shown(model), member}
-			}
+// format is JSON; what is decoded to be validated has its names marked.
+var format = huma.Format{
+	Marshal: huma.DefaultJSONFormat.Marshal,
+	Unmarshal: func(data []byte, v any) error {
+		err := json.Unmarshal(data, v)
+		if whole, ok := v.(*any); ok && err == nil {
+			*whole = marked(*whole)
 		}
-		return []any{outer, shown(inner)}
+		return err
+	},
+}
+
+func marked(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, inner := range v {
+			out[mark.Replace(name)] = marked(inner)
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = marked(v[i])
+		}
 	}
-	return []any{shown(name)}
+	return v
 }
 
 // typeOf returns the stable type of one of huma's sentences, in pydantic's words.
