@@ -21,8 +21,9 @@ type client struct {
 	agent     string
 	connected time.Time
 
-	wake  chan struct{} // something is queued
-	ended chan struct{} // closed once the connection is to end
+	wake  chan struct{}      // something is queued
+	ended chan struct{}      // closed once the connection is to end
+	cut   context.CancelFunc // ends it without a word
 
 	mu     sync.Mutex
 	queue  []frame
@@ -58,8 +59,8 @@ func (c *client) connect(r *http.Request) int {
 
 // serve has the client send and receive until one of both ends.
 func (c *client) serve(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, c.cut = context.WithCancel(ctx)
+	defer c.cut()
 	c.idle = time.AfterFunc(Idle, func() { c.end(websocket.StatusGoingAway, "Going away") })
 	defer c.idle.Stop()
 	life := time.AfterFunc(Life, func() { c.end(websocket.StatusGoingAway, "Connection duration limit reached") })
@@ -227,7 +228,7 @@ func (c *client) end(code websocket.StatusCode, reason string) {
 // drop ends the connection without waiting for the client.
 func (c *client) drop() {
 	c.end(websocket.StatusAbnormalClosure, "Connection closed abnormally")
-	_ = c.conn.CloseNow()
+	c.cut()
 }
 
 // disconnected tells the function of $disconnect, whatever it answers.

@@ -112,19 +112,24 @@ func Upgrade(r *http.Request) bool {
 // Close disconnects everybody, lets nobody in, and returns once every
 // $disconnect was answered. A client that does not part is left.
 func (g *Gateway) Close() {
-	g.mu.Lock()
-	g.closed = true
-	clients := slices.Collect(maps.Values(g.clients))
-	g.mu.Unlock()
+	clients := g.shut()
 	for _, c := range clients {
 		c.end(websocket.StatusGoingAway, "Going away")
 	}
 	defer time.AfterFunc(partLimit, func() {
-		for _, c := range clients {
-			_ = c.conn.CloseNow()
+		for _, c := range append(clients, g.shut()...) { // and who was just connecting
+			c.cut()
 		}
 	}).Stop()
 	g.busy.Wait()
+}
+
+// shut lets nobody in any more, and returns those who are.
+func (g *Gateway) shut() []*client {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	return slices.Collect(maps.Values(g.clients))
 }
 
 // enter counts a connection that begins; false when the gateway closes.
