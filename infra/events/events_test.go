@@ -37,16 +37,17 @@ type answer struct {
 }
 
 var answers = map[string]answer{
-	"authorize": {body: `"refused":"auth_required"`},
-	"chat":      {status: 503, body: "switch_unavailable"},
-	"confirm":   {status: 404, body: "run.not_found"},
-	"mcp":       {status: 200, body: "[]"},
-	"realtime":  {body: `"statusCode":403`},
-	"records":   {status: 201, body: "Salas de la semana"},
-	"settle":    {failed: "Task.Failed"},
-	"step":      {failed: "Task.Failed"},
-	"sweep":     {body: "0"},
-	"web":       {status: 200, body: "<html"},
+	"authorize":   {body: `"refused":"auth_required"`},
+	"chat":        {status: 503, body: "switch_unavailable"},
+	"confirm":     {status: 404, body: "run.not_found"},
+	"mcp":         {status: 200, body: "[]"},
+	"eligibility": {status: 200, body: `"reason":"no_api_key"`},
+	"realtime":    {body: `"statusCode":403`},
+	"records":     {status: 201, body: "Salas de la semana"},
+	"settle":      {failed: "Task.Failed"},
+	"step":        {failed: "Task.Failed"},
+	"sweep":       {body: "0"},
+	"web":         {status: 200, body: "<html"},
 }
 
 func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {

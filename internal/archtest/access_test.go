@@ -24,6 +24,7 @@ const (
 	listed  = "!Sub ${Table.Arn}/index/listed"
 	due     = "!Sub ${Table.Arn}/index/due"
 	machine = "!Ref PlanRun"
+	ownKeys = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/providers/*"
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/${RealtimeStage}/"
 )
 
@@ -31,13 +32,17 @@ const (
 // "action resource", and nothing else.
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem"),
-	"chat":      append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn", "states:StartExecution "+machine),
-	"confirm":   append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
-	"mcp":       on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
-	"realtime":  append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
-	"records":   append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
-	"settle":    telling("GetItem", "PutItem", "Query", "UpdateItem"),
-	"step":      telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"chat": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine),
+	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
+	"eligibility": append(append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
+		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
+	"mcp":      on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
+	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
+	"settle":   telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"step":     telling("GetItem", "PutItem", "Query", "UpdateItem"),
 	"sweep": append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
 		"states:StartExecution "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
@@ -68,7 +73,7 @@ var withheld = map[string]map[string]string{
 		"authorize": "looks tokens up",
 		"web":       "signs people in and out",
 		"realtime":  "takes tickets, and asks whether what they came from still stands",
-		"records":   "asks for one that is never there, to see that the table answers",
+		"records":   "makes tickets, and asks for one that is never there, to see that the table answers",
 	},
 }
 

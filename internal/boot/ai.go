@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/auth"
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
+	"piloto/internal/httpapi"
 	"piloto/internal/llm"
 	"piloto/internal/openai"
 	"piloto/internal/outbound"
@@ -18,17 +20,22 @@ import (
 	"piloto/internal/tool"
 )
 
+// Platform is what there is before an account says anything.
+type Platform struct {
+	Provider
+	GroqURL string `env:"GROQ_BASE_URL,required,notEmpty"`
+	Charge  bool   `env:"CHARGE_CREDITS" envDefault:"true"` // the deployment's key costs credits
+}
+
 // AI is what the functions read that decide who answers, or answer.
 type AI struct {
-	Provider
-	GroqURL   string `env:"GROQ_BASE_URL,required,notEmpty"`
-	SecretARN string `env:"MODEL_SECRET_ARN"`                 // of the deployment's keys; empty: it has none
-	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"`     // of the secrets with the accounts' own keys
-	Charge    bool   `env:"CHARGE_CREDITS" envDefault:"true"` // the deployment's key costs credits
+	Platform
+	SecretARN string `env:"MODEL_SECRET_ARN"`             // of the deployment's keys; empty: it has none
+	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"` // of the secrets with the accounts' own keys
 }
 
 // Name is what people call the provider that the deployment names.
-func (c AI) Name() string {
+func (c Platform) Name() string {
 	if c.BaseURL == c.GroqURL {
 		return groq
 	}
@@ -67,7 +74,7 @@ func (w World) retries() llm.Retry {
 // platform is what there is before an account says anything: the provider that
 // the deployment names, and the ones that everybody knows, for accounts with a key
 // of their own.
-func (w World) platform(c AI) eligibility.Deployment {
+func (w World) platform(c Platform) eligibility.Deployment {
 	named := eligibility.Platform{
 		Name: c.Name(), BaseURL: c.BaseURL, Keyless: w.Keyless, Demo: w.Demo, CostsCredits: c.Charge && !w.Keyless && c.Name() != groq,
 	}
@@ -254,7 +261,7 @@ func (v vault) DeleteKey(ctx context.Context, account, provider string) error {
 
 // eligible builds what decides who answers.
 func (s site) eligible(c AI) (*eligibility.Service, *minds) {
-	d := s.platform(c)
+	d := s.platform(c.Platform)
 	m := s.minds(c, d)
 	return &eligibility.Service{Store: s.table, Deployment: d, Keys: m, Now: s.Now, Log: s.log}, m
 }
@@ -265,3 +272,39 @@ func (s site) credits() *credit.Service {
 
 // addresses is the policy of the base URLs that accounts give.
 func (w World) addresses(base string) (string, error) { return tool.NormalizeURL(base, w.policy()) }
+
+// Eligibility builds functions/eligibility.
+func Eligibility(w World, e Environment) (http.Handler, error) {
+	c, err := read[EligibilityConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config)
+	decisions, models := s.eligible(c.AI)
+	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
+		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, Vault: vault{models.secrets}, Addresses: w.addresses},
+		Wallet: s.credits(), Books: s.table, Models: models, Owned: s.table,
+	})), nil
+}
+
+// keyless is the page's knowledge of the deployment's keys: none. It shows what
+// accounts set, and asks the API for the rest.
+type keyless struct{}
+
+// Platform implements eligibility.Keys.
+func (keyless) Platform(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
+
+// shown is what the page reads of an account's settings.
+func (s site) shown(p Platform) *eligibility.Manager {
+	return &eligibility.Manager{Service: &eligibility.Service{
+		Store: s.table, Deployment: s.platform(p), Keys: keyless{}, Now: s.Now, Log: s.log,
+	}}
+}
+
+// tickets opens sockets.
+type tickets struct{ store auth.Store }
+
+// Issue implements httpapi.Tickets.
+func (t tickets) Issue(ctx context.Context, p auth.Principal, at time.Time) (string, time.Time, error) {
+	return auth.NewTicket(ctx, t.store, p, at)
+}

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"piloto/internal/eligibility"
 	"piloto/internal/llm"
 )
 
@@ -24,7 +26,7 @@ func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
 		"an empty table":  {Records, Environment{"TABLE_NAME": ""}, "TABLE_NAME"},
 		"a level of none": {Records, Environment{"TABLE_NAME": "t", "LOG_LEVEL": "loud"}, "loud"},
 		"no machine":      {Confirm, Environment{"TABLE_NAME": "t"}, "STATE_MACHINE_ARN"},
-		"no model":        {Chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_BASE_URL": "u"}, "OPENAI_MODEL"},
+		"no provider":     {Chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_MODEL": "m"}, "OPENAI_BASE_URL"},
 		"hours of none":   {Chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_BASE_URL": "u", "OPENAI_MODEL": "m", "DRAFT_HOURS": "x"}, "DraftHours"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,12 +73,18 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_ENDPOINT_URL_SECRETS_MANAGER": vault.URL,
 	})
 	w.Now = func() time.Time { return now }
-	model, ready := w.model(ChatConfig{Provider: Provider{BaseURL: provider.URL, Model: "m"}, SecretARN: "arn:aws:secretsmanager:us-east-1:1:secret:x"})
-	if !ready {
-		t.Fatal("a secret is no key")
+	c := AI{Platform: Platform{Provider: Provider{BaseURL: provider.URL, Model: "m"}, GroqURL: "https://groq.test"}, SecretARN: "arn:aws:secretsmanager:us-east-1:1:secret:x"}
+	minds := w.minds(c, w.platform(c.Platform))
+	candidate := eligibility.Candidate{Provider: c.Name(), Model: "m", BaseURL: provider.URL}
+	if has, err := minds.Platform(context.Background()); err != nil || !has[c.Name()] || has["openai"] {
+		t.Fatalf("%v, %v", has, err)
 	}
 	ask := func() error {
-		_, err := model.Complete(context.Background(), llm.Request{Model: "m"})
+		model, err := minds.Model(context.Background(), "acme", candidate)
+		if err != nil {
+			return err
+		}
+		_, err = model.Complete(context.Background(), llm.Request{Model: "m"})
 		return err
 	}
 	for range 3 {
@@ -84,18 +92,18 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if reads != 1 {
+	if reads != 2 { // for this provider, and for Groq
 		t.Errorf("the secret was read %d times", reads)
 	}
 	key, accepted = "sk-two", "sk-two" // rotated: the old key is refused once, and then read again
 	if err := ask(); !errors.Is(err, llm.ErrNoKey) {
 		t.Errorf("the old key: %v", err)
 	}
-	if err := ask(); err != nil || reads != 2 {
+	if err := ask(); err != nil || reads != 3 {
 		t.Errorf("the new key: %v after %d reads", err, reads)
 	}
 	now = now.Add(keyLife)
-	if err := ask(); err != nil || reads != 3 {
+	if err := ask(); err != nil || reads != 4 {
 		t.Errorf("after its life: %v after %d reads", err, reads)
 	}
 	key = ""
@@ -105,13 +113,51 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyNothingIsReady(t *testing.T) {
-	for _, c := range []struct {
-		world World
-		want  bool
-	}{{World{}, false}, {World{ModelKey: "k"}, true}, {World{Keyless: true}, true}} {
-		if _, ready := c.world.model(ChatConfig{}); ready != c.want {
-			t.Errorf("%+v is ready: %v", c.world, ready)
+// TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone (guarantee I16): an
+// account that gives a provider another address must bring a key of its own.
+func TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone(t *testing.T) {
+	vault := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		_, _ = fmt.Fprint(w, `{"SecretString":"{\"OPENAI_API_KEY\":\"sk-platform\",\"GROQ_API_KEY\":\"gsk\",\"API_KEY\":\"sk-own\"}"}`)
+	}))
+	defer vault.Close()
+	var mu sync.Mutex
+	var seen []string
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Header.Get("Authorization"))
+		_, _ = fmt.Fprint(w, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}]}`)
+	}))
+	defer elsewhere.Close()
+	w := lambdaWorld(Environment{
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_ENDPOINT_URL_SECRETS_MANAGER": vault.URL,
+	})
+	w.AllowLoopback = true
+	c := AI{Platform: Platform{Provider: Provider{BaseURL: openaiURL, Model: "m"}, GroqURL: "https://groq.test"}, SecretARN: "arn:x", KeyPrefix: "p"}
+	minds := w.minds(c, w.platform(c.Platform))
+	for _, x := range []struct {
+		candidate eligibility.Candidate
+		sent      string // "none": it is not asked
+	}{
+		{eligibility.Candidate{Provider: "openai", BaseURL: elsewhere.URL}, "none"},
+		{eligibility.Candidate{Provider: "groq", BaseURL: elsewhere.URL}, "none"},
+		{eligibility.Candidate{Provider: "openai", BaseURL: elsewhere.URL, OwnKey: true}, "Bearer sk-own"},
+		{eligibility.Candidate{Provider: "mine", BaseURL: elsewhere.URL, Keyless: true}, ""},
+	} {
+		seen = nil
+		model, err := minds.Model(context.Background(), "acme", x.candidate)
+		if x.sent == "none" {
+			if !errors.Is(err, llm.ErrNoKey) {
+				t.Errorf("%+v: %v", x.candidate, err)
+			}
+			continue
+		}
+		if err == nil {
+			_, err = model.Complete(context.Background(), llm.Request{Model: "m"})
+		}
+		if err != nil || len(seen) != 1 || seen[0] != x.sent {
+			t.Errorf("%+v: sent %q, %v", x.candidate, seen, err)
 		}
 	}
 }

@@ -40,6 +40,11 @@ func (p Provider) Name() string {
 	return u.Host
 }
 
+// Socket says where the WebSocket API is, for pages and clients.
+type Socket struct {
+	URL string `env:"REALTIME_URL,required,notEmpty"` // wss://…
+}
+
 // Machine names the state machine.
 type Machine struct {
 	ARN string `env:"STATE_MACHINE_ARN,required,notEmpty"`
@@ -70,7 +75,10 @@ type (
 	// MCPConfig is what functions/mcp reads.
 	MCPConfig struct{ Config }
 	// RecordsConfig is what functions/records reads.
-	RecordsConfig struct{ Config }
+	RecordsConfig struct {
+		Config
+		Socket
+	}
 	// StepConfig is what functions/step reads.
 	StepConfig struct {
 		Config
@@ -92,7 +100,8 @@ type (
 	// WebConfig is what functions/web reads.
 	WebConfig struct {
 		Config
-		Provider
+		Platform
+		Socket
 	}
 )
 

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -108,6 +109,7 @@ func Records(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
+	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.URL), Tickets: tickets{s.table}}
 	return s.serve(httpapi.Records(s.http, s.table, httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
 }
 
@@ -118,10 +120,14 @@ func Web(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
+	facts := webui.Facts{Provider: c.Name(), Model: c.Model, Demo: w.Demo, Local: w.Local}
+	if w.SocketPath == "" {
+		facts.RealtimeURL = c.URL
+	}
 	return s.serve(webui.New(webui.Deps{
 		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
-		Facts: webui.Facts{Provider: c.Name(), Model: c.Model, Demo: w.Demo, Local: w.Local},
-		Now:   w.Now, Log: s.log,
+		Assistants: s.shown(c.Platform), Credits: s.table, Facts: facts,
+		Now: w.Now, Log: s.log,
 	})), nil
 }
 

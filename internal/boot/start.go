@@ -15,6 +15,9 @@ func StartChat() { startHTTP(Chat) }
 // StartConfirm runs functions/confirm.
 func StartConfirm() { startHTTP(Confirm) }
 
+// StartEligibility runs functions/eligibility.
+func StartEligibility() { startHTTP(Eligibility) }
+
 // StartMCP runs functions/mcp.
 func StartMCP() { startHTTP(MCP) }
 

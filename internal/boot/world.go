@@ -34,6 +34,8 @@ type World struct {
 	Local bool
 	// AloneSince is when a deployment of one process began; zero for any other.
 	AloneSince time.Time
+	// SocketPath is where sockets are opened, when that is on the API's own host.
+	SocketPath string
 	// Keyless says that the provider which the deployment names needs no key.
 	Keyless bool
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/credit"
+	"piloto/internal/eligibility"
 	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
@@ -41,24 +44,50 @@ type Projects interface {
 	Project(ctx context.Context, account, projectID string) (conversation.Project, error)
 }
 
+// Assistants reads who answers, and with what. *eligibility.Manager is one.
+type Assistants interface {
+	// AssistantOf returns the one in force for a project, or for the account when
+	// projectID is ""; false when there is none.
+	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
+	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
+	Terms(ctx context.Context, account string) (eligibility.Terms, error)
+	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
+}
+
+// Credits reads what an account has, and what it spent. A credit.Store is one.
+type Credits interface {
+	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
+	// Ledger lists the movements, the newest first.
+	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
+	// Turns calls f for the turns of a span, the newest first, until it returns false.
+	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
+}
+
 // Facts is what the page says of the deployment it belongs to.
 type Facts struct {
 	Provider string // openai, groq, or a host
 	Model    string
 	Demo     bool // the built-in demonstration model answers; said on every screen
 	Local    bool // one process on this machine
+	// RealtimeURL is where the page's WebSocket is, when that is another origin
+	// than the page's own ("wss://abc.execute-api…/prod"); "" when it is not.
+	RealtimeURL string
 }
 
 // Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
+// Without Assistants and Credits there is nothing to see of either, and the
+// facts say who answers.
 type Deps struct {
-	Chats    Chats
-	Runs     Runs
-	Servers  Servers
-	Projects Projects
-	Tokens   auth.Store
-	Facts    Facts
-	Now      func() time.Time
-	Log      *slog.Logger
+	Chats      Chats
+	Runs       Runs
+	Servers    Servers
+	Projects   Projects
+	Assistants Assistants
+	Credits    Credits
+	Tokens     auth.Store
+	Facts      Facts
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 type site struct {
@@ -94,16 +123,26 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/servers/{id}", s.serverFragment)
 	fragment("/ui/projects", s.projectsFragment)
 	fragment("/ui/projects/{id}", s.projectFragment)
+	fragment("/ui/assistants", s.assistantsFragment)
+	fragment("/ui/assistants/{id}", s.assistantFragment)
+	fragment("/ui/credits", s.creditsFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)
-	return secured(mux)
+	return secured(mux, policy(deps.Facts.RealtimeURL))
 }
 
-// policy lets in what this origin serves and nothing that is inline.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// policy lets in what this origin serves and nothing that is inline. The script
+// may connect to this origin and to the socket's.
+func policy(realtime string) string {
+	connect := "'self'"
+	if u, err := url.Parse(realtime); err == nil && (u.Scheme == "wss" || u.Scheme == "ws") && u.Host != "" {
+		connect += " " + u.Scheme + "://" + u.Host
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src " + connect + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
 
-func secured(next http.Handler) http.Handler {
+func secured(next http.Handler, policy string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -20,7 +20,8 @@ import (
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
-	"chat": boot.Chat, "confirm": boot.Confirm, "mcp": boot.MCP, "records": boot.Records, "web": boot.Web,
+	"chat": boot.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": boot.MCP,
+	"records": boot.Records, "web": boot.Web,
 }
 
 // taskFunctions builds each function that answers events, by its folder.

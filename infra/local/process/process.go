@@ -177,7 +177,7 @@ func (p *Process) world() boot.World {
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil),
 		Log:           func(slog.Level) *slog.Logger { return p.log },
-		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), Keyless: p.keyless(),
+		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), Keyless: p.keyless(), SocketPath: socketPath,
 	}
 }
 

@@ -40,7 +40,9 @@ func SettingsFrom(getenv func(string) string) Settings {
 
 // demoModel reports whether the built-in demonstration model answers: nothing
 // else was configured, and it was not left out.
-func (s Settings) demoModel() bool { return s.Demo && s.Key == "" && s.BaseURL == "" && s.GroqKey == "" }
+func (s Settings) demoModel() bool {
+	return s.Demo && s.Key == "" && s.BaseURL == "" && s.GroqKey == ""
+}
 
 // groqAlone reports whether Groq is all that was configured.
 func (s Settings) groqAlone() bool { return s.GroqKey != "" && s.Key == "" && s.BaseURL == "" }
