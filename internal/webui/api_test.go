@@ -3,12 +3,14 @@ package webui
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/eligibility"
 	"piloto/internal/intent"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
@@ -24,12 +26,20 @@ type world struct {
 	sends []string // bodies of POST /api/send, as they came
 	keys  []string // Idempotency-Keys of confirmations
 	down  bool     // every API call is answered with 503
+	ai    *eligibility.Manager
+	hub   *hub
+	tale  []string                 // what an answer that is streamed is made of
+	next  chan struct{}            // when given, each piece waits for it
+	stops map[string]chan struct{} // by chat
 }
 
 func newWorld(now func() time.Time, facts Facts) *world {
 	m := newMemory(now)
-	w := &world{memory: m}
-	w.page = New(Deps{Chats: m, Runs: m, Servers: m, Projects: m, Tokens: m, Facts: facts, Now: now})
+	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
+	m.tell = w.hub.push
+	w.page = New(Deps{
+		Chats: m, Runs: m, Servers: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+	})
 	return w
 }
 
@@ -41,7 +51,11 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			r = r.WithContext(auth.NewContext(r.Context(), p))
 		}
 	}
-	if !strings.HasPrefix(r.URL.Path, "/api/") {
+	if r.URL.Path == "/realtime" {
+		w.hub.ServeHTTP(rw, r)
+		return
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/ai/") {
 		w.page.ServeHTTP(rw, r)
 		return
 	}
@@ -106,11 +120,18 @@ func (w *world) api() http.Handler {
 	})
 	locked("PATCH /api/chats/{id}", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 		c := w.chats[r.PathValue("id")]
-		c.Title, _ = body["title"].(string)
+		if title, ok := body["title"].(string); ok {
+			c.Title = title
+		}
+		if mode, ok := body["automation"].(string); ok {
+			c.Automation = mode
+		}
 		w.chats[c.ID] = c
 		tell(rw, 200, c)
 	})
 	locked("POST /api/send", w.send)
+	locked("POST /api/chats/{id}/answer", w.answerLast)
+	w.aiRoutes(mux, locked)
 	locked("POST /api/runs/{id}/confirm", w.confirm)
 	locked("POST /api/runs/{id}/cancel", w.cancel)
 	locked("GET /api/runs/{id}/events", w.more)
@@ -158,7 +179,7 @@ func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[strin
 	tell(rw, 201, map[string]any{"mcp_id": s.ID, "name": s.Name})
 }
 
-func (w *world) send(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 	chatID, _ := body["chat_id"].(string)
 	text, _ := body["message"].(string)
 	raw, _ := json.Marshal(body)
@@ -169,24 +190,74 @@ func (w *world) send(rw http.ResponseWriter, _ *http.Request, body map[string]an
 	}
 	w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
 	c := w.chats[chatID]
+	if c.PendingRunID != "" && intent.Classify(text) == intent.Confirm {
+		w.start(c.PendingRunID)
+		tell(rw, 200, map[string]any{"kind": "queued", "chat": w.chats[chatID]})
+		return
+	}
+	mode := c.Automation
+	if a, ok := w.purse.settings.Assistants[c.ProjectID]; ok && mode == "" {
+		mode = string(a.Automation.Mode)
+	}
+	if mode == "manual" {
+		m := w.say(chatID, conversation.RoleAssistant, conversation.KindNotice, "", "Guardado.")
+		tell(rw, 200, map[string]any{"kind": "notice", "message": m, "chat": w.chats[chatID]})
+		return
+	}
+	w.reply(rw, r, chatID, text)
+}
+
+// answerLast answers what was said last.
+func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+	chatID := r.PathValue("id")
+	for _, m := range slices.Backward(w.messages[chatID]) {
+		if m.Role == conversation.RoleUser {
+			w.reply(rw, r, chatID, m.Content)
+			return
+		}
+	}
+	refuse(rw, 404, "chat.not_found", "No existe.")
+}
+
+// reply answers by the words of a message, unless the account may not.
+func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text string) {
+	c := w.chats[chatID]
+	w.mu.Unlock()
+	plan, block := w.ai.Decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)}, locale.Spanish)
+	w.mu.Lock()
+	if strings.Contains(text, "bloquea") {
+		block = eligibility.Refuse(eligibility.NoAPIKey, "openai", locale.Spanish)
+	}
 	answer := map[string]any{"kind": "message"}
 	switch {
-	case c.PendingRunID != "" && intent.Classify(text) == intent.Confirm:
-		w.start(c.PendingRunID)
-		answer["kind"] = "queued"
-	case strings.Contains(text, "bloquea"):
-		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", locale.Text(locale.Spanish, "blocked.no_api_key"))
+	case block != nil:
+		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", "⚠️ "+block.Message)
 		list := w.messages[chatID]
-		list[len(list)-1].Code = "no_api_key"
-		answer["kind"], answer["message"] = "blocked", m
+		list[len(list)-1].Code = string(block.Reason)
+		answer["kind"], answer["message"], answer["block"] = "blocked", m, blockOf(block)
+		w.hub.push("ai:execution_blocked", map[string]any{"conversationId": chatID, "reason": block.Reason})
 	case strings.Contains(text, "eserva"):
 		r := w.propose(chatID, roomPlan(w.now()))
 		answer["kind"], answer["message"] = "plan", map[string]any{"content": r.Plan.Goal}
+	case strings.Contains(text, "cuento"):
+		answer["message"] = w.narrate(chatID)
 	default:
-		answer["message"] = w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", "Hay **tres** salas: [plano](https://example.org/plano) ![x](https://evil.example/x.png)")
+		said := w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", "Hay **tres** salas: [plano](https://example.org/plano) ![x](https://evil.example/x.png)")
+		by := &conversation.By{Provider: plan.Provider, Model: plan.Model}
+		if plan.Swap != nil {
+			by.Preferred, by.Reason = plan.Swap.Preferred, string(plan.Swap.Reason)
+		}
+		w.signed(chatID, by)
+		answer["message"] = said
 	}
 	answer["chat"] = w.chats[chatID]
 	tell(rw, 200, answer)
+}
+
+// signed says who wrote the last message of a chat.
+func (w *world) signed(chatID string, by *conversation.By) {
+	list := w.messages[chatID]
+	list[len(list)-1].By = by
 }
 
 // propose stores a draft; an older one is superseded. The lock is held.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/credit"
+	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 )
@@ -18,6 +20,23 @@ func families() map[string][]string {
 		"page.dead.":   {string(plan.Cancelled), string(plan.Expired), string(plan.Superseded)},
 		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled)},
 		"page.server.": {"online", "offline"},
+	}
+	for _, r := range eligibility.Swappable() {
+		f["page.by."] = append(f["page.by."], string(r))
+		f["page.why."] = append(f["page.why."], string(r))
+	}
+	f["page.mode."] = []string{string(eligibility.Automatic), string(eligibility.Manual), string(eligibility.Off)}
+	f["page.scope."] = []string{string(eligibility.ScopeDeployment), string(eligibility.ScopeAccount), string(eligibility.ScopeProject)}
+	f["page.provider."] = []string{"demo", "keyless", "own", "missing", "deployment"}
+	f["page.entry."] = []string{string(credit.KindGrant), string(credit.KindAdjustment), string(credit.KindRefund), string(credit.KindSession)}
+	for _, by := range []credit.By{credit.ByDay, credit.ByChat, credit.ByModel} {
+		f["page.usage.by."] = append(f["page.usage.by."], string(by))
+		f["page.usage.of."] = append(f["page.usage.of."], string(by))
+	}
+	f["page.js.outcome_"] = []string{"ok", "stopped", "no_api_key", "rate_limited", "provider_unreachable", "provider_refused"}
+	f["page.js.bad_"] = []string{
+		"out_of_range", "missing", "unknown_provider", "duplicate", "string_too_short", "string_too_long", "too_long", "enum",
+		"string_pattern_mismatch", "extra_forbidden", "greater_than_equal", "less_than_equal", "int_parsing", "float_parsing", "value_error",
 	}
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))

@@ -31,6 +31,7 @@ type chatView struct {
 	Chat    conversation.Chat
 	Project conversation.Project // zero when the chat has none
 	Facts   Facts
+	Answers answers
 	Lines   []line
 	Older   string // cursor; "" at the beginning
 	Only    bool   // older lines alone, to be put before the others
@@ -43,11 +44,15 @@ type line struct {
 	Text    template.HTML
 	Status  plan.Status // of the run that ended, for a final line
 	Action  string      // what to do about a block
+	Author  string      // provider and model, quietly; "" when no model wrote it
+	Instead string      // who wrote it, and why not the one that is preferred
+	Stopped bool        // a person stopped it here
 }
 
 // newView is a conversation that has not begun.
 type newView struct {
 	Facts    Facts
+	Answers  answers
 	Project  conversation.Project
 	Examples []string
 	Empty    bool // no server is registered
@@ -106,7 +111,13 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	if err != nil {
 		return nil, err
 	}
-	messages, older, err := s.messages(ctx, v, id, cursor)
+	var messages []conversation.Message
+	var older string
+	var who answers
+	err = together(
+		func() (err error) { messages, older, err = s.messages(ctx, v, id, cursor); return },
+		func() (err error) { who, err = s.answers(ctx, v, chat.ProjectID); return },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +125,14 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	if err != nil {
 		return nil, err
 	}
-	view := &chatView{Chat: chat, Facts: s.Facts, Older: older, Only: cursor != ""}
+	view := &chatView{Chat: chat, Facts: who.Facts, Answers: who, Older: older, Only: cursor != ""}
 	if chat.ProjectID != "" {
 		if view.Project, err = s.Projects.Project(ctx, v.who.Account, chat.ProjectID); err != nil && !isMissing(err) {
 			return nil, err
 		}
 	}
 	for _, m := range messages {
-		if l, shown := newLine(m, cards, v.tag); shown {
+		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
 			view.Lines = append(view.Lines, l)
 		}
 	}
@@ -196,7 +207,7 @@ func (s *site) cards(ctx context.Context, v visit, messages []conversation.Messa
 
 // newLine decides how a message is shown. What a run says of itself on the way
 // is in its card, and not repeated.
-func newLine(m conversation.Message, cards map[string]*card, tag locale.Tag) (line, bool) {
+func newLine(m conversation.Message, cards map[string]*card, provider string, tag locale.Tag) (line, bool) {
 	l := line{Message: m, Text: prose(m.Content)}
 	c := cards[m.RunID]
 	switch m.Kind {
@@ -210,20 +221,26 @@ func newLine(m conversation.Message, cards map[string]*card, tag locale.Tag) (li
 			l.Status = c.Status
 		}
 	case conversation.KindBlocked:
-		if action, ok := locale.Lookup(tag, "blocked."+m.Code+".do"); ok {
-			l.Action = action
-		}
+		l.Text = prose(strings.TrimLeft(m.Content, "⚠️ "))
+		l.Action = remedy(m.Code, provider, tag)
 	case conversation.KindText:
 		if m.Role == conversation.RoleAssistant {
 			l.Text = assistantText(m.Content)
 		}
+	}
+	if m.By != nil && m.Role == conversation.RoleAssistant {
+		l.Author, l.Instead, l.Stopped = author(*m.By, tag), instead(*m.By, tag), m.By.Stopped
 	}
 	return l, true
 }
 
 // fresh is the empty state, with things to ask for.
 func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, error) {
-	view := &newView{Facts: s.Facts}
+	who, err := s.answers(ctx, v, projectID)
+	if err != nil {
+		return nil, err
+	}
+	view := &newView{Facts: who.Facts, Answers: who}
 	if projectID != "" {
 		p, err := s.Projects.Project(ctx, v.who.Account, projectID)
 		if err != nil {
@@ -237,7 +254,7 @@ func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, 
 	}
 	view.Empty = len(servers) == 0
 	keys := []string{"page.example.what", "page.example.list", "page.example.plan", "page.example.help"}
-	if s.Facts.Demo {
+	if view.Facts.Demo {
 		keys = []string{"page.demo.find", "page.demo.book", "page.demo.mine", "page.demo.what"}
 	}
 	for _, k := range keys {

@@ -30,6 +30,8 @@ type memory struct {
 	servers  map[string]tool.Server
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
+	purse    *purse
+	tell     func(kind string, data map[string]any) // what was stored, to whoever listens
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -37,7 +39,8 @@ func newMemory(now func() time.Time) *memory {
 		now: now, ids: ident.NewSource(nil), account: "acc",
 		tokens: map[string]auth.Token{}, chats: map[string]conversation.Chat{}, messages: map[string][]conversation.Message{},
 		runs: map[string]plan.Run{}, events: map[string][]plan.Event{}, servers: map[string]tool.Server{},
-		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{},
+		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{}, purse: newPurse(),
+		tell: func(string, map[string]any) {},
 	}
 }
 
@@ -190,6 +193,7 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 		c.Title = conversation.Title(content)
 	}
 	m.chats[chatID] = c
+	m.tell("message", map[string]any{"conversationId": chatID, "message": msg})
 	return msg
 }
 
@@ -197,4 +201,5 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 func (m *memory) event(r *plan.Run, kind, step string, data string) {
 	r.EventSeq++
 	m.events[r.ID] = append(m.events[r.ID], plan.Event{Seq: r.EventSeq, At: m.now(), Type: kind, StepID: step, Data: []byte(data)})
+	m.tell("run", map[string]any{"conversationId": r.ChatID, "run_id": r.ID, "status": r.Status})
 }

@@ -14,7 +14,7 @@ import (
 // shell is the whole page around one view.
 type shell struct {
 	Title string
-	Name  string // of the view: new, chat, servers, server, projects, project, error
+	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, credits, error
 	View  template.HTML
 	Side  sidebar
 	Facts Facts
@@ -52,7 +52,7 @@ func (s *site) boot(tag locale.Tag) (boot, error) {
 }
 
 // index is the page; what it shows is in its address:
-// ?chat=ID, ?project=ID, ?view=servers|projects with &id=.
+// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=, ?view=credits.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
 		s.signInPage(w, v, http.StatusOK, "")
@@ -117,6 +117,15 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 	case q.Get("view") == "projects":
 		d, err := s.projects(ctx, v)
 		return "projects", locale.Text(v.tag, "page.projects"), d, "", err
+	case q.Get("view") == "assistants" && id != "":
+		d, err := s.assistant(ctx, v, id)
+		return "assistant", locale.Text(v.tag, "page.assistants"), d, "", err
+	case q.Get("view") == "assistants":
+		d, err := s.assistants(ctx, v)
+		return "assistants", locale.Text(v.tag, "page.assistants"), d, "", err
+	case q.Get("view") == "credits":
+		d, err := s.credits(ctx, v)
+		return "credits", locale.Text(v.tag, "page.credits"), d, "", err
 	}
 	projectID = q.Get("project")
 	d, err := s.fresh(ctx, v, projectID)

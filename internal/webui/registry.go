@@ -86,7 +86,11 @@ func (s *site) projectFragment(w http.ResponseWriter, v visit) error {
 
 func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
 	servers, err := s.Servers.Servers(ctx, v.who.Account)
-	return &serversView{Servers: servers, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.answers(ctx, v, "")
+	return &serversView{Servers: servers, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
 func (s *site) server(ctx context.Context, v visit, id string) (*serverView, error) {
@@ -98,8 +102,12 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 	if err != nil {
 		return nil, err
 	}
+	who, err := s.answers(ctx, v, "")
+	if err != nil {
+		return nil, err
+	}
 	view := &serverView{
-		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin),
+		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin),
 	}
 	if server.LastError != "" {
 		why, known := locale.Lookup(v.tag, "fault."+server.LastError)
@@ -113,7 +121,11 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 
 func (s *site) projects(ctx context.Context, v visit) (*projectsView, error) {
 	projects, err := s.Projects.Projects(ctx, v.who.Account)
-	return &projectsView{Projects: projects, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.answers(ctx, v, "")
+	return &projectsView{Projects: projects, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
 // project shows one project. No list of servers means that its chats may use
@@ -127,7 +139,11 @@ func (s *site) project(ctx context.Context, v visit, id string) (*projectView, e
 	if err != nil {
 		return nil, err
 	}
-	view := &projectView{Project: p, Facts: s.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}
+	who, err := s.answers(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	view := &projectView{Project: p, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}
 	for _, server := range servers {
 		view.Choices = append(view.Choices, choice{Server: server, Allowed: len(p.MCPIDs) > 0 && p.Uses(server.ID)})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 )
 
@@ -38,6 +39,13 @@ func loadViews(a assets, now func() time.Time) views {
 			"since":     w.since,
 			"until":     w.until,
 			"size":      w.size,
+			"usd":       w.usd,
+			"count":     w.count,
+			"amount":    w.amount,
+			"dollars":   dollars,
+			"minutes":   func(n int) string { return span(time.Duration(n) * time.Minute) },
+			"json":      marshal,
+			"label":     func(provider string) string { return plain(eligibility.Label(provider)) },
 			"args":      func(v ...any) []any { return v },
 		})
 		v[tag] = template.Must(t.ParseFS(templateFiles, "template/*.html"))

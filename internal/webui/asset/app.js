@@ -1,14 +1,24 @@
 // The page's script: it sends, follows and swaps. What is shown comes from the
 // server; one listener for each kind of event finds what was meant by its name.
 
-import { startComposer, write } from "./chat.js";
-import { actions as managing, chooseKeyPlace, search, submit, switchServer } from "./manage.js";
+import * as assistants from "./assistants.js";
+import { askAnswer, startComposer, write } from "./chat.js";
+import * as credits from "./credits.js";
+import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
+import { submit } from "./form.js";
+import { everything, startLive } from "./live.js";
+import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import { tellTime } from "./text.js";
-import { arrived, atEnd, go, moreChats, older, refreshChat, refreshChats, thread, toEnd } from "./view.js";
+import { arrived, atEnd, go, moreChats, older, refreshChat, toEnd } from "./view.js";
+import { render, settle, stopWriting, writing } from "./writing.js";
+
+const submits = { ...manage.submits, ...credits.submits, ...assistants.submits };
 
 const actions = {
-  ...managing,
+  ...manage.actions,
+  ...credits.actions,
+  ...assistants.actions,
   "confirm-run": confirmRun,
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
@@ -17,19 +27,28 @@ const actions = {
   "older": older,
   "more-chats": moreChats,
   "to-end": () => toEnd(true),
+  "recheck": retryCheck,
+  "stop": stopWriting,
 };
 
 const changes = {
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
-  "active": switchServer,
-  "key-in": chooseKeyPlace,
+  "active": manage.switchServer,
+  "key-in": manage.chooseKeyPlace,
+  "mode": setMode,
+  "movement": credits.chooseMovement,
+  "provider": assistants.chooseProvider,
+  "automation": assistants.chooseAutomation,
 };
+
+const inputs = { "search": manage.search, "model": assistants.sayPrice };
 
 document.addEventListener("click", (e) => {
   const link = e.target.closest("a[data-nav]");
   if (link && e.button === 0 && !e.metaKey && !e.ctrlKey && !e.shiftKey && !e.altKey) {
     e.preventDefault();
-    go(link.href);
+    if ("keep" in link.dataset) credits.showUsage(link).catch(() => go(link.href));
+    else go(link.href);
     return;
   }
   const button = e.target.closest("[data-action]");
@@ -37,15 +56,16 @@ document.addEventListener("click", (e) => {
 });
 
 document.addEventListener("change", (e) => changes[e.target.dataset?.change]?.(e.target));
-document.addEventListener("input", (e) => e.target.dataset?.input === "search" && search(e.target));
+document.addEventListener("input", (e) => inputs[e.target.dataset?.input]?.(e.target));
 document.addEventListener("submit", (e) => {
   if (!e.target.dataset.submit) return;
   e.preventDefault();
-  submit(e.target);
+  submit(e.target, submits);
 });
 
 document.addEventListener("keydown", (e) => {
   if (e.key === "Escape" && document.body.classList.contains("drawer")) drawer(false);
+  else if (e.key === "Escape" && !e.isComposing && writing() && !document.querySelector("dialog[open]")) stopWriting();
   const typing = e.target.closest?.("input, textarea, select, dialog, [contenteditable]");
   if (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey && !e.altKey) {
     const target = document.querySelector("[data-input=search]") || document.getElementById("message");
@@ -86,15 +106,18 @@ document.addEventListener("scroll", (e) => {
 document.addEventListener("view", () => {
   document.getElementById("main").inert = document.body.classList.contains("drawer");
   followAll();
+  render();
 });
+document.addEventListener("entered", assistants.askStatus);
+document.addEventListener("lines", settle);
 
 addEventListener("popstate", () => go(location.href, { push: false }));
 
 // What happened while nobody looked: the conversation is fetched again.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  refreshChats();
-  if (thread()) refreshChat().catch(() => {});
+  everything();
+  if (blocked()) recheck();
 });
 
 setInterval(() => {
@@ -106,5 +129,7 @@ setInterval(() => {
 setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000);
 
 startComposer();
+startEligible(askAnswer);
 arrived();
 toEnd();
+startLive();

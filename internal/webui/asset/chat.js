@@ -1,18 +1,20 @@
 // The conversation: the composer, sending, and the local guard.
 
 import { api, Problem } from "./api.js";
+import { delay, keepMode, recheck } from "./eligible.js";
 import { decides, loadWords } from "./guard.js";
-import { announce, clear, problem } from "./notice.js";
+import { announce, busy, clear, problem } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
 import { el, icon, t } from "./text.js";
 import { refreshChat, refreshChats, thread, toEnd, view } from "./view.js";
+import { arrived, expect, waitsSince, writing } from "./writing.js";
 
 const form = document.getElementById("composer");
 const input = document.getElementById("message");
 const button = document.getElementById("send");
 const saying = document.getElementById("composer-problem");
 
-let sending = false;
+let beginning = false; // a message is on its way into the thread
 let last = "";
 
 export function startComposer() {
@@ -30,10 +32,12 @@ export function startComposer() {
     } else if (e.key === "ArrowUp" && input.value === "" && last) {
       e.preventDefault();
       write(last);
-    } else if (e.key === "Escape") {
+    } else if (e.key === "Escape" && !writing()) {
       input.blur();
     }
   });
+  document.addEventListener("writing", fit);
+  document.addEventListener("entered", fit);
   fit();
 }
 
@@ -44,15 +48,23 @@ export function write(text) {
   input.focus();
 }
 
+// free reports whether a message may be sent now: not while an answer is on its
+// way, but for the time in which the assistant waits for more.
+function free() {
+  const since = waitsSince(view().dataset.chat);
+  return !beginning && (!since || Date.now() - since < delay());
+}
+
 function fit() {
-  button.disabled = sending || input.value.trim() === "";
+  button.disabled = !free() || input.value.trim() === "";
+  button.hidden = !free() && writing();
   if (CSS.supports("field-sizing", "content")) return;
   input.rows = Math.min(12, input.value.split("\n").length);
 }
 
 async function send() {
   const text = input.value;
-  if (sending || text.trim() === "") return;
+  if (!free() || text.trim() === "") return;
   clear(saying);
   if (new TextEncoder().encode(text).length > 32 << 10) {
     problem(saying, { title: t("too_long") });
@@ -61,8 +73,9 @@ async function send() {
   last = text;
   const mine = own(text);
   input.value = "";
-  sending = true;
+  beginning = true;
   fit();
+  let chat;
   try {
     await loadWords();
     const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard();
@@ -74,44 +87,70 @@ async function send() {
       toEnd(true);
       return;
     }
-    await deliver(text, mine);
+    chat = await chatID();
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    failed(mine, text, failure);
+    return;
   } finally {
-    sending = false;
+    beginning = false;
     fit();
   }
+  await deliver(chat, text, mine);
 }
 
-async function deliver(text, mine) {
-  const body = { message: text };
+async function deliver(chat, text, mine) {
+  const body = { chat_id: chat, message: text };
   const shown = pendingCard();
   if (shown) body.digest = shown.dataset.digest;
-  const thinking = el("li", { class: "thinking", "data-local": true },
-    el("span", { class: "avatar" }, icon("brand")), el("span", { class: "dots" }, t("thinking")));
-  mine.after(thinking);
-  toEnd(true);
   let delivered = false;
+  expect(chat);
+  toEnd(true);
   try {
-    body.chat_id = await chatID();
     const reply = await api("POST", "/api/send", body);
     delivered = true;
-    if (view().dataset.chat !== body.chat_id) { // the reader went elsewhere meanwhile
-      refreshChats();
-      return;
-    }
-    await refreshChat([mine, thinking]);
-    say(reply);
-    followAll();
-    toEnd(true);
-    refreshChats();
+    await show(chat, reply, [mine]);
   } catch (failure) {
-    thinking.remove();
     if (!(failure instanceof Problem)) throw failure;
     failed(mine, text, failure, delivered);
     if (failure.status === 409 || failure.status === 410) {
       await refreshChat().catch(() => {});
       followAll();
     }
+  } finally {
+    arrived(chat);
   }
+}
+
+// show brings an answer to the screen, unless the reader went elsewhere meanwhile.
+async function show(chat, reply, gone) {
+  if (view().dataset.chat === chat) {
+    await refreshChat(gone);
+    say(reply);
+    followAll();
+    toEnd(true);
+    if (reply.kind === "blocked") recheck();
+  }
+  refreshChats();
+}
+
+/** askAnswer has what was last said in the chat answered. */
+export function askAnswer(by) {
+  return busy(by, async () => {
+    const chat = view().dataset.chat;
+    clear(saying);
+    expect(chat);
+    toEnd(true);
+    try {
+      await show(chat, await api("POST", `/api/chats/${encodeURIComponent(chat)}/answer`), []);
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      problem(saying, failure);
+    } finally {
+      arrived(chat);
+      recheck();
+    }
+  });
 }
 
 // own shows the message at once; the server's own line takes its place.
@@ -125,7 +164,7 @@ function own(text) {
 // failed says at the message what became of it; nothing is sent again by itself.
 function failed(line, text, failure, delivered) {
   line.classList.remove("sending");
-  if (delivered) {
+  if (delivered || !line.isConnected) { // it is stored, whatever became of the answer
     problem(saying, failure);
     return;
   }
@@ -140,6 +179,8 @@ function failed(line, text, failure, delivered) {
 function say(reply) {
   const card = pendingCard();
   if (reply.kind === "plan" && card) announce(t("plan_asks", { goal: card.querySelector(".goal").textContent }));
+  else if (reply.message?.answered_by?.stopped) announce(t("stopped"));
+  else if (reply.kind === "blocked") announce(t("blocked", { why: reply.block?.message || reply.message?.content || "" }));
   else announce(reply.message?.content || t("new_message"));
 }
 
@@ -153,6 +194,7 @@ async function chatID() {
     v.dataset.name = "chat";
     document.body.dataset.view = "chat";
     history.replaceState(null, "", "/?chat=" + encodeURIComponent(made.chat_id));
+    if (v.dataset.mode) await keepMode(v);
   }
   return made.chat_id;
 }

@@ -1,7 +1,8 @@
 // Servers, projects and what a chat is called: forms, switches and dialogs.
 
-import { api, Problem } from "./api.js";
-import { ask, busy, clear, problem, toast } from "./notice.js";
+import { api } from "./api.js";
+import { act, attempt } from "./form.js";
+import { ask, toast } from "./notice.js";
 import { el, t } from "./text.js";
 import { go, refreshChats, view } from "./view.js";
 
@@ -10,20 +11,6 @@ const here = () => location.pathname + location.search;
 const again = () => go(here(), { push: false, focus: false });
 const serverOf = () => view().dataset.server;
 const nameOf = () => view().dataset.serverName;
-
-/** attempt runs work; a failure is told in the nearest place for one. */
-async function attempt(near, work) {
-  const place = near.closest("form")?.querySelector("[data-problem]") || view().querySelector("[data-problem]") || document.getElementById("composer-problem");
-  clear(place);
-  try {
-    await work();
-  } catch (failure) {
-    if (!(failure instanceof Problem)) throw failure;
-    problem(place, failure);
-  }
-}
-
-const act = (button, work) => busy(button, () => attempt(button, work));
 
 export const submits = {
   "add-server": async (form, data) => {
@@ -55,12 +42,6 @@ export const submits = {
     await again();
   },
 };
-
-/** submit sends one of the forms above. */
-export function submit(form) {
-  const button = form.querySelector("button:not([type=button])");
-  return act(button, () => submits[form.dataset.submit](form, new FormData(form)));
-}
 
 /** switchServer takes its word back when the server does not agree. */
 export async function switchServer(box) {

@@ -3,6 +3,7 @@
 
 import { api, fragment, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
+import { connected } from "./socket.js";
 import { refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
 import { t } from "./text.js";
 
@@ -88,11 +89,12 @@ export async function follow(run) {
     followed.get(run)();
     return;
   }
-  followed.set(run, () => {});
+  awake(run);
   try {
     await watch(run);
   } finally {
     followed.delete(run);
+    early.delete(run);
   }
 }
 
@@ -101,7 +103,8 @@ async function watch(run) {
   let lost = 0;
   for (let card = cardOf(run); card && ("live" in card.dataset || "draft" in card.dataset); card = cardOf(run)) {
     const draft = "draft" in card.dataset;
-    await pause(run, lost ? Math.min(10, 0.5 * 2 ** lost) : draft ? 10 : wait);
+    // The socket wakes this up; what it loses is found a little later.
+    await pause(run, lost ? Math.min(10, 0.5 * 2 ** lost) : connected() ? 30 : draft ? 10 : wait);
     card = cardOf(run);
     if (!card) return;
     try {
@@ -130,15 +133,23 @@ const inSight = (node) => {
   return bottom > 0 && top < innerHeight;
 };
 
+const early = new Set(); // runs of which something was told while they were being asked about
+
+// awake is a follower that does not wait now: what it is told, it does next.
+function awake(run) {
+  followed.set(run, () => early.add(run));
+}
+
 // pause waits, and as long as nobody looks; looking again ends it.
 function pause(run, seconds) {
+  if (early.delete(run)) return;
   return new Promise((resolve) => {
     const timer = setTimeout(() => !document.hidden && wake(), seconds * 1000);
     const seen = () => !document.hidden && wake();
     function wake() {
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", seen);
-      followed.set(run, () => {});
+      awake(run);
       resolve();
     }
     document.addEventListener("visibilitychange", seen);

@@ -9,6 +9,18 @@ export const view = () => document.getElementById("view");
 export const thread = () => document.getElementById("thread");
 const scroller = () => document.getElementById("scroller");
 
+/** single makes work that runs once at a time: who asks while it runs gets a run
+    that begins afterwards, and all who do get the same one. */
+export function single(work) {
+  let running, next;
+  const start = () => {
+    next = undefined;
+    running = work().finally(() => (running = undefined));
+    return running;
+  };
+  return () => (running ? (next ??= running.catch(() => {}).then(start)) : start());
+}
+
 /** partOf returns where the fragment of an address of the page is served. */
 function partOf(url) {
   const q = url.searchParams;
@@ -16,6 +28,8 @@ function partOf(url) {
   if (q.get("chat")) return "/ui/chats/" + encodeURIComponent(q.get("chat"));
   if (q.get("view") === "servers") return "/ui/servers" + (id && "/" + id);
   if (q.get("view") === "projects") return "/ui/projects" + (id && "/" + id);
+  if (q.get("view") === "assistants") return "/ui/assistants" + (id && "/" + id);
+  if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");
   return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
 }
 
@@ -59,10 +73,11 @@ export function arrived() {
   }
   tellTime();
   document.dispatchEvent(new CustomEvent("view"));
+  document.dispatchEvent(new CustomEvent("entered"));
 }
 
 /** refreshChats fetches the list beside the view, for the view's project. */
-export async function refreshChats() {
+export const refreshChats = single(async () => {
   const now = document.getElementById("chats");
   const v = view();
   const project = "project" in v.dataset && v.dataset.name !== "project" ? v.dataset.project : now.dataset.project;
@@ -80,7 +95,7 @@ export async function refreshChats() {
     if (focused) next.querySelector(`[data-chat="${CSS.escape(focused)}"]`)?.focus();
     tellTime(next);
   } catch { /* the list stays as it was; the next change brings it up to date */ }
-}
+});
 
 /** moreChats adds the next page of the list. */
 export async function moreChats(button) {
@@ -105,7 +120,7 @@ export function toEnd(smooth = false) {
   const draft = last?.querySelector(".card[data-draft]");
   const tall = draft && last.offsetHeight + 40 > s.clientHeight;
   const top = tall ? s.scrollTop + last.getBoundingClientRect().top - s.getBoundingClientRect().top - 16 : s.scrollHeight;
-  s.scrollTo({ top, behavior: smooth ? "smooth" : "instant" });
+  s.scrollTo({ top, behavior: smooth && !matchMedia("(prefers-reduced-motion: reduce)").matches ? "smooth" : "instant" });
 }
 
 /** replaceKept puts next in the place of old, with the same folds open, the same
@@ -131,12 +146,22 @@ export function replaceKept(old, next) {
   }
 }
 
+// Lines that only the page knew of, and that the server's replace at the next look.
+const leaving = new Set();
+
 /** refreshChat brings the open conversation up to date, line by line; gone are
     the lines that only the page knew of and that the server's now replace. */
-export async function refreshChat(gone = []) {
+export function refreshChat(gone = []) {
+  gone.forEach((line) => leaving.add(line));
+  return look();
+}
+
+const look = single(async () => {
   const chat = view().dataset.chat;
-  if (!chat) return;
+  if (!chat || !thread()) return;
+  const gone = [...leaving];
   const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
+  gone.forEach((line) => leaving.delete(line));
   if (view().dataset.chat !== chat) return; // somebody went elsewhere meanwhile
   if (!part.ok) {
     document.getElementById("place").replaceChildren(...part.nodes);
@@ -145,16 +170,19 @@ export async function refreshChat(gone = []) {
   }
   const fresh = part.nodes[0];
   const wasAtEnd = atEnd();
-  Object.assign(view().dataset, { pending: fresh.dataset.pending, active: fresh.dataset.active, title: fresh.dataset.title });
+  const { pending, active, title, mode, assistantMode } = fresh.dataset;
+  Object.assign(view().dataset, { pending, active, title, mode, assistantMode });
+  view().toggleAttribute("data-ai-off", "aiOff" in fresh.dataset);
   frame(fresh);
-  document.title = fresh.dataset.title + " · Piloto";
+  document.title = title + " · Piloto";
   gone.forEach((line) => line.remove());
   const added = reconcile(thread(), fresh.querySelector("#thread"));
+  document.dispatchEvent(new CustomEvent("lines", { detail: { chat, added } }));
   tellTime(thread());
   if (wasAtEnd) toEnd(added.length > 0);
   document.dispatchEvent(new CustomEvent("view"));
   return added;
-}
+});
 
 // frame takes over what stands around the lines: all of it when the conversation
 // has just begun, else its title.
@@ -172,7 +200,7 @@ function frame(fresh) {
     What the page said by itself goes, but not a message on its way or one that
     was not sent; older lines stay above. */
 function reconcile(list, fresh) {
-  list.querySelectorAll("[data-local]:not(.sending, .thinking, .failed)").forEach((line) => line.remove());
+  list.querySelectorAll("[data-local]:not(.sending, #writing, .failed)").forEach((line) => line.remove());
   const added = [];
   let after = null;
   for (const next of [...fresh.children]) {
@@ -197,7 +225,23 @@ function reconcile(list, fresh) {
     }
     after = old;
   }
+  adopt(list, added);
   return added;
+}
+
+// adopt drops messages on their way that the server has by now: those of the same
+// text, and the only one there is when it is the only new one.
+function adopt(list, added) {
+  const said = added.filter((line) => line.matches(".line.user"));
+  const textOf = (line) => line.querySelector(".bubble").textContent;
+  for (const mine of list.querySelectorAll(".line.user.sending")) {
+    let i = said.findIndex((line) => textOf(line) === textOf(mine));
+    if (i < 0 && said.length === 1 && list.querySelectorAll(".line.user.sending").length === 1) i = 0;
+    if (i >= 0) {
+      said.splice(i, 1);
+      mine.remove();
+    }
+  }
 }
 
 const stamp = (card) => [card.dataset.status, card.dataset.seq, "live" in card.dataset, "dead" in card.dataset].join();

@@ -1,0 +1,193 @@
+// Assistants and providers: their forms, and what the server knows of them now.
+
+import { api, Problem } from "./api.js";
+import { act } from "./form.js";
+import { ask, toast } from "./notice.js";
+import { el, t, tellTime } from "./text.js";
+import { go, view } from "./view.js";
+
+const again = () => go(location.pathname + location.search, { push: false, focus: false });
+const assistantPath = (project) => (project ? `/api/projects/${encodeURIComponent(project)}/assistant` : "/ai/assistant");
+const providerPath = (name, ...more) => ["/ai/providers", ...[name, ...more].map(encodeURIComponent)].join("/");
+const nameOf = (node) => node.closest("[data-provider]").dataset.provider;
+const every = ["no_api_key", "insufficient_credits", "provider_unreachable", "rate_limited"];
+
+// choices reads the fallback order as it stands. All reasons are no list at all.
+function choices(form) {
+  return [...form.querySelectorAll(".stand-in")].map((row) => {
+    const on = [...row.querySelectorAll("[name=on]:checked")].map((box) => box.value);
+    const choice = { provider: row.querySelector("[name=fallback_provider]").value, model: row.querySelector("[name=fallback_model]").value.trim() };
+    return on.length && on.length < every.length ? { ...choice, on } : choice;
+  });
+}
+
+async function saved() {
+  toast(t("saved"));
+  await again();
+}
+
+export const submits = {
+  "save-assistant": async (form, data) => {
+    const body = {
+      name: data.get("name").trim(), active: data.has("active"), provider: data.get("provider"), model: data.get("model").trim(),
+      temperature: Number(data.get("temperature")), max_tokens: Number(data.get("max_tokens")), persona: data.get("persona"),
+      automation: { mode: data.get("mode"), delay_ms: Math.round(Number(data.get("delay")) * 1000) }, fallback: choices(form),
+    };
+    await api("PUT", assistantPath(form.dataset.project), body);
+    await saved();
+  },
+  "save-entitlement": async (form, data) => {
+    await api("PUT", "/ai/entitlement", { entitled: data.has("entitled"), enabled: data.has("enabled"), allowedProviders: data.getAll("allowed") });
+    await saved();
+  },
+  "add-provider": async (form, data) => {
+    const name = data.get("name").trim();
+    await api("PUT", providerPath(name), { base_url: data.get("base_url").trim(), keyless: data.has("keyless") });
+    if (data.get("key")) await api("PUT", providerPath(name, "key"), { key: data.get("key") });
+    toast(t("added", { name }));
+    await again();
+  },
+  "save-provider": async (form, data) => {
+    const body = { keyless: data.has("keyless") };
+    if (data.get("base_url").trim()) body.base_url = data.get("base_url").trim();
+    if (data.get("costs_credits")) body.costs_credits = data.get("costs_credits") === "yes";
+    const prices = JSON.parse(form.dataset.prices || "null");
+    if (prices) body.prices = prices;
+    await api("PUT", providerPath(nameOf(form)), body);
+    await saved();
+  },
+  "set-provider-key": async (form, data) => {
+    const key = data.get("key");
+    form.reset();
+    await api("PUT", providerPath(nameOf(form), "key"), { key });
+    await saved();
+  },
+};
+
+const rowOf = (button) => button.closest(".stand-in");
+
+export const actions = {
+  "add-stand-in": (button) => {
+    const list = button.closest("form").querySelector(".stand-ins");
+    list.append(document.getElementById("stand-in").content.cloneNode(true));
+    chooseProvider(list.lastElementChild.querySelector("select"));
+    list.lastElementChild.querySelector("select").focus();
+  },
+  "stand-in-up": (button) => {
+    rowOf(button).previousElementSibling?.before(rowOf(button));
+    button.focus();
+  },
+  "stand-in-down": (button) => {
+    rowOf(button).nextElementSibling?.after(rowOf(button));
+    button.focus();
+  },
+  "stand-in-remove": (button) => {
+    const add = button.closest("form").querySelector("[data-action=add-stand-in]");
+    rowOf(button).remove();
+    add.focus();
+  },
+  "delete-assistant": async (button) => {
+    if (!(await ask({ title: t("delete_assistant"), text: t("delete_assistant_text"), yes: t("remove"), danger: true }))) return;
+    await act(button, async () => {
+      await api("DELETE", assistantPath(button.form.dataset.project));
+      await again();
+    });
+  },
+  "remove-provider-key": async (button) => {
+    const name = nameOf(button);
+    if (!(await ask({ title: t("remove_key", { name }), text: t("remove_key_text"), yes: t("remove"), danger: true }))) return;
+    await act(button, async () => {
+      await api("DELETE", providerPath(name, "key"));
+      await again();
+    });
+  },
+  "delete-provider": async (button) => {
+    const name = nameOf(button);
+    if (!(await ask({ title: t("delete_provider", { name }), text: t("delete_provider_text"), yes: t("remove"), danger: true }))) return;
+    await act(button, async () => {
+      await api("DELETE", providerPath(name));
+      await again();
+    });
+  },
+};
+
+/** chooseProvider offers the models of the provider that was chosen. */
+export function chooseProvider(select) {
+  const model = (select.closest(".stand-in") || select.form).querySelector("[list], [name=model], [name=fallback_model]");
+  model.setAttribute("list", "models-" + select.value);
+  if (model.name === "model") sayPrice(model);
+}
+
+/** chooseAutomation asks for a delay only where there is one. */
+export const chooseAutomation = (select) => (select.form.querySelector("[data-delay]").hidden = select.value !== "automatic");
+
+/** sayPrice tells what the chosen model costs, or that nobody knows. */
+export function sayPrice(input) {
+  const place = input.closest(".field").querySelector("[data-price]");
+  const models = document.getElementById(input.getAttribute("list"));
+  const known = [...(models?.options || [])].find((o) => o.value === input.value.trim());
+  const free = ["demo", "keyless"].includes(models?.dataset.state);
+  place.textContent = known ? known.label : input.value.trim() && !free ? t("unpriced") : "";
+}
+
+/** askStatus fills in what only the server can say: whether the provider answers,
+    and whether the deployment has the keys that are taken from it. */
+export async function askStatus() {
+  const v = view();
+  if (v.dataset.name !== "assistants" && v.dataset.name !== "assistant") return;
+  const model = v.querySelector("[data-input=model]");
+  if (model) sayPrice(model);
+  if (v.dataset.name !== "assistants") return;
+  const [status, list] = await Promise.all([quietly("/ai/status"), quietly("/ai/providers")]);
+  if (view() !== v) return;
+  health(v, status);
+  for (const p of list?.providers || []) {
+    const state = v.querySelector(`[data-provider="${CSS.escape(String(p.provider))}"] [data-state=deployment]`);
+    if (!state || p.has_key !== false) continue;
+    state.dataset.state = "missing";
+    state.querySelector("[data-key-state]").textContent = t("no_key");
+  }
+}
+
+async function quietly(url) {
+  try {
+    return await api("GET", url);
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    return undefined;
+  }
+}
+
+// standing says in a word what the account's AI is, the first hindrance first.
+function standing(s) {
+  if (!s) return ["offline", t("ai_unknown")];
+  if (!s.entitled) return ["offline", t("ai_not_entitled")];
+  if (!s.enabled) return ["offline", t("ai_disabled")];
+  if (!s.configured) return ["offline", t("ai_unconfigured")];
+  return s.connected ? ["online", t("ai_ok")] : ["offline", t("ai_down")];
+}
+
+function health(v, s) {
+  const [presence, said] = standing(s);
+  const line = v.querySelector("#ai-status-line");
+  line.replaceChildren(el("span", { class: "presence " + presence }), el("strong", {}, said));
+  if (s?.model) line.append(el("span", { class: "fine" }, `${s.provider} · ${s.model}`));
+  if (s?.checked_at) line.append(el("span", { class: "fine" }, t("ai_checked"), " ", el("time", { datetime: s.checked_at, "data-ago": "long" })));
+  const attempts = Array.isArray(s?.attempts) ? s.attempts : [];
+  const fold = v.querySelector("#ai-attempts");
+  fold.hidden = !attempts.length;
+  fold.querySelector("tbody").replaceChildren(...attempts.map(attemptRow));
+  v.querySelector("#ai-status").removeAttribute("aria-busy");
+  tellTime(v);
+}
+
+function attemptRow(a) {
+  const key = "outcome_" + a.outcome;
+  const said = t(key);
+  return el("tr", {},
+    el("td", {}, el("time", { datetime: a.at, "data-ago": "long" })),
+    el("td", {}, `${a.provider} · ${a.model}`),
+    el("td", { class: a.outcome === "ok" ? "good" : "bad" }, said === key ? String(a.outcome) : said),
+    el("td", { class: "n" }, (a.latency_ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 }) + " s"),
+    el("td", { class: "n" }, `${a.estimated ? "≈ " : ""}${a.input_tokens + a.output_tokens}`));
+}

@@ -1,0 +1,57 @@
+// What the socket tells, brought to the screen: each push names what to ask for.
+// Without the socket the same is asked for now and then.
+
+import { recheck } from "./eligible.js";
+import { follow, followAll } from "./run.js";
+import { startSocket } from "./socket.js";
+import { refreshChat, refreshChats, thread, view } from "./view.js";
+import { fade, write } from "./writing.js";
+
+const safety = 60; // seconds between two looks, whatever the socket says
+
+export function startLive() {
+  startSocket(event, everything);
+  setInterval(() => !document.hidden && everything(), safety * 1000);
+  setInterval(fade, 5000);
+}
+
+/** everything brings the view and the list up to date. */
+export function everything() {
+  refreshChats();
+  if (!thread()) return;
+  if (view().dataset.chat) refreshChat().then(followAll).catch(() => {});
+}
+
+const here = (data) => thread() && Boolean(data.conversationId) && data.conversationId === view().dataset.chat;
+
+let listed;
+
+// list refreshes the chats beside the view, for all that comes within a moment.
+function list() {
+  listed ??= setTimeout(() => {
+    listed = undefined;
+    refreshChats();
+  }, 400);
+}
+
+function event(type, data) {
+  switch (type) {
+    case "ai:text":
+    case "ai:text_reset":
+    case "ai:text_end":
+      write(type, data);
+      return;
+    case "message":
+      list();
+      if (here(data)) refreshChat().catch(() => {});
+      return;
+    case "run":
+      list();
+      if (!here(data)) return;
+      if (document.getElementById("run-" + data.run_id)) follow(data.run_id);
+      else refreshChat().catch(() => {});
+      return;
+    case "ai:execution_blocked":
+      if (here(data)) recheck();
+  }
+}

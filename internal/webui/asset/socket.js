@@ -1,0 +1,129 @@
+// The socket: what happens is heard at once, while it is connected. A push is a
+// hint and the API is the truth: numbers that do not follow each other, and every
+// new connection, say that something may have been missed, and it is asked for.
+
+import { api, Problem } from "./api.js";
+
+const pingSeconds = 25;
+const answerSeconds = 10; // for the pong to come
+const slowest = 30; // seconds between two attempts, at most
+
+let socket; // the one that is open, or opening
+let greeted = false; // it has answered a ping: its numbers are known
+let seq; // of the last push
+let attempts = 0;
+let retry; // of the next attempt
+let pinging;
+let silence;
+let over = false; // nobody will answer: signed out, replaced, or there is none here
+let heard = () => {};
+let missed = () => {};
+
+/** connected reports whether pushes come. */
+export const connected = () => greeted;
+
+/** startSocket connects and stays connected. onEvent gets each push, onMissed is
+    called when some may not have come. */
+export function startSocket(onEvent, onMissed) {
+  heard = onEvent;
+  missed = onMissed;
+  addEventListener("online", () => !socket && connect());
+  document.addEventListener("visibilitychange", () => !document.hidden && !socket && connect());
+  connect();
+}
+
+async function connect() {
+  clearTimeout(retry);
+  if (over || socket) return;
+  socket = true; // so that there is one attempt at a time
+  try {
+    const place = await api("POST", "/api/realtime");
+    open(new WebSocket(address(place)));
+  } catch (failure) {
+    socket = undefined;
+    over = failure instanceof Problem && (failure.status === 401 || failure.status === 404 || failure.code === "realtime.unavailable");
+    again();
+  }
+}
+
+// address is where the socket is, with the ticket that opens it once.
+function address({ url, ticket }) {
+  const at = new URL(url, location.href);
+  at.protocol = at.protocol.replace(/^http/, "ws");
+  if (ticket && !at.searchParams.has("ticket")) at.searchParams.set("ticket", ticket);
+  return at;
+}
+
+function open(fresh) {
+  socket = fresh;
+  fresh.onopen = () => ping(fresh);
+  fresh.onmessage = (e) => fresh === socket && receive(e.data);
+  fresh.onclose = () => fresh === socket && lost();
+}
+
+function lost() {
+  clearTimeout(pinging);
+  clearTimeout(silence);
+  socket = seq = undefined;
+  greeted = false;
+  again();
+}
+
+// again waits a random part of a time that doubles, so that many pages do not
+// come back at once.
+function again() {
+  if (over) return;
+  const most = Math.min(slowest, 2 ** attempts++);
+  retry = setTimeout(connect, Math.random() * most * 1000);
+}
+
+let every = pingSeconds;
+
+function ping(to) {
+  if (to !== socket || to.readyState !== WebSocket.OPEN) return;
+  to.send(JSON.stringify({ action: "ping" }));
+  clearTimeout(silence);
+  silence = setTimeout(() => to === socket && (to.close(), lost()), answerSeconds * 1000);
+}
+
+function receive(text) {
+  let frame;
+  try {
+    frame = JSON.parse(text);
+  } catch {
+    return;
+  }
+  if (!frame || typeof frame !== "object") return;
+  const data = frame.data && typeof frame.data === "object" ? frame.data : {};
+  clearTimeout(silence);
+  switch (frame.type) {
+    case "hello":
+      every = Math.min(pingSeconds, Number(data.ping_seconds) || pingSeconds);
+      return;
+    case "pong":
+      ponged(frame.seq);
+      return;
+    case "error":
+      if (data.code === "auth_required" || data.code === "realtime.replaced") over = true;
+      if (data.code === "auth_required") missed(); // which finds out that nobody is signed in
+      return;
+  }
+  if (Number.isInteger(frame.seq)) {
+    if (seq !== undefined && frame.seq <= seq) return; // twice, or late: it was asked for when it was missed
+    const gap = seq !== undefined && frame.seq !== seq + 1;
+    seq = frame.seq;
+    if (gap) missed();
+  }
+  heard(frame.type, data);
+}
+
+function ponged(last) {
+  const behind = !greeted || last > seq;
+  greeted = true;
+  attempts = 0;
+  seq = Math.max(seq ?? 0, last || 0);
+  if (behind) missed();
+  clearTimeout(pinging);
+  const to = socket;
+  pinging = setTimeout(() => ping(to), every * 1000);
+}
