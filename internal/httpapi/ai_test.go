@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"piloto/internal/auth"
-	"piloto/internal/conversation"
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
@@ -303,9 +302,8 @@ func TestAForeignAccountSeesNothing(t *testing.T) {
 			t.Errorf("%s shows %s", r.pattern, text)
 		}
 	}
-	foreign := httptest.NewRecorder()
 	for _, method := range []string{"GET", "DELETE"} {
-		foreign = s.do(ask(other, method, "/ai/providers/canary", ""))
+		foreign := s.do(ask(other, method, "/ai/providers/canary", ""))
 		missing := s.do(ask(other, method, "/ai/providers/canarx", ""))
 		if foreign.Code != 404 || strings.ReplaceAll(foreign.Body.String(), "canary", "canarx") != missing.Body.String() {
 			t.Errorf("%s: a foreign provider shows %s", method, foreign.Body)
@@ -405,8 +403,14 @@ func TestLimitsAreTheAdminsAndThePolicyIsBillings(t *testing.T) {
 		body string
 		want int
 	}{
-		{manager, limits, 200}, {manager, same + "," + limits, 200}, {manager, other, 403}, {manager, other + "," + limits, 403},
-		{biller, other, 200}, {biller, limits, 200}, {boss, other + "," + limits, 200}, {manager, "", 200},
+		{manager, limits, 200},
+		{manager, same + "," + limits, 200},
+		{manager, other, 403},
+		{manager, other + "," + limits, 403},
+		{biller, other, 200},
+		{biller, limits, 200},
+		{boss, other + "," + limits, 200},
+		{manager, "", 200},
 	} {
 		s := newSite()
 		w := s.do(ask(c.who, "PUT", "/ai/terms", "{"+c.body+"}"))
@@ -596,6 +600,6 @@ func TestAChatIsAnsweredAsItSays(t *testing.T) {
 	s.do(ask(talker, "PATCH", "/api/chats/"+chatID, `{"automation":"manual"}`))
 	s.do(ask(talker, "PATCH", "/api/chats/"+chatID, `{"title":"x"}`))
 	if s.chat.Automation != "manual" {
-		t.Errorf("a new title changed it: %+v", conversation.Chat(s.chat))
+		t.Errorf("a new title changed it: %+v", s.chat)
 	}
 }
