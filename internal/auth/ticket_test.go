@@ -54,8 +54,13 @@ func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
 func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 	store := lab.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
-	put(t, store, "session", auth.KindSession, now.Add(time.Hour))
-	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
+	for secret, kind := range map[string]auth.Kind{"session": auth.KindSession, "code": auth.KindCode, "child": auth.KindToken} {
+		if err := store.PutToken(ctx, auth.Token{
+			Hash: ident.Hash(secret), Kind: kind, Account: "acme", User: "ana", Parent: ident.Hash("token"), ExpiresAt: now.Add(time.Hour),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	put(t, store, "revoked", auth.KindToken, time.Time{})
 	put(t, store, "dated", auth.KindToken, now.Add(time.Second))
 	good := newTicket(t, store, holder(t, store, "token", auth.KindToken))
@@ -76,6 +81,7 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 		"its hash":                  {ident.Hash(good), now},
 		"very long":                 {string(make([]byte, 600)), now},
 		"a token":                   {"token", now},
+		"a token of another":        {"child", now},
 		"a session":                 {"session", now},
 		"a code":                    {"code", now},
 		"at its end":                {good, now.Add(auth.TicketLife)},

@@ -34,12 +34,31 @@ func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
 	h := hub(store, o, now)
 	h.Notify(ctx, "acme", said("m1"), realtime.Text("c1", "t", 0, "Ho"), said("m2"))
 	h.Notify(ctx, "acme", said("m3"))
+	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
 	h.Notify(ctx, "acme")
 	h.Notify(ctx, "", said("m4"))
-	for id, want := range map[string][]int64{"a": {1, 0, 2, 3}, "b": {1, 0, 2, 3}, "theirs": nil, "over": nil} {
+	for id, want := range map[string][]int64{"a": {1, 0, 2, 3, 0}, "b": {1, 0, 2, 3, 0}, "theirs": nil, "over": nil} {
 		if got := seqs(o.box(t, id)); !slices.Equal(got, want) {
 			t.Errorf("%s was told %v, want %v", id, got, want)
 		}
+	}
+}
+
+func TestAnAccountIsWatchedWhileSomebodyIsConnected(t *testing.T) {
+	c := open("a")
+	h := hub(newShelf(c), newOffice("a"), now)
+	if !h.Watched(ctx, "acme") || h.Watched(ctx, "other") || realtime.Nobody.Watched(ctx, "acme") {
+		t.Error("who watches is not seen")
+	}
+	h.Now = func() time.Time { return c.ExpiresAt }
+	if h.Watched(ctx, "acme") {
+		t.Error("one that is over watches")
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	h.Now = func() time.Time { return now }
+	if h.Watched(canceled, "acme") {
+		t.Error("a store that does not answer says that somebody watches")
 	}
 }
 

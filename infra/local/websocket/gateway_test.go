@@ -393,8 +393,8 @@ func TestClosingTellsEveryoneAndLetsNobodyIn(t *testing.T) {
 	}
 	close(goOn)
 	<-closed
-	if err := <-late; err == nil {
-		t.Error("one that was connecting is connected")
+	if err := <-late; websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("one that was connecting is told %v", err)
 	}
 	if n := s.count("DISCONNECT"); n != 6 {
 		t.Errorf("%d of 6 left", n)
