@@ -28,7 +28,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	d.mustStart(t)
 	addToken(t, d, auth.Token{
 		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: time.Now(),
+		Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}, CreatedAt: time.Now(),
 	})
 	ours, theirs := newClient(d.url(), testToken), newClient(d.url(), neighbour)
 
@@ -39,7 +39,14 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	run := proposed(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	model.will(reply{text: "Hola."})
 	ours.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "nuestro secreto"))
-	before := everything(t, ours, chat, run.text("run.run_id"))
+	ours.must(t, 200, "PUT", "/ai/providers/ours", object("base_url", "https://llm.example.org/v1"))
+	ours.must(t, 200, "PUT", "/ai/providers/ours/key", object("key", "sk-ours"))
+	ours.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":3,"reason":"alta"}`)
+	paid := ours.must(t, 201, "POST", "/ai/sessions", "").text("session_id")
+	money := func() string {
+		return ours.must(t, 200, "GET", "/ai/providers/ours", "").String() + ours.must(t, 200, "GET", "/ai/credits", "").String()
+	}
+	before, wealth := everything(t, ours, chat, run.text("run.run_id")), money()
 
 	digest := run.text("run.digest")
 	ids := map[string]struct{ id, missing string }{
@@ -48,12 +55,16 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		"/api/projects/{id}":     {project, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/mcps/{id}":         {server, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/operator/session/{id}": {"shared-name", "other-name"},
+		"/ai/providers/{name}":   {"ours", "none"},
 	}
 	bodies := map[string]string{
 		"POST /api/runs/{id}/confirm": object("digest", digest), "POST /api/runs/{id}/cancel": "{}",
 		"PATCH /api/chats/{id}": object("title", "mine"), "PATCH /api/projects/{id}": object("name", "mine"),
 		"PUT /api/mcps/{id}/active": `{"active":false}`, "POST /api/mcps/{id}/active": `{"active":false}`,
-		"PUT /api/mcps/{id}/key": object("in", "bearer", "value", "stolen"),
+		"PUT /api/mcps/{id}/key":           object("in", "bearer", "value", "stolen"),
+		"PUT /ai/providers/{name}/key":     object("key", "stolen"),
+		"PUT /api/projects/{id}/assistant": object("provider", "openai", "model", "gpt-4o"),
+		"POST /api/chats/{id}/answer":      "{}",
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
@@ -73,9 +84,12 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		}
 		for method := range operations {
 			method = strings.ToUpper(method)
+			if method+" "+path == "PUT /ai/providers/{name}" {
+				continue // it makes one of their own, below
+			}
 			body := bodies[method+" "+path]
 			at := func(id string) answer {
-				a, err := theirs.do(method, strings.Replace(path, "{id}", id, 1), body)
+				a, err := theirs.do(method, strings.NewReplacer("{id}", id, "{name}", id).Replace(path), body)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +102,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 			swept++
 		}
 	}
-	if swept < 18 {
+	if swept < 26 {
 		t.Errorf("only %d routes were swept", swept)
 	}
 
@@ -116,6 +130,27 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		if a := theirs.must(t, 200, "GET", path, ""); a.text(list) != want {
 			t.Errorf("%s shows them %s", path, a)
 		}
+	}
+	// What is paid, and who answers: a name that is ours is, for them, their own.
+	theirs.must(t, 404, "GET", "/ai/eligibility?conversationId="+chat, "")
+	theirs.must(t, 404, "POST", "/ai/eligibility", object("project_id", project))
+	theirs.must(t, 404, "POST", "/ai/ledger", object("kind", "refund", "of", paid, "reason", "mine"))
+	theirs.must(t, 200, "PUT", "/ai/providers/ours", object("base_url", "https://theirs.example.org/v1"))
+	if a := theirs.must(t, 200, "GET", "/ai/providers/ours", ""); a.text("own_key") != "false" {
+		t.Errorf("a provider of theirs has our key: %s", a)
+	}
+	theirs.must(t, 204, "DELETE", "/ai/providers/ours", "")
+	for _, path := range []string{"/ai/usage?by=turn", "/ai/ledger", "/ai/credits", "/ai/providers", "/ai/assistant", "/ai/status"} {
+		if a := theirs.must(t, 200, "GET", path, ""); strings.Contains(a.String(), chat) || strings.Contains(a.String(), paid) || strings.Contains(a.String(), "llm.example.org") {
+			t.Errorf("%s shows them %s", path, a)
+		}
+	}
+	if after := money(); after != wealth {
+		t.Errorf("what we pay with changed:\n%s\n%s", wealth, after)
+	}
+	entries := ours.must(t, 200, "GET", "/ai/ledger?limit=1", "").text("cursor")
+	if a, _ := theirs.do("GET", "/ai/ledger?limit=1&cursor="+entries, ""); entries == "" || a.status != 400 {
+		t.Errorf("our cursor %q answers them %s", entries, a)
 	}
 	// A cursor of ours is not one of theirs.
 	ours.chat(t)
