@@ -42,7 +42,7 @@ func listen(t testing.TB, d *deployment, query string, header http.Header) (*lis
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, "ws://"+d.addr+"/realtime"+query, &websocket.DialOptions{HTTPHeader: header})
+	conn, resp, err := websocket.Dial(ctx, "ws://"+d.addr+"/realtime"+query, &websocket.DialOptions{HTTPHeader: header, Host: header.Get("Host")})
 	status := 0
 	if resp != nil {
 		status = resp.StatusCode
@@ -311,4 +311,44 @@ func TestSocketsPartWhenTheProcessStops(t *testing.T) {
 	d.mustStart(t)
 	c := newClient(d.url(), testToken)
 	c.say(t, c.chat(t), "Hola") // nobody is there to be told, and nothing waits for that
+}
+
+// TestThePageConnectsByWhatTheAPISaysAndPartsWhenSignedOut: the session's cookie
+// gets a ticket, the ticket a socket, and signing out ends it at the next ping.
+func TestThePageConnectsByWhatTheAPISaysAndPartsWhenSignedOut(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t)
+	d.mustStart(t)
+	_, port, _ := strings.Cut(d.addr, ":")
+	for _, host := range []string{d.addr, "localhost:" + port} { // as people call it
+		page := newClient("http://"+host, "")
+		page.header.Set("Origin", "http://"+host)
+		session, err := page.do("POST", "/signin", "token="+testToken, "Content-Type", "application/x-www-form-urlencoded")
+		if err != nil || session.header.Get("Set-Cookie") == "" {
+			t.Fatal(session, err)
+		}
+		cookie, _, _ := strings.Cut(session.header.Get("Set-Cookie"), ";")
+		page.header.Set("Cookie", cookie)
+		a := page.must(t, 201, "POST", "/api/realtime", "")
+		if until, err := time.Parse(time.RFC3339, a.text("expires_at")); err != nil || time.Until(until) > time.Minute {
+			t.Errorf("the ticket is good until %v, %v", until, err)
+		}
+		query, ok := strings.CutPrefix(a.text("url"), "ws://"+host+"/realtime")
+		if !ok {
+			t.Fatalf("connect to %s", a.text("url"))
+		}
+		l, status := listen(t, d, query, http.Header{"Origin": {"http://" + host}, "Host": {host}, "Cookie": {cookie}})
+		if l == nil {
+			t.Fatal(status)
+		}
+		l.ping(t)
+		page.must(t, 303, "POST", "/signout", "")
+		l.say(t, `{"action":"ping"}`)
+		if list, err := l.until(func(told) bool { return false }); err == nil || len(list) != 1 || list[0].text("code") != "auth_required" {
+			t.Errorf("told %v, then %v", list, err)
+		}
+	}
+	if err := problemOf(newClient(d.url(), "").must(t, 401, "POST", "/api/realtime", ""), 401, "auth_required"); err != nil {
+		t.Error(err)
+	}
 }
