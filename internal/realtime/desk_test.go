@@ -1,6 +1,7 @@
 package realtime_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,13 +19,13 @@ import (
 // reception is a desk over a table, an office and a clock that moves when told.
 type reception struct {
 	*realtime.Desk
-	t     *testing.T
+	t     testing.TB
 	table *dynamo.Table
 	*office
 	at time.Time
 }
 
-func newReception(t *testing.T) *reception {
+func newReception(t testing.TB) *reception {
 	r := &reception{t: t, table: lab.Table(t), office: newOffice(), at: now}
 	r.Desk = &realtime.Desk{
 		Connections: r.table, Tokens: r.table, Poster: r.office, Origins: []string{"https://page.example"},
@@ -180,6 +181,34 @@ func TestAClientMayPingAndNothingElse(t *testing.T) {
 	if got := types(r.say("a", ping)); !slices.Equal(got, []string{"pong"}) {
 		t.Errorf("after all that: %v", got)
 	}
+}
+
+// FuzzWhatAClientSays: whatever it is, the answer is one frame, the connection
+// stays, and only a ping is answered as one.
+func FuzzWhatAClientSays(f *testing.F) {
+	for _, seed := range []string{
+		ping, "", "null", `{"action":"ping","action":"pong"}`, `{"ACTION":"ping"}`, ` {"action":"ping"} `, `{"action":"\u0070ing"}`, "[[[", "\x00\xff",
+	} {
+		f.Add(seed)
+	}
+	r := newReception(f)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.open("a", "token")
+	r.say("a", ping)
+	f.Fuzz(func(t *testing.T, text string) {
+		r.t = t
+		list := r.say("a", text)
+		if len(list) != 1 {
+			t.Fatalf("%q is answered %v", text, types(list))
+		}
+		var asked map[string]any
+		isObject := json.Unmarshal([]byte(text), &asked) == nil
+		if pong := list[0].Type == realtime.TypePong; pong && (!isObject || len(text) > 1024) {
+			t.Errorf("%q is a ping", text)
+		} else if !pong && types(list)[0] != "error realtime.action" {
+			t.Errorf("%q is answered %v", text, types(list))
+		}
+	})
 }
 
 func TestAConnectionEndsWithItsTokenAtTheNextPing(t *testing.T) {
