@@ -37,6 +37,20 @@ func (h Hold) Tokens() int {
 	return n
 }
 
+// With is the hold with more of a session.
+func (h Hold) With(more Part) Hold {
+	parts := slices.Clone(h.Parts)
+	at := slices.IndexFunc(parts, func(p Part) bool { return p.SessionID == more.SessionID })
+	switch {
+	case at >= 0:
+		parts[at].Tokens += more.Tokens
+	case more.Tokens > 0:
+		parts = append(parts, more)
+	}
+	h.Parts = parts
+	return h
+}
+
 // Spread says what of each part was used, in their order; the last one bears
 // what is beyond them all.
 func (h Hold) Spread(used int) []int {

@@ -92,11 +92,10 @@ func (t *Table) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 
 // Extend adds a part and money to a hold that is there as it was last written.
 func (t *Table) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, l credit.Limits) (credit.Hold, error) {
-	longer := h
+	longer := h.With(more)
 	longer.Micros += micros
 	var writes []write
 	if more.Tokens > 0 {
-		longer.Parts = append(append([]credit.Part(nil), h.Parts...), more)
 		writes = append(writes, t.takePart(h.Account, more, h.At))
 	}
 	put, err := t.putHold(longer, "attribute_exists(PK)", credit.ErrSettled)

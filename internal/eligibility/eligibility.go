@@ -115,7 +115,7 @@ type Assistant struct {
 	Automation  Automation `json:"automation"`
 	Fallback    []Choice   `json:"fallback" nullable:"false" doc:"who stands in, in order; empty: nobody"`
 	Scope       Scope      `json:"scope" enum:"deployment,account,project" doc:"whose it is"`
-	UpdatedAt   time.Time  `json:"updated_at"`
+	UpdatedAt   time.Time  `json:"updated_at,omitzero"`
 }
 
 // Scope says whose an assistant is.
@@ -134,7 +134,7 @@ type Entitlement struct {
 	Entitled  bool      `json:"entitled" doc:"the account may use AI"`
 	Enabled   bool      `json:"enabled" doc:"and it is switched on"`
 	Providers []string  `json:"allowedProviders" nullable:"false" doc:"empty: every provider that there is"`
-	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
 // Allows reports whether the account may use a provider.

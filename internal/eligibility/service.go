@@ -26,7 +26,7 @@ type Settings struct {
 type Terms struct {
 	Policy    credit.Policy `json:"policy"`
 	Limits    credit.Limits `json:"limits"`
-	UpdatedAt time.Time     `json:"updated_at"`
+	UpdatedAt time.Time     `json:"updated_at,omitzero"`
 }
 
 // Config is an account's own setting of a provider. Its key is kept elsewhere.
@@ -37,7 +37,7 @@ type Config struct {
 	KeySet       bool                    `json:"key_set" doc:"the account has a key of its own; the key is never shown"`
 	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"absent: only the deployment's key costs credits, when the deployment charges"`
 	Prices       map[string]credit.Price `json:"prices,omitempty" doc:"by model; these come before the table's"`
-	UpdatedAt    time.Time               `json:"updated_at"`
+	UpdatedAt    time.Time               `json:"updated_at,omitzero"`
 }
 
 // Health is what the last real call, or probe, of a provider came to.

@@ -89,7 +89,7 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	return &world{w, model, &turn.Service{
 		Store: w.Store, Runs: w.Runs, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
 		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
-		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
+		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	}}
 }
 
