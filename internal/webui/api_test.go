@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/internal/auth"
@@ -31,6 +32,7 @@ type world struct {
 	tale  []string                 // what an answer that is streamed is made of
 	next  chan struct{}            // when given, each piece waits for it
 	stops map[string]chan struct{} // by chat
+	looks looks
 }
 
 func newWorld(now func() time.Time, facts Facts) *world {
@@ -56,6 +58,9 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/ai/") {
+		if strings.HasPrefix(r.URL.Path, "/ui/chats/") {
+			defer w.looks.one()()
+		}
 		w.page.ServeHTTP(rw, r)
 		return
 	}
@@ -67,6 +72,25 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		refuse(rw, 503, "unavailable", "No responde.")
 	default:
 		w.api().ServeHTTP(rw, r)
+	}
+}
+
+// looks counts how often a conversation is read, and how often at once.
+type looks struct {
+	mu             sync.Mutex
+	all, now, most int
+}
+
+func (l *looks) one() (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all++
+	l.now++
+	l.most = max(l.most, l.now)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.now--
 	}
 }
 

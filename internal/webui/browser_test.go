@@ -2,6 +2,7 @@ package webui
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"net/http/httptest"
 	"os"
@@ -160,4 +161,13 @@ func (b *browser) picture(name string) {
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+// quoted is a text as an expression of the page.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
 }

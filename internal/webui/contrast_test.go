@@ -18,7 +18,8 @@ func TestTextKeepsItsContrast(t *testing.T) {
 	colours["on-accent"] = [2]string{"#ffffff", "#ffffff"}
 	grounds := []string{"ground", "surface", "raised", "sunken"}
 	pairs := map[string][]string{
-		"text": append(grounds, "accent-soft", "warn-soft", "bad-soft"), "text-2": append(grounds, "warn-soft", "bad-soft"), "text-3": grounds,
+		"text": append(grounds, "accent-soft", "warn-soft", "bad-soft", "good-soft"), "text-2": append(grounds, "warn-soft", "bad-soft", "good-soft"),
+		"surface": {"text", "text-2"}, "text-3": grounds,
 		"accent": append(grounds, "accent-soft"), "good": append(grounds, "good-soft"), "warn": append(grounds, "warn-soft"),
 		"bad": append(grounds, "bad-soft"), "info": append(grounds, "info-soft"), "on-accent": {"accent-fill", "accent-fill-2", "bad-fill"},
 	}

@@ -44,25 +44,30 @@ func cut(number string) (sign, digits string) {
 	return "", number
 }
 
-// usd writes micro-USD as dollars: to the cent, or as many digits as it takes to
-// show what is less than a dollar.
+// usd writes micro-USD as dollars: to the cent, and of what is next to nothing as
+// many digits as it takes to show it.
 func (w words) usd(micros int64) string {
 	sign := ""
 	if micros < 0 {
 		sign, micros = "−", -micros
 	}
-	whole, part := micros/1_000_000, strconv.FormatInt(1_000_000+micros%1_000_000, 10)[1:]
-	if whole > 0 {
-		cents := (micros + 5_000) / 10_000
-		whole, part = cents/100, strconv.FormatInt(100+cents%100, 10)[1:]
-	} else if part = strings.TrimRight(part, "0"); len(part) < 2 {
+	least := int64(10_000) // a cent
+	switch {
+	case micros < 1_000:
+		least = 1
+	case micros < 100_000:
+		least = 100
+	}
+	micros = (micros + least/2) / least * least
+	part := strings.TrimRight(strconv.FormatInt(1_000_000+micros%1_000_000, 10)[1:], "0")
+	if len(part) < 2 {
 		part = (part + "00")[:2]
 	}
 	point := "."
 	if w.tag == locale.Spanish {
 		point = ","
 	}
-	return sign + w.grouped(strconv.FormatInt(whole, 10)) + point + part + " USD"
+	return sign + w.grouped(strconv.FormatInt(micros/1_000_000, 10)) + point + part + " USD"
 }
 
 // amount is a number with its sign, for what is added and taken.

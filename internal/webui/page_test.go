@@ -146,7 +146,7 @@ func get(t *testing.T, h http.Handler, path string, who ...auth.Principal) *http
 	return w
 }
 
-var ana = auth.Principal{Account: "acc", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+var ana = auth.Principal{Account: "acc", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
 
 func furnished(t *testing.T) (*world, string, string) {
 	t.Helper()

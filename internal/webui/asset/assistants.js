@@ -172,7 +172,7 @@ function health(v, s) {
   const line = v.querySelector("#ai-status-line");
   line.replaceChildren(el("span", { class: "presence " + presence }), el("strong", {}, said));
   if (s?.model) line.append(el("span", { class: "fine" }, `${s.provider} · ${s.model}`));
-  if (s?.checked_at) line.append(el("span", { class: "fine" }, t("ai_checked"), " ", el("time", { datetime: s.checked_at, "data-ago": "long" })));
+  if (s?.checked_at) line.append(el("span", { class: "fine" }, t("ai_checked"), " ", ago(s.checked_at)));
   const attempts = Array.isArray(s?.attempts) ? s.attempts : [];
   const fold = v.querySelector("#ai-attempts");
   fold.hidden = !attempts.length;
@@ -181,11 +181,13 @@ function health(v, s) {
   tellTime(v);
 }
 
+const ago = (at) => el("time", { datetime: at, "data-ago": "long" }, t("just_now"));
+
 function attemptRow(a) {
   const key = "outcome_" + a.outcome;
   const said = t(key);
   return el("tr", {},
-    el("td", {}, el("time", { datetime: a.at, "data-ago": "long" })),
+    el("td", {}, ago(a.at)),
     el("td", {}, `${a.provider} · ${a.model}`),
     el("td", { class: a.outcome === "ok" ? "good" : "bad" }, said === key ? String(a.outcome) : said),
     el("td", { class: "n" }, (a.latency_ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 }) + " s"),

@@ -5,7 +5,7 @@
 import { api, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
 import { el, icon, t } from "./text.js";
-import { single, thread, view } from "./view.js";
+import { refreshChat, single, thread, view } from "./view.js";
 
 const strip = document.getElementById("strip");
 const select = document.getElementById("mode");
@@ -174,6 +174,7 @@ export async function setMode() {
   v.dataset.mode = select.value;
   try {
     if (v.dataset.chat) await keepMode(v);
+    await refreshChat();
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
     v.dataset.mode = before;

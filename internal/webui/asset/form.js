@@ -51,7 +51,7 @@ function mark(form, { loc, msg, type }) {
   const said = el("small", { class: "field-error", id: "field-error-" + ++marks }, sentence(type) || msg || type || "");
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", said.id);
-  (input.closest(".field, .check") || input.parentElement).append(said);
+  (input.closest(".stand-in, .field, .check") || input.parentElement).append(said);
   return true;
 }
 

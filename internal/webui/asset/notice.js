@@ -60,8 +60,10 @@ export function ask({ title, text = "", yes, label, value, danger }) {
   answered(false); // one question at a time
   dialog.returnValue = "no";
   dialog.showModal();
+  const no = dialog.querySelector('button[value="no"]'); // no button of the form: Enter in the field means yes
+  no.onclick = () => dialog.close("no");
   if (label) input.select();
-  else dialog.querySelector('button[value="no"]').focus();
+  else no.focus();
   return new Promise((resolve) => {
     answered = resolve;
     dialog.onclose = () => {

@@ -160,6 +160,7 @@ const look = single(async () => {
   const chat = view().dataset.chat;
   if (!chat || !thread()) return;
   const gone = [...leaving];
+  const chosen = view().dataset.mode;
   const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
   gone.forEach((line) => leaving.delete(line));
   if (view().dataset.chat !== chat) return; // somebody went elsewhere meanwhile
@@ -171,7 +172,8 @@ const look = single(async () => {
   const fresh = part.nodes[0];
   const wasAtEnd = atEnd();
   const { pending, active, title, mode, assistantMode } = fresh.dataset;
-  Object.assign(view().dataset, { pending, active, title, mode, assistantMode });
+  Object.assign(view().dataset, { pending, active, title, assistantMode });
+  if (view().dataset.mode === chosen) view().dataset.mode = mode; // and nobody chose meanwhile
   view().toggleAttribute("data-ai-off", "aiOff" in fresh.dataset);
   frame(fresh);
   document.title = title + " · Piloto";

@@ -1,0 +1,151 @@
+package webui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"piloto/internal/conversation"
+
+	"github.com/chromedp/chromedp"
+)
+
+// conversing opens a chat of one message and answer, connected.
+func conversing(b *browser) (chat string) {
+	b.Helper()
+	b.say("hola")
+	b.until(`document.querySelectorAll(".line.assistant[data-kind=text]").length === 1 && document.getElementById("writing") === null`)
+	b.connected()
+	return b.onlyChat()
+}
+
+// hears waits until the page shows exactly the messages of the store, and then
+// holds that a reload shows the same.
+func (b *browser) hears(chat string) {
+	b.Helper()
+	b.world.mu.Lock()
+	var ids []string
+	for _, m := range b.messages[chat] {
+		ids = append(ids, "m-"+m.ID)
+	}
+	b.world.mu.Unlock()
+	b.until(`[...document.querySelectorAll("#thread > .line")].map(l => l.id).join() === ` + quoted(strings.Join(ids, ",")))
+	before := eval[string](b, `document.getElementById("thread").innerText`)
+	b.do(chromedp.Reload())
+	b.see("#thread .line")
+	b.until(`document.readyState === "complete"`)
+	if after := eval[string](b, `document.getElementById("thread").innerText`); after != before {
+		b.Errorf("a reload shows\n%s\ninstead of\n%s", after, before)
+	}
+}
+
+// I29: whatever is lost, repeated, late or out of order, the page comes to show
+// what is stored.
+func TestWhatIsShownIsWhatIsStoredWhateverThePushesDo(t *testing.T) {
+	for name, fault := range map[string]func(int64) verb{
+		"dropped":   func(n int64) verb { return []verb{drop, pass, drop}[n%3] },
+		"all lost":  func(int64) verb { return drop },
+		"repeated":  func(int64) verb { return twice },
+		"reordered": func(n int64) verb { return []verb{late, pass}[n%2] },
+		"mixed":     func(n int64) verb { return []verb{pass, twice, late, drop, pass, late, twice}[n%7] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, 1280, 900)
+			b.hub.set(func(h *hub) { h.ping = 0.4 })
+			chat := conversing(b)
+			b.hub.set(func(h *hub) { h.fault = fault })
+			for i := range 12 {
+				b.world.mu.Lock()
+				b.world.say(chat, conversation.RoleUser, conversation.KindText, "", fmt.Sprintf("pregunta %d", i))
+				b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", fmt.Sprintf("respuesta %d", i))
+				b.world.mu.Unlock()
+			}
+			b.hears(chat)
+		})
+	}
+}
+
+func TestManyPushesAreOneLookAtATime(t *testing.T) {
+	b := open(t, 1280, 900)
+	chat := conversing(b)
+	for i := range 200 {
+		b.world.mu.Lock()
+		b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", fmt.Sprintf("mensaje %d", i))
+		b.world.mu.Unlock()
+	}
+	b.until(`document.getElementById("thread").lastElementChild?.innerText.includes("mensaje 199")`)
+	b.looks.mu.Lock()
+	defer b.looks.mu.Unlock()
+	if b.looks.most != 1 || b.looks.all > 120 {
+		t.Errorf("%d looks, %d at once", b.looks.all, b.looks.most)
+	}
+}
+
+func TestALostSocketLeavesPollingAndComesBack(t *testing.T) {
+	b := open(t, 1280, 900)
+	chat := conversing(b)
+	b.say("reserva")
+	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
+	b.hub.set(func(h *hub) { h.away = true })
+	b.hub.cut()
+	b.until(`import(document.querySelector("script[type=module]").src.replace("app.js", "socket.js")).then(s => !s.connected())`)
+	b.click(confirmButton)
+	b.until(`document.querySelector(".card[data-status=done]") !== null && document.querySelector(".line.outcome") !== null`)
+	b.world.mu.Lock()
+	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "mientras tanto")
+	b.world.mu.Unlock()
+	b.hub.set(func(h *hub) { h.away = false })
+	b.connected()
+	b.until(`document.getElementById("thread").innerText.includes("mientras tanto")`)
+	b.world.mu.Lock()
+	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "de vuelta")
+	b.world.mu.Unlock()
+	b.until(`document.getElementById("thread").innerText.includes("de vuelta")`)
+	if open, ever, _ := b.hub.count(); open != 1 || ever != 2 {
+		t.Errorf("%d connections, %d ever", open, ever)
+	}
+}
+
+func TestSigningOutElsewhereEndsTheSocket(t *testing.T) {
+	b := open(t, 1280, 900)
+	conversing(b)
+	b.world.mu.Lock()
+	clear(b.tokens)
+	b.world.mu.Unlock()
+	b.hub.cut()
+	for door := false; !door; { // going there ends whatever is asked of the page
+		door, _ = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.querySelector('input[name="token"]') !== null && document.querySelector("script") === null`))
+		if b.ctx.Err() != nil {
+			t.Fatal("the door is not shown")
+		}
+	}
+	if open, _, _ := b.hub.count(); open != 0 {
+		t.Errorf("%d connections are left", open)
+	}
+}
+
+// Two pages of one person: what one writes, the other shows as it comes, and
+// nothing twice.
+func TestAnotherPageOfThePersonFollows(t *testing.T) {
+	b := open(t, 1280, 900)
+	chat := conversing(b)
+	other, stop := chromedp.NewContext(b.ctx)
+	defer stop()
+	two := &browser{T: t, world: b.world, ctx: other, base: b.base}
+	two.visit("/?chat=" + chat)
+	two.connected()
+	next := make(chan struct{})
+	b.world.mu.Lock()
+	b.tale, b.next = []string{"Uno, ", "dos."}, next
+	b.world.mu.Unlock()
+	b.say("otro cuento")
+	for range 2 {
+		next <- struct{}{}
+	}
+	two.until(`document.querySelector("#writing .prose")?.textContent === "Uno, dos." && document.querySelectorAll(".line.user").length === 2`)
+	b.until(`document.querySelectorAll(".line.user").length === 2 && document.querySelector(".line.user.sending") === null`)
+	next <- struct{}{}
+	for _, page := range []*browser{b, two} {
+		page.until(`document.querySelectorAll(".line.assistant[data-kind=text]").length === 2 && document.getElementById("writing") === null && document.getElementById("stop").hidden`)
+	}
+}
