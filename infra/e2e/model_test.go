@@ -105,9 +105,6 @@ func (r reply) write(w http.ResponseWriter) {
 		body = r.completion()
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if r.status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
 	if r.cut {
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		body = body[:len(body)/2]

@@ -32,7 +32,7 @@ import (
 //	[!] reads RE                    a message of the chat
 //	ends STATUS                     the run $RUN comes to that end
 //	model start                     a model provider, which piloto start then uses
-//	model REPLY…                    its next reply; see readReply
+//	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
 //	model request N                 what it was asked the Nth time (-1: last), for json
 //	service NAME start FILE         a service that serves FILE as its OpenAPI document;
 //	                                the files of testdata/service are there for all
@@ -332,7 +332,7 @@ func (s *stage) ends(args []string) error {
 
 func (s *stage) model(args []string) error {
 	if len(args) == 0 {
-		return usage("model start|request N|REPLY")
+		return usage("model start|request N|[failing] REPLY")
 	}
 	switch {
 	case args[0] == "start":
@@ -343,10 +343,19 @@ func (s *stage) model(args []string) error {
 	case args[0] == "request" && len(args) == 2:
 		return s.subject(s.provider.asked(), args[1])
 	}
+	times := 1
+	if args[0] == "failing" { // each time that one turn asks
+		times, args = mostAsked, args[1:]
+	}
 	r, err := readReply(args)
-	s.provider.will(r)
+	for range times {
+		s.provider.will(r)
+	}
 	return err
 }
+
+// mostAsked is how often a turn asks a provider whose failure may pass.
+const mostAsked = 3
 
 // subject makes a recorded request what json looks at.
 func (s *stage) subject(list []received, which string) error {
