@@ -32,8 +32,6 @@ var (
 	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // expired, refunded, or without room
 	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the day's or the month's
 	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // or given back: the hold is gone
-	ErrPolicy        = fault.New(fault.Invalid, "credit.policy_invalid")   // a policy that cannot be
-	ErrPeriod        = fault.New(fault.Malformed, "credit.period")         // a span that cannot be read, or is too long
 )
 
 // Policy says what a session costs and holds.
@@ -170,6 +168,8 @@ type Entry struct {
 	At        time.Time `json:"at"`
 	// Until is when the session of the entry ends, which is how it is found.
 	Until time.Time `json:"-"`
+	// Key is the client's idempotency key, when it gave one: it moves once.
+	Key string `json:"-"`
 }
 
 // Same reports whether two entries are the same movement, told again.

@@ -374,6 +374,22 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 	if _, err := b.Move(ctx, account, m); !errors.Is(err, credit.ErrOther) {
 		t.Errorf("another with the same key: %v", err)
 	}
+	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refund := credit.Movement{Kind: credit.KindRefund, Of: session.ID, Reason: "x", Key: "k"}
+	if _, err := b.Move(ctx, account, refund); !errors.Is(err, credit.ErrOther) {
+		t.Errorf("a refund with the same key: %v", err)
+	}
+	refund.Key = "r"
+	given, err := b.Move(ctx, account, refund)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := b.Move(ctx, account, refund); err != nil || same.ID != given.ID {
+		t.Errorf("the refund again: %+v, %v", same, err)
+	}
 	if _, err := b.Move(ctx, "other", m); err != nil {
 		t.Errorf("the same key of another account: %v", err)
 	}

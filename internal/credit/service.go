@@ -19,8 +19,10 @@ type Store interface {
 	// Entry returns a ledger entry, as the last write left it; ErrEntryNotFound.
 	Entry(ctx context.Context, account, id string) (Entry, error)
 	Ledger(ctx context.Context, account, cursor string, limit int) ([]Entry, string, error)
+	// EntryOf returns the entry that a key moved; ErrEntryNotFound.
+	EntryOf(ctx context.Context, account, key string) (Entry, error)
 	// Move writes a ledger entry and moves the balance by its amount, once for
-	// each entry id. It returns ErrInsufficient when the balance would go below
+	// each entry id and each key. It returns ErrInsufficient when the balance would go below
 	// zero, and ErrMoved when the entry is there already.
 	Move(ctx context.Context, account string, e Entry) error
 	// BuySession writes a session, its ledger entry and what it costs.
@@ -95,7 +97,9 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 	if wrong := m.valid(); len(wrong) > 0 {
 		return Entry{}, ErrMovement.At(wrong...)
 	}
-	e := Entry{ID: s.IDs.New(s.Now()), Kind: m.Kind, Amount: m.Amount, Actor: m.Actor, Reason: m.Reason, Of: m.Of, At: s.Now()}
+	e := Entry{
+		ID: s.IDs.New(s.Now()), Kind: m.Kind, Amount: m.Amount, Actor: m.Actor, Reason: m.Reason, Of: m.Of, At: s.Now(), Key: m.Key,
+	}
 	write := s.Store.Move
 	if m.Kind == KindRefund {
 		paid, err := s.Store.Entry(ctx, account, m.Of)
@@ -108,23 +112,32 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 		// One entry can be given back once, whatever the key.
 		e.ID, e.Amount, e.SessionID, e.Until = ident.Derive("refund", account, paid.ID), -paid.Amount, paid.SessionID, paid.Until
 		write = s.Store.Refund
-	} else if m.Key != "" {
-		e.ID = ident.Derive("entry", account, m.Key)
 	}
 	err := s.settled(ctx, account, e, write(ctx, account, e))
 	if !errors.Is(err, ErrMoved) {
 		return e, err
 	}
-	before, err := s.Store.Entry(ctx, account, e.ID)
-	switch {
-	case err != nil:
-		return Entry{}, err
-	case m.Kind == KindRefund && m.Key == "":
-		return Entry{}, ErrNotRefundable
-	case !before.Same(e):
-		return Entry{}, ErrOther
+	return s.moved(ctx, account, e)
+}
+
+// moved is the entry that was there before one was written: the same movement,
+// told again, or another.
+func (s *Service) moved(ctx context.Context, account string, e Entry) (Entry, error) {
+	if e.Key != "" {
+		before, err := s.Store.EntryOf(ctx, account, e.Key)
+		switch {
+		case err == nil && before.Same(e):
+			return before, nil
+		case err == nil:
+			return Entry{}, ErrOther
+		case !errors.Is(err, ErrEntryNotFound):
+			return Entry{}, err
+		}
 	}
-	return before, nil
+	if e.Kind == KindRefund {
+		return Entry{}, ErrNotRefundable
+	}
+	return s.Store.Entry(ctx, account, e.ID) // the write whose answer was lost
 }
 
 func (m Movement) valid() []fault.Field {

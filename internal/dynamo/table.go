@@ -22,6 +22,7 @@
 //	A#acct#AI           ASSISTANT#project   assistant, and the other settings of AI: ENTITLEMENT, TERMS, PROVIDER#name, HEALTH#name
 //	A#acct#W            WALLET              balance             GSI2: AUDIT  by the time its ledger is added up
 //	A#acct#W            L#id                ledger entry        GSI1: A#acct#LEDGER  by time
+//	A#acct#W            K#hash              which entry an idempotency key moved
 //	A#acct#W            S#until#id          credit session
 //	A#acct#W            H#id                hold                GSI2: HOLD  by its deadline
 //	A#acct#W            B#D#day, B#M#month  what was spent and is held

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/credit"
+	"piloto/internal/ident"
 	"piloto/internal/parallel"
 	"piloto/internal/run"
 )
@@ -206,7 +207,31 @@ func (t *Table) movement(ctx context.Context, account string, e credit.Entry, mo
 		condition, values[":need"] = "balance >= :need", num(-e.Amount)
 	}
 	balance := t.update(walletKey(account), "WALLET", set, condition, values, credit.ErrInsufficient)
-	return run.Retry(ctx, func() error { return t.commit(ctx, append([]write{put, balance}, more...)...) })
+	writes := append([]write{put, balance}, more...)
+	if e.Key != "" {
+		guard, err := t.put(onceRow{PK: walletKey(account), SK: "K#" + ident.Hash(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrMoved)
+		if err != nil {
+			return err
+		}
+		writes = append([]write{guard}, writes...)
+	}
+	return run.Retry(ctx, func() error { return t.commit(ctx, writes...) })
+}
+
+// onceRow says which entry an idempotency key moved.
+type onceRow struct {
+	PK    string `dynamodbav:"PK"`
+	SK    string `dynamodbav:"SK"`
+	Entry string `dynamodbav:"entry_id"`
+}
+
+// EntryOf returns the entry that a key moved.
+func (t *Table) EntryOf(ctx context.Context, account, key string) (credit.Entry, error) {
+	var row onceRow
+	if err := t.get(ctx, walletKey(account), "K#"+ident.Hash(key), &row, credit.ErrEntryNotFound); err != nil {
+		return credit.Entry{}, err
+	}
+	return t.Entry(ctx, account, row.Entry)
 }
 
 // AddUp adds the whole ledger up, with the balance of the same moment: when the

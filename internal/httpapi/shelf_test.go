@@ -203,6 +203,17 @@ func (s *shelf) Entry(_ context.Context, account, id string) (credit.Entry, erro
 	return credit.Entry{}, credit.ErrEntryNotFound
 }
 
+// EntryOf implements credit.Store.
+func (s *shelf) EntryOf(_ context.Context, account, key string) (credit.Entry, error) {
+	b, err := s.read(account)
+	for _, e := range b.ledger {
+		if e.Key == key {
+			return e, err
+		}
+	}
+	return credit.Entry{}, credit.ErrEntryNotFound
+}
+
 // Ledger implements credit.Store: pages of an account have cursors of their own.
 func (s *shelf) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
 	b, err := s.read(account)
@@ -232,6 +243,9 @@ func cutPrefix(cursor, prefix string) (int, bool) {
 // Move implements credit.Store.
 func (s *shelf) Move(ctx context.Context, account string, e credit.Entry) error {
 	if _, err := s.Entry(ctx, account, e.ID); err == nil {
+		return credit.ErrMoved
+	}
+	if _, err := s.EntryOf(ctx, account, e.Key); err == nil && e.Key != "" {
 		return credit.ErrMoved
 	}
 	b, _ := s.read(account)

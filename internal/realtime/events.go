@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"piloto/internal/conversation"
-	"piloto/internal/locale"
 	"piloto/internal/plan"
 )
 
@@ -78,27 +77,10 @@ func Said(chatID string, list ...conversation.Message) []Event {
 	for _, m := range list {
 		events = append(events, Message(chatID, m))
 		if m.Kind == conversation.KindBlocked && m.Code != "" {
-			events = append(events, Blocked(chatID, m.Code, m.Content, remedy(m)))
+			events = append(events, Blocked(chatID, m.Code, m.Content, m.Action))
 		}
 	}
 	return events
-}
-
-// remedy is what to do about a block, in the language that the message is in:
-// the message that is stored says why, and the answer to the turn said the rest.
-func remedy(m conversation.Message) string {
-	key := "blocked." + m.Code
-	found := ""
-	for _, tag := range locale.Tags() {
-		text, ok := locale.Lookup(tag, key+".do")
-		if why, _ := locale.Lookup(tag, key); ok && why == m.Content {
-			return text
-		}
-		if found == "" {
-			found = text
-		}
-	}
-	return found
 }
 
 // ephemeral reports whether the event is sent once, without a number.

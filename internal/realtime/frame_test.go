@@ -11,7 +11,6 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/internal/conversation"
-	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
 )
@@ -100,17 +99,15 @@ func TestWhatCannotBeWrittenKeepsNothingElseBack(t *testing.T) {
 	}
 }
 
-func TestABlockSaysWhatToDoInItsOwnLanguage(t *testing.T) {
-	for _, tag := range locale.Tags() {
-		m := conversation.Message{Kind: conversation.KindBlocked, Code: "no_api_key", Content: locale.Text(tag, "blocked.no_api_key")}
-		events := realtime.Said("c1", m)
-		if len(events) != 2 || events[1].Type != realtime.TypeBlocked {
-			t.Fatalf("%+v", events)
-		}
-		data := events[1].Data.(map[string]any)
-		if data["reason"] != "no_api_key" || data["message"] != m.Content || data["action"] != locale.Text(tag, "blocked.no_api_key.do") {
-			t.Errorf("%s: %v", tag, data)
-		}
+func TestABlockSaysWhatToDoAsTheMessageDoes(t *testing.T) {
+	m := conversation.Message{Kind: conversation.KindBlocked, Code: "no_api_key", Content: "No hay clave.", Action: "Pon una."}
+	events := realtime.Said("c1", m)
+	if len(events) != 2 || events[1].Type != realtime.TypeBlocked {
+		t.Fatalf("%+v", events)
+	}
+	data := events[1].Data.(map[string]any)
+	if data["reason"] != m.Code || data["message"] != m.Content || data["action"] != m.Action {
+		t.Errorf("%v", data)
 	}
 	if events := realtime.Said("c1", conversation.Message{Kind: conversation.KindBlocked}); len(events) != 1 {
 		t.Errorf("a block without a reason: %+v", events)
