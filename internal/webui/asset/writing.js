@@ -31,14 +31,14 @@ export const waitsSince = (chat) => (answers.get(chat)?.waiting ? answers.get(ch
 /** expect says that an answer was asked for; arrived, that the request has ended. */
 export function expect(chat) {
   const s = of(chat);
-  Object.assign(s, { waiting: s.waiting + 1, since: Date.now(), done: false, stopping: false });
+  Object.assign(s, { waiting: s.waiting + 1, since: Date.now(), done: false, other: false, stopping: false });
   render();
 }
 
 export function arrived(chat) {
   const s = of(chat);
   s.waiting--;
-  if (s.waiting <= 0) forget(chat);
+  if (s.waiting <= 0 && !s.other) forget(chat);
   render();
 }
 
@@ -56,12 +56,17 @@ export function write(type, { conversationId: chat, turn, offset, text }) {
   const s = of(chat);
   s.heard = Date.now();
   if (type === "ai:text_end") {
-    if (s.waiting) return; // the request itself tells
-    forget(chat);
+    if (s.waiting && !s.other) return; // the request itself tells
+    if (s.waiting) {
+      ended.add(turn);
+      Object.assign(s, { done: true, other: false, turn: undefined, text: "" });
+    } else forget(chat);
     if (chat === view().dataset.chat) refreshChat().catch(() => {}).then(render);
     return;
   }
-  if (s.turn !== turn) Object.assign(s, { turn, text: "", bytes: 0, lost: type === "ai:text" && offset !== 0, done: false, stopping: false });
+  if (s.turn !== turn) { // an answer after the one that was waited for is another's
+    Object.assign(s, { turn, text: "", bytes: 0, lost: type === "ai:text" && offset !== 0, other: Boolean(s.done), done: false, stopping: false });
+  }
   if (type === "ai:text_reset") Object.assign(s, { text: "", bytes: 0, lost: false });
   else if (!s.lost && !s.stopping && typeof text === "string") add(s, offset, text);
   render();
@@ -85,9 +90,11 @@ export function settle({ detail: { chat, added } }) {
   const came = added.some((line) => line.matches(".line.assistant, .line.plan, .line.blocked") &&
     (!last || last.compareDocumentPosition(line) & Node.DOCUMENT_POSITION_FOLLOWING));
   if (!s || !came || last?.classList.contains("sending")) return;
-  if (s.turn) ended.add(s.turn);
-  if (s.waiting) s.done = true;
-  else forget(chat);
+  if (!s.waiting) forget(chat);
+  else {
+    if (s.turn) ended.add(s.turn);
+    Object.assign(s, { done: true, turn: undefined, text: "" });
+  }
   render();
 }
 
