@@ -142,7 +142,7 @@ func request(r llm.Request, h habit) sdk.ChatCompletionRequest {
 	if h.completionTokens {
 		out.MaxCompletionTokens = r.MaxTokens
 	} else {
-		out.MaxTokens = r.MaxTokens
+		out.MaxTokens = r.MaxTokens //nolint:staticcheck // most servers know no other
 	}
 	if h.noReasoning {
 		out.ReasoningEffort = sdk.ReasoningEffortNone

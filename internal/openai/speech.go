@@ -123,11 +123,9 @@ func (s *speech) complete() error {
 		return errors.New("the provider ended the answer with an error")
 	case s.empty() && (s.finish == sdk.FinishReasonContentFilter || s.finish == sdk.FinishReasonLength):
 		return fmt.Errorf("%w: %s", errFiltered, s.finish)
-	case s.empty():
-		return errors.New("an empty answer")
 	case s.finish == "" || s.finish == sdk.FinishReasonNull:
 		return errors.New("an answer without a finish reason")
-	}
+	} // a model that stops without a word has answered
 	return nil
 }
 
