@@ -12,8 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"piloto/infra/local/lab"
 	"piloto/infra/local/process"
@@ -72,6 +75,61 @@ func start(t *testing.T, base string) string {
 	return strings.TrimPrefix(lines.Text(), "piloto ready on ")
 }
 
+// able waits until the account may ask again: a provider that asked to be left
+// alone is, until then.
+func able(t *testing.T, origin string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if call(t, origin, "GET", "/ai/eligibility", nil)["canExecute"] == true {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it may not ask any more")
+		}
+	}
+}
+
+// listen opens a socket, as the page does, and returns what tells the text that was
+// pushed while it was written.
+func listen(t *testing.T, origin string) func() string {
+	t.Helper()
+	address := call(t, origin, "POST", "/api/realtime", nil)["url"].(string)
+	c, _, err := websocket.Dial(t.Context(), address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var text strings.Builder
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			_, frame, err := c.Read(t.Context())
+			if err != nil {
+				return
+			}
+			var push struct {
+				Type string
+				Data struct{ Text string }
+			}
+			if json.Unmarshal(frame, &push) == nil && push.Type == "ai:text" {
+				mu.Lock()
+				text.WriteString(push.Data.Text)
+				mu.Unlock()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.CloseNow()
+		<-done
+	})
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.String()
+	}
+}
+
 func TestAnIndependentProvider(t *testing.T) {
 	folder := os.Getenv("PILOTO_AIMOCK")
 	if folder == "" {
@@ -106,14 +164,41 @@ func TestAnIndependentProvider(t *testing.T) {
 	send := func(message string) map[string]any {
 		return call(t, origin, "POST", "/api/send", map[string]any{"chat_id": chat, "message": message})
 	}
-	if got := send("hola"); got["kind"] != "message" || got["message"].(map[string]any)["content"] != "Hola desde fuera." {
-		t.Errorf("text: %v", got)
-	}
-	for message, reason := range map[string]string{"limite": "rate_limited", "clave": "no_api_key", "roto": "provider_unreachable"} {
-		got := send(message)
-		if block, _ := got["block"].(map[string]any); got["kind"] != "blocked" || block["reason"] != reason {
-			t.Errorf("%s: %v", message, got)
+	failures := func(t *testing.T, streamed bool) {
+		if got := send("hola"); got["kind"] != "message" || got["message"].(map[string]any)["content"] != "Hola desde fuera." {
+			t.Errorf("text: %v", got)
 		}
+		for message, reason := range map[string]string{
+			"clave": "no_api_key", "roto": "provider_unreachable", "modelo": "provider_refused", "cuelga": "provider_unreachable",
+			"basura": "provider_unreachable", "limite": "rate_limited",
+		} {
+			got := send(message)
+			if block, _ := got["block"].(map[string]any); got["kind"] != "blocked" || block["reason"] != reason || block["message"] == "" || block["action"] == "" {
+				t.Errorf("%s: %v", message, got)
+			}
+			able(t, origin)
+		}
+		if got := send("mudo"); got["kind"] != "notice" {
+			t.Errorf("an answer without a word: %v", got)
+		}
+		if got := send("cortado"); streamed && got["kind"] != "blocked" {
+			t.Errorf("an answer that was cut: %v", got)
+		}
+	}
+	t.Run("plain", func(t *testing.T) { failures(t, false) })
+	t.Run("streamed", func(t *testing.T) {
+		heard := listen(t, origin)
+		failures(t, true)
+		if got := send("cuento"); got["message"].(map[string]any)["content"] != "Érase una vez un servicio. Respondía siempre. Fin." {
+			t.Errorf("%v", got)
+		}
+		if text := heard(); !strings.Contains(text, "Érase una vez un servicio.") {
+			t.Errorf("what was told on the way: %q", text)
+		}
+	})
+	status := call(t, origin, "GET", "/ai/status", nil)
+	if attempts, _ := status["attempts"].([]any); len(attempts) == 0 || len(attempts) > 20 {
+		t.Errorf("%v", status)
 	}
 	if got := send("haz una reserva"); got["kind"] != "plan" {
 		t.Fatalf("tool call: %v", got)

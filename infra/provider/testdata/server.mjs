@@ -25,9 +25,15 @@ mock.onMessage(/reserva/, {
     }),
   }],
 });
-const fails = (word, status) => mock.onMessage(word, { error: { message: "no", type: "error" }, status });
-fails(/limite/, 429);
+mock.onMessage(/cuento/, { content: "Érase una vez un servicio. Respondía siempre. Fin." }, { chunkSize: 12, latency: 40 });
+const fails = (word, status, rest) => mock.onMessage(word, { error: { message: "no", type: "error" }, status, ...rest });
+fails(/limite/, 429, { retryAfter: 1 });
 fails(/clave/, 401);
 fails(/roto/, 500);
+fails(/modelo/, 404);
+mock.onMessage(/cortado/, { content: "Esto empieza bien. Y se corta a la mitad." }, { chunkSize: 8, truncateAfterChunks: 3 });
+mock.onMessage(/cuelga/, { content: "nunca llega" }, { chaos: { disconnectRate: 1 } });
+mock.onMessage(/basura/, { content: "no es JSON" }, { chaos: { malformedRate: 1 } });
+mock.onMessage(/mudo/, { content: "" });
 await mock.start();
 console.log("ready");
