@@ -134,6 +134,22 @@ func TestAssistantsAndProvidersAreManagedFromThePage(t *testing.T) {
 	if page := eval[string](b, `document.documentElement.outerHTML`); strings.Contains(page, "gsk-canary") {
 		t.Error("the key is on the page")
 	}
+	price := `[data-provider="router"] [data-submit="save-price"] `
+	b.click(`[data-provider="router"] summary`)
+	b.write(price+"[name=model]", "a/b")
+	b.write(price+"[name=input_micros]", "0.5")
+	b.write(price+"[name=output_micros]", "2\r")
+	b.until(`document.querySelectorAll('[data-provider="router"] .own-price').length === 2 && document.querySelector('[data-provider="router"] details').open`)
+	b.picture("provider")
+	b.click(`[data-provider="router"] [data-model="x/y-z"]`)
+	b.until(`document.querySelectorAll('[data-provider="router"] .own-price').length === 1`)
+	b.world.mu.Lock()
+	for _, c := range b.purse.settings.Providers {
+		if c.Name == "router" && (c.BaseURL != "https://openrouter.ai/api/v1" || c.CostsCredits == nil || c.Prices["a/b"] != credit.Price{Input: 500_000, Output: 2_000_000} || len(c.Prices) != 1) {
+			t.Errorf("%+v", c)
+		}
+	}
+	b.world.mu.Unlock()
 	b.click(`.add-provider summary`)
 	b.write(`[data-submit="add-provider"] [name=name]`, "meta")
 	b.write(`[data-submit="add-provider"] [name=base_url]`, "http://169.254.169.254/v1\r")

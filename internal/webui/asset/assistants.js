@@ -4,9 +4,8 @@ import { api, Problem } from "./api.js";
 import { act } from "./form.js";
 import { ask, toast } from "./notice.js";
 import { el, t, tellTime } from "./text.js";
-import { go, view } from "./view.js";
+import { again, view } from "./view.js";
 
-const again = () => go(location.pathname + location.search, { push: false, focus: false });
 const assistantPath = (project) => (project ? `/api/projects/${encodeURIComponent(project)}/assistant` : "/ai/assistant");
 const providerPath = (name, ...more) => ["/ai/providers", ...[name, ...more].map(encodeURIComponent)].join("/");
 const nameOf = (node) => node.closest("[data-provider]").dataset.provider;
@@ -20,6 +19,20 @@ function choices(form) {
     return on.length && on.length < every.length ? { ...choice, on } : choice;
   });
 }
+
+// configOf is what the account sets of a provider, as its form has it: it is set
+// as a whole.
+function configOf(node) {
+  const form = node.closest("[data-provider]").querySelector('[data-submit="save-provider"]');
+  const data = new FormData(form);
+  const body = { keyless: data.has("keyless") };
+  if (data.get("base_url").trim()) body.base_url = data.get("base_url").trim();
+  if (data.get("costs_credits")) body.costs_credits = data.get("costs_credits") === "yes";
+  const prices = JSON.parse(form.dataset.prices || "null");
+  return prices ? { ...body, prices } : body;
+}
+
+const micros = (dollars) => Math.round(Number(String(dollars).replace(",", ".")) * 1e6);
 
 async function saved() {
   toast(t("saved"));
@@ -47,13 +60,14 @@ export const submits = {
     toast(t("added", { name }));
     await again();
   },
-  "save-provider": async (form, data) => {
-    const body = { keyless: data.has("keyless") };
-    if (data.get("base_url").trim()) body.base_url = data.get("base_url").trim();
-    if (data.get("costs_credits")) body.costs_credits = data.get("costs_credits") === "yes";
-    const prices = JSON.parse(form.dataset.prices || "null");
-    if (prices) body.prices = prices;
-    await api("PUT", providerPath(nameOf(form)), body);
+  "save-provider": async (form) => {
+    await api("PUT", providerPath(nameOf(form)), configOf(form));
+    await saved();
+  },
+  "save-price": async (form, data) => {
+    const body = configOf(form);
+    const price = { input_micros: micros(data.get("input_micros")), output_micros: micros(data.get("output_micros")) };
+    await api("PUT", providerPath(nameOf(form)), { ...body, prices: { ...body.prices, [data.get("model").trim()]: price } });
     await saved();
   },
   "set-provider-key": async (form, data) => {
@@ -101,6 +115,12 @@ export const actions = {
       await again();
     });
   },
+  "remove-price": (button) => act(button, async () => {
+    const body = configOf(button);
+    delete body.prices[button.dataset.model];
+    await api("PUT", providerPath(nameOf(button)), body);
+    await saved();
+  }),
   "delete-provider": async (button) => {
     const name = nameOf(button);
     if (!(await ask({ title: t("delete_provider", { name }), text: t("delete_provider_text"), yes: t("remove"), danger: true }))) return;

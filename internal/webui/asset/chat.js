@@ -105,6 +105,7 @@ async function deliver(chat, text, mine) {
   if (shown) body.digest = shown.dataset.digest;
   let delivered = false;
   expect(chat);
+  if (delay()) setTimeout(fit, delay());
   toEnd(true);
   try {
     const reply = await api("POST", "/api/send", body);

@@ -4,9 +4,8 @@ import { api, fragment } from "./api.js";
 import { act } from "./form.js";
 import { ask, toast } from "./notice.js";
 import { t, tellTime } from "./text.js";
-import { go, view } from "./view.js";
+import { again, view } from "./view.js";
 
-const again = () => go(location.pathname + location.search, { push: false, focus: false });
 
 // One key for each movement as it was typed: pressed twice, or again after an
 // answer was lost, it is made once.

@@ -6,6 +6,7 @@ import { api, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
 import { el, icon, t } from "./text.js";
 import { refreshChat, single, thread, view } from "./view.js";
+import { writing } from "./writing.js";
 
 const strip = document.getElementById("strip");
 const select = document.getElementById("mode");
@@ -26,6 +27,7 @@ export function startEligible(answer) {
     recheck();
   });
   document.addEventListener("view", draw);
+  document.addEventListener("writing", draw);
 }
 
 /** delay is how long the assistant waits for a further message, in milliseconds. */
@@ -100,13 +102,14 @@ function draw() {
   if (known.kind === "ready" && !leftOver()) known = { ...known, kind: "" };
   mode();
   const asks = known.kind === "manual" && unanswered();
-  const what = JSON.stringify([known, asks, view().dataset.mode, view().dataset.chat]);
+  const kind = known.kind === "ready" && writing() ? "" : known.kind;
+  const what = JSON.stringify([known, kind, asks, view().dataset.mode, view().dataset.chat]);
   if (what === drawn) return;
   drawn = what;
   const inside = strip.contains(document.activeElement);
-  const parts = { blocked: blockedParts, ready: readyParts, manual: () => manualParts(asks), off: offParts, swap: swapParts }[known.kind]?.();
+  const parts = { blocked: blockedParts, ready: readyParts, manual: () => manualParts(asks), off: offParts, swap: swapParts }[kind]?.();
   strip.hidden = !parts;
-  strip.dataset.kind = known.kind;
+  strip.dataset.kind = kind;
   strip.replaceChildren(...(parts || []));
   if (inside) (strip.querySelector("button, a") || document.getElementById("message")).focus();
 }

@@ -4,11 +4,9 @@ import { api } from "./api.js";
 import { act, attempt } from "./form.js";
 import { ask, toast } from "./notice.js";
 import { el, t } from "./text.js";
-import { go, refreshChats, view } from "./view.js";
+import { again, go, refreshChats, view } from "./view.js";
 
 const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
-const here = () => location.pathname + location.search;
-const again = () => go(here(), { push: false, focus: false });
 const serverOf = () => view().dataset.server;
 const nameOf = () => view().dataset.serverName;
 

@@ -57,6 +57,20 @@ export async function go(address, { push = true, focus = true } = {}) {
   return true;
 }
 
+/** again shows the same view as it is by now, with the same folds open and the
+    reader where they were. */
+export async function again() {
+  const { scrollTop } = scroller();
+  const open = [...view().querySelectorAll("details[data-key][open]")].map((fold) => fold.dataset.key);
+  if (!(await go(location.href, { push: false, focus: false }))) return;
+  for (const key of open) {
+    const fold = view().querySelector(`details[data-key="${CSS.escape(key)}"]`);
+    if (fold) fold.open = true;
+  }
+  if (!thread()) scroller().scrollTop = scrollTop;
+  if (document.activeElement === document.body) view().focus({ preventScroll: true });
+}
+
 // landing is where the focus goes in a new view: where one writes, but not on a
 // device whose keyboard would then cover what was just opened.
 const landing = () =>
