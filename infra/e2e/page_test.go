@@ -132,7 +132,9 @@ func TestAPersonWatchesARun(t *testing.T) {
 	b.pictures("doubt")
 
 	// The provider fails: what happened, and what to do.
-	model.will(reply{status: 429, body: `{"error":{"message":"slow down"}}`})
+	for range mostAsked {
+		model.will(reply{status: 429, body: `{"error":{"message":"slow down"}}`})
+	}
 	b.say("¿Y ahora?")
 	b.reads(".line.blocked", `pide esperar.*Reinténtalo`)
 
