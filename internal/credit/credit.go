@@ -177,6 +177,8 @@ func (e Entry) Same(other Entry) bool {
 	return e.Kind == other.Kind && e.Amount == other.Amount && e.Reason == other.Reason && e.Of == other.Of
 }
 
-// Day and Month name the periods that spending is counted in.
-func Day(at time.Time) string   { return at.UTC().Format(time.DateOnly) }
+// Day names a day that spending is counted in.
+func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// Month names a month that spending is counted in.
 func Month(at time.Time) string { return at.UTC().Format("2006-01") }

@@ -38,7 +38,7 @@ type Vault interface {
 	DeleteKey(ctx context.Context, account, provider string) error
 }
 
-// Settings changes what an account has set. Addresses is the policy that an
+// Manager changes what an account has set. Addresses is the policy that an
 // account's own base URL must pass.
 type Manager struct {
 	*Service
@@ -107,6 +107,9 @@ func (m *Manager) PutProvider(ctx context.Context, account string, c Config) (Pr
 		before = settings.Providers[at]
 	} else if len(settings.Providers) >= MaxProviders {
 		wrong = append(wrong, bad("name", "an account has at most 20 providers", "too_long"))
+	}
+	if c.BaseURL == "" && c.Keyless {
+		wrong = append(wrong, bad("keyless", "is for an address of the account's own: give its base_url", "missing"))
 	}
 	if c.BaseURL == "" && !m.isPlatform(c.Name) {
 		wrong = append(wrong, bad("base_url", "is required for a provider that the deployment does not have", "missing"))

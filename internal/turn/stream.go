@@ -71,13 +71,6 @@ func (w *writing) Reset() {
 	w.text.Reset()
 }
 
-// said is what was written so far.
-func (w *writing) said() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.TrimSpace(w.text.String())
-}
-
 // end stops following. What was told is over: what stands in the chat is the
 // answer.
 func (w *writing) end(ctx context.Context) {
