@@ -13,6 +13,7 @@ import (
 	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
+	"piloto/internal/parallel"
 )
 
 // Bounds of one turn with the model.
@@ -87,9 +88,15 @@ func (d *dialog) ended(ctx, asking context.Context, answer llm.Reply, err error)
 	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.stopped"), by)
 }
 
-// say answers with a text of this turn's model, or about it.
-func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string) (Reply, error) {
-	return d.text(ctx, d.req, d.chat, kind, text, d.by())
+// say answers with a text of this turn's model, or about it. What the turn used
+// is settled at the same time: nothing more is used.
+func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string) (reply Reply, err error) {
+	by := d.by()
+	_ = parallel.Do(
+		func() error { reply, err = d.text(ctx, d.req, d.chat, kind, text, by); return nil },
+		func() error { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil); return nil },
+	)
+	return reply, err
 }
 
 // spoken handles an answer in text. A text that poses as a plan is asked again

@@ -21,6 +21,7 @@ type meter struct {
 	tag     locale.Tag
 	hold    credit.Hold
 	turn    credit.Turn
+	settled bool
 }
 
 func (s *Service) meter(req Request, chat conversation.Chat, at time.Time) *meter {
@@ -88,9 +89,13 @@ func (m *meter) watch(p *eligibility.Plan) func(llm.Attempt) {
 	}
 }
 
-// settle ends the hold and writes the turn's record. A turn that was answered
-// stays answered when that fails: the sweep gives back what was held.
+// settle ends the hold and writes the turn's record, once. A turn that was
+// answered stays answered when that fails: the sweep gives back what was held.
 func (m *meter) settle(ctx context.Context, reply Reply, err error) {
+	if m.settled {
+		return
+	}
+	m.settled = true
 	m.turn.Outcome = string(reply.Kind)
 	switch {
 	case err != nil:

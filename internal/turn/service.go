@@ -152,13 +152,21 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
-	reply := Reply{Kind: KindNotice, Message: answer, By: by}
-	if kind == conversation.KindText {
-		reply.Kind, reply.Message.By = KindMessage, by
+	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
+	if reply.Kind == KindMessage {
+		reply.Message.By = by
 	}
 	var err error
 	reply.Chat, err = s.add(ctx, req, chat, at, reply.Message)
 	return reply, err
+}
+
+// replyOf is the kind of reply that a message of the assistant makes.
+func replyOf(kind conversation.Kind) Kind {
+	if kind == conversation.KindText {
+		return KindMessage
+	}
+	return KindNotice
 }
 
 // add appends messages to a chat and returns the chat as that left it.
