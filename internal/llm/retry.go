@@ -155,7 +155,7 @@ func (p Retry) wait(ctx context.Context, n int, err error) (time.Duration, bool)
 	if jitter <= 0 {
 		return after, true
 	}
-	return after + min(max(p.Rand(jitter), 0), jitter), true
+	return after + p.Rand(jitter), true
 }
 
 // ceiling is the most that is waited after the nth attempt: Base, doubled each

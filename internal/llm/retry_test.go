@@ -305,3 +305,21 @@ func TestTheWaitThatIsAskedForIsBoundedAndTold(t *testing.T) {
 		t.Error("nothing was asked")
 	}
 }
+
+// breaking is a model that says something and fails just as its caller stops.
+type breaking struct{ stop func() }
+
+func (b breaking) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
+	r.Sink.Text("a")
+	b.stop()
+	return llm.Reply{}, llm.ErrUnreachable
+}
+
+func TestAFailureAndAStopAtOnceAreAStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var seen page
+	reply, err := patient.Complete(ctx, breaking{cancel}, llm.Request{Sink: &seen}, nil)
+	if !errors.Is(err, context.Canceled) || !llm.ErrStopped.Is(fault.Of(err)) || reply.Text != seen.text {
+		t.Errorf("%+v, %v; the page shows %q", reply, err, seen.text)
+	}
+}

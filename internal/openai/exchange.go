@@ -54,6 +54,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.finish()
 	if body, err = json.Marshal(a); err != nil {
 		return nil, err
 	}

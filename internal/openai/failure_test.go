@@ -106,6 +106,7 @@ func TestEveryWayAProviderFailsHasItsName(t *testing.T) {
 		"a conflict":                  {says(409, `{"error":{"message":"lock"}}`), llm.ErrUnreachable},
 		"a broken tool call, by Groq": {says(400, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<x>"}}`), llm.ErrUnreachable},
 		"broken":                      {says(500, `{"error":{"message":"boom"}}`), llm.ErrUnreachable},
+		"broken, in its own numbers":  {says(500, `{"error":{"message":"boom","code":401}}`), llm.ErrUnreachable},
 		"broken, with odd types":      {says(500, `{"error":{"message":{"a":1},"code":[],"type":7}}`), llm.ErrUnreachable},
 		"unavailable, in HTML":        {says(503, `<html>no</html>`), llm.ErrUnreachable},
 		"overloaded":                  {says(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), llm.ErrUnreachable},
@@ -115,6 +116,7 @@ func TestEveryWayAProviderFailsHasItsName(t *testing.T) {
 		"no choices":                  {says(200, `{"choices":[]}`), llm.ErrUnreachable},
 		"choices that are null":       {says(200, `{"choices":null}`), llm.ErrUnreachable},
 		"an empty choice":             {says(200, `{"choices":[{"index":0,"message":{}}]}`), llm.ErrUnreachable},
+		"a choice without a word":     {says(200, `{"choices":[{"index":0,"message":{"content":" "}}]}`), llm.ErrUnreachable},
 		"ended with an error":         {says(200, `{"choices":[{"index":0,"finish_reason":"error","message":{"content":"ho"}}]}`), llm.ErrUnreachable},
 		"filtered to nothing":         {says(200, `{"choices":[{"index":0,"finish_reason":"content_filter","message":{"content":""}}]}`), llm.ErrRefused},
 		"no room to say anything":     {says(200, `{"choices":[{"index":0,"finish_reason":"length","message":{"content":""}}]}`), llm.ErrRefused},
@@ -164,7 +166,7 @@ func TestEveryWayAStreamFailsHasItsName(t *testing.T) {
 		"filtered to nothing":         {events(finish("content_filter"), done), llm.ErrRefused},
 		"no room to say anything":     {events(finish("length"), done), llm.ErrRefused},
 		"too many tool calls":         {manyCalls, llm.ErrUnreachable},
-		"an event in endless lines":   {raw(strings.Repeat("data: [\n", 1000)), llm.ErrUnreachable},
+		"an event in endless lines":   {raw("data: [\n" + strings.Repeat("data: 1,\n", 100) + "data: 1]\n\ndata: " + delta("hola") + "\n\ndata: " + stop + "\n\n"), llm.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,9 +235,10 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 		"a stream of comments":  {endless("", ": wait\n\n"), &page{}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(c.answer)
 			defer server.Close()
-			client := openai.New("test", server.URL, "sk-test", &http.Client{Timeout: 10 * time.Second})
+			client := openai.New("test", server.URL, "sk-test", &http.Client{Timeout: time.Minute})
 			_, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: c.sink})
 			if !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "8 MiB") {
 				t.Errorf("%v", err)

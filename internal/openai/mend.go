@@ -76,6 +76,22 @@ func mend(body []byte, key string) (answer, error) {
 	return a, nil
 }
 
+// finish gives a reason to the choices of a whole answer that say something and
+// not why they end: they are whole all the same, since their JSON is.
+func (a *answer) finish() {
+	for i := range a.Choices {
+		if c := &a.Choices[i]; c.Finish == "" && c.Message != nil && c.Message.says() {
+			c.Finish = "stop"
+		}
+	}
+}
+
+func (c *content) says() bool {
+	var text string
+	_ = json.Unmarshal(c.Text, &text) // what is no text says nothing
+	return strings.TrimSpace(text+c.Refusal) != "" || len(c.Calls) > 0
+}
+
 // inside is the refusal that an answer with status 200 holds.
 func inside(body []byte, key string) error {
 	e := &refusal{status: 200}

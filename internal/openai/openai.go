@@ -124,9 +124,7 @@ func plain(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest,
 			return err
 		}
 	}
-	if said.finish = choice.FinishReason; said.finish == "" && !said.empty() {
-		said.finish = sdk.FinishReasonStop // the answer is whole all the same: its JSON was
-	}
+	said.finish = choice.FinishReason
 	return nil
 }
 

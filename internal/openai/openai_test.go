@@ -19,7 +19,7 @@ func provider(t *testing.T, h http.HandlerFunc) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return openai.New("test", server.URL+"/v1/", "sk-test", &http.Client{Timeout: time.Second})
+	return openai.New("test", server.URL+"/v1/", "sk-test", &http.Client{Timeout: 3 * time.Second})
 }
 
 func says(status int, body string) http.HandlerFunc {

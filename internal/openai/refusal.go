@@ -173,7 +173,7 @@ func (e *refusal) sentinel() *fault.Error {
 
 // asks reads what a provider asks to wait: retry-after-ms, or Retry-After in
 // seconds or as a date, which is taken from the answer's own Date. What cannot be
-// read is nothing asked.
+// read is nothing asked, as is what is negative (llm.Later).
 func asks(h http.Header) (time.Duration, bool) {
 	if d, ok := span(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true
@@ -187,10 +187,7 @@ func asks(h http.Header) (time.Duration, bool) {
 		return 0, false
 	}
 	from, err := http.ParseTime(h.Get("Date"))
-	if err != nil || until.Before(from) {
-		return 0, false
-	}
-	return until.Sub(from), true
+	return until.Sub(from), err == nil
 }
 
 // span is a number of units, not negative, and at most llm.MostAsked.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -179,6 +180,27 @@ func TestWhatOneModelRefusesAnotherIsStillAsked(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"max_tokens", "max_tokens temperature"}, s.members()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestWhatIsRememberedIsBounded: the names of models are what accounts wrote.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	s := &strict{refuse: map[string]string{"temperature": `{"error":"temperature is not supported"}`}}
+	client := provider(t, s.ServeHTTP)
+	for i := range 257 {
+		if _, err := client.Complete(context.Background(), ask(fmt.Sprint("m", i), nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	learned := len(s.sent)
+	for model, requests := range map[string]int{"m0": 2, "m256": 1} { // the first one was forgotten
+		before := len(s.sent)
+		if _, err := client.Complete(context.Background(), ask(model, nil)); err != nil || len(s.sent)-before != requests {
+			t.Errorf("%s: %d requests, %v", model, len(s.sent)-before, err)
+		}
+	}
+	if learned != 2*257 {
+		t.Errorf("%d requests", learned)
 	}
 }
 

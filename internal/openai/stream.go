@@ -151,14 +151,10 @@ func (e *events) whole() error {
 	if err != nil {
 		return err
 	}
+	a.finish()
 	for i := range a.Choices {
-		c := &a.Choices[i]
-		if c.Message == nil {
-			continue
-		}
-		c.Delta, c.Message = c.Message, nil
-		if c.Finish == "" && (len(c.Delta.Text) > 0 || len(c.Delta.Calls) > 0) {
-			c.Finish = string(sdk.FinishReasonStop)
+		if c := &a.Choices[i]; c.Message != nil {
+			c.Delta, c.Message = c.Message, nil
 		}
 	}
 	if err := e.write(a); err != nil {

@@ -82,7 +82,7 @@ func TestAStreamIsReadHoweverItIsWritten(t *testing.T) {
 		"with empty data":              "data:\n\ndata: " + hola + "\n\ndata: \n\ndata: " + ends + "\n\n",
 		"with what is not of choice 0": "data: " + hola + "\n\ndata: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}}]}\n\ndata: " + ends + "\n\n",
 		"with odd types":               "data: {\"created\":1.5,\"id\":7,\"model\":null,\"error\":null,\"usage\":\"none\"," + hola[1:] + "\n\ndata: " + ends + "\n\n",
-		"in parts":                     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[]},{\"type\":\"text\",\"text\":\"ho\"}]}}]}\n\ndata: " + ends + "\n\n",
+		"in parts":                     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":[{\"type\":\"thinking\",\"text\":\"no\"},{\"type\":\"text\",\"text\":\"ho\"}]}}]}\n\ndata: " + ends + "\n\n",
 		"with a role and a null first": "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null}}]}\n\ndata: " + hola + "\n\ndata: " + ends + "\n\n",
 		"as one JSON value":            "\n " + `{"choices":[{"index":0,"message":{"content":"hola"},"finish_reason":"stop"}]}`,
 		"as one JSON without a reason": `{"choices":[{"index":0,"message":{"content":"hola"}}]}`,
@@ -100,6 +100,7 @@ func TestAStreamIsReadHoweverItIsWritten(t *testing.T) {
 }
 
 func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	seen := &page{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -206,6 +207,11 @@ func TestToolCallsOfAStreamArePutTogether(t *testing.T) {
 			part(`"index":0,"id":"z","function":{"arguments":":1}"}`),
 			part(`"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`),
 		}, both},
+		"without an index, with a new id in every part": {[]string{
+			part(`"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"id":"z","function":{"arguments":":1}"}`),
+			part(`"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
 		"with indices that begin at 1": {[]string{
 			part(`"index":1,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
 			part(`"index":5,"id":"b","function":{"name":"two","arguments":"{}"}`),
@@ -251,6 +257,15 @@ func TestAnAnswerThatWasEndedForTheModelIsMarked(t *testing.T) {
 		if err != nil || reply.Cut != cut || whole.Cut != cut || reply.Text != "hola" || whole.Text != "hola" {
 			t.Errorf("%s: %+v, %+v, %v", reason, reply, whole, err)
 		}
+	}
+}
+
+func TestAModelMayStopWithoutAWord(t *testing.T) {
+	reply, _ := streamed(t, events(stop, usage, done))
+	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":" "}}]}`)).
+		Complete(context.Background(), llm.Request{Model: "m"})
+	if err != nil || reply.Text != "" || whole.Text != "" || reply.Usage.Output != 3 || whole.Usage.Output != 0 {
+		t.Errorf("%+v, %+v, %v", reply, whole, err)
 	}
 }
 
@@ -422,7 +437,7 @@ func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		`{"model":"m","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
 		`{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"n","arguments":{"x":[1,"\u00f1"]}}}]}}]}`,
-		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"error":"x"}`, `{"error":{"code":429}}`, `[]`, `{"choices":null}`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`, `{"choices":[{"message":{"content":" "}}]}`, `{"error":"x"}`, `{"error":{"code":429}}`, `[]`, `{"choices":null}`,
 	} {
 		f.Add(s)
 	}
@@ -432,7 +447,8 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !utf8.ValidString(whole.Text) || whole.Text == "" && len(whole.Calls) == 0 || whole.Usage.Input <= 0 || whole.Usage.Output <= 0 {
+		said := whole.Text != "" || len(whole.Calls) > 0
+		if !utf8.ValidString(whole.Text) || whole.Usage.Input <= 0 || said && whole.Usage.Output <= 0 {
 			t.Errorf("%+v", whole)
 		}
 		if first := strings.TrimLeft(s, " \t\r\n"); first[0] != '{' {
