@@ -35,8 +35,8 @@ function configOf(node) {
 const micros = (dollars) => Math.round(Number(String(dollars).replace(",", ".")) * 1e6);
 
 async function saved() {
-  toast(t("saved"));
   await again();
+  toast(t("saved"));
 }
 
 export const submits = {
@@ -57,8 +57,8 @@ export const submits = {
     const name = data.get("name").trim();
     await api("PUT", providerPath(name), { base_url: data.get("base_url").trim(), keyless: data.has("keyless") });
     if (data.get("key")) await api("PUT", providerPath(name, "key"), { key: data.get("key") });
-    toast(t("added", { name }));
     await again();
+    toast(t("added", { name }));
   },
   "save-provider": async (form) => {
     await api("PUT", providerPath(nameOf(form)), configOf(form));
@@ -195,7 +195,7 @@ function health(v, s) {
   if (s?.checked_at) line.append(el("span", { class: "fine" }, t("ai_checked"), " ", ago(s.checked_at)));
   const attempts = Array.isArray(s?.attempts) ? s.attempts : [];
   const fold = v.querySelector("#ai-attempts");
-  fold.hidden = !attempts.length;
+  fold.toggleAttribute("data-empty", !attempts.length);
   fold.querySelector("tbody").replaceChildren(...attempts.map(attemptRow));
   v.querySelector("#ai-status").removeAttribute("aria-busy");
   tellTime(v);

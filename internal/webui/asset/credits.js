@@ -24,22 +24,22 @@ const micros = (dollars) => Math.round(Number(String(dollars).replace(",", "."))
 export const submits = {
   "move-credit": async (form, data) => {
     await once("/ai/ledger", { kind: data.get("kind"), amount: Number(data.get("amount")), reason: data.get("reason").trim() });
-    toast(t("recorded"));
     await again();
+    toast(t("recorded"));
   },
   "save-limits": async (form, data) => {
     const limits = {};
     for (const name of ["day_micros", "month_micros", "run_micros"]) limits[name] = micros(data.get(name));
     await api("PUT", "/ai/terms", { limits });
-    toast(t("saved"));
     await again();
+    toast(t("saved"));
   },
   "save-policy": async (form, data) => {
     const policy = {};
     for (const name of ["session_cost", "session_tokens", "session_minutes"]) policy[name] = Number(data.get(name));
     await api("PUT", "/ai/terms", { policy });
-    toast(t("saved"));
     await again();
+    toast(t("saved"));
   },
 };
 
@@ -50,8 +50,8 @@ export const actions = {
     if (!reason) return;
     await act(button, async () => {
       await once("/ai/ledger", { kind: "refund", of: entry, reason });
-      toast(t("recorded"));
       await again();
+      toast(t("recorded"));
     });
   },
   "open-session": async (button) => {

@@ -25,8 +25,8 @@ export const submits = {
     if (body.in !== "bearer") body.name = data.get("name").trim();
     form.reset();
     await api("PUT", path("mcps", serverOf(), "key"), body);
-    toast(t("saved"));
     await again();
+    toast(t("saved"));
   },
   "add-project": async (form, data) => {
     const project = await api("POST", "/api/projects", { name: data.get("name").trim() });
@@ -36,8 +36,8 @@ export const submits = {
   "save-project": async (form, data) => {
     const body = { name: data.get("name").trim(), context: data.get("context"), mcp_ids: data.getAll("mcp_ids") };
     await api("PATCH", path("projects", view().dataset.edit), body);
-    toast(t("saved"));
     await again();
+    toast(t("saved"));
   },
 };
 

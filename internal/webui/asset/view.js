@@ -35,22 +35,26 @@ function partOf(url) {
 
 let going = 0;
 
-/** go shows the view of an address; push is false when the history moved already. */
-export async function go(address, { push = true, focus = true } = {}) {
+/** go shows the view of an address; push is false when the history moved already,
+    and keep is true when it is the view that is shown. */
+export async function go(address, { push = true, focus = true, keep = false } = {}) {
   const url = new URL(address, location.origin);
   const mine = ++going;
   let part;
   try {
     part = await fragment(partOf(url));
   } catch (failure) {
-    if (mine === going) problem(document.getElementById("composer-problem"), failure);
+    const place = !thread() && view().querySelector("[data-problem]"); // where there is no composer
+    if (mine === going) problem(place || document.getElementById("composer-problem"), failure);
     return false;
   }
   if (mine !== going) return false; // a later choice won
   if (push) history.pushState(null, "", url);
+  const restore = keep ? keepsake() : () => {};
   document.getElementById("place").replaceChildren(...part.nodes);
   document.body.classList.remove("drawer");
   arrived();
+  restore();
   if (focus) landing().focus({ preventScroll: true });
   toEnd();
   refreshChats();
@@ -59,16 +63,20 @@ export async function go(address, { push = true, focus = true } = {}) {
 
 /** again shows the same view as it is by now, with the same folds open and the
     reader where they were. */
-export async function again() {
+export const again = () => go(location.href, { push: false, focus: false, keep: true });
+
+// keepsake remembers what a view that is shown again takes over, and returns how.
+function keepsake() {
   const { scrollTop } = scroller();
   const open = [...view().querySelectorAll("details[data-key][open]")].map((fold) => fold.dataset.key);
-  if (!(await go(location.href, { push: false, focus: false }))) return;
-  for (const key of open) {
-    const fold = view().querySelector(`details[data-key="${CSS.escape(key)}"]`);
-    if (fold) fold.open = true;
-  }
-  if (!thread()) scroller().scrollTop = scrollTop;
-  if (document.activeElement === document.body) view().focus({ preventScroll: true });
+  return () => {
+    for (const key of open) {
+      const fold = view().querySelector(`details[data-key="${CSS.escape(key)}"]`);
+      if (fold) fold.open = true;
+    }
+    if (!thread()) scroller().scrollTop = scrollTop;
+    if (document.activeElement === document.body) view().focus({ preventScroll: true });
+  };
 }
 
 // landing is where the focus goes in a new view: where one writes, but not on a
