@@ -128,35 +128,20 @@ func (t *Table) Chat(ctx context.Context, account, id string) (conversation.Chat
 // Chats returns the account's chats, the last changed first, and a cursor when
 // there are more. projectID narrows them to a project; empty means all.
 func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error) {
-	scope := "chats\x00" + account + "\x00" + projectID
-	from, err := readCursor(scope, cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
-		KeyConditionExpression:    aws.String("GSI1PK = :list AND GSI1SK < :from"),
-		ExpressionAttributeValues: item{":list": str(chatsIndex(account)), ":from": str(from)},
-	}
-	if from == "" {
-		in.ExpressionAttributeValues[":from"] = str("~")
-	}
+	var narrow func(*dynamodb.QueryInput)
 	if projectID != "" {
-		in.FilterExpression = aws.String("project_id = :project")
-		in.ExpressionAttributeValues[":project"] = str(projectID)
+		narrow = func(in *dynamodb.QueryInput) {
+			in.FilterExpression = aws.String("project_id = :project")
+			in.ExpressionAttributeValues[":project"] = str(projectID)
+		}
 	}
-	items, err := t.pages(ctx, in, limit+1)
+	items, next, err := t.page(ctx, "chats\x00"+account+"\x00"+projectID, chatsIndex(account), cursor, limit, narrow)
 	if err != nil {
 		return nil, "", err
 	}
 	var rows []chatRow
 	if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
 		return nil, "", err
-	}
-	next := ""
-	if len(rows) > limit {
-		rows = rows[:limit]
-		next = writeCursor(scope, rows[limit-1].ListSK)
 	}
 	chats := make([]conversation.Chat, len(rows))
 	for i, row := range rows {

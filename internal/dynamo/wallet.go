@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/credit"
 	"piloto/internal/ident"
@@ -125,30 +123,13 @@ func (t *Table) Entry(ctx context.Context, account, id string) (credit.Entry, er
 // Ledger returns the ledger, the newest entry first, and a cursor when there are
 // more.
 func (t *Table) Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
-	scope := "ledger\x00" + account
-	from, err := readCursor(scope, cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	if from == "" {
-		from = "~"
-	}
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
-		KeyConditionExpression:    aws.String("GSI1PK = :list AND GSI1SK < :from"),
-		ExpressionAttributeValues: item{":list": str(ledgerIndex(account)), ":from": str(from)},
-	}, limit+1)
+	items, next, err := t.page(ctx, "ledger\x00"+account, ledgerIndex(account), cursor, limit, nil)
 	if err != nil {
 		return nil, "", err
 	}
 	var rows []entryRow
 	if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
 		return nil, "", err
-	}
-	next := ""
-	if len(rows) > limit {
-		rows = rows[:limit]
-		next = writeCursor(scope, rows[limit-1].ListSK)
 	}
 	list := make([]credit.Entry, len(rows))
 	for i, row := range rows {
