@@ -209,12 +209,12 @@ func hangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// endless serves head, and then repeats part for 20 MiB.
+// endless serves head, and then repeats part for 10 MiB.
 func endless(head, part string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, head)
 		block := strings.Repeat(part, 1+(1<<20)/len(part))
-		for range 20 {
+		for range 10 {
 			if _, err := io.WriteString(w, block); err != nil {
 				return
 			}
