@@ -3,6 +3,7 @@ package credit
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"piloto/internal/ident"
@@ -66,14 +67,24 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	return h, nil
 }
 
-// room is an open session with room, opened when there is none.
+// room is an open session with room, opened when there is none. A standing's
+// parts are not of one moment: that the last session is not among the open ones
+// is only believed of a reading that began after another had named it.
 func (s *Service) room(ctx context.Context, account string, n Need) (Session, error) {
-	standing, err := s.Store.Standing(ctx, account, s.Now())
-	if err != nil {
-		return Session{}, err
-	}
-	if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
-		return session, nil
+	var standing Standing
+	for named := false; ; {
+		before := standing.Last
+		var err error
+		if standing, err = s.Store.Standing(ctx, account, s.Now()); err != nil {
+			return Session{}, err
+		}
+		if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
+			return session, nil
+		}
+		if standing.Last == "" || standing.has(standing.Last) || named && standing.Last == before {
+			break
+		}
+		named = true
 	}
 	id := ident.Derive("session", account, standing.Last)
 	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
@@ -81,6 +92,10 @@ func (s *Service) room(ctx context.Context, account string, n Need) (Session, er
 		return Session{ID: id, ExpiresAt: s.Now()}, nil
 	}
 	return session, err
+}
+
+func (s Standing) has(id string) bool {
+	return slices.ContainsFunc(s.Sessions, func(one Session) bool { return one.ID == id })
 }
 
 // Settle ends a hold with what the turn used, and writes the turn's record. When
