@@ -31,7 +31,7 @@ func TestSettingsLookLikeTheirGoldens(t *testing.T) {
 	empty := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	golden(t, "credits_empty.html", dense(get(t, empty.page, "/ui/credits", ana).Body.String()))
 	b := dense(get(t, w.page, "/?view=assistants", ana).Body.String())
-	if !strings.Contains(string(b), `data-name="assistants"`) || !strings.Contains(string(get(t, w.page, "/?view=credits&by=model", ana).Body.String()), "openai/gpt-4o-mini") {
+	if !strings.Contains(string(b), `data-name="assistants"`) || !strings.Contains(get(t, w.page, "/?view=credits&by=model", ana).Body.String(), "openai/gpt-4o-mini") {
 		t.Error("the addresses of the page do not lead to the views")
 	}
 }

@@ -35,7 +35,8 @@ func newPurse() *purse {
 func managerOf(m *memory, facts Facts) *eligibility.Manager {
 	service := &eligibility.Service{Store: m, Keys: m, Now: m.now, Log: slog.New(slog.DiscardHandler)}
 	service.Deployment.Providers = []eligibility.Platform{
-		{Name: "openai", BaseURL: "https://api.openai.com/v1", CostsCredits: true}, {Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},
+		{Name: "openai", BaseURL: "https://api.openai.com/v1", CostsCredits: true},
+		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},
 		{Name: "demo", Keyless: true, Demo: true},
 	}
 	service.Deployment.Assistant = &eligibility.Assistant{
