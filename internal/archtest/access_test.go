@@ -25,7 +25,7 @@ const (
 	due     = "!Sub ${Table.Arn}/index/due"
 	machine = "!Ref PlanRun"
 	ownKeys = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/providers/*"
-	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/${RealtimeStage}/"
+	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
 // grants are what each function may do beyond writing its log and its trace:
