@@ -69,9 +69,10 @@ asl: $(ASL) ## Validate the state machine (needs npm)
 .PHONY: template
 template: ## Hold template.yaml against the code and against what one process can honour
 	go test ./infra/local/template ./internal/archtest
-	@# It has found what no reading did: a circle of references. It needs Python.
-	@if [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then $(CFNLINT) template.yaml; \
-	else echo "cfn-lint cannot be installed here: its rules were not checked"; fi
+	@# It has found what no reading did: a circle of references.
+	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml; \
+	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then $(CFNLINT) template.yaml; \
+	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; fi
 
 .PHONY: build
 build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
@@ -106,7 +107,7 @@ $(ASL):
 
 $(CFNLINT):
 	python3 -m venv $(CACHE)/cfn-lint@1.51.0
-	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check cfn-lint==1.51.0
+	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 cfn-lint==1.51.0
 
 $(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
