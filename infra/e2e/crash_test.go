@@ -21,8 +21,8 @@ const crashPeople = 3 // who use the process at the moment of the kill
 // steps proposed and confirm it, and the process is killed under them. It is
 // started again on the same folder, and then: whatever was answered is there;
 // every run that was confirmed comes to its end and frees its chat, with one
-// final message and events without a gap; and no unsafe request reached the
-// service twice.
+// final message and events without a gap; no unsafe request reached the service
+// twice; and the credits that the turns cost add up.
 func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	t.Parallel()
 	seed := *crashSeed
@@ -32,6 +32,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	t.Logf("-crash.seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	d, c := demonstration(t)
+	charge(t, d, c)
 	span := undisturbed(t, c)
 	outcomes := map[string]int{}
 	var waiting []*person // whose run the sweep will start, in its time
@@ -73,6 +74,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("what became of them: %v", outcomes)
+	audit(t, c)
 	if outcomes["done"] == 0 {
 		t.Error("no run ended well: the kills come too early to show anything")
 	}
