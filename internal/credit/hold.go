@@ -3,7 +3,6 @@ package credit
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"piloto/internal/ident"
@@ -23,9 +22,8 @@ type Need struct {
 // than any function that takes one.
 const HoldLife = 2 * time.Minute
 
-// mostOpenings bounds how often Cover looks for room again, against turns that
-// keep taking it first.
-const mostOpenings = 16
+// takeTime bounds one write of a hold.
+const takeTime = 3 * time.Second
 
 // Cover makes a hold cover a need: it takes the room of an open session, or opens
 // one, and counts the money against the day and the month. A hold whose time is
@@ -35,7 +33,8 @@ const mostOpenings = 16
 // It returns ErrInsufficient or ErrBudget, holding no more than before, and
 // ErrSettled when the hold was given back meanwhile.
 func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
-	for range mostOpenings {
+	h.Asked = true
+	for ctx.Err() == nil {
 		part := Part{}
 		if n.Tokens > 0 {
 			session, err := s.room(ctx, h.Account, n)
@@ -49,12 +48,18 @@ func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 			return held, err
 		}
 	}
-	return h, ErrInsufficient
+	return h, ctx.Err()
 }
 
 func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, error) {
+	if err := ctx.Err(); err != nil {
+		return h, err
+	}
+	// Whoever says stop leaves no write behind of which nobody knows what came of it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeTime)
+	defer cancel()
 	if !h.At.IsZero() {
-		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits)
+		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}
 	h.At, h.Micros = s.Now(), n.Micros
 	h.Deadline = h.At.Add(HoldLife)
@@ -62,29 +67,19 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 		h.Parts = []Part{part}
 	}
 	if err := s.Store.Reserve(ctx, h, n.Limits); err != nil {
-		return Hold{ID: h.ID, Account: h.Account}, err
+		return Hold{ID: h.ID, Account: h.Account, For: h.For, Asked: true}, err
 	}
 	return h, nil
 }
 
-// room is an open session with room, opened when there is none. A standing's
-// parts are not of one moment: that the last session is not among the open ones
-// is only believed of a reading that began after another had named it.
+// room is an open session with room, opened when there is none.
 func (s *Service) room(ctx context.Context, account string, n Need) (Session, error) {
-	var standing Standing
-	for named := false; ; {
-		before := standing.Last
-		var err error
-		if standing, err = s.Store.Standing(ctx, account, s.Now()); err != nil {
-			return Session{}, err
-		}
-		if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
-			return session, nil
-		}
-		if standing.Last == "" || standing.has(standing.Last) || named && standing.Last == before {
-			break
-		}
-		named = true
+	standing, err := s.Store.Standing(ctx, account, s.Now())
+	if err != nil {
+		return Session{}, err
+	}
+	if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
+		return session, nil
 	}
 	id := ident.Derive("session", account, standing.Last)
 	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
@@ -94,14 +89,19 @@ func (s *Service) room(ctx context.Context, account string, n Need) (Session, er
 	return session, err
 }
 
-func (s Standing) has(id string) bool {
-	return slices.ContainsFunc(s.Sessions, func(one Session) bool { return one.ID == id })
-}
-
 // Settle ends a hold with what the turn used, and writes the turn's record. When
 // the hold was given back meanwhile, what was used is charged all the same: it
 // was used. A hold that was never taken has no time.
 func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
+	if h.Asked { // what is kept decides: the answer to taking it, or to adding to it, may have been lost
+		kept, err := s.Store.Hold(ctx, h.Account, h.ID)
+		switch {
+		case err == nil:
+			h = kept
+		case !errors.Is(err, ErrSettled):
+			return err
+		}
+	}
 	err := s.Store.Settle(ctx, h, t)
 	if errors.Is(err, ErrSettled) {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)

@@ -34,11 +34,13 @@ type Store interface {
 	// as limits go. It returns ErrSession or ErrBudget when one has no room.
 	Reserve(ctx context.Context, h Hold, l Limits) error
 	// Extend adds a part and money to a hold that is still there; ErrSettled.
-	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits) (Hold, error)
+	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits, at time.Time) (Hold, error)
 	// Settle ends a hold and writes the turn's record; ErrSettled when the hold is
 	// gone, and ErrMoved when the turn was settled before. A hold without a time is
 	// not there: the turn is counted, and charged to what parts it names.
 	Settle(ctx context.Context, h Hold, t Turn) error
+	// Hold returns a hold as the last write left it; ErrSettled when it is gone.
+	Hold(ctx context.Context, account, id string) (Hold, error)
 	// Release ends a hold whose turn was cut off; ErrSettled.
 	Release(ctx context.Context, h Hold, at time.Time) error
 	// DueHolds lists holds whose deadline has passed, the oldest first.
@@ -197,7 +199,7 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 		return session, err
 	}
 	for _, open := range standing.Sessions {
-		if open.ID == id {
+		if open.ID == id && !open.Closed {
 			return open, nil
 		}
 	}
@@ -212,8 +214,12 @@ func (s *Service) settled(ctx context.Context, account string, e Entry, err erro
 		return err
 	}
 	s.Log.WarnContext(ctx, "credit.unknown_result", "entry_id", e.ID, "error", err)
-	if _, lookErr := s.Store.Entry(context.WithoutCancel(ctx), account, e.ID); lookErr == nil {
-		return ErrMoved // it arrived
+	kept, lookErr := s.Store.Entry(context.WithoutCancel(ctx), account, e.ID)
+	switch {
+	case lookErr != nil:
+		return err
+	case kept.At.Equal(e.At) && kept.Actor == e.Actor:
+		return nil // it is this very one
 	}
-	return err
+	return ErrMoved
 }

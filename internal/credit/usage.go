@@ -2,6 +2,7 @@ package credit
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"time"
@@ -19,6 +20,8 @@ type Hold struct {
 	At       time.Time // whose day and month it counts in
 	Deadline time.Time
 	For      Turn // as far as it is known
+
+	Asked bool // to be taken: it may be there although nobody was told
 }
 
 // Part is what a hold takes of one session.
@@ -73,8 +76,17 @@ type Price struct {
 
 // Cost is what usage costs in micro-USD, rounded up.
 func (p Price) Cost(input, output int) int64 {
+	return mul(input, p.Input) + mul(output, p.Output)
+}
+
+// mul is tokens times a price of a million of them, rounded up, from 0 to MaxMicros.
+func mul(tokens int, price int64) int64 {
 	const million = 1_000_000
-	return (int64(input)*p.Input + int64(output)*p.Output + million - 1) / million
+	hi, lo := bits.Mul64(uint64(max(tokens, 0)), uint64(max(price, 0)))
+	if hi > 0 || lo > MaxMicros*million {
+		return MaxMicros
+	}
+	return int64((lo + million - 1) / million)
 }
 
 // The outcomes of a turn that are not a kind of reply.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func rowOfHold(h credit.Hold) (holdRow, error) {
 
 func (row holdRow) hold(account string) (credit.Hold, error) {
 	h := credit.Hold{
-		ID: row.ID, Account: account, Micros: row.Micros, At: fromMillis(row.At), Deadline: fromMillis(row.Deadline),
+		Asked: true, ID: row.ID, Account: account, Micros: row.Micros, At: fromMillis(row.At), Deadline: fromMillis(row.Deadline),
 	}
 	for _, p := range row.Parts {
 		h.Parts = append(h.Parts, credit.Part{SessionID: p.SessionID, Until: fromMillis(p.Until), Tokens: p.Tokens})
@@ -90,13 +91,22 @@ func (t *Table) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 	return t.hold(ctx, h, h.Micros, l, writes)
 }
 
+// Hold returns a hold as the last write left it; credit.ErrSettled when it is gone.
+func (t *Table) Hold(ctx context.Context, account, id string) (credit.Hold, error) {
+	var row holdRow
+	if err := t.get(ctx, walletKey(account), "H#"+id, &row, credit.ErrSettled); err != nil {
+		return credit.Hold{}, err
+	}
+	return row.hold(account)
+}
+
 // Extend adds a part and money to a hold that is there as it was last written.
-func (t *Table) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, l credit.Limits) (credit.Hold, error) {
+func (t *Table) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, l credit.Limits, at time.Time) (credit.Hold, error) {
 	longer := h.With(more)
 	longer.Micros += micros
 	var writes []write
 	if more.Tokens > 0 {
-		writes = append(writes, t.takePart(h.Account, more, h.At))
+		writes = append(writes, t.takePart(h.Account, more, at))
 	}
 	put, err := t.putHold(longer, "attribute_exists(PK)", credit.ErrSettled)
 	if err != nil {
@@ -200,7 +210,11 @@ func (t *Table) Release(ctx context.Context, h credit.Hold, at time.Time) error 
 	if err != nil {
 		return err
 	}
-	return run.Retry(ctx, func() error { return t.commit(ctx, append(writes, record)...) })
+	err = run.Retry(ctx, func() error { return t.commit(ctx, append(slices.Clone(writes), record)...) })
+	if errors.Is(err, credit.ErrMoved) { // its turn was settled before it arrived: the record stays
+		err = run.Retry(ctx, func() error { return t.commit(ctx, writes...) })
+	}
+	return err
 }
 
 // released is the record of a turn that was cut off.

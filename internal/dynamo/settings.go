@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/eligibility"
+	"piloto/internal/run"
 )
 
 func settingsKey(account string) string { return "A#" + account + "#AI" }
@@ -111,9 +113,26 @@ func (t *Table) PutTerms(ctx context.Context, account string, terms eligibility.
 	return t.putSetting(ctx, account, termsKey, terms)
 }
 
-// PutProvider sets an account's provider.
-func (t *Table) PutProvider(ctx context.Context, account string, c eligibility.Config) error {
-	return t.putSetting(ctx, account, providerKey+c.Name, c)
+// PutProvider sets an account's provider, if it is as it was seen.
+func (t *Table) PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	w, err := t.put(settingRow{PK: settingsKey(account), SK: providerKey + c.Name, Data: data}, "attribute_not_exists(PK)", eligibility.ErrMoved)
+	if err != nil {
+		return err
+	}
+	if seen != nil { // what is written is read back byte for byte
+		was, err := json.Marshal(seen)
+		if err != nil {
+			return err
+		}
+		w.Put.ConditionExpression = aws.String("#data = :was")
+		w.Put.ExpressionAttributeNames = map[string]string{"#data": "data"}
+		w.Put.ExpressionAttributeValues = item{":was": &binary{Value: was}}
+	}
+	return run.Retry(ctx, func() error { return t.commit(ctx, w) })
 }
 
 // DeleteProvider removes it.

@@ -49,7 +49,8 @@ type sessionRow struct {
 
 func (row sessionRow) session() credit.Session {
 	return credit.Session{
-		ID: row.ID, Cost: row.Cost, Tokens: row.Tokens, Free: row.Free, Used: row.Used, Closed: row.Closed,
+		ID: row.ID, Cost: row.Cost, Tokens: row.Tokens, Used: row.Used, Closed: row.Closed,
+		Free:     max(0, row.Free), // a turn may have used more than it held
 		OpenedAt: fromMillis(row.OpenedAt), ExpiresAt: fromMillis(row.ExpiresAt),
 	}
 }
@@ -84,14 +85,13 @@ func (t *Table) Standing(ctx context.Context, account string, at time.Time) (cre
 	var s credit.Standing
 	var wallet walletRow
 	spent := make([]int64, 2)
-	err := parallel.Do(
-		func() error {
-			err := t.get(ctx, walletKey(account), "WALLET", &wallet, errNoWallet)
-			if errors.Is(err, errNoWallet) {
-				return nil
-			}
-			return err
-		},
+	// The wallet first: a session that was opened since is among the sessions, or
+	// the one that is derived from Last; after them, its price would be seen and it not.
+	err := t.get(ctx, walletKey(account), "WALLET", &wallet, errNoWallet)
+	if err != nil && !errors.Is(err, errNoWallet) {
+		return s, err
+	}
+	err = parallel.Do(
 		func() error {
 			items, err := t.query(ctx, walletKey(account), "S#"+pad(millis(at)+1, 13), "S#~", 0)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"piloto/internal/credit"
@@ -16,6 +17,7 @@ import (
 // What a caller may notice.
 var (
 	ErrSetting         = fault.New(fault.Invalid, "ai.setting_invalid")
+	ErrMoved           = fault.New(fault.Conflict, "ai.setting_moved") // somebody else set it meanwhile
 	ErrUnknownProvider = fault.New(fault.NotFound, "ai.provider_unknown")
 )
 
@@ -91,10 +93,11 @@ var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 
 // PutProvider sets an account's own provider, or what it changes of the
 // deployment's. A key never follows to another address: when the origin changes,
-// the key that was set is removed.
-func (m *Manager) PutProvider(ctx context.Context, account string, c Config) (ProviderView, error) {
+// the key that was set is removed. seen is what the account had set when that was
+// decided, nil for nothing: it returns ErrMoved when that is no longer so.
+func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config, c Config) (ProviderView, error) {
 	var wrong []fault.Field
-	if !providerName.MatchString(c.Name) {
+	if !m.isPlatform(c.Name) && !providerName.MatchString(c.Name) {
 		wrong = append(wrong, bad("name", "has 1 to 40 small letters, digits, dots, - or _", "string_pattern_mismatch"))
 	}
 	settings, err := m.Store.Settings(ctx, account)
@@ -102,10 +105,10 @@ func (m *Manager) PutProvider(ctx context.Context, account string, c Config) (Pr
 		return ProviderView{}, err
 	}
 	before := Config{Name: c.Name}
-	at := slices.IndexFunc(settings.Providers, func(p Config) bool { return p.Name == c.Name })
-	if at >= 0 {
-		before = settings.Providers[at]
-	} else if len(settings.Providers) >= MaxProviders {
+	if seen != nil {
+		before = *seen
+	}
+	if at := slices.IndexFunc(settings.Providers, func(p Config) bool { return p.Name == c.Name }); at < 0 && len(settings.Providers) >= MaxProviders {
 		wrong = append(wrong, bad("name", "an account has at most 20 providers", "too_long"))
 	}
 	if c.BaseURL == "" && c.Keyless {
@@ -125,11 +128,16 @@ func (m *Manager) PutProvider(ctx context.Context, account string, c Config) (Pr
 		return ProviderView{}, ErrSetting.At(wrong...)
 	}
 	c.KeySet, c.UpdatedAt = before.KeySet && origin(before.BaseURL) == origin(c.BaseURL), m.Now()
-	if err := m.Store.PutProvider(ctx, account, c); err != nil {
+	if err := m.Store.PutProvider(ctx, account, seen, c); err != nil {
 		return ProviderView{}, err
 	}
 	if before.KeySet && !c.KeySet {
 		if err := m.Vault.DeleteKey(ctx, account, c.Name); err != nil {
+			return ProviderView{}, err
+		}
+	}
+	if c.BaseURL != before.BaseURL || c.Keyless != before.Keyless {
+		if err := m.Store.PutHealth(ctx, account, Health{Provider: c.Name, Since: c.UpdatedAt}); err != nil {
 			return ProviderView{}, err
 		}
 	}
@@ -165,7 +173,10 @@ func (m *Manager) DeleteProvider(ctx context.Context, account, name string) erro
 	if err := m.Store.DeleteProvider(ctx, account, name); err != nil {
 		return err
 	}
-	return m.Vault.DeleteKey(ctx, account, name)
+	if err := m.Vault.DeleteKey(ctx, account, name); err != nil {
+		return err
+	}
+	return m.Store.PutHealth(ctx, account, Health{Provider: name, Since: m.Now()})
 }
 
 // SetKey stores the account's own key of a provider; an empty one removes it.
@@ -188,7 +199,7 @@ func (m *Manager) SetKey(ctx context.Context, account, name, key string) (Provid
 			return v, err
 		}
 	}
-	if err := m.Store.PutProvider(ctx, account, c); err != nil {
+	if err := m.Store.PutProvider(ctx, account, v.Own, c); err != nil {
 		return v, err
 	}
 	if key == "" {
@@ -197,7 +208,7 @@ func (m *Manager) SetKey(ctx context.Context, account, name, key string) (Provid
 		}
 	}
 	// What the provider said of the key before says nothing of this one.
-	if err := m.Store.PutHealth(ctx, account, Health{Provider: name}); err != nil {
+	if err := m.Store.PutHealth(ctx, account, Health{Provider: name, Since: m.Now()}); err != nil {
 		return v, err
 	}
 	return m.View(ctx, account, name)
@@ -275,7 +286,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 }
 
 func modelName(s string) bool {
-	return strings.TrimSpace(s) == s && s != "" && len(s) <= MaxModel && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
+	return strings.TrimSpace(s) == s && s != "" && len(s) <= MaxModel && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func bad(member, msg, typ string) fault.Field {

@@ -125,13 +125,16 @@ func (s Snapshot) refuse(why Reason, provider string, tag locale.Tag) *Block {
 // Refuse returns the block for a reason; provider is the one that is meant, or "".
 func Refuse(why Reason, provider string, tag locale.Tag) *Block {
 	key := "blocked." + string(why)
-	name := Label(provider)
+	name, said := Label(provider), key
 	if name == "" {
 		name = locale.Text(tag, "blocked.provider")
+		if _, ok := locale.Lookup(tag, key+".account"); ok {
+			said = key + ".account"
+		}
 	}
 	return &Block{
 		Reason: why, Provider: provider, Remedy: remedies[why],
-		Message: locale.Text(tag, key, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
+		Message: locale.Text(tag, said, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
 	}
 }
 

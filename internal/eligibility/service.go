@@ -46,6 +46,7 @@ type Health struct {
 	At       time.Time
 	Outcome  string    // "ok" or the reason it failed
 	Waiting  time.Time // it asked to be left alone until then
+	Since    time.Time // its key or address was set then: what came before says nothing of it
 }
 
 // Platform is a provider that the deployment itself has.
@@ -73,7 +74,8 @@ type Store interface {
 	DeleteAssistant(ctx context.Context, account, projectID string) error
 	PutEntitlement(ctx context.Context, account string, e Entitlement) error
 	PutTerms(ctx context.Context, account string, t Terms) error
-	PutProvider(ctx context.Context, account string, c Config) error
+	// PutProvider writes a provider as it was seen, nil for not there; ErrMoved.
+	PutProvider(ctx context.Context, account string, seen *Config, c Config) error
 	DeleteProvider(ctx context.Context, account, name string) error
 }
 

@@ -2,6 +2,7 @@ package eligibility
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -85,7 +86,7 @@ func (s *Service) health(ctx context.Context, account string, c Candidate, attem
 	}
 	known := settings.Health[c.Provider]
 	for _, a := range attempts {
-		if a.Provider == c.Provider && a.At.After(known.At) {
+		if a.Provider == c.Provider && a.At.After(known.At) && a.At.After(known.Since) {
 			known.Provider, known.At, known.Outcome = a.Provider, a.At, a.Outcome
 		}
 	}
@@ -112,7 +113,7 @@ func (s *Service) health(ctx context.Context, account string, c Candidate, attem
 
 // waiting is until when a provider asked to be left alone.
 func (s *Service) waiting(err error) time.Time {
-	if after, ok := llm.RetryAfter(err); ok {
+	if after, ok := llm.RetryAfter(err); ok && errors.Is(err, llm.ErrLimited) {
 		return s.Now().Add(after)
 	}
 	return time.Time{}

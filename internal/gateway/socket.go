@@ -36,15 +36,15 @@ func Socket(d *realtime.Desk) func(context.Context, events.APIGatewayWebsocketPr
 	return func(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 		status, err := http.StatusOK, error(nil)
 		id := e.RequestContext.ConnectionID
-		switch e.RequestContext.RouteKey {
-		case RouteConnect:
+		switch e.RequestContext.EventType { // and not by the route, which a client's message may name
+		case "CONNECT":
 			status, err = admitted(d.Connect(ctx, visit(e)))
-		case RouteDisconnect:
+		case "DISCONNECT":
 			err = d.Leave(ctx, id)
-		case RouteDefault:
+		case "MESSAGE":
 			err = d.Receive(ctx, id, said(e))
 		default:
-			err = fmt.Errorf("gateway: no route %q", e.RequestContext.RouteKey)
+			err = fmt.Errorf("gateway: no event %q", e.RequestContext.EventType)
 		}
 		return events.APIGatewayProxyResponse{StatusCode: status}, err
 	}

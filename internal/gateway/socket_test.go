@@ -69,7 +69,7 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 			put("TICKET", auth.KindTicket, ident.Hash("token"))
 			id := ident.Secret()
 			var e events.APIGatewayWebsocketProxyRequest
-			text := `{"requestContext":{"routeKey":"$connect","connectionId":"` + id + `","domainName":"domain"},` + c.event + `}`
+			text := `{"requestContext":{"routeKey":"$connect","eventType":"CONNECT","connectionId":"` + id + `","domainName":"domain"},` + c.event + `}`
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				t.Fatal(err)
 			}
@@ -98,9 +98,9 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	handle := gateway.Socket(desk)
-	event := func(route, body string, encoded bool) events.APIGatewayWebsocketProxyRequest {
+	event := func(kind, body string, encoded bool) events.APIGatewayWebsocketProxyRequest {
 		return events.APIGatewayWebsocketProxyRequest{
-			RequestContext: events.APIGatewayWebsocketProxyRequestContext{RouteKey: route, ConnectionID: "c"}, Body: body, IsBase64Encoded: encoded,
+			RequestContext: events.APIGatewayWebsocketProxyRequestContext{EventType: kind, ConnectionID: "c"}, Body: body, IsBase64Encoded: encoded,
 		}
 	}
 	for _, c := range []struct {
@@ -111,7 +111,7 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 		{`{"action":"ping"}`, false, true}, {"eyJhY3Rpb24iOiJwaW5nIn0=", true, true}, {"%%%", true, false}, {"", false, false},
 	} {
 		posts.posts = nil
-		if out, err := handle(t.Context(), event("$default", c.body, c.encoded)); err != nil || out.StatusCode != 200 {
+		if out, err := handle(t.Context(), event("MESSAGE", c.body, c.encoded)); err != nil || out.StatusCode != 200 {
 			t.Errorf("%q: %+v, %v", c.body, out, err)
 		}
 		var told struct {
@@ -121,10 +121,10 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 			t.Errorf("%q: told %v", c.body, posts.posts)
 		}
 	}
-	if _, err := handle(t.Context(), event("ping", "", false)); err == nil {
-		t.Error("a route of no one is answered")
+	if _, err := handle(t.Context(), event("PING", "", false)); err == nil {
+		t.Error("an event of no one is answered")
 	}
-	if out, err := handle(t.Context(), event("$disconnect", "", false)); err != nil || out.StatusCode != 200 {
+	if out, err := handle(t.Context(), event("DISCONNECT", "", false)); err != nil || out.StatusCode != 200 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if _, err := store.Connection(t.Context(), "c"); !errors.Is(err, realtime.ErrGone) {
@@ -140,12 +140,12 @@ func TestAStoreThatDoesNotAnswerLetsNobodyIn(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, route := range gateway.SocketRoutes() {
+	for _, kind := range []string{"CONNECT", "DISCONNECT", "MESSAGE"} {
 		if out, err := gateway.Socket(desk)(canceled, events.APIGatewayWebsocketProxyRequest{
 			Headers:        map[string]string{"Authorization": "Bearer t"},
-			RequestContext: events.APIGatewayWebsocketProxyRequestContext{RouteKey: route, ConnectionID: "c"},
+			RequestContext: events.APIGatewayWebsocketProxyRequestContext{EventType: kind, ConnectionID: "c"},
 		}); err == nil {
-			t.Errorf("%s: %+v", route, out)
+			t.Errorf("%s: %+v", kind, out)
 		}
 	}
 }

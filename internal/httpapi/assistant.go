@@ -88,7 +88,7 @@ func (a *api) entitlements(s adviser) {
 type AssistantRequest struct {
 	Name        string               `json:"name,omitempty" maxLength:"80"`
 	Active      *bool                `json:"active,omitempty" doc:"true when absent"`
-	Provider    string               `json:"provider" minLength:"1" maxLength:"40"`
+	Provider    string               `json:"provider" minLength:"1" maxLength:"260"`
 	Model       string               `json:"model" minLength:"1" maxLength:"200"`
 	Temperature *float64             `json:"temperature,omitempty" minimum:"0" maximum:"2" doc:"0.2 when absent"`
 	MaxTokens   *int                 `json:"max_tokens,omitempty" minimum:"16" maximum:"128000" doc:"that one answer may have; 4096 when absent"`

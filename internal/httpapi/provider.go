@@ -149,7 +149,7 @@ func (s adviser) setProvider(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	got, err := s.Settings.PutProvider(ctx, who.Account, next)
+	got, err := s.Settings.PutProvider(ctx, who.Account, before.Own, next)
 	if err != nil {
 		return nil, placed(err)
 	}

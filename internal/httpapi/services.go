@@ -71,7 +71,7 @@ type Decisions interface {
 type Settings interface {
 	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
 	View(ctx context.Context, account, name string) (eligibility.ProviderView, error)
-	PutProvider(ctx context.Context, account string, c eligibility.Config) (eligibility.ProviderView, error)
+	PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) (eligibility.ProviderView, error)
 	DeleteProvider(ctx context.Context, account, name string) error
 	// SetKey stores the account's own key of a provider; an empty one removes it.
 	SetKey(ctx context.Context, account, name, key string) (eligibility.ProviderView, error)

@@ -165,7 +165,7 @@ func (s *shelf) PutTerms(_ context.Context, account string, t eligibility.Terms)
 }
 
 // PutProvider implements eligibility.Store.
-func (s *shelf) PutProvider(_ context.Context, account string, c eligibility.Config) error {
+func (s *shelf) PutProvider(_ context.Context, account string, _ *eligibility.Config, c eligibility.Config) error {
 	b := s.write(account)
 	b.settings.Providers = append(slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == c.Name }), c)
 	return nil

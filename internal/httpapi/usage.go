@@ -133,6 +133,8 @@ func span(first, last string, now time.Time) (from, to time.Time, err error) {
 	switch {
 	case to.Before(from), isDay && to.Equal(from): // a day is in the span, and never nothing
 		return from, to, errPeriod.At(field("period_order", "query", "to"))
+	case from.Year() < 1970 || to.Year() > 9999: // no turn is of then, and JSON has no such year
+		return from, to, errPeriod.At(field("datetime_parsing", "query", "to"))
 	case to.Sub(from) > mostDays*24*time.Hour:
 		return from, to, errPeriod.At(field("period_too_long", "query", "to"))
 	}

@@ -92,3 +92,18 @@ func TestArgumentsThatCameAsAnObjectAreRead(t *testing.T) {
 		t.Errorf("%v %s", err, d)
 	}
 }
+
+// TestWhatNoModelUsesIsNotBelieved: counts that would overflow a sum, or mint what
+// they ought to cost.
+func TestWhatNoModelUsesIsNotBelieved(t *testing.T) {
+	for _, usage := range []string{
+		`{"prompt_tokens":9223372036854775807,"completion_tokens":1}`, `{"prompt_tokens":1,"completion_tokens":9223372036854775807}`,
+		`{"prompt_tokens":-5,"completion_tokens":-7}`, `{"prompt_tokens":17000000,"completion_tokens":1}`,
+	} {
+		c := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}],"usage":`+usage+`}`))
+		reply, err := c.Complete(context.Background(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Content: "hola"}}})
+		if err != nil || !reply.Usage.Estimated || reply.Usage.Input <= 0 || reply.Usage.Input > 1000 || reply.Usage.Output <= 0 || reply.Usage.Output > 1000 {
+			t.Errorf("%s: %+v, %v", usage, reply.Usage, err)
+		}
+	}
+}

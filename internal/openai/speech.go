@@ -11,6 +11,9 @@ import (
 	"piloto/internal/llm"
 )
 
+// mostCounted bounds what a provider may say that an answer used, of each kind.
+const mostCounted = 16 << 20
+
 // mostCalls bounds the tool calls of one answer.
 const mostCalls = 256
 
@@ -111,7 +114,10 @@ func (s *speech) belongs(part sdk.ToolCall) *spoken {
 
 // counted keeps the newest count of the provider that counts something.
 func (s *speech) counted(u *sdk.Usage) {
-	if u != nil && (u.PromptTokens > 0 || u.CompletionTokens > 0) {
+	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
+		return // no model reads or writes that much: it is counted here
+	}
+	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
 	}
 }

@@ -19,6 +19,12 @@ import (
 // that.
 const modelTime = 25 * time.Second
 
+// answerTime is how long a message is somebody's to answer.
+const answerTime = modelTime + 5*time.Second
+
+// ErrTaken is a message that somebody else is answering.
+var ErrTaken = errors.New("turn: it is being answered")
+
 // answer stores the message and has it answered.
 func (s *Service) answer(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	at := s.Now()
@@ -44,6 +50,25 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	if !ok {
 		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
 	}
+	at := s.Now()
+	taken := said == messages[len(messages)-1] && at.Before(said.At.Add(answerTime)) && chat.Automation != string(eligibility.Manual)
+	if !taken {
+		err = s.Store.TakeAnswer(ctx, req.Principal.Account, chat.ID, said.ID, at, at.Add(answerTime))
+		taken = errors.Is(err, ErrTaken)
+	}
+	if taken { // by the turn of its own, or by another who asked; it is not stored, since the answer will be
+		notice := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.being_answered"))
+		return Reply{Kind: KindNotice, Message: notice, Chat: chat}, nil
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	defer func() {
+		over := context.WithoutCancel(ctx)
+		if err := s.Store.TakeAnswer(over, req.Principal.Account, chat.ID, said.ID, at.Add(answerTime), s.Now()); err != nil {
+			s.Log.WarnContext(over, "turn.answer_kept", "chat_id", chat.ID, "error", err) // until its time is over
+		}
+	}()
 	req.Message, req.asked = said.Content, true
 	return s.respond(ctx, req, chat, said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
 }
@@ -78,7 +103,7 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 func (s *Service) respond(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message,
 	store func(conversation.Message) (conversation.Chat, error),
 ) (reply Reply, err error) {
-	account := req.Principal.Account
+	account, began := req.Principal.Account, s.Now()
 	asking, cancel := context.WithTimeout(ctx, modelTime)
 	defer cancel()
 	var g gathered
@@ -96,7 +121,7 @@ func (s *Service) respond(ctx context.Context, req Request, chat conversation.Ch
 		return Reply{}, stored
 	}
 	if chat = told; failed == nil {
-		over, joined, err := s.automate(asking, req, chat, said, snapshot, &g)
+		over, joined, err := s.automate(asking, req, chat, said, began, snapshot, &g)
 		if over || err != nil {
 			return joined, err
 		}
@@ -108,7 +133,7 @@ func (s *Service) respond(ctx context.Context, req Request, chat conversation.Ch
 		return s.blocked(ctx, req, chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
 	}
 	g.listed = allowed(g.listed, g.project)
-	d := dialog{Service: s, req: req, chat: chat, gathered: g, meter: m}
+	d := dialog{Service: s, req: req, chat: chat, gathered: g, meter: m, began: began}
 	block, err := d.prepare(snapshot)
 	switch {
 	case err != nil:
@@ -116,7 +141,15 @@ func (s *Service) respond(ctx context.Context, req Request, chat conversation.Ch
 	case block != nil:
 		return s.blocked(ctx, req, chat, block)
 	}
-	return d.converse(ctx, asking)
+	if reply, err = d.converse(ctx, asking); err == nil {
+		return reply, nil
+	}
+	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", chat.ID, "error", err)
+	blocked, untold := s.blocked(context.WithoutCancel(ctx), req, chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+	if untold != nil { // the store takes nothing: whoever asked is told, and nobody else can be
+		return Reply{}, err
+	}
+	return blocked, nil
 }
 
 func question(account string, chat conversation.Chat) eligibility.Question {
@@ -126,7 +159,7 @@ func question(account string, chat conversation.Chat) eligibility.Question {
 // automate holds a chat to when it is answered: not before somebody asks, or
 // after the delay, and then the last of the messages that came within it.
 func (s *Service) automate(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message,
-	snapshot eligibility.Snapshot, g *gathered,
+	began time.Time, snapshot eligibility.Snapshot, g *gathered,
 ) (over bool, reply Reply, err error) {
 	automation := snapshot.Automation()
 	if req.asked {
@@ -144,6 +177,10 @@ func (s *Service) automate(ctx context.Context, req Request, chat conversation.C
 	case <-ctx.Done():
 		return true, Reply{}, ctx.Err()
 	case <-time.After(min(delay, eligibility.MaxDelay)):
+	}
+	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(began.Truncate(time.Millisecond)) {
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.stopped"), nil)
+		return true, reply, err
 	}
 	if g.talk, err = s.loadTalk(ctx, req, chat, said); err != nil {
 		return true, Reply{}, err
@@ -170,7 +207,9 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) (*eligibility.Block, err
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
 	snapshot.Need.Input = llm.Request{Messages: d.messages, Tools: offered}.Estimate()
 	plan, block := eligibility.Resolve(snapshot, d.req.Locale)
-	d.use = plan
+	if d.use = plan; plan != nil && plan.Swap != nil {
+		d.first = eligibility.Refuse(plan.Swap.Reason, plan.Swap.Preferred, d.req.Locale)
+	}
 	return block, nil
 }
 
@@ -205,9 +244,12 @@ func (d *dialog) ask(ctx context.Context, force bool) (llm.Reply, error) {
 			d.Log.WarnContext(ctx, "model.failed", "provider", d.use.Provider, "model", d.use.Model, "reason", why, "error", err)
 			d.Eligibility.Met(ctx, d.req.Principal.Account, d.use.Provider, err)
 		}
+		if d.first == nil { // when nobody answers, it is the preferred one that is spoken of
+			d.first = d.refuse(ctx, why, refused)
+		}
 		next, ok := d.use.Next(why, d.req.Locale)
 		if !ok {
-			return llm.Reply{}, errBlocked{d.refuse(ctx, why, refused)}
+			return llm.Reply{}, errBlocked{d.first}
 		}
 		d.Log.WarnContext(ctx, "turn.fallback", "turn_id", d.meter.turn.ID, "preferred", d.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
 		d.use = next

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
@@ -34,17 +35,19 @@ type dialog struct {
 	persona string
 	meter   *meter
 	writing *writing
+	began   time.Time
 
 	messages []llm.Message
 	searches int
 	broken   int
-	forced   bool // a ghost plan was asked again
+	forced   bool               // a ghost plan was asked again
+	first    *eligibility.Block // of the preferred provider, once another stands in
 }
 
 // converse lets the model answer, within asking, until it comes to a text or to
 // a draft.
 func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
-	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.turn.ID)
+	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.turn.ID, d.began)
 	defer d.writing.end(ctx)
 	force := false
 	for range mostRounds {

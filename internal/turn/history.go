@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"piloto/internal/conversation"
+	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/parallel"
 	"piloto/internal/plan"
@@ -47,7 +48,7 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 		return talk{}, err
 	}
 	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
-		return m.Role == conversation.RoleUser && m.Seq > said.Seq
+		return m.Role == conversation.RoleUser && m.Seq > said.Seq && intent.Classify(m.Content) == intent.Other
 	})
 	history := []llm.Message{{Role: llm.User, Content: said.Content}}
 	size := len(said.Content)

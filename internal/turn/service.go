@@ -39,6 +39,9 @@ type Store interface {
 	// when that was; the zero time: never.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error
 	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
+	// TakeAnswer makes answering a message the caller's until a time, when it is
+	// nobody's at a time; ErrTaken.
+	TakeAnswer(ctx context.Context, account, chatID, messageID string, at, until time.Time) error
 }
 
 // Runs decides over drafts.
@@ -133,8 +136,9 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 // notice answers with a sentence of the system's own.
 func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string) (Reply, error) {
 	at := s.Now()
+	said := s.said(req, at) // first: what is said stands before what answers it
 	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key))
-	chat, err := s.add(ctx, req, chat, at, s.said(req, at), answer)
+	chat, err := s.add(ctx, req, chat, at, said, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
 

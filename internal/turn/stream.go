@@ -25,8 +25,8 @@ var errStopped = errors.New("turn: stopped by the person")
 // has the chat open, and ends it when somebody says stop.
 //
 // What is told ends with a sentence or a line, and only while all of it could not
-// be a plan that nobody proposed: what is not shown in the end is not shown on
-// the way. What a tool call carries is no text.
+// be a plan that nobody proposed. A beginning that only later turns out to pose as
+// one is taken back as soon as it does. What a tool call carries is no text.
 type writing struct {
 	s       *Service
 	account string
@@ -39,6 +39,7 @@ type writing struct {
 	text  strings.Builder
 	told  int
 	again bool // begins anew
+	ever  bool // something was told
 
 	cancel context.CancelCauseFunc
 	over   chan struct{}
@@ -47,8 +48,8 @@ type writing struct {
 
 // write begins to follow an answer. The context it returns ends when a person
 // says stop; end must be called.
-func (s *Service) write(ctx context.Context, account string, chat conversation.Chat, turn string) (context.Context, *writing) {
-	w := &writing{s: s, account: account, chat: chat, turn: turn, since: s.Now(), over: make(chan struct{})}
+func (s *Service) write(ctx context.Context, account string, chat conversation.Chat, turn string, since time.Time) (context.Context, *writing) {
+	w := &writing{s: s, account: account, chat: chat, turn: turn, since: since.Truncate(time.Millisecond), over: make(chan struct{})}
 	w.shown = s.Tell.Watched(ctx, account)
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.wait.Go(func() { w.follow(ctx) })
@@ -78,7 +79,7 @@ func (w *writing) end(ctx context.Context) {
 	w.wait.Wait()
 	w.cancel(nil)
 	w.mu.Lock()
-	told := w.told > 0 || w.again
+	told := w.ever
 	w.mu.Unlock()
 	if told {
 		w.s.Tell.Notify(context.WithoutCancel(ctx), w.account, realtime.TextEnd(w.chat.ID, w.turn))
@@ -115,8 +116,11 @@ func (w *writing) tell(ctx context.Context) {
 	if again {
 		from, w.again = 0, false
 	}
+	if to == 0 && w.told > 0 { // what was told poses as a plan by now: it is taken back at once
+		again, w.told, w.again = true, 0, false
+	}
 	if to > from {
-		w.told = to
+		w.told, w.ever = to, true
 	}
 	w.mu.Unlock()
 	var events []realtime.Event

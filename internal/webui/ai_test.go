@@ -56,7 +56,8 @@ func (w *world) aiRoutes(mux *http.ServeMux, locked lockedRoute) {
 		c := eligibility.Config{}
 		_ = json.NewDecoder(r.Body).Decode(&c)
 		c.Name = r.PathValue("name")
-		_, err := w.ai.PutProvider(r.Context(), w.account, c)
+		before, _ := w.ai.View(r.Context(), w.account, c.Name)
+		_, err := w.ai.PutProvider(r.Context(), w.account, before.Own, c)
 		w.done(rw, err)
 	})
 	mux.HandleFunc("PUT /ai/providers/{name}/key", func(rw http.ResponseWriter, r *http.Request) {

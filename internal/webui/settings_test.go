@@ -88,7 +88,7 @@ func (m *memory) PutTerms(_ context.Context, _ string, t eligibility.Terms) erro
 	return m.change(func(p *purse) { p.settings.Terms = &t })
 }
 
-func (m *memory) PutProvider(_ context.Context, _ string, c eligibility.Config) error {
+func (m *memory) PutProvider(_ context.Context, _ string, _ *eligibility.Config, c eligibility.Config) error {
 	return m.change(func(p *purse) {
 		p.settings.Providers = append(slices.DeleteFunc(slices.Clone(p.settings.Providers), func(o eligibility.Config) bool { return o.Name == c.Name }), c)
 	})

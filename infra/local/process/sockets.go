@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -18,7 +19,9 @@ func (p *Process) newSockets() *websocket.Gateway {
 	api := p.template.Socket
 	var actions []string
 	for _, r := range api.Routes {
-		actions = append(actions, r.Key)
+		if !strings.HasPrefix(r.Key, "$") { // those are the gateway's own: no client names them
+			actions = append(actions, r.Key)
+		}
 	}
 	return websocket.New(websocket.Options{
 		API: p.names[api.ID], Stage: api.Stage, Routes: actions, Now: p.Clock, Log: p.log,

@@ -1,0 +1,168 @@
+package credit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/credit"
+	"piloto/internal/ident"
+)
+
+// losing is a way to the table on which the answer of one transaction is lost,
+// once it is armed; the transaction was made.
+type losing struct {
+	aws.HTTPClient
+	mu    sync.Mutex
+	armed func()
+}
+
+func (l *losing) arm(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = f
+}
+
+func (l *losing) Do(r *http.Request) (*http.Response, error) {
+	res, err := l.HTTPClient.Do(r)
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return res, err
+	}
+	l.mu.Lock()
+	f := l.armed
+	l.armed = nil
+	l.mu.Unlock()
+	if f != nil {
+		f()
+		return nil, context.Canceled
+	}
+	return res, err
+}
+
+func need(tokens int) credit.Need {
+	return credit.Need{Tokens: tokens, Micros: 1_000, Policy: policy, Limits: credit.Limits{Day: 1_000_000}, Actor: "ana", Reason: "turn"}
+}
+
+// TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame: somebody says stop, or the
+// answer is lost, while a hold is taken or made longer.
+func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
+	for _, longer := range []bool{false, true} {
+		var way *losing
+		table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
+		b := newBank(table)
+		b.grant(t, 5)
+		if _, err := b.Open(ctx, account, ident.Derive("x"), "ana", "test", policy, 1); err != nil {
+			t.Fatal(err)
+		}
+		turn := credit.Turn{ID: b.IDs.New(b.clock()), At: b.clock(), Outcome: credit.OutcomeStopped}
+		hold := credit.Hold{ID: turn.ID, Account: account, For: turn}
+		if longer {
+			var err error
+			if hold, err = b.Cover(ctx, hold, need(400)); err != nil {
+				t.Fatal(err)
+			}
+			turn.Charged, turn.Micros = 100, 100
+		}
+		asking, stop := context.WithCancel(ctx)
+		way.arm(stop)
+		hold, err := b.Cover(asking, hold, need(300))
+		if err == nil && !longer {
+			t.Log("the SDK asked again by itself")
+		}
+		if err := b.Settle(ctx, hold, turn); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			b.pass(10 * time.Minute)
+			if _, err := b.Sweep(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		if s := b.standing(t); s.Sessions[0].Free+s.Sessions[0].Used != 1000 || s.Sessions[0].Used != turn.Charged || s.Day != turn.Micros {
+			t.Errorf("longer %v, cover said %v: %+v", longer, err, s)
+		}
+	}
+}
+
+// TestWhoHasCreditIsNeverToldOtherwise: turns each of which needs a session for
+// itself, many at once.
+func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 1000)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	const turns = 40
+	for i := range turns {
+		all.Go(func() {
+			<-start
+			asking, cancel := context.WithTimeout(ctx, 25*time.Second)
+			defer cancel()
+			if _, err := b.Cover(asking, credit.Hold{ID: ident.Derive(fmt.Sprint(i)), Account: account}, need(900)); err != nil {
+				t.Errorf("turn %d: %v", i, err)
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+	if s := b.standing(t); s.Balance != 1000-turns || len(s.Sessions) != turns {
+		t.Errorf("%d sessions, balance %d", len(s.Sessions), s.Balance)
+	}
+}
+
+func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 5)
+	hold, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need(300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := hold.Parts[0]
+	b.pass(61 * time.Minute)
+	if _, err := b.Store.Extend(ctx, hold, more, 0, credit.Limits{}, b.clock()); !errors.Is(err, credit.ErrSession) {
+		t.Errorf("a minute after it ended: %v", err)
+	}
+	// Used beyond what was held, it has nothing left, and not less than that.
+	if err := b.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: hold.At, Charged: 5_000}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Store.Standing(ctx, account, lab.Epoch)
+	if err != nil || s.Sessions[0].Free != 0 || s.Sessions[0].Used != 5_000 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestNoCountOfTokensCostsLessThanNothing: what a provider says is not believed
+// beyond what a number holds.
+func TestNoCountOfTokensCostsLessThanNothing(t *testing.T) {
+	const most = int(^uint(0) >> 1)
+	for _, tokens := range []int{-1, 0, 1, 13_835_058, most} {
+		for _, price := range []int64{-1, 0, 1, credit.MaxMicros, 1<<63 - 1} {
+			if cost := (credit.Price{Input: price, Output: price}).Cost(tokens, tokens); cost < 0 || cost > 2*credit.MaxMicros {
+				t.Errorf("%d tokens at %d cost %d", tokens, price, cost)
+			}
+		}
+	}
+}
+
+func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 5)
+	id := ident.Derive("mine")
+	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Move(ctx, account, credit.Movement{Kind: credit.KindRefund, Of: id, Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); !errors.Is(err, credit.ErrSession) {
+		t.Errorf("%v", err)
+	}
+}
