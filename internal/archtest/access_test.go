@@ -32,10 +32,10 @@ const (
 // "action resource", and nothing else.
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem"),
-	"chat": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"chat": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine),
 	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
-	"eligibility": append(append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
+	"eligibility": append(append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
 	"mcp":      on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
@@ -46,7 +46,7 @@ var grants = map[string][]string{
 	"sweep": append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
 		"states:StartExecution "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
-	"web": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
+	"web": append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
 }
 
 // telling is what a function may do that tells connected clients what it stores.

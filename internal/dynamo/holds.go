@@ -153,16 +153,9 @@ func (t *Table) count(account, period string, at time.Time, micros, limit int64)
 	return w
 }
 
-// spent is what a period counts.
-func (t *Table) spent(ctx context.Context, account, period string) (int64, error) {
-	var row struct {
-		Micros int64 `dynamodbav:"micros"`
-	}
-	err := t.get(ctx, walletKey(account), period, &row, errNoWallet)
-	if errors.Is(err, errNoWallet) {
-		return 0, nil
-	}
-	return row.Micros, err
+// periodRow is a day or a month.
+type periodRow struct {
+	Micros int64 `dynamodbav:"micros"`
 }
 
 // Settle ends a hold with what its turn used, and writes the turn's record.

@@ -131,6 +131,40 @@ func (t *Table) get(ctx context.Context, pk, sk string, row any, missing error) 
 	return attributevalue.UnmarshalMap(out.Item, row)
 }
 
+// getAll reads items of one partition as the last write left them, in the order of
+// their sort keys as they are named; nil stands for one that is not there.
+func (t *Table) getAll(ctx context.Context, pk string, sks ...string) ([]item, error) {
+	rows := make([]item, len(sks))
+	var keys []item
+	for _, sk := range sks {
+		keys = append(keys, key(pk, sk))
+	}
+	for pause := 20 * time.Millisecond; len(keys) > 0; pause *= 2 {
+		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range out.Responses[t.name] {
+			for i, sk := range sks {
+				if found, ok := it["SK"].(*types.AttributeValueMemberS); ok && found.Value == sk {
+					rows[i] = it
+				}
+			}
+		}
+		if keys = out.UnprocessedKeys[t.name].Keys; len(keys) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return rows, nil
+}
+
 // query reads items of one partition whose sort keys lie between from and to.
 func (t *Table) query(ctx context.Context, pk, from, to string, limit int) ([]item, error) {
 	in := &dynamodb.QueryInput{

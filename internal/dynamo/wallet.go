@@ -11,7 +11,6 @@ import (
 
 	"piloto/internal/credit"
 	"piloto/internal/ident"
-	"piloto/internal/parallel"
 	"piloto/internal/run"
 )
 
@@ -80,36 +79,32 @@ func (row entryRow) entry() credit.Entry {
 
 var errNoWallet = errors.New("dynamo: no wallet")
 
-// Standing reads what an account has and has spent, at once.
+// Standing reads what an account has and has spent. The wallet comes first: a
+// session that was opened since is among the sessions, or is the one that comes
+// after Last; read before it, its price would be seen and it would not.
 func (t *Table) Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error) {
 	var s credit.Standing
-	var wallet walletRow
-	spent := make([]int64, 2)
-	// The wallet first: a session that was opened since is among the sessions, or
-	// the one that is derived from Last; after them, its price would be seen and it not.
-	err := t.get(ctx, walletKey(account), "WALLET", &wallet, errNoWallet)
-	if err != nil && !errors.Is(err, errNoWallet) {
+	pk := walletKey(account)
+	rows, err := t.getAll(ctx, pk, "WALLET", dayKey(at), monthKey(at))
+	if err != nil {
 		return s, err
 	}
-	err = parallel.Do(
-		func() error {
-			items, err := t.query(ctx, walletKey(account), "S#"+pad(millis(at)+1, 13), "S#~", 0)
-			if err != nil {
-				return err
-			}
-			var rows []sessionRow
-			if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
-				return err
-			}
-			for _, row := range rows {
-				s.Sessions = append(s.Sessions, row.session())
-			}
-			return nil
-		},
-		func() (err error) { spent[0], err = t.spent(ctx, account, dayKey(at)); return },
-		func() (err error) { spent[1], err = t.spent(ctx, account, monthKey(at)); return },
-	)
-	s.Balance, s.Entries, s.Last, s.Day, s.Month = wallet.Balance, wallet.Entries, wallet.Last, spent[0], spent[1]
+	var wallet walletRow
+	var day, month periodRow
+	err = errors.Join(attributevalue.UnmarshalMap(rows[0], &wallet), attributevalue.UnmarshalMap(rows[1], &day), attributevalue.UnmarshalMap(rows[2], &month))
+	s.Balance, s.Entries, s.Last, s.Day, s.Month = wallet.Balance, wallet.Entries, wallet.Last, day.Micros, month.Micros
+	if err != nil {
+		return s, err
+	}
+	items, err := t.query(ctx, pk, "S#"+pad(millis(at)+1, 13), "S#~", 0)
+	if err != nil {
+		return s, err
+	}
+	var sessions []sessionRow
+	err = attributevalue.UnmarshalListOfMaps(items, &sessions)
+	for _, row := range sessions {
+		s.Sessions = append(s.Sessions, row.session())
+	}
 	return s, err
 }
 
