@@ -42,35 +42,45 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
-	if err != nil {
-		return Reply{}, err
+	account, at := req.Principal.Account, s.Now()
+	said, busy, err := s.open(ctx, account, chat, at)
+	if err == nil && said.ID != "" && !busy {
+		err = s.Store.TakeAnswer(ctx, account, chat.ID, said.ID, at, at.Add(answerTime))
+		busy = errors.Is(err, ErrTaken)
 	}
-	said, ok := unanswered(messages)
-	if !ok {
-		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
-	}
-	at := s.Now()
-	taken := said == messages[len(messages)-1] && at.Before(said.At.Add(answerTime)) && chat.Automation != string(eligibility.Manual)
-	if !taken {
-		err = s.Store.TakeAnswer(ctx, req.Principal.Account, chat.ID, said.ID, at, at.Add(answerTime))
-		taken = errors.Is(err, ErrTaken)
-	}
-	if taken { // by the turn of its own, or by another who asked; it is not stored, since the answer will be
+	switch {
+	case busy: // it is not stored: the answer will be
 		notice := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.being_answered"))
 		return Reply{Kind: KindNotice, Message: notice, Chat: chat}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return Reply{}, err
+	case said.ID == "":
+		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
 	}
 	defer func() {
 		over := context.WithoutCancel(ctx)
-		if err := s.Store.TakeAnswer(over, req.Principal.Account, chat.ID, said.ID, at.Add(answerTime), s.Now()); err != nil {
+		if err := s.Store.TakeAnswer(over, account, chat.ID, said.ID, at.Add(answerTime), s.Now()); err != nil {
 			s.Log.WarnContext(over, "turn.answer_kept", "chat_id", chat.ID, "error", err) // until its time is over
 		}
 	}()
+	// Whoever had it before may have answered it since it was read.
+	if again, _, err := s.open(ctx, account, chat, at); err != nil || again.ID != said.ID {
+		return Reply{Kind: KindNotice, Message: s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.nothing_to_answer")), Chat: chat}, err
+	}
 	req.Message, req.asked = said.Content, true
 	return s.respond(ctx, req, chat, said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
+}
+
+// open is the message of a chat that nothing answered, none when there is none;
+// busy says that the turn it came with is still at it.
+func (s *Service) open(ctx context.Context, account string, chat conversation.Chat, at time.Time) (said conversation.Message, busy bool, err error) {
+	messages, err := s.newest(ctx, account, chat.ID)
+	said, ok := unanswered(messages)
+	if err != nil || !ok {
+		return conversation.Message{}, false, err
+	}
+	last := messages[len(messages)-1].ID == said.ID
+	return said, last && at.Before(said.At.Add(answerTime)) && chat.Automation != string(eligibility.Manual), nil
 }
 
 // unanswered is the last message of a person, when neither an answer nor a plan
