@@ -127,6 +127,7 @@ type mind struct {
 
 type kept struct {
 	client *openai.Client // nil: there is no key
+	key    string
 	until  time.Time
 }
 
@@ -198,8 +199,10 @@ func (m *minds) client(ctx context.Context, id mind, doer *http.Client, secret, 
 	key, err := m.secrets.Get(ctx, secret, name)
 	fresh := &kept{until: m.now().Add(noKeyLife)}
 	switch {
+	case err == nil && k != nil && k.key == key: // it has learned what its provider takes
+		fresh = &kept{k.client, key, m.now().Add(keyLife)}
 	case err == nil:
-		fresh = &kept{openai.New(id.provider, id.base, key, doer), m.now().Add(keyLife)}
+		fresh = &kept{openai.New(id.provider, id.base, key, doer), key, m.now().Add(keyLife)}
 	case errors.Is(err, secrets.ErrNotFound):
 	default:
 		return nil, err
