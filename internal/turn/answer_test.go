@@ -442,7 +442,7 @@ func TestAnAnswerIsToldWhileItIsWritten(t *testing.T) {
 	e := &ears{}
 	w.service.Tell = e
 	done := make(chan struct{})
-	s := &speaker{words: []string{"Madrid. ", "Es la ca", "pital.\nTiene"}, said: make(chan struct{})}
+	s := &speaker{words: []string{"Madrid. ", "Es la ca", "pital.\nTiene", " un río. Y"}, said: make(chan struct{})}
 	s.then = func(context.Context) (llm.Reply, error) { <-done; return llm.Reply{}, nil }
 	w.service.Models = providers{s}
 	go func() {
@@ -450,7 +450,7 @@ func TestAnAnswerIsToldWhileItIsWritten(t *testing.T) {
 		close(done)
 	}()
 	reply := w.send(t, "hola")
-	if text, ended := e.heard(); !ended || reply.Message.Content != "Madrid. Es la capital.\nTiene" || !strings.HasPrefix(reply.Message.Content, strings.TrimSpace(text)) {
+	if text, ended := e.heard(); !ended || reply.Message.Content != "Madrid. Es la capital.\nTiene un río. Y" || !strings.HasPrefix(reply.Message.Content, strings.TrimSpace(text)) {
 		t.Errorf("told %q, ended %v; stored %q", text, ended, reply.Message.Content)
 	}
 }

@@ -135,17 +135,24 @@ func (w *writing) tell(ctx context.Context) {
 	}
 }
 
-// showable is how much of a text may be shown: whole sentences and lines, none of
-// it when it poses as a plan.
+// showable is how much of a text may be shown: whole sentences and lines but the
+// last of them, so that a plan is seen coming, and none when it poses as a plan.
 func showable(text string) int {
+	last := lastEnd(text)
+	to := lastEnd(text[:max(0, last-1)])
+	if to == 0 || intent.Ghost(text[:last]) || intent.Ghost(text) {
+		return 0
+	}
+	return to
+}
+
+// lastEnd is where the last whole sentence or line of a text ends.
+func lastEnd(text string) int {
 	to := 0
-	for _, end := range []string{"\n", ". ", "? ", "! ", ": ", "; ", ", "} {
+	for _, end := range []string{"\n", ". ", "? ", "! ", "… "} {
 		if i := strings.LastIndex(text, end); i >= 0 {
 			to = max(to, i+len(end))
 		}
-	}
-	if to == 0 || intent.Ghost(text[:to]) || intent.Ghost(text) {
-		return 0
 	}
 	return to
 }
