@@ -126,6 +126,7 @@ func (s *Service) respond(ctx context.Context, req Request, chat conversation.Ch
 		func() (err error) { g.project, err = s.loadProject(ctx, req, chat); return },
 		func() (err error) { g.listed, err = s.loadCatalogue(ctx, req); return },
 		func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, chat)); return },
+		func() error { g.watched = s.Tell.Watched(ctx, account); return nil },
 	)
 	if stored != nil {
 		return Reply{}, stored

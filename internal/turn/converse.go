@@ -48,6 +48,7 @@ type dialog struct {
 // a draft.
 func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.turn.ID, d.began)
+	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
 	force := false
 	for range mostRounds {

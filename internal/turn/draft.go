@@ -15,6 +15,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/parallel"
 	"piloto/internal/plan"
 	"piloto/internal/run"
 	"piloto/internal/tool"
@@ -197,7 +198,8 @@ func explain(err error) string {
 	return strings.Join(parts, "; ")
 }
 
-// propose writes the draft and answers with its card.
+// propose writes the draft and answers with its card. What the turn used is
+// settled at the same time.
 func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	digest, err := p.Digest()
 	if err != nil {
@@ -212,6 +214,16 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
 	var reply Reply
+	_ = parallel.Do(
+		func() error { reply, err = d.draftOf(ctx, r); return nil },
+		func() error { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil); return nil },
+	)
+	return reply, err
+}
+
+// draftOf writes the draft of a run, again when the chat moved meanwhile.
+func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err error) {
+	account := r.Account
 	err = run.Retry(ctx, func() error {
 		chat, err := d.Store.Chat(ctx, account, d.chat.ID)
 		if err != nil {
@@ -227,11 +239,11 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 			}
 		}
 		at := d.Now()
-		card := run.Message(d.IDs, r, conversation.KindPlan, at, describe(d.req.Locale, p, old != nil))
+		card := run.Message(d.IDs, r, conversation.KindPlan, at, describe(d.req.Locale, r.Plan, old != nil))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},
-			Data: d.proposed(p, digest),
+			Data: d.proposed(r.Plan, r.Digest),
 		})
 		if err != nil {
 			return err

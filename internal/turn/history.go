@@ -28,6 +28,7 @@ const (
 // gathered is what the model needs to answer.
 type gathered struct {
 	talk
+	watched bool // somebody has the page open
 	project conversation.Project
 	listed  []tool.Listed
 }

@@ -50,7 +50,6 @@ type writing struct {
 // says stop; end must be called.
 func (s *Service) write(ctx context.Context, account string, chat conversation.Chat, turn string, since time.Time) (context.Context, *writing) {
 	w := &writing{s: s, account: account, chat: chat, turn: turn, since: since.Truncate(time.Millisecond), over: make(chan struct{})}
-	w.shown = s.Tell.Watched(ctx, account)
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.wait.Go(func() { w.follow(ctx) })
 	return ctx, w
