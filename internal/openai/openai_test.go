@@ -98,7 +98,7 @@ func TestArgumentsThatCameAsAnObjectAreRead(t *testing.T) {
 func TestWhatNoModelUsesIsNotBelieved(t *testing.T) {
 	for _, usage := range []string{
 		`{"prompt_tokens":9223372036854775807,"completion_tokens":1}`, `{"prompt_tokens":1,"completion_tokens":9223372036854775807}`,
-		`{"prompt_tokens":-5,"completion_tokens":-7}`, `{"prompt_tokens":17000000,"completion_tokens":1}`,
+		`{"prompt_tokens":-5,"completion_tokens":-7}`, `{"prompt_tokens":-1000000,"completion_tokens":5}`, `{"prompt_tokens":5,"completion_tokens":-1000000}`, `{"prompt_tokens":17000000,"completion_tokens":1}`,
 	} {
 		c := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}],"usage":`+usage+`}`))
 		reply, err := c.Complete(context.Background(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Content: "hola"}}})

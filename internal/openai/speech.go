@@ -114,8 +114,9 @@ func (s *speech) belongs(part sdk.ToolCall) *spoken {
 
 // counted keeps the newest count of the provider that counts something.
 func (s *speech) counted(u *sdk.Usage) {
-	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
-		return // no model reads or writes that much: it is counted here
+	believable := func(n int) bool { return n >= 0 && n <= mostCounted }
+	if u == nil || !believable(u.PromptTokens) || !believable(u.CompletionTokens) {
+		return // no model reads or writes so many: they are counted here
 	}
 	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}

@@ -66,7 +66,7 @@ func (m *meter) cover(ctx context.Context, p *eligibility.Plan, r llm.Request) (
 
 // used counts what a call used.
 func (m *meter) used(p *eligibility.Plan, r llm.Reply) {
-	u := r.Usage
+	u := llm.Usage{Input: max(0, r.Usage.Input), Output: max(0, r.Usage.Output), Estimated: r.Usage.Estimated} // whatever the model says
 	m.turn.Provider, m.turn.Model, m.turn.Priced = p.Provider, p.Model, string(p.Estimate.Priced)
 	m.turn.Input, m.turn.Output = m.turn.Input+u.Input, m.turn.Output+u.Output
 	m.turn.Estimated = m.turn.Estimated || u.Estimated
