@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,9 +52,10 @@ func TestProvidersHaveTheNamesPeopleUse(t *testing.T) {
 // TestTheModelKeyComesFromItsSecret drives the chat function's model against a
 // Secrets Manager and a provider that count and rotate keys.
 func TestTheModelKeyComesFromItsSecret(t *testing.T) {
-	key, reads := "sk-one", 0
+	key := "sk-one"
+	var reads atomic.Int64 // the deployment's keys are read at once
 	vault := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		reads++
+		reads.Add(1)
 		secret, _ := json.Marshal(map[string]string{"OPENAI_API_KEY": key})
 		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 		_ = json.NewEncoder(w).Encode(map[string]string{"SecretString": string(secret)})
@@ -92,19 +94,19 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if reads != 2 { // for this provider, and for Groq
-		t.Errorf("the secret was read %d times", reads)
+	if reads.Load() != 2 { // for this provider, and for Groq
+		t.Errorf("the secret was read %d times", reads.Load())
 	}
 	key, accepted = "sk-two", "sk-two" // rotated: the old key is refused once, and then read again
 	if err := ask(); !errors.Is(err, llm.ErrNoKey) {
 		t.Errorf("the old key: %v", err)
 	}
-	if err := ask(); err != nil || reads != 3 {
-		t.Errorf("the new key: %v after %d reads", err, reads)
+	if err := ask(); err != nil || reads.Load() != 3 {
+		t.Errorf("the new key: %v after %d reads", err, reads.Load())
 	}
 	now = now.Add(keyLife)
-	if err := ask(); err != nil || reads != 4 {
-		t.Errorf("after its life: %v after %d reads", err, reads)
+	if err := ask(); err != nil || reads.Load() != 4 {
+		t.Errorf("after its life: %v after %d reads", err, reads.Load())
 	}
 	key = ""
 	now = now.Add(keyLife)

@@ -114,8 +114,7 @@ func (s *speech) belongs(part sdk.ToolCall) *spoken {
 
 // counted keeps the newest count of the provider that counts something.
 func (s *speech) counted(u *sdk.Usage) {
-	believable := func(n int) bool { return n >= 0 && n <= mostCounted }
-	if u == nil || !believable(u.PromptTokens) || !believable(u.CompletionTokens) {
+	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
 		return // no model reads or writes so many: they are counted here
 	}
 	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
