@@ -10,6 +10,7 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
@@ -38,6 +39,54 @@ func TestAStoreThatFailsOnTheWayIsSaidToo(t *testing.T) {
 	}
 	if record := w.turns(t)[0]; record.Outcome != "blocked" || record.Reason != "internal_error" {
 		t.Errorf("%+v", record)
+	}
+}
+
+// lossy is a wallet that takes what it is asked to hold, once, and cannot say so.
+type lossy struct {
+	credit.Store
+	reserve, extend bool
+}
+
+func (l *lossy) Reserve(ctx context.Context, h credit.Hold, limits credit.Limits) error {
+	if err := l.Store.Reserve(ctx, h, limits); err != nil || !l.reserve {
+		return err
+	}
+	return errors.New("the answer was lost")
+}
+
+func (l *lossy) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, limits credit.Limits, at time.Time) (credit.Hold, error) {
+	longer, err := l.Store.Extend(ctx, h, more, micros, limits, at)
+	if err != nil || !l.extend {
+		return longer, err
+	}
+	return h, errors.New("the answer was lost")
+}
+
+// TestATurnSettlesAlsoWhatItWasNotToldThatItHolds: nothing stays held when the
+// answer to taking it, or to taking more, was lost.
+func TestATurnSettlesAlsoWhatItWasNotToldThatItHolds(t *testing.T) {
+	search := llm.Reply{Calls: calls("search_tools", `{"query":"salas"}`).Calls, Usage: llm.Usage{Input: 4_000, Output: 900}}
+	for name, c := range map[string]struct {
+		wallet  lossy
+		answers []any
+		used    int
+	}{
+		"the first hold": {lossy{reserve: true}, nil, 0},
+		"more of it":     {lossy{extend: true}, []any{search, text("ya")}, 4_900},
+	} {
+		w := newWorldWith(t, paid(), c.answers...)
+		w.grant(t, 1)
+		wallet := c.wallet
+		wallet.Store = w.Store
+		w.service.Credit.Store = &wallet
+		if reply := w.send(t, "busca"); reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
+			t.Fatalf("%s: %+v", name, reply)
+		}
+		s := w.standing(t)
+		if len(s.Sessions) != 1 || s.Sessions[0].Used != c.used || s.Sessions[0].Free != s.Sessions[0].Tokens-c.used || s.Day != w.turns(t)[0].Micros {
+			t.Errorf("%s: %+v", name, s)
+		}
 	}
 }
 

@@ -52,14 +52,13 @@ func (m *meter) cover(ctx context.Context, p *eligibility.Plan, r llm.Request) (
 	if need.Tokens == 0 && need.Micros == 0 {
 		return "", nil
 	}
-	hold, err := m.Credit.Cover(ctx, m.hold, need)
+	var err error
+	m.hold, err = m.Credit.Cover(ctx, m.hold, need) // with an error, too: it knows what may be held all the same
 	switch {
 	case errors.Is(err, credit.ErrInsufficient):
 		return eligibility.InsufficientCredits, nil
 	case errors.Is(err, credit.ErrBudget):
 		return eligibility.BudgetExceeded, nil
-	case err == nil:
-		m.hold = hold
 	}
 	return "", err
 }
