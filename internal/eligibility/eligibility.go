@@ -158,7 +158,7 @@ type Provider struct {
 	CostsCredits bool
 	Demo         bool                    // the built-in demonstration model
 	Prices       map[string]credit.Price // the account's own, by model
-	Waiting      time.Time               // it asked to be left alone until then
+	Health       Health                  // what its last call, or probe, came to
 }
 
 // Need is what a turn may use at most, before it is known what it does use.

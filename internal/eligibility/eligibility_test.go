@@ -79,7 +79,7 @@ func (f facts) snapshot() eligibility.Snapshot {
 		s.Entitlement.Providers = []string{"groq"}
 	}
 	if f.waiting {
-		s.Providers[0].Waiting = now.Add(time.Second)
+		s.Providers[0].Health.Waiting = now.Add(time.Second)
 	}
 	switch f.spent {
 	case "day":

@@ -89,7 +89,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	switch {
 	case !p.HasKey:
 		return out, NoAPIKey
-	case s.At.Before(p.Waiting):
+	case s.At.Before(p.Health.Waiting):
 		return out, RateLimited
 	case !s.affords(out.Estimate.Micros):
 		return out, BudgetExceeded

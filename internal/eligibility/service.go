@@ -173,13 +173,13 @@ func (s *Service) providers(settings Settings, keys map[string]bool) []Provider 
 	for _, p := range s.Deployment.Providers {
 		list = append(list, Provider{
 			Name: p.Name, BaseURL: p.BaseURL, HasKey: p.Keyless || keys[p.Name], Keyless: p.Keyless, Demo: p.Demo,
-			CostsCredits: p.CostsCredits, Waiting: settings.Health[p.Name].Waiting,
+			CostsCredits: p.CostsCredits, Health: settings.Health[p.Name],
 		})
 	}
 	for _, c := range settings.Providers {
 		at := slices.IndexFunc(list, func(p Provider) bool { return p.Name == c.Name })
 		if at < 0 {
-			list, at = append(list, Provider{Name: c.Name, Waiting: settings.Health[c.Name].Waiting}), len(list)
+			list, at = append(list, Provider{Name: c.Name, Health: settings.Health[c.Name]}), len(list)
 		}
 		p := &list[at]
 		p.Prices = c.Prices

@@ -153,13 +153,13 @@ func TestOnlyALimitKeepsAProviderWaiting(t *testing.T) {
 	}{{llm.Later(llm.ErrUnreachable, time.Minute), false}, {llm.ErrLimited, false}, {llm.Later(llm.ErrLimited, time.Minute), true}} {
 		o.Met(context.Background(), account, "openai", c.err)
 		v, err := o.View(context.Background(), account, "openai")
-		if err != nil || v.Waiting.After(o.world.Clock()) != c.waiting {
-			t.Errorf("%v: waits until %v, %v", c.err, v.Waiting, err)
+		if err != nil || v.Health.Waiting.After(o.world.Clock()) != c.waiting {
+			t.Errorf("%v: waits until %v, %v", c.err, v.Health.Waiting, err)
 		}
 	}
 	// Another address is another provider.
 	o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://elsewhere.test/v1"})
-	if v, _ := o.View(context.Background(), account, "openai"); v.Waiting.After(o.world.Clock()) {
+	if v, _ := o.View(context.Background(), account, "openai"); v.Health.Waiting.After(o.world.Clock()) {
 		t.Errorf("it waits at its new address: %+v", v)
 	}
 }

@@ -55,9 +55,13 @@ func (s *Service) Status(ctx context.Context, account string, history History, m
 	out := Status{
 		Entitled: snapshot.Entitlement.Entitled, Enabled: snapshot.Entitlement.Enabled, Attempts: attempts,
 	}
+	var known Health
 	for _, p := range snapshot.Providers {
 		if snapshot.Entitlement.Allows(p.Name) {
 			out.Providers = append(out.Providers, p.Name)
+		}
+		if snapshot.Assistant != nil && p.Name == snapshot.Assistant.Provider {
+			known = p.Health
 		}
 	}
 	if snapshot.Assistant == nil || !snapshot.Assistant.Active {
@@ -69,7 +73,7 @@ func (s *Service) Status(ctx context.Context, account string, history History, m
 	if !out.Configured {
 		return out, nil
 	}
-	h, err := s.health(ctx, account, c, attempts, models)
+	h, err := s.health(ctx, account, c, known, attempts, models)
 	if err != nil {
 		return out, err
 	}
@@ -78,13 +82,8 @@ func (s *Service) Status(ctx context.Context, account string, history History, m
 }
 
 // health is what the last call of a provider came to, or, when that is long ago,
-// what a probe comes to now.
-func (s *Service) health(ctx context.Context, account string, c Candidate, attempts []llm.Attempt, models Models) (Health, error) {
-	settings, err := s.Store.Settings(ctx, account)
-	if err != nil {
-		return Health{}, err
-	}
-	known := settings.Health[c.Provider]
+// what a probe comes to now. known is what was written down.
+func (s *Service) health(ctx context.Context, account string, c Candidate, known Health, attempts []llm.Attempt, models Models) (Health, error) {
 	for _, a := range attempts {
 		if a.Provider == c.Provider && a.At.After(known.At) && a.At.After(known.Since) {
 			known.Provider, known.At, known.Outcome = a.Provider, a.At, a.Outcome

@@ -256,8 +256,8 @@ func showProvider(v eligibility.ProviderView, now time.Time) Provider {
 	}
 	maps.Copy(out.Prices, v.Prices)
 	maps.Copy(out.Models, eligibility.Known(v.Name))
-	if now.Before(v.Waiting) {
-		out.WaitingUntil = moment(v.Waiting)
+	if now.Before(v.Health.Waiting) {
+		out.WaitingUntil = moment(v.Health.Waiting)
 	}
 	return out
 }

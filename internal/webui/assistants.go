@@ -232,8 +232,8 @@ func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, use
 				row.Charge = map[bool]string{true: "yes", false: "no"}[*p.Own.CostsCredits]
 			}
 		}
-		if now.Before(p.Waiting) {
-			row.Waiting = p.Waiting
+		if now.Before(p.Health.Waiting) {
+			row.Waiting = p.Health.Waiting
 		}
 		rows = append(rows, row)
 	}
