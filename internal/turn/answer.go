@@ -49,9 +49,8 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 		busy = errors.Is(err, ErrTaken)
 	}
 	switch {
-	case busy: // it is not stored: the answer will be
-		notice := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.being_answered"))
-		return Reply{Kind: KindNotice, Message: notice, Chat: chat}, nil
+	case busy:
+		return s.aside(req, chat, "turn.being_answered"), nil
 	case err != nil:
 		return Reply{}, err
 	case said.ID == "":
@@ -65,7 +64,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	}()
 	// Whoever had it before may have answered it since it was read.
 	if again, _, err := s.open(ctx, account, chat, at); err != nil || again.ID != said.ID {
-		return Reply{Kind: KindNotice, Message: s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.nothing_to_answer")), Chat: chat}, err
+		return s.aside(req, chat, "turn.nothing_to_answer"), err
 	}
 	req.Message, req.asked = said.Content, true
 	return s.respond(ctx, req, chat, said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
@@ -199,11 +198,14 @@ func (s *Service) automate(ctx context.Context, req Request, chat conversation.C
 	if !g.later {
 		return false, Reply{}, nil
 	}
-	// Another message came: its turn answers both, and this one says so. It is
-	// not stored: there is nothing to read in the chat.
-	at := s.Now()
-	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, "turn.joined"))
-	return true, Reply{Kind: KindNotice, Message: answer, Chat: chat}, nil
+	return true, s.aside(req, chat, "turn.joined"), nil // the other message's turn answers both
+}
+
+// aside answers whoever asked with a sentence that is not stored: another turn's
+// answer is what there is to read in the chat.
+func (s *Service) aside(req Request, chat conversation.Chat, key string) Reply {
+	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, s.Now(), locale.Text(req.Locale, key))
+	return Reply{Kind: KindNotice, Message: answer, Chat: chat}
 }
 
 // prepare writes the prompt and decides who answers it.
