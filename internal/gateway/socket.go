@@ -15,16 +15,33 @@ import (
 	"piloto/internal/realtime"
 )
 
-// The routes of the WebSocket API. What a client says is all of one route: what
-// it may say is the desk's to decide.
-const (
-	RouteConnect    = "$connect"
-	RouteDisconnect = "$disconnect"
-	RouteDefault    = "$default"
-)
+// socketEvents are the events that Socket answers, by the route of the WebSocket
+// API that each comes on. What a client says is all of one route: what it may say
+// is the desk's to decide. The event decides what is done, and not the route,
+// which a client's message may name.
+var socketEvents = map[string]struct {
+	route  string
+	answer func(context.Context, *realtime.Desk, events.APIGatewayWebsocketProxyRequest) (int, error)
+}{
+	"CONNECT": {"$connect", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+		return admitted(d.Connect(ctx, visit(e)))
+	}},
+	"DISCONNECT": {"$disconnect", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+		return http.StatusOK, d.Leave(ctx, e.RequestContext.ConnectionID)
+	}},
+	"MESSAGE": {"$default", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+		return http.StatusOK, d.Receive(ctx, e.RequestContext.ConnectionID, said(e))
+	}},
+}
 
-// SocketRoutes lists the routes that Socket answers.
-func SocketRoutes() []string { return []string{RouteConnect, RouteDisconnect, RouteDefault} }
+// SocketRoutes lists the routes of the events that Socket answers.
+func SocketRoutes() []string {
+	var routes []string
+	for _, e := range socketEvents {
+		routes = append(routes, e.route)
+	}
+	return routes
+}
 
 // ticketParameter names the ticket in the URL of a socket.
 const ticketParameter = "ticket"
@@ -34,18 +51,11 @@ const ticketParameter = "ticket"
 // store: API Gateway refuses the connection, or tells the client that it failed.
 func Socket(d *realtime.Desk) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
-		status, err := http.StatusOK, error(nil)
-		id := e.RequestContext.ConnectionID
-		switch e.RequestContext.EventType { // and not by the route, which a client's message may name
-		case "CONNECT":
-			status, err = admitted(d.Connect(ctx, visit(e)))
-		case "DISCONNECT":
-			err = d.Leave(ctx, id)
-		case "MESSAGE":
-			err = d.Receive(ctx, id, said(e))
-		default:
-			err = fmt.Errorf("gateway: no event %q", e.RequestContext.EventType)
+		known, ok := socketEvents[e.RequestContext.EventType]
+		if !ok {
+			return events.APIGatewayProxyResponse{}, fmt.Errorf("gateway: no event %q", e.RequestContext.EventType)
 		}
+		status, err := known.answer(ctx, d, e)
 		return events.APIGatewayProxyResponse{StatusCode: status}, err
 	}
 }
