@@ -135,9 +135,6 @@ const (
 	ByModel   By = "model"
 )
 
-// Bys lists them.
-func Bys() []By { return []By{ByAccount, ByDay, ByProject, ByChat, ByRun, ByTurn, ByModel} }
-
 // Sum is the usage of one key.
 type Sum struct {
 	Key     string    `json:"key" doc:"the id, day or model that it is of; empty for what belongs to none"`
