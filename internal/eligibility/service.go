@@ -184,7 +184,7 @@ func (s *Service) providers(settings Settings, keys map[string]bool) []Provider 
 		p := &list[at]
 		p.Prices = c.Prices
 		if c.BaseURL != "" || c.KeySet || c.Keyless {
-			p.BaseURL, p.HasKey, p.Keyless, p.Demo, p.CostsCredits = cmp.Or(c.BaseURL, p.BaseURL), c.KeySet || c.Keyless, c.Keyless, false, false
+			p.BaseURL, p.HasKey, p.Keyless, p.Demo, p.CostsCredits = cmp.Or(c.BaseURL, p.BaseURL), c.KeySet || c.Keyless, c.Keyless && !c.KeySet, false, false
 			p.OwnKey, p.KeyAt = c.KeySet, c.UpdatedAt
 		}
 		if c.CostsCredits != nil {

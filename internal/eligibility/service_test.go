@@ -182,6 +182,25 @@ func TestAKeyStaysWithItsAddress(t *testing.T) {
 	}
 }
 
+// TestAKeyThatIsSetIsSent: also to a provider that could do without, which then is
+// no longer free.
+func TestAKeyThatIsSetIsSent(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1", Keyless: true}); !v.HasKey || !v.Keyless || v.OwnKey {
+		t.Errorf("%+v", v)
+	}
+	v, err := o.SetKey(context.Background(), account, "mine", "sk-a")
+	if err != nil || !v.HasKey || v.Keyless || !v.OwnKey {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, how := eligibility.PriceOf(v.Provider, "m"); how == eligibility.PricedFree {
+		t.Error("it is still free")
+	}
+	if v, err = o.SetKey(context.Background(), account, "mine", ""); err != nil || !v.HasKey || !v.Keyless {
+		t.Errorf("without it: %+v, %v", v, err)
+	}
+}
+
 func TestADeploymentsProviderIsSetByItsOwnName(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	v := o.put(t, eligibility.Config{Name: "localhost:11434", Prices: map[string]credit.Price{"llama3": {}}})
