@@ -3,10 +3,12 @@ package eligibility_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"piloto/infra/local/lab"
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/llm"
@@ -252,6 +254,20 @@ func TestTheSentencesOfTheDocument(t *testing.T) {
 	}
 	if got := eligibility.RefusedBy(eligibility.NoAPIKey, "groq", locale.Spanish).Message; got != "Groq rechaza la API key configurada. Contactá al administrador." {
 		t.Errorf("a refused key: %s", got)
+	}
+}
+
+// TestTheReadmeSaysWhatIsSaid: its table of reasons is the one that people read.
+func TestTheReadmeSaysWhatIsSaid(t *testing.T) {
+	text, err := os.ReadFile(lab.Root(t, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range eligibility.Reasons() {
+		row := fmt.Sprintf("| `%s` | %s |", reason, eligibility.Refuse(reason, "openai", locale.Spanish).Message)
+		if !strings.Contains(string(text), row) {
+			t.Errorf("README.md has no row %s", row)
+		}
 	}
 }
 
