@@ -171,6 +171,9 @@ func TestSettingsFitANarrowScreen(t *testing.T) {
 		b.visit(address)
 		b.see("#view")
 		b.until(`document.getElementById("ai-status")?.ariaBusy !== "true"`)
+		if over := eval[int](b, `document.documentElement.scrollHeight - innerHeight`); over > 0 {
+			t.Errorf("the page goes on for %d px below its own end", over)
+		}
 		if wide := eval[int](b, `Math.max(document.documentElement.scrollWidth, document.getElementById("scroller").scrollWidth)`); wide > 390 {
 			t.Errorf("%s is %d px wide: %s", address, wide, eval[string](b, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 391).map(e => e.tagName + "." + e.className).join(" ")`))
 		}

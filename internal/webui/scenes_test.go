@@ -241,6 +241,9 @@ func TestAPhoneHasADrawerAndNoSidewaysScroll(t *testing.T) {
 	for _, address := range []string{"/?view=servers&id=rooms", "/?view=servers", "/?view=projects", "/", "/?chat=" + b.onlyChat()} {
 		b.visit(address)
 		b.see("#view")
+		if over := eval[int](b, `document.documentElement.scrollHeight - innerHeight`); over > 0 {
+			t.Errorf("the page goes on for %d px below its own end", over)
+		}
 		if wide := eval[int](b, `Math.max(document.documentElement.scrollWidth, document.getElementById("scroller").scrollWidth)`); wide > 390 {
 			t.Errorf("%s is %d px wide", address, wide)
 		}
