@@ -31,7 +31,7 @@ var layers = []layer{
 		[]string{
 			"internal/agent", "internal/auth", "internal/canon", "internal/conversation", "internal/credit",
 			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
-			"internal/ref", "internal/run", "internal/step", "internal/tool", "internal/turn",
+			"internal/ref", "internal/replay", "internal/run", "internal/step", "internal/tally", "internal/tool", "internal/turn",
 		},
 		[]string{"vocabulary", "domain"},
 		"what Piloto does must not depend on what it runs on",

@@ -96,8 +96,10 @@ func MCP(w World, e Environment) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	registry := tool.Registry{
-		Discover: openapi.Discoverer{Client: outbound.NewClient(w.outbound(discoverTimeout))},
-		Store:    s.table, IDs: w.IDs, Policy: w.policy(),
+		Discover: map[tool.Kind]tool.Discoverer{
+			tool.KindOpenAPI: openapi.Discoverer{Client: outbound.NewClient(w.outbound(discoverTimeout))},
+		},
+		Store: s.table, IDs: w.IDs, Policy: w.policy(),
 	}
 	return s.serve(httpapi.Registry(s.http, registry)), nil
 }

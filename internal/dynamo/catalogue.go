@@ -25,8 +25,8 @@ type pieceRow struct {
 
 const pieceSize = 350 << 10
 
-func operationKey(method, path string) string {
-	sum := sha256.Sum256([]byte(method + " " + path))
+func operationKey(e tool.Entry) string {
+	sum := sha256.Sum256([]byte(e.String()))
 	return "OP#" + hex.EncodeToString(sum[:16])
 }
 
@@ -47,9 +47,9 @@ func (t *Table) writeCatalogue(ctx context.Context, account, serverID string, c 
 			return err
 		}
 		if len(data) > pieceSize {
-			return fmt.Errorf("dynamo: %s %s needs %d bytes", op.Method, op.Path, len(data))
+			return fmt.Errorf("dynamo: %s needs %d bytes", op, len(data))
 		}
-		if err := add(operationKey(op.Method, op.Path), data); err != nil {
+		if err := add(operationKey(op.Entry), data); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (t *Table) Operation(ctx context.Context, account string, s tool.Server, e 
 	if s.Catalogue == "" {
 		return op, tool.ErrNotAllowed
 	}
-	pk, sk := revKey(account, s.ID, s.Catalogue), operationKey(e.Method, e.Path)
+	pk, sk := revKey(account, s.ID, s.Catalogue), operationKey(e)
 	if kept, ok := t.memo.get(pk + " " + sk); ok {
 		return kept.(tool.Operation), nil
 	}

@@ -150,7 +150,7 @@ func TestEverythingForeignIsMissing(t *testing.T) {
 		"server":       func() error { _, err := w.Store.Server(ctx, "other", w.Server.ID); return err },
 		"switch":       func() error { _, err := w.Store.SetServerActive(ctx, "other", w.Server.ID, false, now); return err },
 		"key": func() error {
-			_, err := w.Store.SetCredential(ctx, "other", w.Server.ID, &tool.Credential{}, now)
+			_, err := w.Store.SetCredential(ctx, "other", w.Server, &tool.Credential{}, now)
 			return err
 		},
 		"drop server": func() error { return w.Store.DeleteServer(ctx, "other", w.Server.ID) },
@@ -255,7 +255,7 @@ func TestALargeAllowlistIsKeptWhole(t *testing.T) {
 
 func TestAKeyIsKeptApart(t *testing.T) {
 	w := lab.NewWorld(t)
-	s, err := w.Store.SetCredential(ctx, lab.Account, w.Server.ID, &tool.Credential{
+	s, err := w.Store.SetCredential(ctx, lab.Account, w.Server, &tool.Credential{
 		Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "canary",
 	}, now)
 	if err != nil || s.Key == nil || *s.Key != (tool.KeyPlace{In: "header", Name: "X-Key"}) {
@@ -264,13 +264,13 @@ func TestAKeyIsKeptApart(t *testing.T) {
 	if raw, err := json.Marshal(s); err != nil || strings.Contains(string(raw), "canary") {
 		t.Errorf("the server holds its key: %s", raw)
 	}
-	if key, err := w.Store.Credential(ctx, lab.Account, w.Server.ID); err != nil || key.Secret != "canary" {
+	if key, err := w.Store.Credential(ctx, lab.Account, w.Server); err != nil || key.Secret != "canary" {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if s, err = w.Store.SetCredential(ctx, lab.Account, w.Server.ID, nil, now); err != nil || s.Key != nil {
+	if s, err = w.Store.SetCredential(ctx, lab.Account, w.Server, nil, now); err != nil || s.Key != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := w.Store.Credential(ctx, lab.Account, w.Server.ID); fault.KindOf(err) != fault.NotFound {
+	if _, err := w.Store.Credential(ctx, lab.Account, w.Server); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -18,6 +19,11 @@ type serverRow struct {
 	ServerID    string   `dynamodbav:"mcp_id"`
 	Name        string   `dynamodbav:"name"`
 	Kind        string   `dynamodbav:"kind"`
+	Role        string   `dynamodbav:"role"`
+	Transport   string   `dynamodbav:"transport,omitempty"`
+	About       string   `dynamodbav:"about,omitempty"`
+	Keywords    []string `dynamodbav:"keywords,omitempty"`
+	Frozen      []string `dynamodbav:"frozen,stringset,omitempty"`
 	BaseURL     string   `dynamodbav:"base_url"`
 	DocumentURL string   `dynamodbav:"document_url,omitempty"`
 	Active      bool     `dynamodbav:"active"`
@@ -27,6 +33,8 @@ type serverRow struct {
 	Warnings    []string `dynamodbav:"warnings,omitempty"`
 	KeyIn       string   `dynamodbav:"key_in,omitempty"`
 	KeyName     string   `dynamodbav:"key_name,omitempty"`
+	TokenURL    string   `dynamodbav:"token_url,omitempty"`
+	Scope       string   `dynamodbav:"key_scope,omitempty"`
 	LastError   string   `dynamodbav:"last_error,omitempty"`
 	CreatedAt   int64    `dynamodbav:"created_at"`
 	UpdatedAt   int64    `dynamodbav:"updated_at"`
@@ -36,25 +44,27 @@ type serverRow struct {
 func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
 		PK: accountKey(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
+		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
 		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: millis(s.CreatedAt), UpdatedAt: millis(s.UpdatedAt), RefreshedAt: millis(s.RefreshedAt),
 	}
 	if s.Key != nil {
-		row.KeyIn, row.KeyName = s.Key.In, s.Key.Name
+		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
 	}
 	return row
 }
 
 func (row serverRow) server() tool.Server {
 	s := tool.Server{
-		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL,
+		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL,
 		Active: row.Active, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
-		Warnings: row.Warnings, LastError: row.LastError,
+		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
+		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt), RefreshedAt: fromMillis(row.RefreshedAt),
 	}
 	if row.KeyIn != "" {
-		s.Key = &tool.KeyPlace{In: row.KeyIn, Name: row.KeyName}
+		s.Key = &tool.KeyPlace{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}
 	}
 	return s
 }
@@ -65,6 +75,9 @@ type keyRow struct {
 	In     string `dynamodbav:"in"`
 	Name   string `dynamodbav:"name,omitempty"`
 	Secret string `dynamodbav:"secret"`
+
+	TokenURL string `dynamodbav:"token_url,omitempty"`
+	Scope    string `dynamodbav:"scope,omitempty"`
 }
 
 // Server returns a server, as the last write left it.
@@ -105,8 +118,15 @@ func (t *Table) CreateServer(ctx context.Context, account string, s tool.Server,
 		return err
 	}
 	writes := []write{server}
+	if s.IsAgent() {
+		w, err := t.put(agentRow{PK: accountKey(account), SK: agentKey(s.Name), ServerID: s.ID}, "attribute_not_exists(PK)", tool.ErrAgentTaken)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
 	if key != nil {
-		w, err := t.putKey(account, s.ID, *key)
+		w, err := t.putKey(account, s, *key)
 		if err != nil {
 			return err
 		}
@@ -118,11 +138,23 @@ func (t *Table) CreateServer(ctx context.Context, account string, s tool.Server,
 	return nil
 }
 
-func (t *Table) putKey(account, id string, key tool.Credential) (write, error) {
+func (t *Table) putKey(account string, s tool.Server, key tool.Credential) (write, error) {
 	return t.put(keyRow{
-		PK: keysKey(account), SK: "SERVER#" + id, In: key.Place.In, Name: key.Place.Name, Secret: key.Secret,
+		PK: keysKey(account, s), SK: "SERVER#" + s.ID, In: key.Place.In, Name: key.Place.Name,
+		TokenURL: key.Place.TokenURL, Scope: key.Place.Scope, Secret: key.Secret,
 	}, "", nil)
 }
+
+// agentRow holds an agent's name for one server: names are what decisions call
+// agents by.
+type agentRow struct {
+	PK       string `dynamodbav:"PK"`
+	SK       string `dynamodbav:"SK"`
+	ServerID string `dynamodbav:"mcp_id"`
+}
+
+// agentKey is the same for names that differ by case alone.
+func agentKey(name string) string { return "AGENT#" + strings.ToLower(name) }
 
 // ReplaceCatalogue moves the server's allowlist from revision seen to
 // c.Revision at once, and removes the old one afterwards.
@@ -140,10 +172,29 @@ func (t *Table) ReplaceCatalogue(ctx context.Context, account string, s tool.Ser
 	return t.dropCatalogue(context.WithoutCancel(ctx), account, s.ID, seen)
 }
 
-// MarkServer records how a discovery that brought no allowlist ended.
+// MarkServer records how a discovery that brought no allowlist ended. What is
+// frozen stays so: nothing new was approved.
 func (t *Table) MarkServer(ctx context.Context, account string, s tool.Server, seen string) error {
-	s.Catalogue = seen
-	return t.mark(ctx, account, s, seen)
+	w := t.update(accountKey(account), "SERVER#"+s.ID,
+		"SET #state = :state, last_error = :error, updated_at = :now", "catalogue = :seen", item{
+			":state": str(string(s.Status)), ":error": str(s.LastError), ":now": num(millis(s.UpdatedAt)), ":seen": str(seen),
+		}, tool.ErrServerMoved)
+	w.Update.ExpressionAttributeNames = map[string]string{"#state": "state"}
+	return t.commit(ctx, w)
+}
+
+// FreezeTool notes that a tool is another than the approved one. A server whose
+// allowlist was replaced meanwhile, or that is gone, stays as it is.
+func (t *Table) FreezeTool(ctx context.Context, account, id, seen, name string, at time.Time) error {
+	err := t.commit(ctx, t.update(accountKey(account), "SERVER#"+id,
+		"SET last_error = :error, updated_at = :now ADD frozen :tool", "catalogue = :seen", item{
+			":error": str(tool.ErrToolChanged.Code), ":now": num(millis(at)), ":seen": str(seen),
+			":tool": &types.AttributeValueMemberSS{Value: []string{name}},
+		}, tool.ErrServerMoved))
+	if errors.Is(err, tool.ErrServerMoved) {
+		return nil
+	}
+	return err
 }
 
 // mark writes what a discovery learnt, and nothing that others may change.
@@ -155,10 +206,10 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 	}
 	w := t.update(row.PK, row.SK,
 		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"base_url = :base, last_error = :error, updated_at = :now, refreshed_at = :refreshed",
+			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed REMOVE frozen",
 		"catalogue = :seen", item{
 			":rev": str(s.Catalogue), ":seen": str(seen), ":state": str(row.State), ":ops": num(int64(row.Operations)),
-			":warnings": warnings, ":doc": str(row.DocumentURL), ":base": str(row.BaseURL), ":error": str(row.LastError),
+			":transport": str(row.Transport), ":warnings": warnings, ":doc": str(row.DocumentURL), ":base": str(row.BaseURL), ":error": str(row.LastError),
 			":now": num(row.UpdatedAt), ":refreshed": num(row.RefreshedAt),
 		}, tool.ErrServerMoved)
 	w.Update.ExpressionAttributeNames = map[string]string{"#state": "state"}
@@ -176,23 +227,25 @@ func (t *Table) SetServerActive(ctx context.Context, account, id string, active 
 }
 
 // SetCredential stores a server's key apart from the server, or removes it.
-func (t *Table) SetCredential(ctx context.Context, account, id string, key *tool.Credential, at time.Time) (tool.Server, error) {
+func (t *Table) SetCredential(ctx context.Context, account string, s tool.Server, key *tool.Credential, at time.Time) (tool.Server, error) {
 	var writes []write
 	if key == nil {
 		writes = []write{
-			t.update(accountKey(account), "SERVER#"+id, "SET updated_at = :now REMOVE key_in, key_name",
+			t.update(accountKey(account), "SERVER#"+s.ID, "SET updated_at = :now REMOVE key_in, key_name, token_url, key_scope",
 				"attribute_exists(PK)", item{":now": num(millis(at))}, tool.ErrServerNotFound),
-			t.remove(keysKey(account), "SERVER#"+id, "", nil),
+			t.remove(keysKey(account, s), "SERVER#"+s.ID, "", nil),
 		}
 	} else {
-		w, err := t.putKey(account, id, *key)
+		w, err := t.putKey(account, s, *key)
 		if err != nil {
 			return tool.Server{}, err
 		}
 		writes = []write{
-			t.update(accountKey(account), "SERVER#"+id, "SET updated_at = :now, key_in = :in, key_name = :name",
+			t.update(accountKey(account), "SERVER#"+s.ID,
+				"SET updated_at = :now, key_in = :in, key_name = :name, token_url = :url, key_scope = :scope",
 				"attribute_exists(PK)", item{
 					":now": num(millis(at)), ":in": str(key.Place.In), ":name": str(key.Place.Name),
+					":url": str(key.Place.TokenURL), ":scope": str(key.Place.Scope),
 				}, tool.ErrServerNotFound),
 			w,
 		}
@@ -200,26 +253,31 @@ func (t *Table) SetCredential(ctx context.Context, account, id string, key *tool
 	if err := t.commit(ctx, writes...); err != nil {
 		return tool.Server{}, err
 	}
-	return t.Server(ctx, account, id)
+	return t.Server(ctx, account, s.ID)
 }
 
 // Credential returns a server's key.
-func (t *Table) Credential(ctx context.Context, account, id string) (tool.Credential, error) {
+func (t *Table) Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error) {
 	var row keyRow
-	err := t.get(ctx, keysKey(account), "SERVER#"+id, &row, tool.ErrServerNotFound)
-	return tool.Credential{Place: tool.KeyPlace{In: row.In, Name: row.Name}, Secret: row.Secret}, err
+	err := t.get(ctx, keysKey(account, s), "SERVER#"+s.ID, &row, tool.ErrServerNotFound)
+	place := tool.KeyPlace{In: row.In, Name: row.Name, TokenURL: row.TokenURL, Scope: row.Scope}
+	return tool.Credential{Place: place, Secret: row.Secret}, err
 }
 
-// DeleteServer removes a server, its key and its allowlist.
+// DeleteServer removes a server, its key, its name and its allowlist.
 func (t *Table) DeleteServer(ctx context.Context, account, id string) error {
 	s, err := t.Server(ctx, account, id)
 	if err != nil {
 		return err
 	}
-	err = t.commit(ctx,
+	writes := []write{
 		t.remove(accountKey(account), "SERVER#"+id, "attribute_exists(PK)", tool.ErrServerNotFound),
-		t.remove(keysKey(account), "SERVER#"+id, "", nil))
-	if err != nil || s.Catalogue == "" {
+		t.remove(keysKey(account, s), "SERVER#"+id, "", nil),
+	}
+	if s.IsAgent() {
+		writes = append(writes, t.remove(accountKey(account), agentKey(s.Name), "", nil))
+	}
+	if err := t.commit(ctx, writes...); err != nil || s.Catalogue == "" {
 		return err
 	}
 	return t.dropCatalogue(context.WithoutCancel(ctx), account, id, s.Catalogue)

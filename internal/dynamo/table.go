@@ -45,6 +45,7 @@ import (
 	"piloto/internal/fault"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
+	"piloto/internal/tool"
 )
 
 // The indexes of the table, as template.yaml names them.
@@ -96,8 +97,17 @@ func fromMillis(ms int64) time.Time {
 
 func key(pk, sk string) item { return item{"PK": str(pk), "SK": str(sk)} }
 
-func accountKey(account string) string        { return "A#" + account }
-func keysKey(account string) string           { return "A#" + account + "#KEYS" }
+func accountKey(account string) string { return "A#" + account }
+
+// keysKey is the partition of the keys of servers: those of agents are another's
+// to send than those of tools.
+func keysKey(account string, s tool.Server) string {
+	if s.IsAgent() {
+		return "A#" + account + "#AGENTKEYS"
+	}
+	return "A#" + account + "#KEYS"
+}
+
 func chatKey(account, chat string) string     { return "A#" + account + "#C#" + chat }
 func runKey(account, run string) string       { return "A#" + account + "#R#" + run }
 func revKey(account, srv, rev string) string  { return "A#" + account + "#S#" + srv + "#" + rev }

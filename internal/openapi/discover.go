@@ -47,7 +47,8 @@ type Discoverer struct {
 // Discover looks for the document of the service at base: where it was known to
 // be, at base itself when that looks like a document, at the usual places below
 // base and then below its origin, and where an HTML page there says.
-func (d Discoverer) Discover(ctx context.Context, base, known string) (tool.Found, error) {
+func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
+	base, known := t.Base, t.Known
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
 	found, err := d.search(within, base, known)

@@ -88,7 +88,7 @@ func TestDiscoverLooksWhereDocumentsAre(t *testing.T) {
 		if known != "" {
 			known = s.URL + known
 		}
-		found, err := discoverer().Discover(t.Context(), s.URL+c.base, known)
+		found, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL + c.base, Known: known})
 		if err != nil || found.DocumentURL != s.URL+c.at || found.BaseURL != s.URL+c.want || len(found.Operations) != 1 {
 			t.Errorf("%s: %s, base %s, %d operations, %v", c.name, found.DocumentURL, found.BaseURL, len(found.Operations), err)
 		}
@@ -123,14 +123,14 @@ func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
 		{"no URL", discoverer(), "::", tool.ErrURL},
 	}
 	for _, c := range cases {
-		if _, err := c.d.Discover(t.Context(), c.base, ""); !errors.Is(err, c.want) {
+		if _, err := c.d.Discover(t.Context(), tool.Target{Base: c.base}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want.Code)
 		}
 	}
 	if len(elsewhere.asked) != 0 {
 		t.Errorf("a redirect was followed to %v", elsewhere.asked)
 	}
-	_, err := discoverer().Discover(t.Context(), moved.URL, "")
+	_, err := discoverer().Discover(t.Context(), tool.Target{Base: moved.URL})
 	if fault.Of(err).Args["redirect"] != elsewhere.URL {
 		t.Errorf("%v does not say where the service redirects to", err)
 	}
@@ -147,7 +147,7 @@ func TestDiscoverFetchesNothingTheDocumentNames(t *testing.T) {
 	s.pages = map[string]string{"/openapi.json": `{"openapi":"3.1.0","servers":[{"url":"` + elsewhere.URL + `"}],"paths":{"/x":{"post":{"requestBody":{"content":{
 		"application/json":{"schema":{"$ref":"` + elsewhere.URL + `/schema.json"}}}}},"get":{"parameters":[{"$ref":"` + s.URL + `/p.json"},{"$ref":"p.json"}]}},
 		"/y":{"$ref":"` + elsewhere.URL + `/y.json"}},"components":{"schemas":{"a":{"$id":"` + elsewhere.URL + `/a","$schema":"` + elsewhere.URL + `/meta"}}}}`}
-	found, err := discoverer().Discover(t.Context(), s.URL, "")
+	found, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL})
 	if err != nil || len(found.Operations) != 2 || found.BaseURL != s.URL {
 		t.Fatalf("%+v %v", found, err)
 	}
@@ -173,7 +173,7 @@ func TestDiscoverRefusesWhatIsTooLarge(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	if _, err := discoverer().Discover(t.Context(), s.URL, ""); !errors.Is(err, tool.ErrDocument) {
+	if _, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL}); !errors.Is(err, tool.ErrDocument) {
 		t.Errorf("%v, want ErrDocument", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestDiscoverEndsWithItsCaller(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-arrived; cancel() }()
-	if _, err := discoverer().Discover(ctx, s.URL, ""); !errors.Is(err, context.Canceled) {
+	if _, err := discoverer().Discover(ctx, tool.Target{Base: s.URL}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want cancelled", err)
 	}
 }

@@ -33,7 +33,9 @@ var (
 // Risk says what a step can do to the world.
 type Risk string
 
-// The risks, from the method alone: a GET reads, a DELETE destroys.
+// The risks, from the method alone: a GET reads, a DELETE destroys. A tool without
+// a method writes, and destroys when its server says so: what a server says of a
+// tool raises its risk and never lowers it.
 const (
 	Read        Risk = "read"
 	Write       Risk = "write"
@@ -51,6 +53,14 @@ func RiskOf(method string) Risk {
 	return Write
 }
 
+// Raised is the risk of what is also destructive, if it is.
+func (r Risk) Raised(destructive bool) Risk {
+	if destructive {
+		return Destructive
+	}
+	return r
+}
+
 // Idempotent reports whether a method may be repeated when its answer was lost
 // (RFC 9110 §9.2.2).
 func Idempotent(method string) bool {
@@ -61,20 +71,30 @@ func Idempotent(method string) bool {
 	return false
 }
 
-// Step is one effect, as proposed. Path is concrete but for references to the
-// results of earlier steps, such as "/reservations/${s2.body.id}"; so are Query
-// (a JSON object) and Body (any JSON value). Needs names every step that must
-// be done first.
+// Step is one effect, as proposed: a method and a path, or (of a server that
+// speaks the Model Context Protocol) the name of a Tool, whose arguments are the
+// Body. Path is concrete but for references to the results of earlier steps, such
+// as "/reservations/${s2.body.id}"; so are Query (a JSON object) and Body (any JSON
+// value). Needs names every step that must be done first.
 type Step struct {
 	ID     string          `json:"id"`
 	Title  string          `json:"title"`
 	MCPID  string          `json:"mcp_id"`
+	Tool   string          `json:"tool,omitempty"`
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
 	Query  json.RawMessage `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 	Needs  []string        `json:"needs"`
 	Risk   Risk            `json:"risk"`
+}
+
+// Called names what a step calls: "METHOD /path", or the tool.
+func (s Step) Called() string {
+	if s.Tool != "" {
+		return s.Tool
+	}
+	return s.Method + " " + s.Path
 }
 
 // Binding is what a step meant when it was proposed: the server and the tool,

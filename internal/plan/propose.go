@@ -26,6 +26,7 @@ type ProposedStep struct {
 	ID     string          `json:"id"`
 	Title  string          `json:"title"`
 	MCPID  string          `json:"mcp_id"`
+	Tool   string          `json:"tool,omitempty"`
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
 	Query  json.RawMessage `json:"query,omitempty"`
@@ -59,11 +60,11 @@ func Arrange(p Proposal) ([]Step, []fault.Field) {
 		}
 		at[s.ID] = i
 		steps[i] = Step{
-			ID: s.ID, Title: cut(s.Title, MaxTitle), MCPID: s.MCPID, Method: strings.ToUpper(s.Method),
+			ID: s.ID, Title: cut(s.Title, MaxTitle), MCPID: s.MCPID, Tool: s.Tool, Method: strings.ToUpper(s.Method),
 			Path: s.Path, Query: s.Query, Body: s.Body, Needs: defaultNeeds(steps, i, s.Needs),
 		}
 		if steps[i].Title == "" {
-			steps[i].Title = cut(steps[i].Method+" "+s.Path, MaxTitle)
+			steps[i].Title = cut(steps[i].Called(), MaxTitle)
 		}
 		steps[i].Risk = RiskOf(steps[i].Method)
 	}

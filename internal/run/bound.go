@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
@@ -26,8 +27,10 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	b, ok := r.Plan.Binding(step.ID)
 	if !ok || b.MCPID != step.MCPID {
-		return none(ErrToolChanged.With("tool", step.Method+" "+step.Path))
+		return none(ErrToolChanged.With("tool", step.Called()))
 	}
+	entry := tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template}
+	changed := ErrToolChanged.With("tool", entry.String())
 	server, err := c.Server(ctx, r.Account, step.MCPID)
 	switch {
 	case errors.Is(err, tool.ErrServerNotFound):
@@ -36,8 +39,8 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		return none(err)
 	case !server.Active:
 		return none(ErrServerInactive)
-	case server.BaseURL != b.BaseURL:
-		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+	case server.BaseURL != b.BaseURL, slices.Contains(server.Frozen, step.Tool), server.IsAgent():
+		return none(changed)
 	}
 	if r.ProjectID != "" {
 		project, err := c.Project(ctx, r.Account, r.ProjectID)
@@ -48,14 +51,14 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 			return none(err)
 		}
 	}
-	op, err := c.Operation(ctx, r.Account, server, tool.Entry{Method: step.Method, Path: b.Template})
+	op, err := c.Operation(ctx, r.Account, server, entry)
 	switch {
 	case errors.Is(err, tool.ErrNotAllowed):
-		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+		return none(changed)
 	case err != nil:
 		return none(err)
 	case op.Fingerprint != b.Fingerprint:
-		return none(ErrToolChanged.With("tool", step.Method+" "+b.Template))
+		return none(changed)
 	}
 	return server, op, nil
 }

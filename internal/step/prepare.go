@@ -54,7 +54,7 @@ func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step) (pre
 	if server.Key == nil {
 		return call, nil, nil
 	}
-	key, err := x.Store.Credential(ctx, r.Account, server.ID)
+	key, err := x.Store.Credential(ctx, r.Account, server)
 	if err != nil {
 		return prepared{}, nil, err
 	}

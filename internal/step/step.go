@@ -78,7 +78,7 @@ type Done struct {
 type Store interface {
 	run.Catalogue
 	Run(ctx context.Context, account, id string) (plan.Run, error)
-	Credential(ctx context.Context, account, serverID string) (tool.Credential, error)
+	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
 	// BeginStep writes the intent of an attempt. The run must be running and
 	// not asked to stop.
 	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error

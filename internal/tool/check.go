@@ -27,7 +27,9 @@ func (op Operation) CheckResolved(a Arguments) []Problem { return op.check(a, fa
 func (op Operation) check(a Arguments, refs bool) []Problem {
 	left := budget
 	c := checker{refs: refs, left: &left}
-	c.path(op, a.Path)
+	if op.Name == "" {
+		c.path(op, a.Path)
+	}
 	c.query(op, a.Query)
 	c.body(op, a.Body)
 	if len(c.problems) > maxProblems {

@@ -13,7 +13,18 @@ import (
 // a call of op means: the base URL, method, template, parameters, and the body's
 // schema and media type. Titles, summaries, descriptions and examples are not
 // part of it, and neither is the order in which the document lists things.
+//
+// Of a tool with a name everything its server says is part of it: it is the server
+// that describes itself to the model, and a description is an instruction.
 func Fingerprint(baseURL string, op Operation) string {
+	if op.Name != "" {
+		return sum(struct {
+			V                           int
+			BaseURL, Name, Title, About string
+			Input, Output               any
+			Destructive                 bool
+		}{1, baseURL, op.Name, op.Summary, op.Description, whole(op.input()), whole(op.Output), op.Destructive})
+	}
 	type parameter struct {
 		Name, In, Style   string
 		Required, Explode bool
@@ -41,11 +52,31 @@ func Fingerprint(baseURL string, op Operation) string {
 	if op.Body != nil {
 		meaning.Body = &body{op.Body.Required, op.Body.MediaType, bare(op.Body.Schema)}
 	}
+	return sum(meaning)
+}
+
+func sum(meaning any) string {
 	sum, err := canon.Sum(meaning)
 	if err != nil { // only a schema that is not JSON: nothing that was discovered
 		return ""
 	}
 	return sum
+}
+
+func (op Operation) input() json.RawMessage {
+	if op.Body == nil {
+		return nil
+	}
+	return op.Body.Schema
+}
+
+// whole is a schema as it is.
+func whole(raw json.RawMessage) any {
+	v, err := decodeNumbers(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return v
 }
 
 // The keywords that carry schemas, by the form in which they do.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -47,7 +48,17 @@ func (c Credential) refused() string {
 		if c.Place.Name == "" || len(c.Place.Name) > 100 || strings.ContainsFunc(c.Place.Name, isControl) {
 			return "name"
 		}
+	case "oauth":
+		if u, err := url.Parse(c.Place.TokenURL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+			return "token_url"
+		}
+		if c.Place.Name == "" || len(c.Place.Name)+len(c.Place.Scope) > 1000 || strings.ContainsFunc(c.Place.Name+c.Place.Scope, isControl) {
+			return "name"
+		}
 	default:
+		return "place"
+	}
+	if c.Place.In != "oauth" && c.Place.TokenURL+c.Place.Scope != "" {
 		return "place"
 	}
 	for _, b := range []byte(c.Secret) {

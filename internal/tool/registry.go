@@ -1,10 +1,12 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +23,10 @@ const (
 	maxSecret   = 4096 // bytes
 )
 
-// Discoverer finds out what the service at a base URL offers; known is where its
-// document was the last time, "" for never. It returns ErrUnreachable, ErrTarget,
-// ErrNoDocument or ErrDocument.
+// Discoverer finds out what a service offers. It returns ErrUnreachable,
+// ErrTarget, ErrRefusedUs, ErrNoDocument, ErrDocument or ErrSpeech.
 type Discoverer interface {
-	Discover(ctx context.Context, base, known string) (Found, error)
+	Discover(ctx context.Context, t Target) (Found, error)
 }
 
 // Store keeps servers, their allowlists and their keys, by account. A write is
@@ -33,7 +34,8 @@ type Discoverer interface {
 type Store interface {
 	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
 	Servers(ctx context.Context, account string) ([]Server, error)
-	// CreateServer stores a server with its allowlist and key.
+	// CreateServer stores a server with its allowlist and key; ErrAgentTaken, storing
+	// nothing, when it is an agent and another has its name.
 	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
 	// ReplaceCatalogue moves the server's allowlist from revision seen to
 	// c.Revision at once; ErrServerMoved, changing nothing, when seen is not in force.
@@ -41,66 +43,65 @@ type Store interface {
 	// MarkServer records how a discovery that brought no allowlist ended.
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
-	SetCredential(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error)
+	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
+	// FreezeTool notes that a tool is another than the approved one, while seen is
+	// the allowlist in force.
+	FreezeTool(ctx context.Context, account, id, seen, tool string, at time.Time) error
 	DeleteServer(ctx context.Context, account, id string) error
 	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
 	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
-	Credential(ctx context.Context, account, id string) (Credential, error)
+	Credential(ctx context.Context, account string, s Server) (Credential, error)
 }
 
 // Registry registers services and keeps their allowlists current.
 type Registry struct {
-	Discover Discoverer
+	Discover map[Kind]Discoverer
 	Store    Store
 	IDs      *ident.Source
 	Policy   Policy
 }
 
 // Registration is what a person asks to register. Name may be empty: the
-// document's title, or the host, stands in. AllowOffline stores a service that
-// cannot be reached now for a later Refresh. A Key whose place is empty goes
+// document's title, or the host, stands in; but an agent is called by it. The
+// zero Kind is KindOpenAPI, and KindMCP of an agent. AllowOffline stores a service
+// that cannot be reached now for a later Refresh. A Key whose place is empty goes
 // where the document says, else as a bearer token.
 type Registration struct {
 	URL          string
 	Name         string
 	Kind         Kind
+	Role         Role
+	About        string
+	Keywords     []string
 	AllowOffline bool
 	Key          *Credential
 }
 
 // Register discovers a service and stores it with its allowlist, active.
 func (r Registry) Register(ctx context.Context, account string, in Registration, at time.Time) (Server, []Entry, error) {
-	if in.Kind != "" && in.Kind != KindOpenAPI {
-		return Server{}, nil, ErrKind.With("kind", string(in.Kind))
-	}
-	name, err := cleanName(in.Name)
+	s, err := r.described(in)
 	if err != nil {
 		return Server{}, nil, err
 	}
-	base, err := NormalizeURL(in.URL, r.Policy)
+	key, err := placed(in.Key, nil) // before anything is asked with it
 	if err != nil {
 		return Server{}, nil, err
 	}
-	found, err := r.discover(ctx, base, "")
+	found, err := r.discover(ctx, s, key)
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
-	key, keyErr := placed(in.Key, found.KeyPlaces)
-	if keyErr != nil {
+	if key, keyErr := placed(in.Key, found.KeyPlaces); keyErr != nil {
 		return Server{}, nil, keyErr
+	} else if key != nil {
+		s.Key = &key.Place
 	}
-	s := Server{
-		ID: r.IDs.New(at), Name: name, Kind: KindOpenAPI, BaseURL: base, Active: true,
-		Status: Offline, CreatedAt: at, UpdatedAt: at,
-	}
-	if key != nil {
-		s.Key = &KeyPlace{In: key.Place.In, Name: key.Place.Name}
-	}
+	s.ID, s.CreatedAt, s.UpdatedAt = r.IDs.New(at), at, at
 	var c Catalogue
 	if err != nil {
 		s.LastError = fault.Of(err).Code
-	} else {
-		s, c = r.apply(s, found, at)
+	} else if s, c = r.apply(s, found, at); !speaks(s, c) {
+		return Server{}, nil, ErrNoChat
 	}
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)
@@ -108,10 +109,47 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err := r.warnTwice(ctx, account, &s); err != nil {
 		return Server{}, nil, err
 	}
+	if s.Key != nil {
+		key = &Credential{Place: *s.Key, Secret: in.Key.Secret}
+	}
 	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
 		return Server{}, nil, err
 	}
 	return s, c.Entries(), nil
+}
+
+// described is the server that a registration describes, before anybody asked it.
+func (r Registry) described(in Registration) (Server, error) {
+	s := Server{
+		Kind: cmp.Or(in.Kind, KindOpenAPI), Role: cmp.Or(in.Role, RoleTools), Active: true, Status: Offline,
+		About: in.About, Keywords: in.Keywords,
+	}
+	if s.IsAgent() {
+		s.Kind = cmp.Or(in.Kind, KindMCP)
+	}
+	switch {
+	case r.Discover[s.Kind] == nil:
+		return s, ErrKind.With("kind", string(s.Kind))
+	case s.Role != RoleTools && s.Role != RoleAgent, s.IsAgent() && s.Kind != KindMCP:
+		return s, ErrRole.With("role", string(s.Role))
+	}
+	var err error
+	if s.Name, err = cleanName(in.Name); err != nil {
+		return s, err
+	}
+	if s.IsAgent() && !agentName.MatchString(s.Name) {
+		return s, ErrAgentName
+	}
+	s.BaseURL, err = NormalizeURL(in.URL, r.Policy)
+	return s, err
+}
+
+var agentName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+
+// speaks reports whether a server can be what its role asks of it: an agent has
+// the tool ChatTool.
+func speaks(s Server, c Catalogue) bool {
+	return !s.IsAgent() || slices.ContainsFunc(c.Operations, func(op Operation) bool { return op.Name == ChatTool })
 }
 
 // warnTwice says when the account has the same document at the same address
@@ -131,13 +169,13 @@ func (r Registry) warnTwice(ctx context.Context, account string, s *Server) erro
 }
 
 // discover runs a discovery and holds it to the origin that was asked.
-func (r Registry) discover(ctx context.Context, base, known string) (Found, error) {
-	found, err := r.Discover.Discover(ctx, base, known)
+func (r Registry) discover(ctx context.Context, s Server, key *Credential) (Found, error) {
+	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Key: key})
 	if err != nil {
 		return Found{}, err
 	}
-	if !SameOrigin(base, found.BaseURL) {
-		return Found{}, ErrDocument.Because(fmt.Errorf("discovery of %s led to %s", base, found.BaseURL))
+	if !SameOrigin(s.BaseURL, found.BaseURL) {
+		return Found{}, ErrDocument.Because(fmt.Errorf("discovery of %s led to %s", s.BaseURL, found.BaseURL))
 	}
 	return found, nil
 }
@@ -157,7 +195,7 @@ func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue)
 		op.Fingerprint = Fingerprint(found.BaseURL, *op)
 		op.Signature = Signature(*op)
 	}
-	s.BaseURL, s.DocumentURL = found.BaseURL, found.DocumentURL
+	s.BaseURL, s.DocumentURL, s.Transport, s.Frozen = found.BaseURL, found.DocumentURL, found.Transport, nil
 	s.Status, s.LastError = Online, ""
 	s.Catalogue, s.Operations = c.Revision, len(c.Operations)
 	s.Warnings = found.Warnings
@@ -181,11 +219,22 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 	if err != nil {
 		return Server{}, nil, Diff{}, err
 	}
-	found, err := r.discover(ctx, s.BaseURL, s.DocumentURL)
+	var key *Credential
+	if s.Key != nil && s.Kind == KindMCP { // a document is read without it
+		held, err := r.Store.Credential(ctx, account, s)
+		if err != nil {
+			return Server{}, nil, Diff{}, err
+		}
+		key = &held
+	}
+	found, err := r.discover(ctx, s, key)
 	if err != nil {
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
 	}
 	next, c := r.apply(s, found, at)
+	if !speaks(next, c) {
+		return Server{}, nil, Diff{}, r.mark(ctx, account, s, ErrNoChat, at)
+	}
 	if err := r.Store.ReplaceCatalogue(ctx, account, next, s.Catalogue, c); err != nil {
 		return Server{}, nil, Diff{}, err
 	}
@@ -214,11 +263,11 @@ func (r Registry) mark(ctx context.Context, account string, s Server, cause erro
 func Compare(before, after []Entry) Diff {
 	old := make(map[string]string, len(before))
 	for _, e := range before {
-		old[e.Method+" "+e.Path] = e.Fingerprint
+		old[e.String()] = e.Fingerprint
 	}
 	d := Diff{Added: []string{}, Removed: []string{}, Changed: []string{}}
 	for _, e := range after {
-		name := e.Method + " " + e.Path
+		name := e.String()
 		switch was, ok := old[name]; {
 		case !ok:
 			d.Added = append(d.Added, name)
@@ -248,7 +297,11 @@ func (r Registry) SetKey(ctx context.Context, account, id string, key *Credentia
 	if err != nil {
 		return Server{}, err
 	}
-	return r.Store.SetCredential(ctx, account, id, key, at)
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.SetCredential(ctx, account, s, key, at)
 }
 
 // Delete removes a server with its allowlist and key.

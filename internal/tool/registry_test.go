@@ -93,7 +93,8 @@ func (s *shelf) SetServerActive(ctx context.Context, account, id string, active 
 	return v, nil
 }
 
-func (s *shelf) SetCredential(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
+func (s *shelf) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
+	id := of.ID
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -103,7 +104,7 @@ func (s *shelf) SetCredential(ctx context.Context, account, id string, key *Cred
 	v.Key, v.UpdatedAt = nil, at
 	delete(s.keys, account+"/"+id)
 	if key != nil {
-		v.Key = &KeyPlace{In: key.Place.In, Name: key.Place.Name}
+		v.Key = &key.Place
 		s.keys[account+"/"+id] = *key
 	}
 	s.servers[account+"/"+id] = v
@@ -130,17 +131,21 @@ func (s *shelf) Operation(_ context.Context, _ string, v Server, e Entry) (Opera
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.ops[v.ID+v.Catalogue] {
-		if o.Method == e.Method && o.Path == e.Path {
+		if o.Entry.String() == e.String() {
 			return o, nil
 		}
 	}
 	return Operation{}, ErrNotAllowed
 }
 
-func (s *shelf) Credential(_ context.Context, account, id string) (Credential, error) {
+func (s *shelf) Credential(_ context.Context, account string, of Server) (Credential, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keys[account+"/"+id], nil
+	return s.keys[account+"/"+of.ID], nil
+}
+
+func (s *shelf) FreezeTool(context.Context, string, string, string, string, time.Time) error {
+	return nil
 }
 
 // world answers discoveries as it is told to.
@@ -150,7 +155,8 @@ type world struct {
 	asked []string
 }
 
-func (w *world) Discover(_ context.Context, base, known string) (Found, error) {
+func (w *world) Discover(_ context.Context, t Target) (Found, error) {
+	base, known := t.Base, t.Known
 	w.asked = append(w.asked, base+" "+known)
 	return w.found, w.err
 }
@@ -163,7 +169,7 @@ func registry() (Registry, *world, *shelf) {
 		Operations: []Operation{op("GET", "/rooms"), op("POST", "/rooms"), reserve()}, KeyPlaces: []KeyPlace{{In: "header", Name: "X-Key"}},
 	}}
 	s := newShelf()
-	return Registry{Discover: w, Store: s, IDs: ident.NewSource(nil)}, w, s
+	return Registry{Discover: map[Kind]Discoverer{KindOpenAPI: w, KindMCP: w}, Store: s, IDs: ident.NewSource(nil)}, w, s
 }
 
 func TestRegisterStoresWhatWasFound(t *testing.T) {
@@ -173,7 +179,7 @@ func TestRegisterStoresWhatWasFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Server{
-		ID: s.ID, Name: "Rooms API", Kind: KindOpenAPI, BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Active: true,
+		ID: s.ID, Name: "Rooms API", Kind: KindOpenAPI, Role: RoleTools, BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Active: true,
 		Status: Online, Catalogue: s.Catalogue, Operations: 3, Key: &KeyPlace{In: "header", Name: "X-Key"},
 		CreatedAt: now, UpdatedAt: now, RefreshedAt: now,
 	}
@@ -199,14 +205,14 @@ func TestRegisterStoresWhatWasFound(t *testing.T) {
 }
 
 func TestRegisterRefuses(t *testing.T) {
-	key := func(in, name, secret string) *Credential { return &Credential{KeyPlace{in, name}, secret} }
+	key := func(in, name, secret string) *Credential { return &Credential{KeyPlace{In: in, Name: name}, secret} }
 	cases := []struct {
 		in   Registration
 		err  error // of the discovery
 		base string
 		want error
 	}{
-		{in: Registration{URL: "https://a.example", Kind: KindMCP}, want: ErrKind},
+		{in: Registration{URL: "https://a.example", Kind: "soap"}, want: ErrKind},
 		{in: Registration{URL: "ftp://a.example"}, want: ErrURL},
 		{in: Registration{URL: "http://127.0.0.1"}, want: ErrTarget},
 		{in: Registration{URL: "http://127.0.0.1", AllowOffline: true}, want: ErrTarget},

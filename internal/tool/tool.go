@@ -1,11 +1,15 @@
 // Package tool owns what the assistant may call: registered servers, the
 // allowlist discovered from each, and how one call becomes one request.
 //
-// What stays true: a call is possible only when its (method, path) matches one
-// entry of the server's current catalogue; every entry has a fingerprint of all
-// that decides what the call means, so that a plan can name exactly what was
-// shown; and a request built here always has the registered scheme, host and
-// port, and the template's segments.
+// A service is described by an OpenAPI document, and its tools are operations; or
+// it speaks the Model Context Protocol, and its tools have names. A server of the
+// second kind may be an agent: turns are delegated to it, and no step calls it.
+//
+// What stays true: a call is possible only when its (method, path), or its name,
+// matches one entry of the server's current catalogue; every entry has a
+// fingerprint of all that decides what the call means, so that a plan can name
+// exactly what was shown; and a request built here always has the registered
+// scheme, host and port, and the template's segments.
 package tool
 
 import (
@@ -31,8 +35,15 @@ var (
 	ErrNotAllowed     = fault.New(fault.Invalid, "tool.not_allowed") // no such (method, path) on the server: Args["nearest"]
 	ErrArguments      = fault.New(fault.Invalid, "tool.arguments")   // Fields says which
 	ErrRequest        = fault.New(fault.Invalid, "tool.request_refused")
-	ErrNotSent        = fault.New(fault.Upstream, "tool.not_sent") // nothing of the request reached the server
-	ErrLost           = fault.New(fault.Upstream, "tool.lost")     // some of it may have, and no status came back
+	ErrToolChanged    = fault.New(fault.Conflict, "tool.changed")        // the server's tool is another than the one approved: Args["tool"]
+	ErrSpeech         = fault.New(fault.Invalid, "mcp.protocol")         // answers, but not as the Model Context Protocol has it: Args["reason"]
+	ErrRefusedUs      = fault.New(fault.Invalid, "mcp.unauthorized")     // answers 401 or 403 to the key it has, or to none
+	ErrRole           = fault.New(fault.Invalid, "mcp.role_unsupported") // only a server of kind mcp can be an agent
+	ErrAgentName      = fault.New(fault.Invalid, "mcp.agent_name")       // not 1 to 40 letters, digits, - or _
+	ErrAgentTaken     = fault.New(fault.Conflict, "mcp.agent_taken")     // another agent of the account has the name
+	ErrNoChat         = fault.New(fault.Invalid, "mcp.no_chat_tool")     // an agent without the tool "chat", or one that takes no message
+	ErrNotSent        = fault.New(fault.Upstream, "tool.not_sent")       // nothing of the request reached the server
+	ErrLost           = fault.New(fault.Upstream, "tool.lost")           // some of it may have, and no status came back
 )
 
 // Kind says what a server speaks.
@@ -44,6 +55,28 @@ const (
 	KindMCP     Kind = "mcp"
 )
 
+// Role says what a server is for.
+type Role string
+
+// The roles of a server. An agent is of KindMCP and has the tool ChatTool; its
+// name is what a decision calls it by, and is the account's only one.
+const (
+	RoleTools Role = "tools"
+	RoleAgent Role = "agent"
+)
+
+// ChatTool is the tool by which an agent is spoken to: {message, session_id, context}.
+const ChatTool = "chat"
+
+// Transport says how a server of KindMCP is reached.
+type Transport string
+
+// The transports. TransportSSE is that of protocol 2024-11-05.
+const (
+	TransportStreamable Transport = "streamable"
+	TransportSSE        Transport = "sse"
+)
+
 // Status says whether discovery reached the server the last time it tried.
 type Status string
 
@@ -53,12 +86,16 @@ const (
 	Offline Status = "offline"
 )
 
-// KeyPlace says where a server's key goes in a request: In is "header", "query"
-// or "bearer"; Name is the header or parameter (none for bearer). It never holds
-// the key.
+// KeyPlace says where a server's key goes in a request: In is "header", "query",
+// "bearer" or "oauth"; Name is the header or parameter (none for bearer). With
+// oauth, Name is the client's id, and what TokenURL gives for it and the key
+// (OAuth 2.1 client credentials, for Scope) is sent as a bearer token. It never
+// holds the key.
 type KeyPlace struct {
-	In   string `json:"in"`
-	Name string `json:"name,omitempty"`
+	In       string `json:"in"`
+	Name     string `json:"name,omitempty"`
+	TokenURL string `json:"token_url,omitempty"`
+	Scope    string `json:"scope,omitempty"`
 }
 
 // Credential is a server's key. It is stored apart from the server, read only
@@ -74,8 +111,13 @@ type Server struct {
 	ID          string
 	Name        string
 	Kind        Kind
-	BaseURL     string // scheme://host[:port][/prefix], no trailing slash
+	Role        Role
+	BaseURL     string // scheme://host[:port][/prefix], no trailing slash; of KindMCP: its endpoint
 	DocumentURL string // where the document was found
+	Transport   Transport
+	About       string   // of an agent: when to delegate to it
+	Keywords    []string // of an agent
+	Frozen      []string // names of tools that are others than the approved ones; a refresh approves them
 	Active      bool
 	Status      Status
 	Catalogue   string // ULID
@@ -88,10 +130,14 @@ type Server struct {
 	RefreshedAt time.Time
 }
 
-// Entry is one line of the allowlist: enough to show, search and match a tool.
-// Signature is the compact form the model reads, such as
+// IsAgent reports whether turns are delegated to the server.
+func (s Server) IsAgent() bool { return s.Role == RoleAgent }
+
+// Entry is one line of the allowlist: enough to show, search and match a tool. It
+// has a method and a path, or (KindMCP) a Name. Signature is the compact form the model reads, such as
 // "(capacity:integer, free_on:string) body{room_id:string*}".
 type Entry struct {
+	Name        string `json:"name,omitempty"`
 	Method      string `json:"method"`
 	Path        string `json:"path"` // the template, beginning with "/"
 	OperationID string `json:"operation_id"`
@@ -100,12 +146,25 @@ type Entry struct {
 	Signature   string `json:"signature,omitempty"`
 }
 
-// Operation is all that is known of one entry.
+// String names the entry: "METHOD /path", or the tool's name.
+func (e Entry) String() string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return e.Method + " " + e.Path
+}
+
+// Operation is all that is known of one entry. The arguments of a tool with a
+// name are its Body; Output is the schema of its structured content, and
+// Destructive what its server says of it: that can raise the risk of a call, and
+// nothing a server says can lower it.
 type Operation struct {
 	Entry
-	Description string      `json:"description,omitempty"`
-	Parameters  []Parameter `json:"parameters,omitempty"`
-	Body        *Body       `json:"body,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Parameters  []Parameter     `json:"parameters,omitempty"`
+	Body        *Body           `json:"body,omitempty"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Destructive bool            `json:"destructive,omitempty"`
 }
 
 // Parameter is one path, query or header parameter. Schema is a self-contained
@@ -165,21 +224,50 @@ type Request struct {
 	Body   []byte
 }
 
+// Call is one call of a tool with a name, ready to be made. Arguments is a JSON
+// object. Fingerprint is that of the tool as it was approved: one that is another
+// by now is not called. Key may be nil.
+type Call struct {
+	Server      Server
+	Tool        string
+	Fingerprint string
+	Arguments   json.RawMessage
+	Key         *Credential
+	Idempotency string        // the same for every attempt at the same effect
+	TraceID     string        // may be empty
+	Limit       int64         // bytes of the answer that are kept
+	Trust       time.Duration // how old what is known of the server's tools may be; 0: they are listed anew
+}
+
 // Answer is what a server said to a request. Headers holds only the few that a
 // plan may use, in their canonical spelling. Body is decoded (no gzip) and holds
 // the first bytes when Truncated; Bytes is how many there were, as far as known.
+//
+// Of a Call, Body is the result as the protocol has it ({"content": […],
+// "structuredContent": …}), and Failed says that the tool did what it did without
+// success, in its own words in Body.
 type Answer struct {
 	Status    int
+	Failed    bool
 	Headers   map[string]string
 	Body      []byte
 	Bytes     int
 	Truncated bool
 }
 
+// Target is a service to discover. Known is where its document was the last time,
+// "" for never; Key is sent only by those who need it to ask.
+type Target struct {
+	Base  string
+	Known string
+	Key   *Credential
+}
+
 // Found is what a discovery learnt of a service. BaseURL is on the origin that
 // was asked, whatever the document says.
 type Found struct {
 	BaseURL     string
+	Transport   Transport
 	DocumentURL string
 	Title       string
 	Operations  []Operation // Fingerprint and Signature not yet set

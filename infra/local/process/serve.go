@@ -97,7 +97,9 @@ func (p *Process) introduce(ctx context.Context) error {
 		return nil
 	}
 	registry := tool.Registry{
-		Discover: openapi.Discoverer{Client: outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})},
+		Discover: map[tool.Kind]tool.Discoverer{
+			tool.KindOpenAPI: openapi.Discoverer{Client: outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})},
+		},
 		Store:    p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
 	}
 	mark := firstStart{filepath.Join(p.Data, "demo.registered")}
