@@ -102,7 +102,8 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 }
 
 // Estimate returns how many tokens the prompt is, pessimistically: every message,
-// tool call and tool, each with its frame.
+// tool call and tool, each with its frame. A Format counts as the tool that it is
+// for models that know no other way; the tools beside it are not sent.
 func (r Request) Estimate() int {
 	total := perRequest
 	for _, m := range r.Messages {
@@ -110,6 +111,9 @@ func (r Request) Estimate() int {
 		for _, c := range m.Calls {
 			total += c.estimate()
 		}
+	}
+	if f := r.Format; f != nil {
+		return total + perTool + EstimateText(f.Name) + EstimateText(string(f.Schema))
 	}
 	for _, t := range r.Tools {
 		total += perTool + EstimateText(t.Name) + EstimateText(t.Description) + EstimateText(string(t.Parameters))

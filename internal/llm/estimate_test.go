@@ -68,11 +68,21 @@ func TestTheEstimateOfARequestCountsAllOfIt(t *testing.T) {
 		"a call":      {Messages: []llm.Message{{Role: llm.User, Content: "hola", Calls: []llm.Call{{Name: "f"}}}}},
 		"its answer":  {Messages: []llm.Message{{Role: llm.User, Content: "hola", CallID: "call_1"}}},
 		"a tool":      {Messages: base.Messages, Tools: []llm.Tool{{Name: "weather", Parameters: schema}}},
+		"a format":    {Messages: base.Messages, Format: &llm.Format{Name: "decision", Schema: schema}},
 		"a statement": {Messages: base.Messages, Tools: []llm.Tool{{Name: "weather"}}},
 	} {
 		if got := more.Estimate(); got <= smallest {
 			t.Errorf("%s is not counted: %d, without it %d", name, got, smallest)
 		}
+	}
+	format := llm.Request{Messages: base.Messages, Format: &llm.Format{Name: "weather", Schema: schema}}
+	tool := llm.Request{Messages: base.Messages, Tools: []llm.Tool{{Name: "weather", Parameters: schema}}}
+	if got, most := format.Estimate(), tool.Estimate(); got != most {
+		t.Errorf("a format is %d tokens, and as the tool it may be sent as %d", got, most)
+	}
+	tool.Format = format.Format
+	if got := tool.Estimate(); got != format.Estimate() {
+		t.Errorf("with tools that are not sent a format is %d tokens, without them %d", got, format.Estimate())
 	}
 	if empty := (llm.Reply{}).Estimate(); empty != 0 {
 		t.Errorf("nothing said is %d tokens", empty)

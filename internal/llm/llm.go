@@ -5,7 +5,7 @@
 //
 // What must stay true: what a Sink was told since its last Reset is the Text of
 // the Reply that is returned, also when the answer was stopped half-way or failed
-// for good. A failure that another try cannot mend is never tried again, and no
+// for good; of an answer in a Format it is told nothing. A failure that another try cannot mend is never tried again, and no
 // wait outlives the context.
 package llm
 
@@ -51,14 +51,26 @@ type Call struct {
 	Arguments string
 }
 
+// Format is the form of an answer that must be one JSON value: a name for it, of
+// letters, digits, - and _, and its JSON Schema.
+type Format struct {
+	Name   string
+	Schema json.RawMessage
+}
+
 // Request is one call of the model. Force makes it call some tool. MaxTokens
 // bounds the answer (0: the provider's own bound). Sink, when there is one, is
 // told the text as it comes.
+//
+// With a Format, the answer's text is a JSON value of that schema as far as the
+// provider sees to it, which not every one does: who asks reads it as what a model
+// wrote. Then Tools are not offered, Force means nothing, and Sink is told nothing.
 type Request struct {
 	Model       string
 	Messages    []Message
 	Tools       []Tool
 	Force       bool
+	Format      *Format
 	Temperature float64
 	MaxTokens   int
 	Sink        Sink
@@ -80,7 +92,8 @@ type Usage struct {
 }
 
 // Reply is what the model answered: text, tool calls, or both. Cut says that the
-// provider ended it before the model did (its bound of tokens, its filter).
+// provider ended it before the model did (its bound of tokens, its filter): half
+// of an answer in a Format is none.
 type Reply struct {
 	Text     string
 	Calls    []Call
