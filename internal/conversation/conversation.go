@@ -4,6 +4,7 @@
 package conversation
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -68,8 +69,10 @@ type Chat struct {
 	// assistant says.
 	Automation string `json:"automation,omitempty"`
 
-	// Of a chat that a client named itself (the Operator API's session).
+	// Of a chat that a client named itself: the Operator API's session, or the
+	// router's, which is one company's.
 	SessionID string            `json:"session_id,omitempty"`
+	Company   int64             `json:"id_empresa,omitempty"`
 	UserID    string            `json:"user_id,omitempty"`
 	Summary   string            `json:"context_summary,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
@@ -82,6 +85,12 @@ func SessionChat(account, sessionID string) string {
 		return sessionID
 	}
 	return ident.Derive("session", account, sessionID)
+}
+
+// RouterChat is the id of the chat in which the router answers sessionID for a
+// company. It is no session of the Operator API, whatever the names.
+func RouterChat(account string, company int64, sessionID string) string {
+	return ident.Derive("router", account, strconv.FormatInt(company, 10), sessionID)
 }
 
 // Role says who speaks to the person reading.
@@ -126,7 +135,9 @@ type Message struct {
 }
 
 // By says who wrote a message, and who was preferred and why that one did not.
+// Agent is the one that a message was delegated to, by the model's decision.
 type By struct {
+	Agent     string `json:"agent,omitempty"`
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
 	Preferred string `json:"preferred,omitempty"` // the provider that the assistant names first

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"piloto/internal/ident"
+	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
 
@@ -57,33 +59,34 @@ func (a *api) registry(servers Servers) {
 	}, r.deleteKey)
 }
 
-// KeyRequest is a key and where it goes. Name is the header or the parameter;
-// bearer has none.
+// KeyRequest is a key and where it goes. Name is the header or the parameter, or
+// (oauth) the client's id; bearer has none.
 type KeyRequest struct {
-	In    string `json:"in" enum:"header,query,bearer"`
-	Name  string `json:"name,omitempty" maxLength:"128"`
-	Value string `json:"value" minLength:"1" maxLength:"4096" writeOnly:"true"`
+	In       string `json:"in" enum:"header,query,bearer,oauth"`
+	Name     string `json:"name,omitempty" maxLength:"128"`
+	Value    string `json:"value" minLength:"1" maxLength:"4096" writeOnly:"true" doc:"with oauth: the client's secret"`
+	TokenURL string `json:"token_url,omitempty" maxLength:"2048" doc:"of oauth: where the client credentials give a token"`
+	Scope    string `json:"scope,omitempty" maxLength:"512" doc:"of oauth"`
 }
 
 func (k *KeyRequest) credential() *tool.Credential {
 	if k == nil {
 		return nil
 	}
-	return &tool.Credential{Place: tool.KeyPlace{In: k.In, Name: k.Name}, Secret: k.Value}
+	return &tool.Credential{Place: tool.KeyPlace{In: k.In, Name: k.Name, TokenURL: k.TokenURL, Scope: k.Scope}, Secret: k.Value}
 }
 
 // RegisterRequest is the body of POST /api/mcps.
 type RegisterRequest struct {
-	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service or its OpenAPI document"`
-	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent"`
-	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp"`
-	Role         string      `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
+	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint"`
+	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent; an agent's is its agent_name, and is required"`
+	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp" doc:"openapi when absent; mcp of an agent"`
+	Role         tool.Role   `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
+	Description  string      `json:"description,omitempty" maxLength:"2000" doc:"of an agent: when messages are delegated to it"`
+	Keywords     []string    `json:"keywords,omitempty" maxItems:"50" doc:"of an agent: words that speak of what it does"`
 	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
 	Key          *KeyRequest `json:"key,omitempty"`
 }
-
-// roleAgent is the role of a server that turns are delegated to.
-const roleAgent = "agent"
 
 // ActiveRequest is the body of a switch.
 type ActiveRequest struct {
@@ -130,11 +133,9 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 }
 
 func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
-	if in.Body.Role == roleAgent { // only a Model Context Protocol server can be one
-		return nil, tool.ErrKind.With("kind", roleAgent)
-	}
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
-		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, AllowOffline: in.Body.AllowOffline,
+		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
+		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline,
 		Key: in.Body.Key.credential(),
 	}, r.config.Now())
 	if err != nil {
@@ -142,6 +143,20 @@ func (r registrar) register(ctx context.Context, in *struct{ Body RegisterReques
 	}
 	return answer(showDetail(s, entries)), nil
 }
+
+// keywords are those that say something, a line each.
+func keywords(list []string) []string {
+	var some []string
+	for _, word := range list {
+		if word = plan.Line(word); word != "" && len(word) <= maxKeyword && !slices.Contains(some, word) {
+			some = append(some, word)
+		}
+	}
+	return some
+}
+
+// maxKeyword bounds a keyword, in bytes.
+const maxKeyword = 60
 
 func (r registrar) read(ctx context.Context, in *serverInput) (*reply[ServerDetail], error) {
 	if !ident.Valid(in.ID) {

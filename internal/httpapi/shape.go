@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"time"
@@ -37,6 +38,7 @@ type Step struct {
 	MCPID    string          `json:"mcp_id"`
 	Server   string          `json:"server" doc:"the server's name when it was proposed"`
 	Target   string          `json:"target" doc:"the host it is sent to"`
+	Tool     string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
 	Method   string          `json:"method"`
 	Path     string          `json:"path"`
 	Query    json.RawMessage `json:"query,omitempty"`
@@ -72,7 +74,7 @@ func showRun(r plan.Run) Run {
 		}
 		v.Steps = append(v.Steps, Step{
 			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Server: bound.ServerName, Target: host(bound.BaseURL),
-			Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body, Needs: list(s.Needs), Risk: s.Risk,
+			Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body, Needs: list(s.Needs), Risk: s.Risk,
 			Status: state.Status, Attempts: state.Attempts, Result: state.Result, Error: state.Error,
 		})
 	}
@@ -89,11 +91,16 @@ type Server struct {
 	MCPID       string         `json:"mcp_id"`
 	Name        string         `json:"name"`
 	Kind        tool.Kind      `json:"kind" enum:"openapi,mcp"`
+	Role        tool.Role      `json:"role" enum:"tools,agent"`
 	BaseURL     string         `json:"base_url"`
+	Transport   tool.Transport `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
+	Description string         `json:"description,omitempty" doc:"of an agent"`
+	Keywords    []string       `json:"keywords,omitempty" doc:"of an agent"`
+	Frozen      []string       `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
 	DocumentURL string         `json:"document_url,omitempty"`
 	Active      bool           `json:"active"`
 	Status      tool.Status    `json:"status" enum:"online,offline"`
-	Operations  int            `json:"operations" doc:"how many endpoints it has"`
+	Operations  int            `json:"operations" doc:"how many endpoints or tools it has"`
 	Warnings    []string       `json:"warnings" nullable:"false"`
 	Key         *tool.KeyPlace `json:"key,omitempty" doc:"where its key goes, when it has one; never the key"`
 	LastError   string         `json:"last_error,omitempty"`
@@ -111,14 +118,23 @@ type Endpoint struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// ServerDetail is a server with its allowlist.
+// Tool is one line of the allowlist of a server of kind mcp.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// ServerDetail is a server with its allowlist: endpoints, or the tools of one of
+// kind mcp.
 type ServerDetail struct {
 	Server
 	Endpoints []Endpoint `json:"endpoints" nullable:"false"`
+	Tools     []Tool     `json:"tools" nullable:"false"`
 }
 
 // ServerRefreshed is a server with its new allowlist, and what changed in it, each
-// as "METHOD /path".
+// as "METHOD /path" or a tool's name.
 type ServerRefreshed struct {
 	ServerDetail
 	Added   []string `json:"added" nullable:"false"`
@@ -128,7 +144,8 @@ type ServerRefreshed struct {
 
 func showServer(s tool.Server) Server {
 	v := Server{
-		MCPID: s.ID, Name: s.Name, Kind: s.Kind, BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active,
+		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
 	}
@@ -139,8 +156,12 @@ func showServer(s tool.Server) Server {
 }
 
 func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
-	v := ServerDetail{Server: showServer(s), Endpoints: make([]Endpoint, 0, len(entries))}
+	v := ServerDetail{Server: showServer(s), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
 	for _, e := range entries {
+		if e.Name != "" {
+			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Summary, Fingerprint: e.Fingerprint})
+			continue
+		}
 		v.Endpoints = append(v.Endpoints, Endpoint{
 			Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint,
 		})

@@ -14,6 +14,8 @@ import (
 // judge says what an answer, or its absence, means for the step.
 //
 //	answered 2xx                         done
+//	a tool that says it failed           rejected
+//	a tool that is another by now        rejected, and nothing was called
 //	429, or 503 with Retry-After         try again later
 //	not sent                             try again
 //	lost, or 502/503/504:
@@ -25,6 +27,10 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
 		return x.again(r, st, mostTransient, Transient, nil, x.failure(r, "step.unreachable", "target", origin(st.Last.URL)))
+	case errors.Is(err, tool.ErrToolChanged):
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.tool_changed", "tool", step.Called())}
+	case errors.Is(err, tool.ErrRefusedUs):
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", told(err))}
 	case err != nil && repeatable:
@@ -36,6 +42,8 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	why := x.rejection(r, a)
 	wait, asked := retryAfter(a, x.Now())
 	switch {
+	case a.Failed:
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.failed(r, result)}
 	case a.Status/100 == 2:
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case step.Method == "DELETE" && st.Attempts > 1 && (a.Status == 404 || a.Status == 410):
@@ -70,6 +78,14 @@ func (x *Executor) doubt(r plan.Run, st plan.StepState) ending {
 		status: plan.StepInDoubt, kind: plan.EventStepDoubt,
 		failure: x.failure(r, "step.in_doubt", "target", origin(st.Last.URL)),
 	}
+}
+
+// failed says, in a tool's own words, that it did not succeed.
+func (x *Executor) failed(r plan.Run, result *plan.Result) *plan.Failure {
+	if d := detail(result.Body); d != "" {
+		return x.failure(r, "step.tool_failed_because", "detail", d)
+	}
+	return x.failure(r, "step.tool_failed")
 }
 
 func (x *Executor) rejection(r plan.Run, a tool.Answer) *plan.Failure {

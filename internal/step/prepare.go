@@ -15,9 +15,12 @@ import (
 	"piloto/internal/tool"
 )
 
-// prepared is a call ready to be sent, with what is shown of it.
+// prepared is a call ready to be made, with what is shown of it: a request, or
+// (then request only says where it goes) the call of a tool.
 type prepared struct {
+	server  tool.Server
 	request tool.Request
+	tool    *tool.Call
 	body    json.RawMessage
 	key     *tool.Credential
 }
@@ -39,26 +42,50 @@ func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step) (pre
 	if err != nil {
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
 	}
+	call := prepared{server: server, body: args.Body}
+	if server.Key != nil {
+		key, err := x.Store.Credential(ctx, r.Account, server)
+		if err != nil {
+			return prepared{}, nil, err
+		}
+		call.key = &key
+	}
+	if op.Name != "" {
+		return x.prepareTool(r, step, op, call)
+	}
 	request, refused := x.build(r, server, op, args)
 	if refused != nil {
 		return prepared{}, refused, nil
 	}
-	request.Header["Idempotency-Key"] = r.ID + ":" + step.ID
+	request.Header["Idempotency-Key"] = effect(r, step)
 	if r.TraceID != "" {
 		request.Header["X-Trace-Id"] = r.TraceID
 	}
 	if step.Risk == plan.Read {
 		delete(request.Header, "Idempotency-Key")
 	}
-	call := prepared{request: request, body: args.Body}
-	if server.Key == nil {
-		return call, nil, nil
+	call.request = request
+	return call, nil, nil
+}
+
+// effect names what a step does, the same at every attempt.
+func effect(r plan.Run, step plan.Step) string { return r.ID + ":" + step.ID }
+
+// prepareTool makes the call of a tool. What the server's tool is now is asked
+// anew at every call: it must be the one that was confirmed.
+func (x *Executor) prepareTool(r plan.Run, step plan.Step, op tool.Operation, call prepared) (prepared, *plan.Failure, error) {
+	if problems := op.CheckResolved(tool.Arguments{Body: call.body}); len(problems) > 0 {
+		return prepared{}, x.failure(r, "step.arguments", "detail", sentence(problems)), nil
 	}
-	key, err := x.Store.Credential(ctx, r.Account, server)
-	if err != nil {
-		return prepared{}, nil, err
+	arguments := call.body
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
 	}
-	call.key = &key
+	call.tool = &tool.Call{
+		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments, Key: call.key,
+		Idempotency: effect(r, step), TraceID: r.TraceID, Limit: maxAnswer,
+	}
+	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
 	return call, nil, nil
 }
 
@@ -109,22 +136,15 @@ func resolve(r plan.Run, step plan.Step) (tool.Arguments, error) {
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
 }
 
-// detail finds the sentence in an error answer that a person can use: the
-// detail, message or error of a JSON object, or the first line of a text.
+// detail finds the sentence in an error answer that a person can use: what a tool
+// says, the detail, message or error of a JSON object, or the first line of a text.
 func detail(body json.RawMessage) string {
 	const most = 300
 	var object map[string]json.RawMessage
 	var text string
 	if json.Unmarshal(body, &object) == nil {
-		for _, name := range []string{"detail", "message", "error_description", "error", "title"} {
-			if json.Unmarshal(object[name], &text) == nil && text != "" {
-				break
-			}
-			var nested struct{ Message string }
-			if json.Unmarshal(object[name], &nested) == nil && nested.Message != "" {
-				text = nested.Message
-				break
-			}
+		if text = spoken(object["content"]); text == "" {
+			text = explained(object)
 		}
 	} else if json.Unmarshal(body, &text) != nil {
 		return ""
@@ -137,6 +157,35 @@ func detail(body json.RawMessage) string {
 		text = string(runes[:most]) + "…"
 	}
 	return text
+}
+
+// explained is the member of an error that explains it.
+func explained(object map[string]json.RawMessage) string {
+	for _, name := range []string{"detail", "message", "error_description", "error", "title"} {
+		var text string
+		if json.Unmarshal(object[name], &text) == nil && text != "" {
+			return text
+		}
+		var nested struct{ Message string }
+		if json.Unmarshal(object[name], &nested) == nil && nested.Message != "" {
+			return nested.Message
+		}
+	}
+	return ""
+}
+
+// spoken is the first text among the content of a tool's result.
+func spoken(content json.RawMessage) string {
+	var blocks []struct{ Type, Text string }
+	if json.Unmarshal(content, &blocks) != nil {
+		return ""
+	}
+	for _, b := range blocks {
+		if b.Type == "text" && b.Text != "" {
+			return b.Text
+		}
+	}
+	return ""
 }
 
 // storable turns an answer into a result: JSON as it is, anything else as a

@@ -79,6 +79,9 @@ type Store interface {
 	run.Catalogue
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
+	// FreezeTool notes that a server's tool is another than the approved one, while
+	// seen is the allowlist in force.
+	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
 	// BeginStep writes the intent of an attempt. The run must be running and
 	// not asked to stop.
 	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
@@ -94,10 +97,19 @@ type Sender interface {
 	Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error)
 }
 
+// Caller calls a tool of a server that speaks the Model Context Protocol, once.
+// Its errors are Sender's, tool.ErrToolChanged when the tool is another than the
+// approved one (it was not called), and tool.ErrRefusedUs when the server does not
+// take the key (neither was it).
+type Caller interface {
+	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
+}
+
 // Executor runs steps.
 type Executor struct {
 	Store  Store
 	Sender Sender
+	Caller Caller
 	IDs    *ident.Source
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -155,11 +167,24 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	if known != nil {
 		known = &r
 	}
-	answer, err := x.Sender.Send(ctx, call.request, call.key, maxAnswer)
+	answer, err := x.send(ctx, call)
+	if errors.Is(err, tool.ErrToolChanged) {
+		if untold := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); untold != nil {
+			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", untold)
+		}
+	}
 	// Whatever became of the call must be written, also when the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), answer, err))
+}
+
+// send makes the call.
+func (x *Executor) send(ctx context.Context, call prepared) (tool.Answer, error) {
+	if call.tool == nil {
+		return x.Sender.Send(ctx, call.request, call.key, maxAnswer)
+	}
+	return x.Caller.CallTool(ctx, *call.tool)
 }
 
 // longestCall is how long an invocation can be in its call: what the step
@@ -236,6 +261,9 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
 			"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title,
 		}}
+		if step.Tool != "" {
+			rec.Data["tool"] = step.Tool
+		}
 		if again {
 			rec.Type = plan.EventStepRetry
 			rec.Data["reason"] = reason

@@ -140,8 +140,8 @@ func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fa
 }
 
 var (
-	requestKeys = []string{"mcp_id", "method", "path", "query", "body"}
-	stepKeys    = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "needs"}
+	requestKeys = []string{"mcp_id", "method", "path", "query", "body", "tool"}
+	stepKeys    = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs"}
 	planKeys    = []string{"goal", "steps"}
 )
 
@@ -191,8 +191,14 @@ func tidy(s *plan.ProposedStep) []fault.Field {
 	s.Method = strings.ToUpper(strings.TrimSpace(s.Method))
 	s.Path = strings.TrimSpace(s.Path)
 	missing("mcp_id", s.MCPID)
-	missing("method", s.Method)
-	missing("path", s.Path)
+	if s.Tool = strings.TrimSpace(s.Tool); s.Tool == "" {
+		missing("method", s.Method)
+		missing("path", s.Path)
+	} else if s.Method+s.Path != "" || len(s.Query) > 0 {
+		wrong = append(wrong, fault.Field{
+			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path nor query: its arguments are the body",
+		})
+	}
 	if s.Method != "" && !slices.Contains(methods, s.Method) {
 		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(methods, ", ")})
 	}

@@ -25,23 +25,76 @@ const (
 	mostText     = 64 << 10 // bytes of an answer
 )
 
-// dialog is one turn with the model.
+// dialog is the way of a turn in which a model converses, and may propose plans.
 type dialog struct {
-	*Service
+	inquiry
 	gathered
-	req     Request
-	chat    conversation.Chat
-	use     *eligibility.Plan
-	persona string
-	meter   *meter
-	writing *writing
-	began   time.Time
-
-	messages []llm.Message
+	persona  string
 	searches int
 	broken   int
-	forced   bool               // a ghost plan was asked again
-	first    *eligibility.Block // of the preferred provider, once another stands in
+	forced   bool // a ghost plan was asked again
+}
+
+func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
+	return &dialog{inquiry: inquiry{Service: s, req: req, chat: chat}}
+}
+
+func (d *dialog) asks() *inquiry { return &d.inquiry }
+
+// reads implements way.
+func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() error {
+	chat := d.chat // as it was found: what is stored beside this changes nothing that is read here
+	return []func() error{
+		func() (err error) { d.talk, err = d.loadTalk(ctx, d.req, chat, said); return },
+		func() (err error) { d.project, err = d.loadProject(ctx, d.req, chat); return },
+		func() (err error) { d.listed, err = d.loadCatalogue(ctx, d.req); return },
+		func() error { d.watched = d.Tell.Watched(ctx, d.req.Principal.Account); return nil },
+	}
+}
+
+// due implements way: it holds a chat to when it is answered: not before somebody asks, or
+// after the delay, and then the last of the messages that came within it.
+func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
+	s, req, chat, automation := d.Service, d.req, d.chat, snapshot.Automation()
+	if req.asked {
+		return false, Reply{}, nil
+	}
+	if automation.Mode == eligibility.Manual {
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.manual"), nil)
+		return true, reply, err
+	}
+	delay := time.Duration(automation.DelayMS) * time.Millisecond
+	if automation.Mode != eligibility.Automatic || delay <= 0 {
+		return false, Reply{}, nil
+	}
+	select {
+	case <-ctx.Done():
+		return true, Reply{}, ctx.Err()
+	case <-time.After(min(delay, eligibility.MaxDelay)):
+	}
+	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(d.began.Truncate(time.Millisecond)) {
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.stopped"), nil)
+		return true, reply, err
+	}
+	if d.talk, err = s.loadTalk(ctx, req, chat, said); err != nil {
+		return true, Reply{}, err
+	}
+	if !d.later {
+		return false, Reply{}, nil
+	}
+	return true, s.aside(req, chat, "turn.joined"), nil // the other message's turn answers both
+}
+
+// prepare implements way.
+func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
+	if snapshot.Assistant != nil {
+		d.persona = snapshot.Assistant.Persona
+	}
+	d.listed = allowed(d.listed, d.project)
+	system, err := d.prompt()
+	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
+	d.tools = offers(d.listed)
+	return err
 }
 
 // converse lets the model answer, within asking, until it comes to a text or to
@@ -77,12 +130,8 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 // it, it may not go on, or something of ours failed.
 func (d *dialog) ended(ctx, asking context.Context, answer llm.Reply, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
-	if blocked, ok := errors.AsType[errBlocked](err); ok {
-		return d.blocked(ctx, d.req, d.chat, blocked.block)
-	}
 	if !errors.Is(context.Cause(asking), errStopped) {
-		d.Log.ErrorContext(ctx, "turn.failed", "chat_id", d.chat.ID, "error", err)
-		return d.blocked(ctx, d.req, d.chat, eligibility.Refuse(eligibility.InternalError, "", d.req.Locale))
+		return d.unanswered(ctx, err)
 	}
 	by := d.by()
 	by.Stopped = true

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,9 +76,10 @@ func (p *proposals) reason() string {
 func (d *dialog) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault.Field, error) {
 	bindings := make([]plan.Binding, len(p.Steps))
 	titles := make([]string, len(p.Steps))
+	tools := make([]tool.Operation, len(p.Steps))
 	var wrong []fault.Field
 	for i := range p.Steps {
-		binding, title, bad, err := d.bind(ctx, &p.Steps[i])
+		binding, op, bad, err := d.bind(ctx, &p.Steps[i])
 		if err != nil {
 			return plan.Plan{}, nil, err
 		}
@@ -87,9 +89,9 @@ func (d *dialog) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 			}
 			wrong = append(wrong, f)
 		}
-		bindings[i], titles[i] = binding, title
+		bindings[i], tools[i], titles[i] = binding, op, titled(op.Entry)
 		if strings.TrimSpace(p.Steps[i].Title) == "" {
-			p.Steps[i].Title = title
+			p.Steps[i].Title = titles[i]
 		}
 	}
 	steps, shape := plan.Arrange(p)
@@ -98,6 +100,7 @@ func (d *dialog) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 	}
 	for i := range steps {
 		bindings[i].StepID = steps[i].ID
+		steps[i].Risk = steps[i].Risk.Raised(tools[i].Destructive)
 	}
 	at := d.Now()
 	out := plan.Plan{
@@ -120,10 +123,18 @@ func goal(said string, titles []string) string {
 	return said
 }
 
+// titled is what a step is called that has no title.
+func titled(e tool.Entry) string {
+	if title := oneLine(e.Summary); title != "" {
+		return title
+	}
+	return e.String()
+}
+
 // bind finds the tool of a step and checks its arguments against it.
-func (d *dialog) bind(ctx context.Context, s *plan.ProposedStep) (plan.Binding, string, []fault.Field, error) {
-	one := func(loc, typ, msg string) (plan.Binding, string, []fault.Field, error) {
-		return plan.Binding{}, "", []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
+func (d *dialog) bind(ctx context.Context, s *plan.ProposedStep) (plan.Binding, tool.Operation, []fault.Field, error) {
+	one := func(loc, typ, msg string) (plan.Binding, tool.Operation, []fault.Field, error) {
+		return plan.Binding{}, tool.Operation{}, []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
 	}
 	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
 	if at < 0 {
@@ -134,33 +145,53 @@ func (d *dialog) bind(ctx context.Context, s *plan.ProposedStep) (plan.Binding, 
 		return one("mcp_id", "unknown", "is no server of the catalogue; there are: "+strings.Join(ids, ", "))
 	}
 	listed := d.listed[at]
-	args, err := tool.SplitQuery(tool.Arguments{
-		Method: s.Method, Path: relative(s.Path, listed.Server.BaseURL), Query: s.Query, Body: s.Body,
-	})
+	entry, args, where, err := choose(listed, s)
 	if err != nil {
-		return one("path", "invalid", explain(err))
-	}
-	entry, _, err := tool.Match(listed.Entries, args.Method, args.Path)
-	if err != nil {
-		return one("path", "not_allowed", explain(err))
+		return one(where, "not_allowed", explain(err))
 	}
 	op, err := d.Store.Operation(ctx, d.req.Principal.Account, listed.Server, entry)
 	if err != nil {
-		return plan.Binding{}, "", nil, err
+		return plan.Binding{}, tool.Operation{}, nil, err
 	}
 	var wrong []fault.Field
 	for _, p := range op.Check(args) {
 		wrong = append(wrong, p.Field())
 	}
 	s.Path, s.Query, s.Body = args.Path, args.Query, args.Body
-	title := entry.Summary
-	if title = oneLine(title); title == "" {
-		title = entry.Method + " " + entry.Path
-	}
 	return plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
 		Template: entry.Path, Fingerprint: entry.Fingerprint,
-	}, title, wrong, nil
+	}, op, wrong, nil
+}
+
+// choose finds the entry that a step names, and its arguments in the one form that
+// is shown and sent. With an error it says which member of the step it is about.
+func choose(l tool.Listed, s *plan.ProposedStep) (e tool.Entry, args tool.Arguments, where string, err error) {
+	if l.Server.Kind == tool.KindMCP {
+		var names []string
+		for _, e := range l.Entries {
+			if e.Name == s.Tool {
+				return e, tool.Arguments{Body: json.RawMessage(cmp.Or(string(s.Body), "{}"))}, "", nil
+			}
+			names = append(names, e.Name)
+		}
+		const most = 20
+		if len(names) > most {
+			names = append(names[:most], "…")
+		}
+		return e, args, "tool", fmt.Errorf("the server has no tool %q; it has %s", s.Tool, strings.Join(names, ", "))
+	}
+	if s.Tool != "" {
+		return e, args, "tool", errors.New("the server has operations: give a method and a path in its place")
+	}
+	args, err = tool.SplitQuery(tool.Arguments{
+		Method: s.Method, Path: relative(s.Path, l.Server.BaseURL), Query: s.Query, Body: s.Body,
+	})
+	if err != nil {
+		return e, args, "path", err
+	}
+	e, _, err = tool.Match(l.Entries, args.Method, args.Path)
+	return e, args, "path", err
 }
 
 // relative takes the server's own base URL off a path that was written whole.
@@ -275,7 +306,7 @@ func describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
 	for i, s := range p.Steps {
 		binding, _ := p.Binding(s.ID)
-		fmt.Fprintf(&b, "\n%d. %s\n   %s %s%s", i+1, s.Title, s.Method, binding.BaseURL, seen(s.Path, url.PathEscape))
+		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
 		if len(s.Query) > 0 {
 			b.WriteString(" " + seen(string(s.Query), jsonEscape))
 		}
@@ -284,6 +315,14 @@ func describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 		}
 	}
 	return b.String()
+}
+
+// target writes what a step calls, and where.
+func target(s plan.Step, b plan.Binding) string {
+	if s.Tool != "" {
+		return seen(s.Tool, jsonEscape) + " @ " + b.BaseURL
+	}
+	return s.Method + " " + b.BaseURL + seen(s.Path, url.PathEscape)
 }
 
 // seen escapes what does not show, or changes the order of what does.

@@ -114,8 +114,9 @@ type outcome struct {
 type stepOutcome struct {
 	ID        string          `json:"id"`
 	MCPID     string          `json:"mcp_id"`
-	Method    string          `json:"method"`
-	Path      string          `json:"path"`
+	Tool      string          `json:"tool,omitempty"`
+	Method    string          `json:"method,omitempty"`
+	Path      string          `json:"path,omitempty"`
 	Status    plan.StepStatus `json:"status"`
 	Answer    int             `json:"answer,omitempty"`
 	Body      json.RawMessage `json:"body,omitempty"`
@@ -148,7 +149,7 @@ func outcomes(runs []plan.Run) (string, error) {
 		}
 		for _, step := range r.Plan.Steps {
 			st := r.State(step.ID)
-			so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Method: step.Method, Path: step.Path, Status: st.Status}
+			so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
 			if len(so.Path) > pathBytes {
 				so.Path = so.Path[:pathBytes] + "…"
 			}

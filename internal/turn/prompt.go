@@ -38,6 +38,7 @@ func (d *dialog) prompt() (string, error) {
 		"Project":   fenced(d.project.Context),
 		"Session":   fenced(d.chat.Summary),
 		"Catalogue": catalogue(shown),
+		"Named":     hasNamed(d.listed),
 		"Omitted":   total - count(shown),
 		"Runs":      strings.TrimSpace(runs),
 	})
@@ -77,7 +78,7 @@ func catalogue(listed []tool.Listed) string {
 	for _, l := range listed {
 		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL)
 		for _, e := range l.Entries {
-			fmt.Fprintf(&b, "- %s %s%s", e.Method, oneLine(e.Path), spaced(oneLine(e.Signature)))
+			b.WriteString("- " + operation(e) + spaced(oneLine(e.Signature)))
 			if e.Summary != "" {
 				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
 			}
@@ -85,6 +86,14 @@ func catalogue(listed []tool.Listed) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// operation names what a step calls, as the catalogue does.
+func operation(e tool.Entry) string {
+	if e.Name != "" {
+		return "tool " + oneLine(e.Name)
+	}
+	return e.Method + " " + oneLine(e.Path)
 }
 
 // spaced puts a body's signature apart from the path; query parameters follow it.
@@ -137,8 +146,9 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	type found struct {
 		MCPID      string           `json:"mcp_id"`
 		Server     string           `json:"server"`
-		Method     string           `json:"method"`
-		Path       string           `json:"path"`
+		Tool       string           `json:"tool,omitempty"`
+		Method     string           `json:"method,omitempty"`
+		Path       string           `json:"path,omitempty"`
 		Summary    string           `json:"summary"`
 		Parameters []tool.Parameter `json:"parameters,omitempty"`
 		Body       json.RawMessage  `json:"body,omitempty"`
@@ -153,7 +163,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 			return "", err
 		}
 		f := found{
-			MCPID: h.Server.ID, Server: h.Server.Name, Method: h.Entry.Method, Path: h.Entry.Path,
+			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
 			Summary: oneLine(h.Entry.Summary), Parameters: outlined(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {

@@ -66,10 +66,11 @@ type Service struct {
 	Models      eligibility.Models
 	Retry       llm.Retry
 	Tell        Listeners // of an answer while it is written
-	DraftLife   time.Duration
-	IDs         *ident.Source
-	Now         func() time.Time
-	Log         *slog.Logger
+
+	DraftLife time.Duration
+	IDs       *ident.Source
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Send answers one message.
@@ -120,17 +121,27 @@ func decided(kind Kind, d run.Decision) Reply {
 	return Reply{Kind: kind, Message: d.Message, Chat: d.Chat, Run: &r}
 }
 
-// chat returns the chat of a request. Of a session it is made when absent.
+// chat returns the chat of a request. One that a client names is made when absent.
 func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, error) {
-	if req.Session == nil {
-		return s.Store.Chat(ctx, req.Principal.Account, req.ChatID)
+	account, at := req.Principal.Account, s.Now()
+	switch {
+	case req.Session != nil:
+		return s.Store.OpenSession(ctx, account, conversation.Chat{
+			ID:        conversation.SessionChat(account, req.ChatID),
+			SessionID: req.ChatID, UserID: req.Session.UserID, Summary: req.Session.Summary, Metadata: req.Session.Metadata,
+			CreatedAt: at, UpdatedAt: at,
+		})
+	case req.Route != nil:
+		id := conversation.RouterChat(account, req.Route.Persona.Company, req.ChatID)
+		chat, err := s.Store.Chat(ctx, account, id)
+		if !errors.Is(err, conversation.ErrChatNotFound) {
+			return chat, err
+		}
+		return s.Store.OpenSession(ctx, account, conversation.Chat{
+			ID: id, SessionID: req.ChatID, Company: req.Route.Persona.Company, CreatedAt: at, UpdatedAt: at,
+		})
 	}
-	at := s.Now()
-	return s.Store.OpenSession(ctx, req.Principal.Account, conversation.Chat{
-		ID:        conversation.SessionChat(req.Principal.Account, req.ChatID),
-		SessionID: req.ChatID, UserID: req.Session.UserID, Summary: req.Session.Summary, Metadata: req.Session.Metadata,
-		CreatedAt: at, UpdatedAt: at,
-	})
+	return s.Store.Chat(ctx, account, req.ChatID)
 }
 
 // notice answers with a sentence of the system's own.
@@ -189,8 +200,14 @@ func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, 
 	return chat, nil
 }
 
+// said is the message of the person. Of a request that may come again it is the
+// same message each time.
 func (s *Service) said(req Request, at time.Time) conversation.Message {
-	return s.message(conversation.RoleUser, conversation.KindText, at, req.Message)
+	m := s.message(conversation.RoleUser, conversation.KindText, at, req.Message)
+	if req.MessageID != "" {
+		m.ID, m.Seq, m.At = req.MessageID, req.MessageID, req.MessageAt
+	}
+	return m
 }
 
 func (s *Service) message(role conversation.Role, kind conversation.Kind, at time.Time, text string) conversation.Message {
@@ -218,7 +235,7 @@ func (s *Service) loadCatalogue(ctx context.Context, req Request) ([]tool.Listed
 	}
 	var active []tool.Server
 	for _, server := range servers {
-		if server.Active && server.Kind == tool.KindOpenAPI {
+		if server.Active && !server.IsAgent() {
 			active = append(active, server)
 		}
 	}
@@ -227,7 +244,7 @@ func (s *Service) loadCatalogue(ctx context.Context, req Request) ([]tool.Listed
 	for i, server := range active {
 		reads[i] = func() error {
 			entries, err := s.Store.Entries(ctx, req.Principal.Account, server)
-			listed[i] = tool.Listed{Server: server, Entries: callable(entries)}
+			listed[i] = tool.Listed{Server: server, Entries: callable(server, entries)}
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package turn
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"piloto/internal/llm"
 	"piloto/internal/tool"
@@ -18,9 +19,45 @@ const (
 // methods are those a step may have.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// callable keeps the entries a step may name.
-func callable(entries []tool.Entry) []tool.Entry {
-	return slices.DeleteFunc(entries, func(e tool.Entry) bool { return !slices.Contains(methods, e.Method) })
+// callable keeps the entries a step may name: what a server changed since it was
+// approved is none of them.
+func callable(s tool.Server, entries []tool.Entry) []tool.Entry {
+	return slices.DeleteFunc(entries, func(e tool.Entry) bool {
+		if e.Name != "" {
+			return slices.Contains(s.Frozen, e.Name)
+		}
+		return !slices.Contains(methods, e.Method)
+	})
+}
+
+// offers are the tools of a turn: those with tool names where a server has any.
+func offers(listed []tool.Listed) []llm.Tool {
+	if hasNamed(listed) {
+		return offeredNamed
+	}
+	return offered
+}
+
+// hasNamed reports whether any server has tools with names.
+func hasNamed(listed []tool.Listed) bool {
+	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
+}
+
+// offeredNamed are the tools where steps may call tools by name as well.
+var offeredNamed = named(offered)
+
+// named lets each step of what is offered name a tool in the place of a method and
+// a path.
+func named(list []llm.Tool) []llm.Tool {
+	const property = `"tool": {"type": "string", "description": "name of a tool, in the place of method and path: its arguments are the body"},
+    `
+	out := slices.Clone(list)
+	for i, t := range out {
+		schema := strings.ReplaceAll(string(t.Parameters), `"mcp_id": {`, property+`"mcp_id": {`)
+		schema = strings.ReplaceAll(schema, `"mcp_id", "method", "path"]`, `"mcp_id"]`)
+		out[i].Parameters = json.RawMessage(schema)
+	}
+	return out
 }
 
 // offered are the tools, with their schemas.

@@ -5,12 +5,21 @@
 //	  → eligibility → prompt → model and its tools
 //	  → text, or a draft plan
 //
+// or, for the router,
+//
+//	validate → memory, business context, agents
+//	  → eligibility → prompt → a decision of the model
+//	  → its response, or what an agent answers
+//
 // What stays true: the message of the person is stored before anything answers
 // it; only the person's own words can confirm, and only a pending draft; text of
 // the model, of a tool or of a document never executes anything.
 package turn
 
 import (
+	"time"
+
+	"piloto/internal/agent"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
@@ -40,6 +49,11 @@ type Request struct {
 	Locale    locale.Tag
 	TraceID   string
 	Session   *Session // of the Operator contract: the chat is made when absent
+	Route     *Route   // of the router's contract: the same
+
+	// Of a request that may come again: the message it is stored as, each time.
+	MessageID string
+	MessageAt time.Time
 
 	asked bool // for an answer: automation does not decide
 }
@@ -51,6 +65,17 @@ type Session struct {
 	Metadata map[string]string
 }
 
+// Route is what the router's contract says of its request.
+type Route struct {
+	Persona agent.Persona
+}
+
+// Routed is how the router answered. Agent is "" unless one did.
+type Routed struct {
+	Action agent.Action
+	Agent  string
+}
+
 // Reply is what a turn came to.
 type Reply struct {
 	Kind    Kind
@@ -59,4 +84,5 @@ type Reply struct {
 	Run     *plan.Run
 	Block   *eligibility.Block
 	By      *conversation.By // the model that answered, when one did
+	Routed  *Routed          // of the router
 }
