@@ -21,6 +21,7 @@ type habit struct {
 	noTemperature    bool // any but its own
 	completionTokens bool // max_tokens: it wants max_completion_tokens
 	noReasoning      bool // tools, unless it is told not to reason
+	format           way  // the ways before it to ask for an answer in a form
 }
 
 // habits is what a client has learned of its models.
@@ -65,7 +66,16 @@ func (h habit) after(err error, r llm.Request) (habit, bool) {
 // read learns from what a provider wrote.
 func (h *habit) read(err error, r llm.Request) {
 	var no *refusal
-	if !errors.As(err, &no) || no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
+	if !errors.As(err, &no) {
+		return
+	}
+	if r.Format != nil {
+		if next := h.format.after(no); next != h.format {
+			h.format = next
+			return
+		}
+	}
+	if no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
 		return
 	}
 	said := strings.ToLower(no.code + " " + no.kind + " " + no.about + " " + no.message)

@@ -9,7 +9,9 @@
 //
 // What one provider refuses and another needs is learned: a request that comes
 // back because of stream_options, temperature or max_tokens is sent once more
-// without it, and the client remembers that of the model.
+// without it, and the client remembers that of the model. So is one that asks for
+// an answer in a form: by the schema, else by a tool of that schema that must be
+// called, and where nothing of the kind is known, by what the prompt says of it.
 package openai
 
 import (
@@ -55,7 +57,13 @@ func New(provider, baseURL, key string, doer *http.Client) *Client {
 // the provider said so. An account without money (402, insufficient_quota) is
 // llm.ErrRefused: no wait mends it. The reply of a failure names the provider and
 // the model and, when ctx ended, holds the text that was said until then.
+//
+// What a provider says that a model wrote and that does not fit r.Format is a
+// reply, and no error.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	if r.Format != nil {
+		r.Tools, r.Force, r.Sink = nil, false, nil
+	}
 	known := c.habits.of(r.Model)
 	for now := known; ; {
 		reply, err := c.ask(ctx, r, now)
@@ -94,6 +102,14 @@ func (c *Client) ask(ctx context.Context, r llm.Request, h habit) (llm.Reply, er
 	}
 	if err == nil {
 		said.fill(&reply, r)
+		if r.Format != nil {
+			reply.Text, reply.Calls = formed(reply, r.Format.Name), nil
+		}
+		return reply, nil
+	}
+	if text, wrote := unfit(err); wrote && r.Format != nil {
+		reply.Text = text
+		reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
 		return reply, nil
 	}
 	if ended := llm.Stopped(ctx); ended != nil {
@@ -158,6 +174,9 @@ func request(r llm.Request, h habit) sdk.ChatCompletionRequest {
 	}
 	if r.Force && len(r.Tools) > 0 {
 		out.ToolChoice = "required"
+	}
+	if r.Format != nil {
+		h.format.ask(&out, *r.Format)
 	}
 	return out
 }

@@ -24,6 +24,7 @@ type refusal struct {
 	status              int
 	code, kind, message string
 	about               string // the parameter
+	generation          string // what the model wrote, when that is what is wrong
 	after               time.Duration
 	wait                bool // after was said
 }
@@ -81,7 +82,7 @@ func (e *refusal) explain(body []byte, key string) {
 		if e.kind == "" {
 			e.kind = word(object["status"])
 		}
-		e.message = word(object["message"])
+		e.message, e.generation = word(object["message"]), word(object["failed_generation"])
 		for _, more := range []string{"detail", "details", "metadata"} {
 			if text := word(object[more]); text != "" {
 				e.message = strings.TrimSpace(e.message + " " + text)
@@ -90,7 +91,7 @@ func (e *refusal) explain(body []byte, key string) {
 	} else {
 		e.message = word(v)
 	}
-	for _, field := range []*string{&e.code, &e.kind, &e.about, &e.message} {
+	for _, field := range []*string{&e.code, &e.kind, &e.about, &e.message, &e.generation} {
 		*field = hidden(*field, key)
 	}
 }
@@ -137,11 +138,16 @@ func (e *refusal) fault() *fault.Error {
 	return f
 }
 
-func (e *refusal) sentinel() *fault.Error {
-	status := e.status
-	if n, err := strconv.Atoi(e.code); status < 300 && err == nil && n >= 400 && n <= 599 {
-		status = n
+// meant is the status, be it the one inside of an answer with status 200.
+func (e *refusal) meant() int {
+	if n, err := strconv.Atoi(e.code); e.status < 300 && err == nil && n >= 400 && n <= 599 {
+		return n
 	}
+	return e.status
+}
+
+func (e *refusal) sentinel() *fault.Error {
+	status := e.meant()
 	switch {
 	case status == http.StatusPaymentRequired,
 		e.is("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active"):
