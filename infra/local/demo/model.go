@@ -94,13 +94,21 @@ type offeredTool struct {
 // completion is a request for a chat completion; other members are accepted
 // and have no effect.
 type completion struct {
-	Messages      []message       `json:"messages"`
-	Tools         []offeredTool   `json:"tools"`
-	ToolChoice    json.RawMessage `json:"tool_choice"`
-	Stream        bool            `json:"stream"`
+	Messages   []message       `json:"messages"`
+	Tools      []offeredTool   `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+	Format     struct {
+		Type       string `json:"type"`
+		JSONSchema struct {
+			Schema schema `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	Stream        bool `json:"stream"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+
+	today time.Time
 }
 
 func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
@@ -124,8 +132,9 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sum := sha256.Sum256(raw)
+	c.today = m.now()
 	out := result{
-		id: hex.EncodeToString(sum[:12]), created: m.now().Unix(), decision: c.answer(choice, m.now()),
+		id: hex.EncodeToString(sum[:12]), created: c.today.Unix(), decision: c.answer(choice),
 		promptTokens: tokenCount(string(raw)),
 	}
 	if c.Stream {
@@ -169,39 +178,42 @@ func (c completion) names() []string {
 }
 
 // answer decides under a tool choice.
-func (c completion) answer(choice string, today time.Time) decision {
+func (c completion) answer(choice string) decision {
+	if form, tool, ok := c.wanted(choice); ok {
+		return c.inForm(form, tool)
+	}
 	switch choice {
 	case "none":
-		return newDialogue(c.Messages, nil, today).decide()
+		return newDialogue(c.Messages, nil, c.today).decide()
 	case "auto":
-		return newDialogue(c.Messages, c.names(), today).decide()
+		return newDialogue(c.Messages, c.names(), c.today).decide()
 	case "required":
-		free := newDialogue(c.Messages, c.names(), today).decide()
+		free := newDialogue(c.Messages, c.names(), c.today).decide()
 		if free.call != nil {
 			return free
 		}
 		for _, name := range []string{toolSearch, toolRequest, toolPlan} {
 			if slices.Contains(c.names(), name) {
-				return c.forced(name, today)
+				return c.forced(name)
 			}
 		}
-		return c.forced(c.Tools[0].Function.Name, today)
+		return c.forced(c.Tools[0].Function.Name)
 	default:
-		return c.forced(choice, today)
+		return c.forced(choice)
 	}
 }
 
 // forced answers with a call of the named tool whatever the rules say. Values
 // nobody gave are left out: the caller's validation then says what is missing,
 // and the next answer asks for it.
-func (c completion) forced(name string, today time.Time) decision {
-	d := newDialogue(c.Messages, []string{name}, today)
+func (c completion) forced(name string) decision {
+	d := newDialogue(c.Messages, []string{name}, c.today)
 	free := d.decide()
 	if free.call != nil && free.call.Name == name {
 		return free
 	}
 	ops := readCatalogue(d.system)
-	f := readFacts(d.text, parameterNames(ops), today)
+	f := readFacts(d.text, parameterNames(ops), c.today)
 	kind, nouns := intentOf(f.rest)
 	op, _ := choose(ops, kind, nouns, f)
 	request, _ := build(op, f, nil)

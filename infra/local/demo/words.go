@@ -170,7 +170,8 @@ func intentOf(text string) (verb, []string) {
 
 var english = set(`the a an is are please what which when where how list show find search get book reserve create delete cancel remove
 	room rooms reservation reservations for at on in of tomorrow today hello hi hey thanks thank you can could would i want need my me all run
-	test try call monday tuesday wednesday thursday friday saturday sunday people help yes and to free make change update move with`)
+	test try call monday tuesday wednesday thursday friday saturday sunday people help yes and to free make change update move with
+	good morning afternoon evening bye goodbye`)
 
 var spanish = set(`el la los las un una es son por favor que cual cuando donde como lista muestra busca reserva reservas crea borra cancela elimina
 	sala salas para el en de del manana hoy hola gracias puedes podrias quiero necesito mi mis me todas todos ejecuta prueba lunes martes

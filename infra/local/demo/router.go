@@ -1,0 +1,241 @@
+package demo
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// delegation is what a router decides about a message.
+type delegation struct {
+	Action   string  `json:"action"`
+	Agent    *string `json:"agent_name"`
+	Response string  `json:"response"`
+}
+
+// delegate is who a message may be handed to: the name, and the words that speak
+// for it.
+type delegate struct {
+	name     string
+	keywords []string // folded
+	about    []string // concepts
+}
+
+// routing is what the rules see of a request that wants a delegation.
+type routing struct {
+	system, text string
+	agents       []delegate
+	say          speech
+}
+
+var (
+	agentLine   = regexp.MustCompile(`^- ([A-Za-z0-9_-]+)(?:: (.*))?$`)
+	keywordMark = regexp.MustCompile(`(?:Palabras clave|Keywords): `)
+	activeLine  = regexp.MustCompile(`(?m)^(?:Agente activo|Active agent): ([A-Za-z0-9_-]+)\.`)
+	fencedData  = regexp.MustCompile(`(?s)<(?:persona|business|history|agents)>\n.*?\n</(?:persona|business|history|agents)>`)
+	spokenLine  = regexp.MustCompile(`^([\pL\d_-]+): `)
+	greetLine   = regexp.MustCompile(`(?m)^frase_saludo: (.+)$`)
+	parting     = regexp.MustCompile(`^\W*(?:(?:ok|vale|bueno|(?:muchas )?gracias|thanks|thank you)\W+)*(?:adios|chau|chao|hasta (?:luego|pronto|manana|otra)|nos vemos|bye|goodbye|see you)\b`)
+	person      = regexp.MustCompile(`\b(?:hablar|comunicarme|pasame|atienda|speak|talk)\b.*\b(?:persona|humano|asesor|alguien|person|human|someone|somebody)\b`)
+)
+
+// wanted returns the form that a request wants its answer in, and the tool that
+// it is to be the arguments of ("" for the text).
+func (c completion) wanted(choice string) (form schema, tool string, ok bool) {
+	if c.Format.Type == "json_schema" {
+		return c.Format.JSONSchema.Schema, "", true
+	}
+	if choice == "none" {
+		return schema{}, "", false
+	}
+	for _, t := range c.Tools {
+		if _, routes := t.Function.Parameters.Properties["agent_name"]; routes && (choice == "auto" || choice == "required" || choice == t.Function.Name) {
+			return t.Function.Parameters, t.Function.Name, true
+		}
+	}
+	return schema{}, "", false
+}
+
+// inForm answers in a form: a delegation when it has the member agent_name, else
+// the plainest value of it.
+func (c completion) inForm(form schema, tool string) decision {
+	d := newDialogue(c.Messages, nil, c.today)
+	value := any(nil)
+	if property, routes := form.Properties["agent_name"]; routes {
+		value = newRouting(d, property).decide()
+	} else {
+		value = shaped(form, d.text)
+	}
+	if tool != "" {
+		return called(tool, value)
+	}
+	return decision{text: string(encode(value))}
+}
+
+// newRouting reads whom the prompt tells of. Only the names of the enumeration
+// count, whatever the prompt says.
+func newRouting(d dialogue, property schema) routing {
+	r := routing{system: d.system}
+	for _, m := range d.history {
+		if m.Role == "user" {
+			r.text = m.text()
+		}
+	}
+	r.say = speech{inEnglish(r.text, inEnglish(between(d.system, "# 1.", "# 2."), false))}
+	told := map[string]string{}
+	for line := range strings.SplitSeq(between(d.system, "<agents>", "</agents>"), "\n") {
+		if m := agentLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			told[m[1]] = m[2]
+		}
+	}
+	for _, one := range property.Enum {
+		name, ok := one.(string)
+		if !ok {
+			continue
+		}
+		agent := delegate{name: name, keywords: tokens(name)}
+		about, words := told[name], ""
+		if at := keywordMark.FindStringIndex(about); at != nil {
+			about, words = about[:at[0]], about[at[1]:]
+		}
+		agent.about = concepts(about)
+		for word := range strings.SplitSeq(words, ",") {
+			if word = strings.Join(tokens(word), " "); word != "" {
+				agent.keywords = append(agent.keywords, word)
+			}
+		}
+		r.agents = append(r.agents, agent)
+	}
+	return r
+}
+
+// between is what stands between two marks; "" when the first is missing.
+func between(text, from, to string) string {
+	_, rest, _ := strings.Cut(text, from)
+	inside, _, _ := strings.Cut(rest, to)
+	return inside
+}
+
+func (r routing) decide() delegation {
+	folded := fold(strings.TrimSpace(r.text))
+	switch {
+	case folded == "" || greeting.MatchString(folded):
+		return respond(r.greeting())
+	case thanking.MatchString(folded) || parting.MatchString(folded) && len(strings.Fields(folded)) < 8:
+		return respond(r.say.pick("De nada. ¡Hasta luego!", "You're welcome. See you!"))
+	case person.MatchString(folded):
+		return respond(r.say.pick("Soy un modelo de demostración y no puedo pasarte con una persona.", "I am a demonstration model and cannot put you through to a person."))
+	case helping.MatchString(folded):
+		return respond(r.abilities())
+	}
+	active := r.active()
+	best, tied := r.best(active)
+	switch {
+	case best == "" && active != "":
+		return handed(active) // whatever it is, it goes on with what was asked
+	case best == "":
+		return respond(r.unknown())
+	case len(tied) > 1:
+		return respond(fmt.Sprintf(r.say.pick("Eso puede ser de varios temas: %s. ¿De cuál?", "That could be about several things: %s. Which one?"), strings.Join(tied, ", ")))
+	}
+	return handed(best)
+}
+
+func respond(text string) delegation { return delegation{Action: "respond", Response: text} }
+
+func handed(name string) delegation { return delegation{Action: "delegate", Agent: &name} }
+
+// active is the agent that answered last; "" for none.
+func (r routing) active() string {
+	name := ""
+	if m := activeLine.FindStringSubmatch(fencedData.ReplaceAllString(r.system, "")); m != nil {
+		name = m[1]
+	} else {
+		for line := range strings.SplitSeq(between(r.system, "<history>", "</history>"), "\n") {
+			if m := spokenLine.FindStringSubmatch(line); m != nil {
+				name = m[1]
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.agents, func(a delegate) bool { return a.name == name }) {
+		return ""
+	}
+	return name
+}
+
+// best returns the agent whose words the message has most of, "" for none, and
+// all that have as many. The active one needs no more than any other.
+func (r routing) best(active string) (string, []string) {
+	most, best, tied := 0, "", []string(nil)
+	for _, a := range r.agents {
+		score := a.score(r.text)
+		switch {
+		case score == 0 || score < most:
+		case score > most:
+			most, best, tied = score, a.name, []string{a.name}
+		default:
+			tied = append(tied, a.name)
+		}
+	}
+	if slices.Contains(tied, active) {
+		return active, []string{active}
+	}
+	return best, tied
+}
+
+// score weighs the words of a message that speak for an agent. What it says of
+// itself counts less than its keywords.
+func (a delegate) score(text string) int {
+	said := tokens(text)
+	whole := " " + strings.Join(said, " ") + " "
+	known := concepts(text)
+	score := 0
+	for _, word := range a.keywords {
+		switch {
+		case strings.Contains(word, " "):
+			if strings.Contains(whole, " "+word+" ") {
+				score += 3
+			}
+		case slices.ContainsFunc(said, func(s string) bool { return concept(s) == concept(word) && concept(s) != "" || akin(s, word) }):
+			score += 3
+		}
+	}
+	for _, c := range a.about {
+		if len(c) > 3 && slices.Contains(known, c) {
+			score++
+		}
+	}
+	return score
+}
+
+// akin reports two forms of one word: they part in the last letters alone.
+func akin(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) >= 5 && strings.HasPrefix(b, a[:len(a)-1])
+}
+
+// greeting is the company's own, when it is in the language of the message.
+func (r routing) greeting() string {
+	if m := greetLine.FindStringSubmatch(between(r.system, "<persona>", "</persona>")); m != nil && inEnglish(m[1], r.say.en) == r.say.en {
+		return m[1]
+	}
+	return r.say.pick("¡Hola! ¿En qué puedo ayudarte?", "Hello! How can I help you?")
+}
+
+func (r routing) unknown() string {
+	return r.say.pick("Soy un modelo de demostración: sigo reglas fijas y no he entendido ese mensaje. ", "I am a demonstration model: I follow fixed rules and did not understand that message. ") + r.abilities()
+}
+
+func (r routing) abilities() string {
+	if len(r.agents) == 0 {
+		return r.say.pick("Ahora mismo no hay ningún agente a quien pasarle tu mensaje.", "There is no agent to hand your message to at the moment.")
+	}
+	names := make([]string, len(r.agents))
+	for i, a := range r.agents {
+		names[i] = a.name
+	}
+	return fmt.Sprintf(r.say.pick("Puedo pasar tu mensaje a estos agentes: %s.", "I can hand your message to these agents: %s."), strings.Join(names, ", "))
+}
