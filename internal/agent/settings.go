@@ -8,11 +8,11 @@ import (
 // Settings are what an account sets of its router, for all of its companies or
 // for one of them. The zero value sets nothing.
 type Settings struct {
-	Agents     []string // that may be delegated to; nil: all, empty: none
-	ContextURL string   // where the business context is asked for
-	Context    string   // the business context itself, instead of a URL
-	Prompts    map[string]string
-	UpdatedAt  time.Time
+	Agents     []string          `json:"agents"`      // that may be delegated to; nil: all, empty: none
+	ContextURL string            `json:"context_url"` // where the business context is asked for
+	Context    string            `json:"context"`     // the business context itself, instead of a URL
+	Prompts    map[string]string `json:"prompts"`     // texts in place of the prompt's own, by section
+	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
 // Merge returns what is in force for a company: what it sets itself comes before
