@@ -19,6 +19,7 @@ var (
 	ErrRequired    = fault.New(fault.Unauthenticated, "auth_required")
 	ErrScope       = fault.New(fault.Forbidden, "auth.scope")
 	ErrCrossOrigin = fault.New(fault.Forbidden, "auth.cross_origin")
+	ErrUndecided   = fault.New(fault.Unavailable, "auth.undecided") // the store could not say
 )
 
 // Scope is one thing a token may do.

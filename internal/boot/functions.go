@@ -3,7 +3,6 @@ package boot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -207,15 +206,6 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gateway.NewFunction(gateway.Authorizer(w.site(c.Config).table, w.Now)), nil
-}
-
-// Broken answers as a function does that cannot reach its store.
-func Broken(w World) http.Handler {
-	log := w.Log(slog.LevelInfo)
-	config := httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log}
-	render := httpapi.Problems(config)
-	return telemetry.Middleware(log, w.Now, render, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		render(rw, r, errors.New("the caller could not be identified"))
-	}))
+	s := w.site(c.Config)
+	return gateway.NewFunction(gateway.Authorizer(s.table, w.Now, s.log)), nil
 }

@@ -33,6 +33,7 @@ type chatRow struct {
 	LastTS    int64             `dynamodbav:"last_run_ts,omitempty"`
 	Automated string            `dynamodbav:"automation,omitempty"`
 	SessionID string            `dynamodbav:"session_id,omitempty"`
+	Company   int64             `dynamodbav:"company,omitempty"`
 	UserID    string            `dynamodbav:"user_id,omitempty"`
 	Summary   string            `dynamodbav:"context_summary,omitempty"`
 	Metadata  map[string]string `dynamodbav:"metadata,omitempty"`
@@ -42,7 +43,7 @@ func rowOfChat(account string, c conversation.Chat) chatRow {
 	return chatRow{
 		PK: accountKey(account), SK: "CHAT#" + c.ID, ListPK: chatsIndex(account), ListSK: changedAt(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: millis(c.CreatedAt), UpdatedAt: millis(c.UpdatedAt),
-		Automated: c.Automation, SessionID: c.SessionID, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
+		Automated: c.Automation, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
 	}
 }
 
@@ -51,7 +52,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		Automation: row.Automated, SessionID: row.SessionID, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
+		Automation: row.Automated, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
 	}
 	if row.LastTS != 0 {
 		at := fromMillis(row.LastTS)
@@ -226,6 +227,7 @@ type messageRow struct {
 }
 
 type byRow struct {
+	Agent     string `dynamodbav:"agent,omitempty"`
 	Provider  string `dynamodbav:"provider"`
 	Model     string `dynamodbav:"model"`
 	Preferred string `dynamodbav:"preferred,omitempty"`
@@ -249,12 +251,16 @@ func (t *Table) messages(account, chatID string, list []conversation.Message) ([
 	return writes, nil
 }
 
-// AddMessages appends messages to a chat, all or none. A title, when given, is
-// set if the chat has none yet.
+// AddMessages appends messages to a chat, all or none; those that were said before,
+// by their ids, are there already. A title, when given, is set if the chat has none
+// yet. It returns plan.ErrMoved when another writer was faster: write them again.
 func (t *Table) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
 	writes, err := t.messages(account, chatID, list)
 	if err != nil {
 		return err
+	}
+	for i := range writes {
+		writes[i].otherwise = errTaken
 	}
 	set, values := "", item(nil)
 	if title != "" {
@@ -262,7 +268,11 @@ func (t *Table) AddMessages(ctx context.Context, account, chatID, title string, 
 	}
 	w := t.touch(account, chatID, at, set, "", "", values)
 	w.otherwise = conversation.ErrChatNotFound
-	return t.told(ctx, account, chatID, list, t.commit(ctx, append(writes, w)...))
+	err = t.commit(ctx, append(writes, w)...)
+	if errors.Is(err, errTaken) { // they were said before, all of them: they are written together
+		return nil
+	}
+	return t.told(ctx, account, chatID, list, err)
 }
 
 // Messages returns the newest messages of a chat before the cursor, in the

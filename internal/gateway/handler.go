@@ -52,4 +52,5 @@ func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAut
 var refusals = map[string]*fault.Error{
 	auth.ErrRequired.Code:    auth.ErrRequired,
 	auth.ErrCrossOrigin.Code: auth.ErrCrossOrigin,
+	auth.ErrUndecided.Code:   auth.ErrUndecided,
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,24 +21,24 @@ const SessionCookie = "piloto_session"
 // Identify says who is asking: by "Authorization: Bearer T", else by
 // "X-VX11-Token: T", else by the page's cookie. The first of these that is
 // there decides; a bad one does not fall back on the next. It returns a
-// principal or a refusal (auth.ErrRequired, auth.ErrCrossOrigin), and an error
-// only when the store could not say.
-func Identify(ctx context.Context, store auth.Store, at time.Time, method string, header http.Header, host string) (auth.Principal, *fault.Error, error) {
+// principal or a refusal: auth.ErrRequired, auth.ErrCrossOrigin, or
+// auth.ErrUndecided with its cause when the store could not say.
+func Identify(ctx context.Context, store auth.Store, at time.Time, method string, header http.Header, host string) (auth.Principal, *fault.Error) {
 	secret, kind := credential(header)
 	if secret == "" {
-		return auth.Principal{}, auth.ErrRequired, nil
+		return auth.Principal{}, auth.ErrRequired
 	}
 	if kind == auth.KindSession && !safe(method) && !sameOrigin(header, host) {
-		return auth.Principal{}, auth.ErrCrossOrigin, nil
+		return auth.Principal{}, auth.ErrCrossOrigin
 	}
 	p, err := auth.Authenticate(ctx, store, secret, at, kind)
 	switch {
 	case errors.Is(err, auth.ErrRequired):
-		return auth.Principal{}, auth.ErrRequired, nil
+		return auth.Principal{}, auth.ErrRequired
 	case err != nil:
-		return auth.Principal{}, nil, err
+		return auth.Principal{}, auth.ErrUndecided.Because(err)
 	}
-	return p, nil, nil
+	return p, nil
 }
 
 // WithIdentity returns a context with what Identify said: a principal, or why
@@ -105,25 +106,25 @@ func hostOf(host, scheme string) string {
 // Authorizer answers API Gateway's REQUEST authorizer events (format 2.0, simple
 // answers) with who is asking, in the context that Handler reads: account, user,
 // scopes (space separated) and token_id; or refused, a code. It always
-// authorizes: see the package. A store that cannot say is an error, which API
-// Gateway answers with 500.
+// authorizes: see the package. Also when the store cannot say: an error would be
+// API Gateway's 500, and nobody would be told that nothing was done.
 //
 // API Gateway must not cache the answer (the refusal of a cookie depends on the
 // method and the origin), nor require an identity source (it would answer a
 // request without one itself).
-func Authorizer(store auth.Store, now func() time.Time) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
+func Authorizer(store auth.Store, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 		header := headers(e.Headers, e.Cookies)
 		host := header.Get("Host")
 		if host == "" {
 			host = e.RequestContext.DomainName
 		}
-		p, refusal, err := Identify(ctx, store, now(), e.RequestContext.HTTP.Method, header, host)
-		if err != nil {
-			return events.APIGatewayV2CustomAuthorizerSimpleResponse{}, err
-		}
+		p, refusal := Identify(ctx, store, now(), e.RequestContext.HTTP.Method, header, host)
 		said := map[string]any{}
 		if refusal != nil {
+			if refusal.Cause != nil {
+				log.ErrorContext(ctx, "authorize.undecided", "error", refusal.Cause)
+			}
 			said["refused"] = refusal.Code
 		} else {
 			said["account"], said["user"], said["token_id"] = p.Account, p.User, p.TokenID

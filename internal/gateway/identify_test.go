@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 		e.Headers[name] = value
 	}
 	e.RequestContext.HTTP.Method = method
-	said, err := Authorizer(tokens(), func() time.Time { return noon })(t.Context(), e)
+	said, err := Authorizer(tokens(), func() time.Time { return noon }, slog.New(slog.DiscardHandler))(t.Context(), e)
 	if err != nil || !said.IsAuthorized {
 		t.Fatalf("%v %+v", err, said)
 	}
@@ -179,13 +180,14 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 	return user
 }
 
-func TestStoreFailureIsNoRefusal(t *testing.T) {
+func TestAStoreThatCannotSayIsToldAsSuch(t *testing.T) {
 	header := http.Header{"Authorization": {"Bearer token"}}
-	if _, refusal, err := Identify(t.Context(), down{}, noon, "GET", header, "h"); err == nil || refusal != nil {
-		t.Errorf("%v %v", refusal, err)
+	if _, refusal := Identify(t.Context(), down{}, noon, "GET", header, "h"); !errors.Is(refusal, auth.ErrUndecided) || refusal.Cause == nil {
+		t.Errorf("%v", refusal)
 	}
 	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer token"}}
-	if said, err := Authorizer(down{}, time.Now)(t.Context(), e); err == nil || said.IsAuthorized {
+	said, err := Authorizer(down{}, time.Now, slog.New(slog.DiscardHandler))(t.Context(), e)
+	if err != nil || !said.IsAuthorized || said.Context["refused"] != auth.ErrUndecided.Code || said.Context["account"] != nil {
 		t.Errorf("%+v %v", said, err)
 	}
 }

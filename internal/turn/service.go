@@ -190,7 +190,10 @@ func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, 
 	if chat.Title != "" || len(list) == 0 {
 		title = ""
 	}
-	if err := s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...); err != nil {
+	err := run.Retry(ctx, func() error { // another turn of the chat may be writing
+		return s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
+	})
+	if err != nil {
 		return chat, err
 	}
 	chat.UpdatedAt = at

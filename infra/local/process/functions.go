@@ -41,7 +41,6 @@ type functions struct {
 	now    func() time.Time
 	log    *slog.Logger
 	tokens auth.Store
-	failed http.Handler   // renders what the authorizer could not decide
 	busy   sync.WaitGroup // requests, tasks and schedules under way
 
 	mu    sync.Mutex
@@ -169,11 +168,7 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(serving, cancel)()
 	}
 	if !route.Open {
-		p, refusal, err := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
-		if err != nil {
-			f.failed.ServeHTTP(w, r.WithContext(ctx))
-			return
-		}
+		p, refusal := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
 		ctx = gateway.WithIdentity(ctx, p, refusal)
 	}
 	f.http[route.Function].ServeHTTP(w, r.WithContext(ctx))

@@ -159,7 +159,6 @@ func (p *Process) provision(ctx context.Context) error {
 	}
 	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])
 	p.functions.tokens = p.Table
-	p.functions.failed = boot.Broken(world)
 	return nil
 }
 
