@@ -18,6 +18,12 @@ func (m *Manager) ProviderID(account, provider string) string {
 	return m.prefix + "/providers/" + segment(account) + "/" + segment(provider)
 }
 
+// WebhookID is the name of the secret of an account's webhook:
+// prefix/webhooks/account/id. No two pairs share one.
+func (m *Manager) WebhookID(account, id string) string {
+	return m.prefix + "/webhooks/" + segment(account) + "/" + segment(id)
+}
+
 // segment writes a text with letters, digits, "_", "." and "@"; every other byte
 // becomes "=" and two hexadecimal digits. A text that grows too long becomes "=."
 // and its SHA-256, which nothing else becomes. There is no hyphen in it: after
