@@ -33,8 +33,9 @@ func newAPI(c Config) *api {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"bearer": {Type: "http", Scheme: "bearer"},
-					"token":  {Type: "apiKey", In: "header", Name: "X-VX11-Token"},
+					"bearer":  {Type: "http", Scheme: "bearer"},
+					"token":   {Type: "apiKey", In: "header", Name: "X-VX11-Token"},
+					"webhook": signature,
 				},
 			},
 		},
@@ -53,6 +54,7 @@ type operation struct {
 	id       string // operationId
 	summary  string
 	access   access
+	signed   bool  // also a webhook's signature may say who is asking
 	status   int   // of success; 200 when not set
 	failures []int // documented besides 401, 403 and 500
 }
@@ -65,6 +67,9 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 	if op.access != open {
 		failures = append(failures, http.StatusUnauthorized, http.StatusForbidden)
 		security = []map[string][]string{{"bearer": {}}, {"token": {}}}
+	}
+	if op.signed {
+		security = append(security, map[string][]string{"webhook": {}})
 	}
 	described := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary,
@@ -81,12 +86,12 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		case errors.As(err, &told):
 			return nil, told
 		case err != nil:
-			return nil, problem(ctx, err)
+			return nil, later(problem(ctx, err), err)
 		}
 		return out, nil
 	})
 	to := a.router.routes[len(a.router.routes)-1]
-	to.function, to.access = a.function, op.access
+	to.function, to.access, to.signed = a.function, op.access, op.signed
 	to.members, to.body = a.members(op)
 }
 

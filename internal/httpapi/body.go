@@ -9,34 +9,43 @@ import (
 	"strings"
 )
 
-// admitBody reads the body, checks it, and puts it back for whoever decodes it.
-// No body at all reads as an empty object, so that what is missing in it is
-// named. The media type must be JSON when it is given.
-func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) error {
+// admitBody reads the body, checks it, puts it back for whoever decodes it, and
+// returns it. No body at all reads as an empty object, so that what is missing in
+// it is named. The media type must be JSON when it is given.
+func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) ([]byte, error) {
 	if !isJSON(r.Header.Values("Content-Type")) {
-		return errMedia
+		return nil, errMedia
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return errMedia
+		return nil, errMedia
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return errTooLarge
-	case err != nil:
-		return errUnread.Because(err)
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, err
 	}
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
 	if err := checkJSON(body, members); err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	return nil
+	return body, nil
+}
+
+// readBody reads a body to its end, or to the limit.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, errUnread.Because(err)
+	}
+	return body, nil
 }
 
 // isJSON reports whether a Content-Type is one we read: JSON, in UTF-8, or none.

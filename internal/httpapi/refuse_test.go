@@ -23,7 +23,8 @@ var bodies = map[string]string{
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
-	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
+	"createWebhook": `{"name":"n8n"}`,
+	"setProvider":   `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
 // owned is the id that account a has of what a path names.
@@ -33,6 +34,8 @@ func owned(path string) string {
 		return runID
 	case strings.HasPrefix(path, "/api/mcps"):
 		return serverID
+	case strings.HasPrefix(path, "/api/webhooks"):
+		return hookID
 	case strings.HasPrefix(path, "/api/projects"):
 		return projectID
 	case strings.HasPrefix(path, "/operator"):
@@ -75,7 +78,8 @@ func TestEveryRouteAnswersItsOwner(t *testing.T) {
 func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
-		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey")
+		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
+		"createWebhook listWebhooks deleteWebhook")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +

@@ -57,6 +57,7 @@ func (a *api) registry(servers Servers) {
 		method: http.MethodDelete, path: "/api/mcps/{id}/key", id: "deleteServerKey", access: withAdmin, status: http.StatusNoContent,
 		summary: "Remove a service's key", failures: []int{404},
 	}, r.deleteKey)
+	a.webhooks()
 }
 
 // KeyRequest is a key and where it goes. Name is the header or the parameter, or

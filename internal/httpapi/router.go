@@ -30,6 +30,7 @@ type route struct {
 	segments []string
 	function Function
 	access   access
+	signed   bool            // a webhook's signature may say who is asking
 	body     bool            // it reads one
 	members  map[string]bool // of its body
 	serve    http.HandlerFunc
@@ -70,17 +71,34 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range values {
 		r.SetPathValue(name, value)
 	}
-	if err := to.admits(r.Context()); err != nil {
+	admitted, err := t.admit(w, r, to)
+	if err != nil {
 		t.config.render(w, r, err)
 		return
 	}
-	if to.body {
-		if err := admitBody(w, r, to.members); err != nil {
-			t.config.render(w, r, err)
-			return
+	to.serve(w, admitted)
+}
+
+// admit lets a request pass to its route once the principal, its scope and the body
+// are admitted, in this order.
+func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http.Request, error) {
+	if to.signed {
+		var err error
+		if r, err = t.config.signed(w, r); err != nil {
+			return nil, err
 		}
 	}
-	to.serve(w, r)
+	if err := to.admits(r.Context()); err != nil {
+		return nil, err
+	}
+	var body []byte
+	if to.body {
+		var err error
+		if body, err = admitBody(w, r, to.members); err != nil {
+			return nil, err
+		}
+	}
+	return noted(r, to, body), nil
 }
 
 // miss says why no route was found. A 405 names the methods there are.

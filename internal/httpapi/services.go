@@ -11,6 +11,7 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/replay"
 	"piloto/internal/run"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
@@ -24,6 +25,9 @@ type Config struct {
 	Log   *slog.Logger                 // for causes, which clients are not told
 
 	Realtime Realtime // where clients are told what happens; zero: nowhere
+
+	Webhooks Webhooks     // who signed requests are from; nil: from nobody
+	Once     *replay.Once // what was answered to a request with a key
 }
 
 // Realtime is where clients open a socket. URL is absolute (wss://…), or a path

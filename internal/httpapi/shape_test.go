@@ -60,6 +60,7 @@ func TestShapes(t *testing.T) {
 		{"mcp_refresh", "POST", "/api/mcps/" + serverID + "/refresh", ``},
 		{"mcp_active", "PUT", "/api/mcps/" + serverID + "/active", `{"active":false}`},
 		{"mcp_key", "PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":"X-Api-Key","value":"canary-secret"}`},
+		{"webhook_list", "GET", "/api/webhooks", ``},
 		{"project_create", "POST", "/api/projects", `{"name":" Oficina ","context":"Planta 2","mcp_ids":["` + serverID + `"]}`},
 		{"project_list", "GET", "/api/projects", ``},
 		{"project_update", "PATCH", "/api/projects/" + projectID, `{"context":"Planta 3","mcp_ids":[]}`},

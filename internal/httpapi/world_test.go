@@ -59,6 +59,7 @@ type world struct {
 	stops    []string
 	tickets  int
 	shelf    *shelf
+	hooks    *hookShelf
 }
 
 func newWorld() *world {
@@ -71,6 +72,7 @@ func newWorld() *world {
 		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]string{"source": "web"}},
 	}
 	w.shelf = newShelf(w)
+	w.hooks = newHookShelf(w)
 	return w
 }
 
@@ -351,6 +353,7 @@ func newSite(checks ...Check) *site {
 		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
 		Realtime: Realtime{URL: "wss://live.example.org/prod", Tickets: w},
 	}
+	c.Webhooks, c.Once = w.hooks.services(c)
 	return &site{world: w, logs: logs, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 
