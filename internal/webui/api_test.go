@@ -26,6 +26,7 @@ type world struct {
 	page  http.Handler
 	sends []string // bodies of POST /api/send, as they came
 	keys  []string // Idempotency-Keys of confirmations
+	asked []string // bodies of POST /api/mcps and of PUT …/key
 	down  bool     // every API call is answered with 503
 	ai    *eligibility.Manager
 	hub   *hub
@@ -40,7 +41,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
-		Chats: m, Runs: m, Servers: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+		Chats: m, Runs: m, Servers: m, Breakers: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
 	})
 	return w
 }
@@ -161,7 +162,13 @@ func (w *world) api() http.Handler {
 	locked("GET /api/runs/{id}/events", w.more)
 	locked("POST /api/mcps", w.register)
 	locked("POST /api/mcps/{id}/refresh", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
-		tell(rw, 200, map[string]any{"mcp_id": r.PathValue("id"), "added": []string{"GET /new"}, "removed": []string{}, "changed": []string{"GET /rooms"}})
+		answer := map[string]any{"mcp_id": r.PathValue("id"), "added": []string{"GET /new"}, "removed": []string{}, "changed": []string{"GET /rooms"}}
+		if s := w.servers[r.PathValue("id")]; s.Kind == tool.KindMCP {
+			answer["added"], answer["changed"] = []string{}, s.Frozen
+			s.Frozen = nil
+			w.servers[s.ID] = s
+		}
+		tell(rw, 200, answer)
 	})
 	locked("PUT /api/mcps/{id}/active", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 		s := w.servers[r.PathValue("id")]
@@ -171,9 +178,10 @@ func (w *world) api() http.Handler {
 	})
 	locked("PUT /api/mcps/{id}/key", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 		s := w.servers[r.PathValue("id")]
-		in, _ := body["in"].(string)
-		name, _ := body["name"].(string)
-		s.Key = &tool.KeyPlace{In: in, Name: name}
+		raw, _ := json.Marshal(body)
+		w.asked = append(w.asked, string(raw))
+		s.Key = &tool.KeyPlace{}
+		_ = json.Unmarshal(raw, s.Key)
 		w.servers[s.ID] = s
 		tell(rw, 200, map[string]any{"mcp_id": s.ID})
 	})
@@ -197,9 +205,19 @@ func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[strin
 		refuse(rw, 422, "mcp.url_refused", "Esa dirección no se permite.")
 		return
 	}
+	raw, _ := json.Marshal(body)
+	w.asked = append(w.asked, string(raw))
 	s := tool.Server{ID: w.ids.New(w.now()), Name: name, Kind: tool.KindOpenAPI, BaseURL: url, Active: true, Status: tool.Online, Operations: 1, RefreshedAt: w.now()}
-	w.servers[s.ID] = s
 	w.entries[s.ID] = []tool.Entry{{Method: "GET", Path: "/pets", Summary: "List pets"}}
+	if body["kind"] == "mcp" {
+		s.Kind, s.Role, s.Transport = tool.KindMCP, tool.RoleTools, tool.TransportStreamable
+		w.entries[s.ID] = []tool.Entry{{Name: "chat", Summary: "Conversa"}}
+	}
+	if body["role"] == "agent" {
+		s.Role = tool.RoleAgent
+		s.About, _ = body["description"].(string)
+	}
+	w.servers[s.ID] = s
 	tell(rw, 201, map[string]any{"mcp_id": s.ID, "name": s.Name})
 }
 

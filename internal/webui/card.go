@@ -44,6 +44,7 @@ type cardStep struct {
 	Title    template.HTML
 	State    plan.StepStatus
 	Method   string
+	Tool     template.HTML // instead of a method and a path
 	Risk     plan.Risk
 	Server   template.HTML
 	Target   target
@@ -66,12 +67,14 @@ type cardStep struct {
 // crossing is data of one origin that goes to another.
 type crossing struct{ From, To template.HTML }
 
-// answer is what the server said.
+// answer is what the server said: a body, or the blocks of a tool's result, which
+// has no status of its own.
 type answer struct {
 	Status    int
 	OK        bool
 	Bytes     int
 	Body      *code
+	Blocks    []block
 	Truncated bool
 }
 
@@ -189,7 +192,7 @@ func (a arranger) step(i int, s plan.Step) cardStep {
 	state := a.run.State(s.ID)
 	v := cardStep{
 		ID: s.ID, Key: a.run.ID + "-" + plain(s.ID), Number: i + 1, Title: a.show(s.Title), State: state.Status,
-		Method: s.Method, Risk: plan.RiskOf(s.Method), Server: a.show(binding.ServerName), Target: targetOf(binding.BaseURL),
+		Method: s.Method, Tool: a.show(s.Tool), Risk: plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive), Server: a.show(binding.ServerName), Target: targetOf(binding.BaseURL),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead,
 	}
 	a.card.Marked = a.card.Marked || v.Target.Marked
@@ -270,14 +273,17 @@ func (a arranger) outcome(v *cardStep, state plan.StepState) {
 		v.Error = display(state.Error.Message)
 	}
 	asProposed := v.Target.Prefix + strings.TrimSpace(a.run.Plan.Steps[v.Number-1].Path)
-	if state.Last.URL != "" && !strings.HasSuffix(state.Last.URL, asProposed) {
+	if state.Last.URL != "" && v.Tool == "" && !strings.HasSuffix(state.Last.URL, asProposed) {
 		v.Sent = display(state.Last.URL)
 	}
 	if len(referenced(a.run.Plan.Steps[v.Number-1])) > 0 {
 		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
 		v.SentBody = answerBody(sent.Body)
 	}
-	if state.Result != nil {
+	switch {
+	case state.Result != nil && v.Tool != "":
+		v.Answer = toolAnswer(*state.Result, state.Status, a.room())
+	case state.Result != nil:
 		r := state.Result.Shortened(a.room())
 		v.Answer = &answer{
 			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,

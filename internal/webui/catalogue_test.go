@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/agent"
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/tool"
 )
 
 // families are the keys that are made of a value.
@@ -37,6 +39,14 @@ func families() map[string][]string {
 	f["page.js.bad_"] = []string{
 		"out_of_range", "missing", "unknown_provider", "duplicate", "string_too_short", "string_too_long", "too_long", "enum",
 		"string_pattern_mismatch", "extra_forbidden", "greater_than_equal", "less_than_equal", "int_parsing", "float_parsing", "value_error",
+	}
+	f["page.server.transport."] = []string{string(tool.TransportStreamable), string(tool.TransportSSE)}
+	f["page.part."] = []string{"image", "audio", "resource", "resource_link", "data", "other"}
+	for _, p := range []agent.Phase{agent.Closed, agent.Open, agent.HalfOpen} {
+		f["page.agent."] = append(f["page.agent."], p.String())
+		if p != agent.Closed {
+			f["page.agent."] = append(f["page.agent."], p.String()+".text")
+		}
 	}
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))

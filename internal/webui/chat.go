@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
+	"piloto/internal/tool"
 )
 
 // How much of a list is shown at once.
@@ -46,6 +48,7 @@ type line struct {
 	Action  string      // what to do about a block
 	Author  string      // provider and model, quietly; "" when no model wrote it
 	Instead string      // who wrote it, and why not the one that is preferred
+	Agent   string      // whom the message was delegated to
 	Stopped bool        // a person stopped it here
 }
 
@@ -230,6 +233,7 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 	}
 	if m.By != nil && m.Role == conversation.RoleAssistant {
 		l.Author, l.Instead, l.Stopped = author(*m.By, tag), instead(*m.By, tag), m.By.Stopped
+		l.Agent = plain(m.By.Agent)
 	}
 	return l, true
 }
@@ -252,7 +256,7 @@ func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, 
 	if err != nil {
 		return nil, err
 	}
-	view.Empty = len(servers) == 0
+	view.Empty = !slices.ContainsFunc(servers, func(s tool.Server) bool { return !s.IsAgent() })
 	keys := []string{"page.example.what", "page.example.list", "page.example.plan", "page.example.help"}
 	if view.Facts.Demo {
 		keys = []string{"page.demo.find", "page.demo.book", "page.demo.mine", "page.demo.what"}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/agent"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
@@ -30,6 +31,7 @@ type memory struct {
 	servers  map[string]tool.Server
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
+	breakers []agent.Breaker
 	purse    *purse
 	tell     func(kind string, data map[string]any) // what was stored, to whoever listens
 }
@@ -160,6 +162,15 @@ func (m *memory) Entries(_ context.Context, _ string, s tool.Server) ([]tool.Ent
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries[s.ID], nil
+}
+
+func (m *memory) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if account != m.account {
+		return nil, nil
+	}
+	return slices.Clone(m.breakers), nil
 }
 
 func (m *memory) Projects(_ context.Context, account string) ([]conversation.Project, error) {

@@ -3,19 +3,30 @@ package webui
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
+	"piloto/internal/agent"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/locale"
 	"piloto/internal/tool"
 )
 
-// serversView is the registry.
+// serversView is the registry. Agents is how those among the servers fare, by id.
 type serversView struct {
 	Servers []tool.Server
+	Agents  map[string]*fare
 	Facts   Facts
 	Admin   bool // may change it
+}
+
+// fare is how an agent stands with whoever calls it.
+type fare struct {
+	Phase    string    // closed, open or half_open
+	Failures int       // in a row
+	RetryAt  time.Time // when it is called again; zero when it is
 }
 
 // serverView is one server and what it can do.
@@ -23,6 +34,7 @@ type serverView struct {
 	Server  tool.Server
 	Target  target
 	Entries []tool.Entry
+	Fare    *fare  // of an agent, when it is known
 	Problem string // why the last discovery failed, in words; "" when it did not
 	Facts   Facts
 	Admin   bool
@@ -42,6 +54,18 @@ type projectView struct {
 	Facts   Facts
 	Admin   bool
 }
+
+// Preset is the name under which there are words for an agent that was registered
+// without any; "" when there are none.
+func (v serverView) Preset() string {
+	if !agent.Preset(v.Server.Name) {
+		return ""
+	}
+	return strings.ToLower(v.Server.Name)
+}
+
+// Frozen reports whether a tool is another by now than the one that was approved.
+func (v serverView) Frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
 
 type choice struct {
 	Server  tool.Server
@@ -89,8 +113,36 @@ func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
 	if err != nil {
 		return nil, err
 	}
+	agents, err := s.fares(ctx, v, servers...)
+	if err != nil {
+		return nil, err
+	}
 	who, err := s.answers(ctx, v, "")
-	return &serversView{Servers: servers, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+	return &serversView{Servers: servers, Agents: agents, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+}
+
+// fares says how those of the servers that are agents stand, by id. An agent that
+// no breaker is kept of was never missed.
+func (s *site) fares(ctx context.Context, v visit, servers ...tool.Server) (map[string]*fare, error) {
+	if s.Breakers == nil || !slices.ContainsFunc(servers, tool.Server.IsAgent) {
+		return nil, nil
+	}
+	breakers, err := s.Breakers.Breakers(ctx, v.who.Account)
+	if err != nil {
+		return nil, err
+	}
+	fares := map[string]*fare{}
+	for _, server := range servers {
+		if server.IsAgent() {
+			fares[server.ID] = &fare{Phase: agent.Closed.String()}
+		}
+	}
+	for _, b := range breakers {
+		if f := fares[b.Agent]; f != nil {
+			*f = fare{Phase: b.Phase(v.now).String(), Failures: len(b.Failed), RetryAt: b.RetryAt()}
+		}
+	}
+	return fares, nil
 }
 
 func (s *site) server(ctx context.Context, v visit, id string) (*serverView, error) {
@@ -106,15 +158,24 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 	if err != nil {
 		return nil, err
 	}
+	fares, err := s.fares(ctx, v, server)
+	if err != nil {
+		return nil, err
+	}
 	view := &serverView{
-		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin),
+		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Fare: fares[id], Facts: who.Facts,
+		Admin: v.who.Allows(auth.ScopeAdmin),
 	}
 	if server.LastError != "" {
 		why, known := locale.Lookup(v.tag, "fault."+server.LastError)
 		if !known || strings.Contains(why, "{") { // a sentence that wants facts which are gone by now
 			why = plain(server.LastError)
 		}
-		view.Problem = locale.Text(v.tag, "page.server.offline_because", "why", why)
+		because := "page.server.offline_because"
+		if server.Kind == tool.KindMCP {
+			because = "page.server.mcp.offline_because"
+		}
+		view.Problem = locale.Text(v.tag, because, "why", why)
 	}
 	return view, nil
 }
@@ -145,6 +206,9 @@ func (s *site) project(ctx context.Context, v visit, id string) (*projectView, e
 	}
 	view := &projectView{Project: p, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}
 	for _, server := range servers {
+		if server.IsAgent() { // no step calls it
+			continue
+		}
 		view.Choices = append(view.Choices, choice{Server: server, Allowed: len(p.MCPIDs) > 0 && p.Uses(server.ID)})
 	}
 	return view, nil

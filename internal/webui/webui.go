@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"piloto/internal/agent"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/credit"
@@ -36,6 +37,12 @@ type Servers interface {
 	Servers(ctx context.Context, account string) ([]tool.Server, error)
 	Server(ctx context.Context, account, serverID string) (tool.Server, error)
 	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
+}
+
+// Breakers reads how the breakers of an account's agents stand. An agent that
+// none is told of was never missed.
+type Breakers interface {
+	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
 }
 
 // Projects reads projects.
@@ -76,11 +83,12 @@ type Facts struct {
 
 // Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
 // Without Assistants and Credits there is nothing to see of either, and the
-// facts say who answers.
+// facts say who answers; without Breakers nothing is said of them.
 type Deps struct {
 	Chats      Chats
 	Runs       Runs
 	Servers    Servers
+	Breakers   Breakers
 	Projects   Projects
 	Assistants Assistants
 	Credits    Credits

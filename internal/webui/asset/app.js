@@ -5,7 +5,7 @@ import * as assistants from "./assistants.js";
 import { askAnswer, startComposer, write } from "./chat.js";
 import * as credits from "./credits.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
-import { submit } from "./form.js";
+import { arrange, submit } from "./form.js";
 import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
@@ -34,7 +34,7 @@ const actions = {
 const changes = {
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
-  "key-in": manage.chooseKeyPlace,
+  "arrange": arrange,
   "mode": setMode,
   "movement": credits.chooseMovement,
   "provider": assistants.chooseProvider,

@@ -33,6 +33,22 @@ export function submit(form, senders) {
   return act(button, () => senders[form.dataset.submit](form, new FormData(form)));
 }
 
+/** arrange shows the parts of a form that its choices call for: data-when and
+    data-required name an input and the values that do ("in:header,query"). What is
+    not shown is not sent. */
+export function arrange({ form }) {
+  const holds = (condition) => {
+    const [name, values] = condition.split(":");
+    const input = form.elements[name];
+    return !input.matches(":disabled") && values.split(",").includes(input.value);
+  };
+  for (const part of form.querySelectorAll("[data-when]")) { // the outer ones come first
+    part.hidden = !holds(part.dataset.when);
+    if (part.tagName === "FIELDSET") part.disabled = part.hidden;
+  }
+  for (const input of form.querySelectorAll("[data-required]")) input.required = holds(input.dataset.required);
+}
+
 function unmark(form) {
   form.querySelectorAll(".field-error").forEach((said) => said.remove());
   for (const input of form.querySelectorAll("[aria-invalid]")) {
@@ -69,7 +85,7 @@ function fieldOf(form, loc) {
   if (!last) return null;
   const list = at > 0 && form.querySelector(`[data-list="${CSS.escape(loc[at - 1])}"]`);
   const scope = list ? list.children[loc[at]] : form;
-  const names = list ? [`${loc[at - 1]}_${last}`, last] : [last, ...loc];
+  const names = list ? [`${loc[at - 1]}_${last}`, last] : [loc.join("_"), last, ...loc];
   for (const name of names) {
     const input = scope?.querySelector(`[name="${CSS.escape(String(name))}"]:not([type=checkbox])`) || scope?.querySelector(`[name="${CSS.escape(String(name))}"]`);
     if (input) return input;

@@ -10,20 +10,33 @@ const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
 const serverOf = () => view().dataset.server;
 const nameOf = () => view().dataset.serverName;
 
+// told is what was typed into fields, without those left empty.
+const told = (data, ...names) => Object.fromEntries(names.map((name) => [name, (data.get(name) || "").trim()]).filter(([, text]) => text));
+
+// keyOf is the key that a form tells; prefix comes before its fields' names.
+function keyOf(data, prefix) {
+  const key = { in: data.get(prefix + "in"), value: data.get(prefix + "value") };
+  for (const name of ["name", "token_url", "scope"]) {
+    const text = (data.get(prefix + name) || "").trim();
+    if (text) key[name] = text;
+  }
+  return key;
+}
+
 export const submits = {
   "add-server": async (form, data) => {
-    const body = { url: data.get("url").trim(), allow_offline: data.has("allow_offline") };
-    if (data.get("name").trim()) body.name = data.get("name").trim();
-    if (data.get("key")) body.key = { in: "bearer", value: data.get("key") };
+    const body = { url: data.get("url").trim(), kind: data.get("kind"), allow_offline: data.has("allow_offline"), ...told(data, "name", "role", "description") };
+    const words = (data.get("keywords") || "").split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
+    if (words.length) body.keywords = words;
+    if (data.get("key_in")) body.key = keyOf(data, "key_");
     const server = await api("POST", "/api/mcps", body);
     form.reset();
     toast(t("added", { name: server.name }));
     await go("/?view=servers&id=" + encodeURIComponent(server.mcp_id));
   },
   "set-key": async (form, data) => {
-    const body = { in: data.get("in"), value: data.get("value") };
-    if (body.in !== "bearer") body.name = data.get("name").trim();
-    form.reset();
+    const body = keyOf(data, "");
+    form.elements.value.value = ""; // it is nowhere on the page while it is on its way
     await api("PUT", path("mcps", serverOf(), "key"), body);
     await again();
     toast(t("saved"));
@@ -57,13 +70,6 @@ export async function switchServer(box) {
   box.disabled = false;
 }
 
-/** chooseKeyPlace asks for a name only where one is needed. */
-export function chooseKeyPlace(select) {
-  const field = select.form.querySelector("[data-key-name]");
-  field.hidden = select.value === "bearer";
-  field.querySelector("input").disabled = field.hidden;
-}
-
 /** search leaves the operations that hold every word. */
 export function search(input) {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -77,11 +83,15 @@ export function search(input) {
 }
 
 export const actions = {
-  "refresh-server": (button) => act(button, async () => {
-    const answer = await api("POST", path("mcps", serverOf(), "refresh"));
-    await again();
-    document.getElementById("changes").replaceChildren(...changes(answer));
-  }),
+  "refresh-server": async (button) => {
+    const approves = "approve" in button.dataset;
+    if (approves && !(await ask({ title: t("approve", { name: nameOf() }), text: t("approve_text"), yes: t("approve_yes") }))) return;
+    await act(button, async () => {
+      const answer = await api("POST", path("mcps", serverOf(), "refresh"));
+      await again();
+      document.getElementById("changes").replaceChildren(...changes(answer));
+    });
+  },
   "remove-server": async (button) => {
     const sure = await ask({ title: t("remove_server", { name: nameOf() }), text: t("remove_server_text"), yes: t("remove"), danger: true });
     if (!sure) return;
