@@ -19,8 +19,6 @@ import (
 	"net/http"
 	"time"
 
-	_ "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"piloto/internal/tool"
 )
 
@@ -42,33 +40,4 @@ type Options struct {
 	Timeout  time.Duration // of one exchange, its answer included; default that of HTTP, else 30 s
 	Sessions int           // that are kept for reuse; default 64
 	Idle     time.Duration // after which a session is closed; default 5 min
-}
-
-// Client calls tools. It is safe for concurrent use; Close ends its sessions.
-type Client struct {
-	opts Options
-}
-
-// NewClient returns a Client.
-func NewClient(opts Options) *Client { return &Client{opts: opts} }
-
-// CallTool makes one call. It implements agent.Caller.
-func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
-	return tool.Answer{}, tool.ErrNotSent
-}
-
-// Close ends all sessions.
-func (c *Client) Close() error { return nil }
-
-// Discoverer lists what a server offers. It implements tool.Discoverer.
-type Discoverer struct {
-	Client *http.Client
-	Bearer Exchanger
-	Each   time.Duration // of one exchange; default 10 s
-	Total  time.Duration // of a discovery; default 60 s
-}
-
-// Discover connects to the server at a target and lists its tools.
-func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
-	return tool.Found{}, tool.ErrUnreachable
 }
