@@ -1,6 +1,7 @@
 // Package demo makes the whole path of Piloto work with no key set: it owns a
-// demonstration service to act on and a demonstration model to talk to. Both
-// are plain http.Handlers that the one-process deployment serves on loopback.
+// demonstration service to act on, a demonstration model to talk to, and a
+// demonstration agent to delegate to. All are plain http.Handlers that the
+// one-process deployment serves on loopback.
 //
 // Service («Reservas») keeps rooms and reservations behind a hand-written
 // OpenAPI 3.1 document. What must stay true: a request that carries an
@@ -10,5 +11,9 @@
 // The model speaks the OpenAI chat-completions protocol. It is a set of rules
 // over the messages, the tools and the catalogue of its system prompt: it knows
 // no service in advance, it is deterministic given a clock, and it says of
-// itself that it is no language model.
+// itself that it is no language model. Asked for the decision of a router, it
+// takes the agent whose words the message has most of.
+//
+// The agent («reserva») speaks the Model Context Protocol. It converses, by rules
+// too, until it knows what to reserve, and reserves it when that was agreed to.
 package demo

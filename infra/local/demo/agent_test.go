@@ -1,0 +1,235 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"piloto/internal/intent"
+)
+
+// newClerk returns the agent without its wire, in front of rooms of its own.
+func newClerk(t *testing.T) (*clerk, *Service) {
+	t.Helper()
+	s := newTestService(t)
+	return &clerk{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}, s
+}
+
+// TestConversations plays testdata/conversations.txt: a block is one session, of
+// lines «person:» and «agent:».
+func TestConversations(t *testing.T) {
+	raw, err := os.ReadFile("testdata/conversations.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden strings.Builder
+	for n, block := range strings.Split(strings.TrimSpace(string(raw)), "\n\n") {
+		c, _ := newClerk(t)
+		for line := range strings.SplitSeq(block, "\n") {
+			said, ok := strings.CutPrefix(line, "person: ")
+			if !ok {
+				continue
+			}
+			text, err := c.chat(t.Context(), fmt.Sprint(n), said, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if intent.Ghost(text) && !strings.Contains(text, "?") {
+				t.Errorf("%q poses as a plan", text)
+			}
+			fmt.Fprintf(&golden, "person: %s\nagent: %s\n", said, text)
+		}
+		golden.WriteString("\n")
+	}
+	got := strings.TrimSpace(golden.String()) + "\n"
+	if *update {
+		if err := os.WriteFile("testdata/conversations.txt", []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if got != string(raw) {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+// spokenTo starts the agent and returns what sends it a message.
+func spokenTo(t *testing.T, s *Service) func(session, message, key string, about any) (string, bool) {
+	t.Helper()
+	server := httptest.NewServer(NewAgent(s, func() time.Time { return friday }))
+	t.Cleanup(server.Close)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return func(name, message, key string, about any) (string, bool) {
+		params := &mcp.CallToolParams{Name: "chat", Arguments: map[string]any{"message": message, "session_id": name, "context": about}}
+		if key != "" {
+			params.Meta = mcp.Meta{idempotencyIn: key}
+		}
+		out, err := session.CallTool(t.Context(), params)
+		if err != nil {
+			t.Error(err)
+			return "", false
+		}
+		var text strings.Builder
+		for _, part := range out.Content {
+			if part, ok := part.(*mcp.TextContent); ok {
+				text.WriteString(part.Text)
+			}
+		}
+		return text.String(), !out.IsError
+	}
+}
+
+func TestTheAgentIsAServerOfTheProtocol(t *testing.T) {
+	server := httptest.NewServer(NewAgent(newTestService(t), time.Now))
+	defer server.Close()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "chat" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	schema, _ := list.Tools[0].InputSchema.(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range []string{"message", "session_id", "context"} {
+		if properties[name] == nil {
+			t.Errorf("the tool takes no %s: %v", name, schema)
+		}
+	}
+	if got := fmt.Sprint(schema["required"]); got != "[message session_id]" {
+		t.Errorf("it needs %s", got)
+	}
+}
+
+// TestAReservationIsInTheJournalOnce: also when the message that agreed to it
+// comes again, before and after the process ended.
+func TestAReservationIsInTheJournalOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "demo.jsonl")
+	s := newTestService(t, WithFile(file))
+	say := spokenTo(t, s)
+	say("a", "Reserva una sala para 6 mañana a las 10", "k1", nil)
+	want := "Reservada: Sala Norte, el sábado 21 de noviembre de 10:00 a 11:00, para 6. Es la reserva r-1."
+	for range 2 {
+		if got, ok := say("a", "sí", "k2", nil); got != want || !ok {
+			t.Fatalf("%q", got)
+		}
+	}
+	if got, _ := say("a", "sí", "k3", nil); strings.Contains(got, "r-2") || got == want {
+		t.Errorf("agreeing once more said %q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := newTestService(t, WithFile(file))
+	if _, body := call(t, again, "GET /reservations", "", ""); !strings.Contains(body, `"count":1`) || !strings.Contains(body, `"id":"r-1"`) {
+		t.Error(body)
+	}
+}
+
+func TestSessionsAreNotMixed(t *testing.T) {
+	say := spokenTo(t, newTestService(t))
+	first, second := map[string]any{"id_empresa": 1}, map[string]any{"config": map[string]any{"id_empresa": 2}}
+	say("a", "Quiero una sala para 6", "", first)
+	if got, _ := say("a", "mañana", "", second); got != "¿Para cuántas personas?" {
+		t.Errorf("the other company's session said %q", got)
+	}
+	if got, _ := say("b", "mañana", "", first); got != "¿Para cuántas personas?" {
+		t.Errorf("another session said %q", got)
+	}
+	if got, _ := say("a", "mañana", "", first); !strings.HasPrefix(got, "El sábado 21 de noviembre hay sala para 6") {
+		t.Errorf("the session said %q", got)
+	}
+}
+
+// TestManySessionsAtOnceReserveDifferentTimes: nobody is given a room that another
+// has, and who was too late is told so.
+func TestManySessionsAtOnceReserveDifferentTimes(t *testing.T) {
+	s := newTestService(t)
+	say := spokenTo(t, s)
+	var all sync.WaitGroup
+	answers := make([]string, 8)
+	for i := range answers {
+		all.Go(func() {
+			name := fmt.Sprint(i)
+			say(name, "El auditorio para 30 el lunes a las 9", "", nil)
+			answers[i], _ = say(name, "sí", "", nil)
+		})
+	}
+	all.Wait()
+	made := 0
+	for _, text := range answers {
+		switch {
+		case strings.HasPrefix(text, "Reservada: Auditorio"):
+			made++
+		case !strings.Contains(text, "10:00"): // the next time that is free
+			t.Errorf("%q", text)
+		}
+	}
+	if _, body := call(t, s, "GET /reservations", "", ""); made != 1 || !strings.Contains(body, `"count":1`) {
+		t.Errorf("%d made: %s", made, body)
+	}
+}
+
+func TestWhatTheAgentRefuses(t *testing.T) {
+	s := newTestService(t)
+	say := spokenTo(t, s)
+	for name, c := range map[string][3]string{
+		"no session": {"", "hola", ""}, "a long session": {strings.Repeat("s", maxSession+1), "hola", ""},
+		"a long message": {"a", strings.Repeat("m", maxMessage+1), ""}, "a long key": {"a", "hola", strings.Repeat("k", maxKey+1)},
+	} {
+		if text, ok := say(c[0], c[1], c[2], nil); ok {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// TestTheAgentSaysSoWhenNothingCouldBeKept: a journal that is closed is a failure
+// of the tool, and no reservation.
+func TestTheAgentSaysSoWhenNothingCouldBeKept(t *testing.T) {
+	s := newTestService(t, WithFile(filepath.Join(t.TempDir(), "demo.jsonl")))
+	say := spokenTo(t, s)
+	say("a", "Reserva una sala para 6 mañana a las 10", "", nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, ok := say("a", "sí", "", nil); ok || strings.Contains(text, "Reservada") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestWhatTheAgentRemembersIsBounded(t *testing.T) {
+	at := friday
+	c := &clerk{rooms: newTestService(t), now: func() time.Time { return at }, sessions: map[string]*booking{}}
+	say := func(session, message string) string {
+		text, err := c.chat(context.Background(), session, message, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for i := range mostSessions + 1 {
+		at = at.Add(time.Millisecond)
+		say(fmt.Sprint(i), "una sala para 6")
+	}
+	if len(c.sessions) != mostSessions || c.sessions["0"] != nil || c.sessions["1"] == nil {
+		t.Errorf("%d sessions", len(c.sessions))
+	}
+	at = at.Add(sessionTime + time.Second)
+	if got := say("500", "mañana"); got != "¿Para cuántas personas?" {
+		t.Errorf("after %s it said %q", sessionTime, got)
+	}
+}
