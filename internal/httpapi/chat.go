@@ -14,7 +14,7 @@ import (
 )
 
 // Chat serves the routes that answer a message: POST /api/send,
-// POST /operator/chat, and those that ask for an answer and stop it.
+// POST /operator/chat, POST /api/agent/chat, and those that ask for an answer and stop it.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -33,6 +33,11 @@ func (a *api) chat(turns Turns) {
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{400, 409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/agent/chat", id: "agentChat", access: withChat, signed: true,
+		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
+		failures: []int{400, 409, 413, 415, 422, 503},
+	}, sender{a.config, turns}.agent)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat,
 		summary:  "Have what was last said answered: in manual mode, or after a block",

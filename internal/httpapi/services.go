@@ -47,6 +47,9 @@ type Turns interface {
 	// Send answers one message. With a Session, ChatID is the client's own name
 	// for the chat, which is made when it does not exist.
 	Send(ctx context.Context, r turn.Request) (turn.Reply, error)
+	// Route answers one message of a session by what a model says, or by an agent
+	// that it chooses. ChatID is the client's own name for the session.
+	Route(ctx context.Context, r turn.Request) (turn.Reply, error)
 	// Answer has what was last said in a chat answered.
 	Answer(ctx context.Context, r turn.Request) (turn.Reply, error)
 	// Stop ends the answer that is being written in a chat, if there is one.

@@ -146,10 +146,11 @@ func (s *Service) respond(ctx context.Context, w way, said conversation.Message,
 	if q.chat = told; failed == nil {
 		over, joined, err := w.due(asking, said, snapshot)
 		if over || err != nil {
+			s.count(ctx, req, q.began, joined, err)
 			return joined, err
 		}
 	}
-	q.meter = s.meter(req, q.chat, s.Now())
+	q.meter = s.meter(req, q.chat, q.began)
 	defer func() { q.meter.settle(ctx, reply, err) }()
 	if failed != nil {
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", q.chat.ID, "error", failed)

@@ -11,12 +11,15 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
+	"piloto/internal/parallel"
 )
 
 // meter holds, before each call of a model, what it may cost at most, and settles
 // at the end of the turn what all of them did.
 type meter struct {
 	*Service
+	req     Request
+	began   time.Time
 	account string
 	tag     locale.Tag
 	hold    credit.Hold
@@ -24,11 +27,11 @@ type meter struct {
 	settled bool
 }
 
-func (s *Service) meter(req Request, chat conversation.Chat, at time.Time) *meter {
-	account := req.Principal.Account
+func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *meter {
+	account, at := req.Principal.Account, s.Now()
 	turn := credit.Turn{ID: s.IDs.New(at), At: at, User: req.Principal.User, ChatID: chat.ID, ProjectID: chat.ProjectID}
 	return &meter{
-		Service: s, account: account, tag: req.Locale, turn: turn,
+		Service: s, req: req, began: began, account: account, tag: req.Locale, turn: turn,
 		hold: credit.Hold{ID: turn.ID, Account: account, For: turn},
 	}
 }
@@ -88,7 +91,7 @@ func (m *meter) watch(p *eligibility.Plan) func(llm.Attempt) {
 	}
 }
 
-// settle ends the hold and writes the turn's record, once. A turn that was
+// settle ends the hold, writes the turn's record and counts it, once. A turn that was
 // answered stays answered when that fails: the sweep gives back what was held.
 func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 	if m.settled {
@@ -115,11 +118,17 @@ func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 	if m.turn.Outcome == credit.OutcomeBlocked {
 		m.Log.InfoContext(ctx, "turn.blocked", "turn_id", m.turn.ID, "chat_id", m.turn.ChatID, "reason", m.turn.Reason, "provider", m.turn.Provider)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	if err := m.Credit.Settle(ctx, m.hold, m.turn); err != nil {
-		m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.turn.ID, "micros", m.turn.Micros, "tokens", m.turn.Charged, "error", err)
-	}
+	_ = parallel.Do(
+		func() error { m.count(ctx, m.req, m.began, reply, err); return nil },
+		func() error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+			defer cancel()
+			if err := m.Credit.Settle(ctx, m.hold, m.turn); err != nil {
+				m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.turn.ID, "micros", m.turn.Micros, "tokens", m.turn.Charged, "error", err)
+			}
+			return nil
+		},
+	)
 }
 
 // settleTime bounds what settling may take.

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
 	"piloto/internal/run"
+	"piloto/internal/tally"
 	"piloto/internal/tool"
 )
 
@@ -57,6 +58,11 @@ type Listeners interface {
 	Watched(ctx context.Context, account string) bool
 }
 
+// Tally counts turns, and never fails one.
+type Tally interface {
+	Turn(ctx context.Context, account string, t tally.Turn)
+}
+
 // Service answers messages.
 type Service struct {
 	Store       Store
@@ -66,7 +72,9 @@ type Service struct {
 	Models      eligibility.Models
 	Retry       llm.Retry
 	Tell        Listeners // of an answer while it is written
+	Tally       Tally
 
+	Router    Router
 	DraftLife time.Duration
 	IDs       *ident.Source
 	Now       func() time.Time
@@ -78,14 +86,23 @@ type Service struct {
 // It returns conversation.ErrChatNotFound, and what run.Confirm and run.Cancel
 // refuse with; every other outcome, a blocked turn among them, is a Reply.
 func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
+	began := s.Now()
 	chat, err := s.chat(ctx, req)
 	if err != nil {
 		return Reply{}, err
 	}
 	said := intent.Classify(req.Message)
-	switch {
-	case said == intent.Other:
+	if said == intent.Other {
 		return s.answer(ctx, req, chat)
+	}
+	reply, err := s.decide(ctx, req, chat, said)
+	s.count(ctx, req, began, reply, err)
+	return reply, err
+}
+
+// decide answers a plain yes or no.
+func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, error) {
+	switch {
 	case chat.ActiveRunID != "":
 		return s.notice(ctx, req, chat, "turn.already_running")
 	case chat.PendingRunID == "":

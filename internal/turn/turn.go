@@ -70,10 +70,15 @@ type Route struct {
 	Persona agent.Persona
 }
 
-// Routed is how the router answered. Agent is "" unless one did.
+// Routed is how the router answered. Agent is "" unless one did; Failure says why
+// the one that was asked did not.
 type Routed struct {
-	Action agent.Action
-	Agent  string
+	Action   agent.Action
+	Agent    string
+	Asked    string // the agent that was chosen
+	Attempts int    // calls of it
+	Failure  error
+	Sorry    bool // the model decided nothing that could be used
 }
 
 // Reply is what a turn came to.
