@@ -3,6 +3,7 @@ package boot
 import (
 	"log/slog"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -69,8 +70,14 @@ func lambdaWorld(e Environment) World {
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"),
 		Now:  Clock, IDs: ident.NewSource(nil),
-		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level) },
+		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },
 	}
+}
+
+// loggerOf is what a function's log lines call it. Each has a log group of its own,
+// whose last part is its name: "/piloto/STACK/chat" is piloto.chat.
+func loggerOf(e Environment) string {
+	return strings.TrimRight("piloto."+path.Base(e["AWS_LAMBDA_LOG_GROUP_NAME"]), ".")
 }
 
 // environ is the process's environment.

@@ -102,6 +102,16 @@ func (t Turn) Bounded() Turn {
 	return t
 }
 
+// Wrong reports whether the turn had no answer of a model or an agent that it
+// should have had. One that was blocked was told why; that is no failure of ours.
+func (t Turn) Wrong() bool {
+	return t.Outcome == Failed || t.Outcome == Apology || t.Outcome == Unreachable
+}
+
+// Delegated reports whether the turn was decided to be an agent's, also one that
+// did not answer.
+func (t Turn) Delegated() bool { return t.Outcome == Delegate || t.Outcome == Unreachable }
+
 func known(set []string, name string) string {
 	if slices.Contains(set, name) {
 		return name

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,18 +19,18 @@ import (
 	"piloto/internal/ident"
 )
 
-// lines decodes what was logged.
-func lines(t *testing.T, logged *bytes.Buffer) []map[string]any {
+// logged decodes what was logged.
+func logged(t *testing.T, out *bytes.Buffer) []map[string]any {
 	t.Helper()
-	var out []map[string]any
-	for line := range strings.Lines(logged.String()) {
+	var all []map[string]any
+	for line := range strings.Lines(out.String()) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		out = append(out, m)
+		all = append(all, m)
 	}
-	return out
+	return all
 }
 
 type secretive struct{ Token string }
@@ -38,7 +40,7 @@ func (s secretive) String() string { return "token=" + s.Token }
 // TestNoCanaryReachesTheLog puts a secret into every kind of attribute.
 func TestNoCanaryReachesTheLog(t *testing.T) {
 	var out bytes.Buffer
-	log := New(&out, slog.LevelDebug)
+	log := New(&out, slog.LevelDebug, "piloto.test")
 	const bearer = "Bearer CANARYabcdef123456"
 	log.Info("calling with " + bearer)
 	log.Info("m", "authorization", "CANARY", "X-VX11-Token", "CANARY", "api_key", []byte("CANARY"), "cookie", http.Cookie{Value: "CANARY"}, "openai_api_key", 7)
@@ -54,7 +56,7 @@ func TestNoCanaryReachesTheLog(t *testing.T) {
 	if strings.Contains(out.String(), "CANARY") {
 		t.Error(out.String())
 	}
-	if n := len(lines(t, &out)); n != 11 {
+	if n := len(logged(t, &out)); n != 11 {
 		t.Errorf("%d lines", n)
 	}
 }
@@ -66,13 +68,57 @@ func (valuer) LogValue() slog.Value { return slog.StringValue("password=CANARY")
 func TestLinesCarryTraceAndAccount(t *testing.T) {
 	var out bytes.Buffer
 	ctx := auth.NewContext(WithTrace(context.Background(), "t-1"), auth.Principal{Account: "a", User: "u"})
-	New(&out, slog.LevelInfo).With("x", 1).InfoContext(ctx, "m", "took", 1500*time.Millisecond)
-	m := lines(t, &out)[0]
-	if m["trace_id"] != "t-1" || m["account"] != "a" || m["x"] != 1.0 || m["took"] != 1500.0 || m["level"] != "INFO" || m["msg"] != "m" {
+	New(&out, slog.LevelInfo, "piloto.test").With("x", 1).InfoContext(ctx, "m", "took", 1500*time.Millisecond)
+	m := logged(t, &out)[0]
+	if m["trace_id"] != "t-1" || m["account"] != "a" || m["x"] != 1.0 || m["took"] != 1500.0 || m["level"] != "INFO" || m["message"] != "m" {
 		t.Errorf("%v", m)
 	}
-	if at, err := time.Parse(time.RFC3339Nano, m["time"].(string)); err != nil || at.Location() != time.UTC {
-		t.Errorf("time %v", m["time"])
+	if at, err := time.Parse(time.RFC3339Nano, m["timestamp"].(string)); err != nil || !at.Equal(at.Truncate(time.Microsecond)) {
+		t.Errorf("timestamp %v", m["timestamp"])
+	}
+}
+
+// TestALineIsAsDocument001HasIt holds the members of a line, and their order.
+func TestALineIsAsDocument001HasIt(t *testing.T) {
+	var out bytes.Buffer
+	ctx := auth.NewContext(WithTrace(context.Background(), "t-1"), auth.Principal{Account: "a"})
+	log := New(&out, slog.LevelInfo, "piloto.chat").With("turn_id", "x").WithGroup("g").With("n", 1)
+	log.InfoContext(ctx, "turn.routed", "session_id", "user_123", "agent_to_invoke", "reserva")
+	Named(log, "piloto.step").Log(ctx, slog.LevelWarn, "m")
+	Named(New(&out, slog.LevelInfo, "x"), "piloto.sweep").InfoContext(ctx, "m", "account", "b", "trace_id", "of another")
+	shape := regexp.MustCompile(`"timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"`)
+	got := shape.ReplaceAllString(out.String(), `"timestamp":"…"`)
+	want := `{"timestamp":"…","level":"INFO","logger":"piloto.chat","message":"turn.routed","trace_id":"t-1","account":"a","turn_id":"x","g":{"n":1,"session_id":"user_123","agent_to_invoke":"reserva"}}
+{"timestamp":"…","level":"WARN","logger":"piloto.step","message":"m","trace_id":"t-1","account":"a","turn_id":"x","g":{"n":1}}
+{"timestamp":"…","level":"INFO","logger":"piloto.sweep","message":"m","account":"b","trace_id":"of another"}
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if other := slog.New(slog.DiscardHandler); Named(other, "x") != other {
+		t.Error("a logger that is not ours was named")
+	}
+}
+
+// TestLoggersOfOnePlaceWriteWholeLines has many write at once, some of them under
+// another name.
+func TestLoggersOfOnePlaceWriteWholeLines(t *testing.T) {
+	var out bytes.Buffer // not safe for two at once: the race detector sees who is not kept apart
+	log := New(&out, slog.LevelInfo, "piloto")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			own := Named(log, fmt.Sprint("piloto.", i))
+			for range 50 {
+				own.With("i", i).Info("m")
+			}
+		})
+	}
+	all.Wait()
+	for _, m := range logged(t, &out) {
+		if m["logger"] != fmt.Sprint("piloto.", m["i"]) {
+			t.Fatalf("%v", m)
+		}
 	}
 }
 
@@ -112,14 +158,14 @@ func TestMiddlewareKeepsOrReplacesTheTrace(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		seen := ""
-		Middleware(New(&out, slog.LevelInfo), clock(), render, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			seen = Trace(r.Context())
 		})).ServeHTTP(w, r)
 		got := w.Header().Get(TraceHeader)
 		if got != seen || !ident.ValidTrace(got) || (c.sent != nil && got == c.sent[0]) != c.keep {
 			t.Errorf("%s: %q became %q, the handler saw %q", c.name, c.sent, got, seen)
 		}
-		for _, m := range lines(t, &out) {
+		for _, m := range logged(t, &out) {
 			if m["trace_id"] != got {
 				t.Errorf("%s: logged %v", c.name, m)
 			}
@@ -147,13 +193,13 @@ func TestMiddlewareLogsStartAndEnd(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := httptest.NewRecorder()
-		Middleware(New(&out, slog.LevelInfo), clock(), render, c.serve).ServeHTTP(w, httptest.NewRequest("GET", "/x/secret-in-path", nil))
-		all := lines(t, &out)
+		Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, c.serve).ServeHTTP(w, httptest.NewRequest("GET", "/x/secret-in-path", nil))
+		all := logged(t, &out)
 		start, end := all[0], all[len(all)-1]
-		if start["msg"] != "request.start" || start["method"] != "GET" {
+		if start["message"] != "request.start" || start["method"] != "GET" {
 			t.Errorf("start %v", start)
 		}
-		if end["msg"] != "request.end" || end["status"] != c.status || end["route"] != "GET /x/{id}" || end["duration_ms"] != 1500.0 {
+		if end["message"] != "request.end" || end["status"] != c.status || end["route"] != "GET /x/{id}" || end["duration_ms"] != 1500.0 {
 			t.Errorf("end %v", end)
 		}
 		if strings.Contains(out.String(), "secret-in-path") {
@@ -168,7 +214,7 @@ func TestMiddlewareLogsStartAndEnd(t *testing.T) {
 func TestPanicAfterTheStatusKeepsIt(t *testing.T) {
 	var out bytes.Buffer
 	w := httptest.NewRecorder()
-	Middleware(New(&out, slog.LevelInfo), clock(), render, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(202)
 		panic(errors.New("late"))
 	})).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
@@ -181,7 +227,7 @@ func TestLongMethodsAreCut(t *testing.T) {
 	var out bytes.Buffer
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Method = strings.Repeat("A", 5000)
-	Middleware(New(&out, slog.LevelInfo), clock(), render, http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+	Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
 	if out.Len() > 1000 {
 		t.Errorf("%d bytes", out.Len())
 	}

@@ -89,7 +89,7 @@ func FuzzRedact(f *testing.F) {
 
 // BenchmarkLine is one request.end line.
 func BenchmarkLine(b *testing.B) {
-	log := New(io.Discard, slog.LevelInfo)
+	log := New(io.Discard, slog.LevelInfo, "piloto.test")
 	ctx := WithTrace(b.Context(), "4bf92f3577b34da6a3ce929d0e0e4736")
 	for b.Loop() {
 		log.InfoContext(ctx, "request.end", "method", "POST", "route", "POST /api/runs/{id}/confirm", "status", 202, "duration_ms", 12)

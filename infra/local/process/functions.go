@@ -16,6 +16,7 @@ import (
 	"piloto/internal/boot"
 	"piloto/internal/gateway"
 	"piloto/internal/ident"
+	"piloto/internal/telemetry"
 )
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
@@ -57,6 +58,7 @@ func (f *functions) build(world boot.World, d *template.Deployment, names map[st
 		environment := boot.Environment(d.Environment[fn.ID])
 		f.byARN[names[fn.ID+".Arn"]] = fn.ID
 		f.timeouts[fn.ID] = fn.Timeout
+		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		var err error
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)

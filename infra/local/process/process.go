@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if o.Clock == nil {
 		o.Clock = boot.Clock
 	}
-	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level), origin: origin}
+	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin}
 	var err error
 	if p.template, err = template.Read(o.Template); err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 
 // ServeEngines serves the two engines alone until ctx ends.
 func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
-	log := telemetry.New(o.Log, slog.LevelInfo)
+	log := telemetry.New(o.Log, slog.LevelInfo, "piloto.engines")
 	e, err := openEngines(o.Data, time.Now, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil }, "")
 	if err != nil {
 		return err
