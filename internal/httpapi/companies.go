@@ -37,11 +37,13 @@ func (a *api) companies(c Companies) {
 
 	const ofCompany = "/api/router/{id_empresa}"
 	register(a, readRouter(ofCompany, "readCompanyRouter", "for a company, and what is in force for it"),
-		func(ctx context.Context, in *companyInput) (*reply[RouterSettings], error) { return s.read(ctx, in.Company) })
+		func(ctx context.Context, in *companyInput) (*reply[RouterSettings], error) {
+			return s.read(ctx, in.Company)
+		})
 	register(a, setRouter(ofCompany, "setCompanyRouter", "for a company, before what is set for all"),
 		func(ctx context.Context, in *struct {
-			companyInput
-			Body RouterRequest
+			Company int64 `path:"id_empresa" minimum:"1" doc:"the account's own number of a company"`
+			Body    RouterRequest
 		},
 		) (*reply[RouterSettings], error) {
 			return s.set(ctx, in.Company, in.Body)
