@@ -152,22 +152,26 @@ func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
 }
 
 // Authenticate returns who a delivery is from, when it is signed by a webhook that
-// there is. Every refusal is ErrRequired; a store that cannot answer is its own error.
+// there is. Every refusal is ErrRequired, and ErrUndecided says that a store could
+// not answer.
 func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, error) {
 	at := s.Now()
 	if err := d.plausible(at); err != nil {
 		return Principal{}, err
 	}
 	w, err := s.Store.Webhook(ctx, d.Webhook)
-	if err != nil {
-		return Principal{}, refused(err)
+	switch {
+	case errors.Is(err, ErrWebhookNotFound):
+		return Principal{}, unsigned("there is no such webhook")
+	case err != nil:
+		return Principal{}, ErrUndecided.Because(err)
 	}
 	secret, err := s.Secrets.WebhookSecret(ctx, w.Account, w.ID)
-	if errors.Is(err, ErrNoSecret) {
+	switch {
+	case errors.Is(err, ErrNoSecret):
 		return Principal{}, unsigned("the webhook has no secret")
-	}
-	if err != nil {
-		return Principal{}, err
+	case err != nil:
+		return Principal{}, ErrUndecided.Because(err)
 	}
 	if err := VerifyWebhook(secret, d.ID, d.Timestamp, d.Body, d.Signature, at); err != nil {
 		return Principal{}, err
@@ -178,7 +182,7 @@ func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, err
 // plausible refuses what can be seen to be no delivery without asking anybody.
 func (d Delivery) plausible(at time.Time) error {
 	if !ValidWebhook(d.Webhook) {
-		return unsigned("there is no such webhook")
+		return unsigned("no webhook is named so")
 	}
 	return checkSigned(d.ID, d.Timestamp, d.Signature, at)
 }

@@ -3,6 +3,8 @@ package secrets
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -32,6 +34,10 @@ type keptSecret struct {
 	Value Key // "": there is none
 	until time.Time
 }
+
+// Format implements fmt.Formatter: what is remembered is in fields whose own
+// methods fmt cannot call.
+func (*Webhooks) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[webhooks]") }
 
 const (
 	webhookSecret   = "SECRET" // the name in a webhook's secret
