@@ -147,7 +147,11 @@ func (t *Table) putMemory(ctx context.Context, account string, m agent.Memory, s
 // Memories returns what a session remembers at a time, of all companies, by
 // company; more says that there are further ones.
 func (t *Table) Memories(ctx context.Context, account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
-	items, err := t.query(ctx, memoryKey(account, session), "CO#", "CO#~", maxMemories+1)
+	items, err := t.pages(ctx, &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("PK = :pk"), FilterExpression: aws.String("expires_at > :now"),
+		ExpressionAttributeValues: item{":pk": str(memoryKey(account, session)), ":now": num(millis(at))},
+	}, maxMemories+1)
 	if err != nil {
 		return nil, false, err
 	}

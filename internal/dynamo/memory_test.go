@@ -108,6 +108,13 @@ func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
 			t.Errorf("%v: %+v %v", at, stats, err)
 		}
 	}
+	for company := range int64(30) { // what is over hides nothing of what is not
+		tell(t, table, "acme", company+1, "many", exchange("a", now))
+	}
+	tell(t, table, "acme", 99, "many", exchange("b", after))
+	if list, more, err := table.Memories(ctx, "acme", "many", after); err != nil || more || len(list) != 1 || list[0].Company != 99 {
+		t.Errorf("%+v %v %v", list, more, err)
+	}
 	tell(t, table, "acme", 7, "s", exchange("c", after))
 	if d := cmp.Diff([]string{"c"}, users(recall(t, table, "acme", 7, "s", after))); d != "" {
 		t.Error(d)

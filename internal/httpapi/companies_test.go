@@ -123,21 +123,27 @@ func TestRouterSettingsAreRefusedWithAllThatIsWrong(t *testing.T) {
 	many := `["` + strings.Repeat(`x","`, 50) + `x"]`
 	long := strings.Repeat("a", 4001)
 	for _, c := range []struct{ path, body, code, want string }{
-		{"/api/router", `{"agents":["venta","nadie","VENTA","salas"],"context":" \n","prompts":{"identity":" ","format":"x","nada":"x"}}`, "router.agent_unknown",
+		{
+			"/api/router", `{"agents":["venta","nadie","VENTA","salas"],"context":" \n","prompts":{"identity":" ","format":"x","nada":"x"}}`, "router.agent_unknown",
 			"[body agents 1] unknown_agent, [body agents 2] duplicate, [body agents 3] unknown_agent, [body context] string_too_short, " +
-				"[body prompts format] unknown_section, [body prompts identity] string_too_short, [body prompts nada] unknown_section"},
+				"[body prompts format] unknown_section, [body prompts identity] string_too_short, [body prompts nada] unknown_section",
+		},
 		{"/api/router/7", `{"agents":` + many + `}`, "router.settings_invalid", "[body agents] too_long"},
 		{"/api/router/7", `{"context":"` + strings.Repeat("ñ", 9000) + `"}`, "router.settings_invalid", "[body context] string_too_long"},
 		{"/api/router/7", `{"context":"x","context_url":"https://negocio.example"}`, "router.settings_invalid", "[body context] one_of_two"},
 		{"/api/router/7", `{"prompts":{"state":"` + long + `"}}`, "router.settings_invalid", "[body prompts state] string_too_long"},
-		{"/api/router/7", `{"prompts":{"state":"` + long[1:] + `","direct":"` + long[1:] + `","identity":"` + long[1:] + `","business":"` + long[1:] + `"}}`,
-			"router.settings_invalid", "[body prompts] too_long"},
+		{
+			"/api/router/7", `{"prompts":{"state":"` + long[1:] + `","direct":"` + long[1:] + `","identity":"` + long[1:] + `","business":"` + long[1:] + `"}}`,
+			"router.settings_invalid", "[body prompts] too_long",
+		},
 		{"/api/router/7", `{"prompts":{` + members(13) + `}}`, "request.invalid", ""},
 		{"/api/router", `{"context_url":"https://u:p@negocio.example"}`, "mcp.url_invalid", "[body context_url] value_error"},
 		{"/api/router", `{"context_url":"http://169.254.169.254/"}`, "mcp.url_refused", "[body context_url] value_error"},
 		{"/api/router", `{"context_url":"http://127.0.0.1:8000/","prompts":{"x":"y"}}`, "router.settings_invalid", "[body context_url] value_error, [body prompts x] unknown_section"},
-		{"/api/router", `{"agents":"venta","context":1,"prompts":[],"secret":"canary"}`, "request.invalid",
-			"[body agents] list_type, [body context] string_type, [body prompts] object_type, [body secret] extra_forbidden"},
+		{
+			"/api/router", `{"agents":"venta","context":1,"prompts":[],"secret":"canary"}`, "request.invalid",
+			"[body agents] list_type, [body context] string_type, [body prompts] object_type, [body secret] extra_forbidden",
+		},
 		{"/api/router/0", `{}`, "request.invalid", "[path id_empresa] greater_than_equal"},
 		{"/api/router/x", `{}`, "request.invalid", "[path id_empresa] int_parsing"},
 	} {
@@ -173,8 +179,13 @@ func TestRouterSettingsAreWrittenByAdminsAlone(t *testing.T) {
 		method, path, body string
 		chat               bool
 	}{
-		{"GET", "/api/router", "", true}, {"GET", "/api/router/7", "", true}, {"GET", "/api/router/companies", "", true},
-		{"PUT", "/api/router", "{}", false}, {"PUT", "/api/router/7", "{}", false}, {"DELETE", "/api/router", "", false}, {"DELETE", "/api/router/7", "", false},
+		{"GET", "/api/router", "", true},
+		{"GET", "/api/router/7", "", true},
+		{"GET", "/api/router/companies", "", true},
+		{"PUT", "/api/router", "{}", false},
+		{"PUT", "/api/router/7", "{}", false},
+		{"DELETE", "/api/router", "", false},
+		{"DELETE", "/api/router/7", "", false},
 	} {
 		for _, c := range []struct {
 			who     auth.Principal

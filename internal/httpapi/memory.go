@@ -21,8 +21,9 @@ type Memories interface {
 	MemoryStats(ctx context.Context, account string) (agent.MemoryStats, error)
 }
 
-// memory registers the routes of document 001's memory. The counts come before the
-// session that a client called "stats", which is read as /memory/%73tats.
+// memory registers the routes of document 001's memory. The counts come before a
+// session that a client called "stats": that one is read as /memory/%73tats, where
+// the path arrives as it was sent, and is forgotten by its plain name.
 func (a *api) memory(m Memories) {
 	r := rememberer{m}
 	register(a, operation{
