@@ -30,11 +30,18 @@ type Sender struct {
 	opts   Options
 	reads  *http.Client // may keep connections, and repeat on a dead one
 	writes *http.Client // each request once, on a connection of its own
+	tokens *Tokens      // nil: keys of the place "oauth" cannot be sent
 }
 
 // NewSender returns a Sender for what opts allow.
 func NewSender(opts Options) Sender {
 	return Sender{opts: opts, reads: NewClient(opts), writes: newOnceClient(opts)}
+}
+
+// With returns a Sender that sends the tokens of keys of the place "oauth".
+func (s Sender) With(tokens *Tokens) Sender {
+	s.tokens = tokens
+	return s
 }
 
 // Send sends a request and reads at most limit bytes of what comes back. The key
@@ -43,10 +50,15 @@ func NewSender(opts Options) Sender {
 // The error is ErrRequest for a request that must not be sent, ErrNotSent when
 // nothing of it reached the server, and ErrLost when some of it may have and the
 // outcome is not known. An unsafe request whose status came, but whose body was
-// cut, is an answer, Truncated; a read is ErrLost.
+// cut, is an answer, Truncated; a read is ErrLost. For a key of the place "oauth" it
+// may also be ErrRefusedUs; a token that the server refuses is not sent again.
 func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.timeout())
 	defer cancel()
+	key, forget, err := s.exchanged(ctx, key)
+	if err != nil {
+		return tool.Answer{}, err
+	}
 	var handed atomic.Bool // a connection was handed to the request: bytes may follow
 	req, err := request(watch(ctx, &handed), r, key)
 	if err != nil {
@@ -61,10 +73,26 @@ func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, 
 		return tool.Answer{}, failure(err, handed.Load(), secret)
 	}
 	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusUnauthorized {
+		forget()
+	}
 	if res.StatusCode < 200 { // 101: the connection is no longer HTTP
 		return tool.Answer{}, failure(errProtocol, true, secret)
 	}
 	return s.read(r.Method, res, secret, limit)
+}
+
+// exchanged is a key as it is sent, and what to do when the server does not take it.
+func (s Sender) exchanged(ctx context.Context, key *tool.Credential) (sent *tool.Credential, forget func(), err error) {
+	forget = func() {}
+	if key == nil || key.Place.In != "oauth" || s.tokens == nil {
+		return key, forget, nil
+	}
+	ready, err := s.tokens.Exchange(ctx, *key)
+	if err != nil {
+		return nil, forget, err
+	}
+	return &ready, func() { s.tokens.Forget(*key, ready) }, nil
 }
 
 func (s Sender) client(method string) *http.Client {
