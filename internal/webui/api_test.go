@@ -41,7 +41,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
-		Chats: m, Runs: m, Servers: m, Breakers: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+		Chats: m, Runs: m, Servers: m, Breakers: m, Webhooks: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
 	})
 	return w
 }
@@ -157,6 +157,7 @@ func (w *world) api() http.Handler {
 	locked("POST /api/send", w.send)
 	locked("POST /api/chats/{id}/answer", w.answerLast)
 	w.aiRoutes(mux, locked)
+	w.hookRoutes(mux)
 	locked("POST /api/runs/{id}/confirm", w.confirm)
 	locked("POST /api/runs/{id}/cancel", w.cancel)
 	locked("GET /api/runs/{id}/events", w.more)

@@ -32,6 +32,8 @@ type memory struct {
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
 	breakers []agent.Breaker
+	hooks    []auth.Webhook
+	secrets  map[string]string // of webhooks, by id
 	purse    *purse
 	tell     func(kind string, data map[string]any) // what was stored, to whoever listens
 }
@@ -42,7 +44,8 @@ func newMemory(now func() time.Time) *memory {
 		tokens: map[string]auth.Token{}, chats: map[string]conversation.Chat{}, messages: map[string][]conversation.Message{},
 		runs: map[string]plan.Run{}, events: map[string][]plan.Event{}, servers: map[string]tool.Server{},
 		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{}, purse: newPurse(),
-		tell: func(string, map[string]any) {},
+		secrets: map[string]string{},
+		tell:    func(string, map[string]any) {},
 	}
 }
 

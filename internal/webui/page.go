@@ -14,11 +14,12 @@ import (
 // shell is the whole page around one view.
 type shell struct {
 	Title string
-	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, credits, error
+	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, credits, webhooks, error
 	View  template.HTML
 	Side  sidebar
 	Facts Facts
 	Who   auth.Principal
+	Hooks bool // there are webhooks to be seen
 	Boot  boot
 }
 
@@ -52,7 +53,7 @@ func (s *site) boot(tag locale.Tag) (boot, error) {
 }
 
 // index is the page; what it shows is in its address:
-// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=, ?view=credits.
+// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=, ?view=credits|webhooks.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
 		s.signInPage(w, v, http.StatusOK, "")
@@ -68,7 +69,7 @@ func (s *site) index(w http.ResponseWriter, v visit) error {
 
 func (s *site) shell(v visit) (*shell, int, error) {
 	status := http.StatusOK
-	sh := &shell{Facts: s.Facts, Who: v.who}
+	sh := &shell{Facts: s.Facts, Who: v.who, Hooks: s.Webhooks != nil && v.who.Allows(auth.ScopeAdmin)}
 	name, title, data, projectID, err := s.open(v)
 	switch {
 	case isMissing(err):
@@ -126,6 +127,9 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 	case q.Get("view") == "credits":
 		d, err := s.credits(ctx, v)
 		return "credits", locale.Text(v.tag, "page.credits"), d, "", err
+	case q.Get("view") == "webhooks":
+		d, err := s.webhooks(ctx, v)
+		return "webhooks", locale.Text(v.tag, "page.webhooks"), d, "", err
 	}
 	projectID = q.Get("project")
 	d, err := s.fresh(ctx, v, projectID)

@@ -45,6 +45,11 @@ type Breakers interface {
 	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
 }
 
+// Webhooks reads an account's webhooks, the oldest first, without their secrets.
+type Webhooks interface {
+	Webhooks(ctx context.Context, account string) ([]auth.Webhook, error)
+}
+
 // Projects reads projects.
 type Projects interface {
 	Projects(ctx context.Context, account string) ([]conversation.Project, error)
@@ -83,12 +88,14 @@ type Facts struct {
 
 // Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
 // Without Assistants and Credits there is nothing to see of either, and the
-// facts say who answers; without Breakers nothing is said of them.
+// facts say who answers; without Breakers nothing is said of them, and without
+// Webhooks there are none to see.
 type Deps struct {
 	Chats      Chats
 	Runs       Runs
 	Servers    Servers
 	Breakers   Breakers
+	Webhooks   Webhooks
 	Projects   Projects
 	Assistants Assistants
 	Credits    Credits
@@ -134,6 +141,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/assistants", s.assistantsFragment)
 	fragment("/ui/assistants/{id}", s.assistantFragment)
 	fragment("/ui/credits", s.creditsFragment)
+	fragment("/ui/webhooks", s.webhooksFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)
 	return secured(mux, policy(deps.Facts.RealtimeURL))

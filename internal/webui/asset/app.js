@@ -10,15 +10,17 @@ import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import { tellTime } from "./text.js";
+import * as webhooks from "./webhooks.js";
 import { arrived, atEnd, go, moreChats, older, refreshChat, toEnd } from "./view.js";
 import { render, settle, stopWriting, writing } from "./writing.js";
 
-const submits = { ...manage.submits, ...credits.submits, ...assistants.submits };
+const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits };
 
 const actions = {
   ...manage.actions,
   ...credits.actions,
   ...assistants.actions,
+  ...webhooks.actions,
   "confirm-run": confirmRun,
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),

@@ -33,7 +33,7 @@ export function submit(form, senders) {
   return act(button, () => senders[form.dataset.submit](form, new FormData(form)));
 }
 
-/** arrange shows the parts of a form that its choices call for: data-when and
+/** arrange shows the parts of a form that its choices call for: data-shown and
     data-required name an input and the values that do ("in:header,query"). What is
     not shown is not sent. */
 export function arrange({ form }) {
@@ -42,8 +42,8 @@ export function arrange({ form }) {
     const input = form.elements[name];
     return !input.matches(":disabled") && values.split(",").includes(input.value);
   };
-  for (const part of form.querySelectorAll("[data-when]")) { // the outer ones come first
-    part.hidden = !holds(part.dataset.when);
+  for (const part of form.querySelectorAll("[data-shown]")) { // the outer ones come first
+    part.hidden = !holds(part.dataset.shown);
     if (part.tagName === "FIELDSET") part.disabled = part.hidden;
   }
   for (const input of form.querySelectorAll("[data-required]")) input.required = holds(input.dataset.required);

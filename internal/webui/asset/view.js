@@ -29,6 +29,7 @@ function partOf(url) {
   if (q.get("view") === "servers") return "/ui/servers" + (id && "/" + id);
   if (q.get("view") === "projects") return "/ui/projects" + (id && "/" + id);
   if (q.get("view") === "assistants") return "/ui/assistants" + (id && "/" + id);
+  if (q.get("view") === "webhooks") return "/ui/webhooks";
   if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");
   return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
 }
