@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,25 @@ import (
 const (
 	demoModelPath   = "/demo/model"
 	demoServicePath = "/demo/rooms"
+	demoAgentPath   = "/demo/reserva"
 	demoModelName   = "piloto-demo"
 )
 
-// mountDemo puts the demonstration model and service before the API.
+// demoParts are what is registered of the demonstration, in this order, and the
+// file that remembers where.
+var demoParts = []struct {
+	path, mark string
+	as         tool.Registration
+}{
+	{path: demoServicePath, mark: "demo.registered"},
+	{path: demoAgentPath, mark: "demo.agent.registered", as: tool.Registration{
+		Name: demo.AgentName, Kind: tool.KindMCP, Role: tool.RoleAgent,
+		About:    "Salas de demostración: dice qué horas están libres, reserva una sala y cancela una reserva por su número.",
+		Keywords: []string{"sala", "reserva", "reservar", "disponibilidad", "libre", "room", "book", "booking", "reservation"},
+	}},
+}
+
+// mountDemo puts the demonstration model, service and agent before the API.
 func mountDemo(folder string, now func() time.Time, api http.Handler) (http.Handler, error) {
 	service, err := demo.NewService(demo.WithFile(filepath.Join(folder, "demo.jsonl")))
 	if err != nil {
@@ -27,22 +43,25 @@ func mountDemo(folder string, now func() time.Time, api http.Handler) (http.Hand
 	mux := http.NewServeMux()
 	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(demo.WithToday(now))))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
+	talks := demo.NewAgent(service, now)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, demoModelPath+"/") || strings.HasPrefix(r.URL.Path, demoServicePath+"/") {
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, demoModelPath+"/"), strings.HasPrefix(path, demoServicePath+"/"):
 			mux.ServeHTTP(w, r)
-			return
+		case path == demoAgentPath:
+			talks.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r) // a mux would clean paths that the API must see as they are
 		}
-		api.ServeHTTP(w, r) // a mux would clean paths that the API must see as they are
 	}), nil
 }
 
-// registerDemo registers the demonstration service at the first start, and
-// again when the process moved to another address. One that a person removed
-// stays removed.
-func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, origin string, at time.Time) error {
-	url := origin + demoServicePath
+// registerDemo registers a part of the demonstration at the first start, and again
+// when the process moved to another address. One that a person removed stays
+// removed, and an agent of a person's own keeps the name that it has.
+func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, as tool.Registration, at time.Time) error {
 	before, err := mark.read()
-	if err != nil || before == url {
+	if err != nil || before == as.URL {
 		return err
 	}
 	servers, err := registry.List(ctx, defaultAccount)
@@ -52,8 +71,8 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 	kept := before == ""
 	for _, s := range servers {
 		switch s.BaseURL {
-		case url: // the process ended between the two
-			return mark.write(url)
+		case as.URL: // the process ended between the two
+			return mark.write(as.URL)
 		case before:
 			kept = true
 			if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
@@ -62,9 +81,9 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 		}
 	}
 	if kept {
-		if _, _, err := registry.Register(ctx, defaultAccount, tool.Registration{URL: url}, at); err != nil {
+		if _, _, err := registry.Register(ctx, defaultAccount, as, at); err != nil && !errors.Is(err, tool.ErrAgentTaken) {
 			return err
 		}
 	}
-	return mark.write(url)
+	return mark.write(as.URL)
 }

@@ -17,6 +17,7 @@ import (
 
 	"piloto/infra/local/stepfunctions"
 	"piloto/internal/ident"
+	"piloto/internal/mcp"
 	"piloto/internal/openapi"
 	"piloto/internal/outbound"
 	"piloto/internal/telemetry"
@@ -91,20 +92,25 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	return err
 }
 
-// introduce registers the demonstration service.
+// introduce registers the demonstration service and agent.
 func (p *Process) introduce(ctx context.Context) error {
 	if !p.Demo {
 		return nil
 	}
+	ask := outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})
 	registry := tool.Registry{
 		Discover: map[tool.Kind]tool.Discoverer{
-			tool.KindOpenAPI: openapi.Discoverer{Client: outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})},
+			tool.KindOpenAPI: openapi.Discoverer{Client: ask},
+			tool.KindMCP:     mcp.Discoverer{Client: ask},
 		},
-		Store:    p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
+		Store: p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
 	}
-	mark := firstStart{filepath.Join(p.Data, "demo.registered")}
-	if err := registerDemo(ctx, registry, mark, p.origin, p.Clock()); err != nil {
-		return fmt.Errorf("the demonstration service could not be registered: %w", err)
+	for _, part := range demoParts {
+		as := part.as
+		as.URL = p.origin + part.path
+		if err := registerDemo(ctx, registry, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
+			return fmt.Errorf("%s of the demonstration could not be registered: %w", part.path, err)
+		}
 	}
 	return nil
 }

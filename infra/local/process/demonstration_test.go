@@ -1,0 +1,138 @@
+package process
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"piloto/infra/local/demo"
+	"piloto/internal/boot"
+	"piloto/internal/ident"
+	"piloto/internal/mcp"
+	"piloto/internal/tool"
+)
+
+// names are those of the registered servers, oldest first.
+func names(t *testing.T, p *Process) (out []string) {
+	t.Helper()
+	servers, err := tool.Registry{Store: p.Table}.List(t.Context(), defaultAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		if s.Status != tool.Online {
+			t.Errorf("%s is %s", s.Name, s.Status)
+		}
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func same(t *testing.T, when string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s there are %q, want %q", when, got, want)
+	}
+}
+
+func TestTheDemonstrationIsRegisteredAtTheFirstStart(t *testing.T) {
+	p, folder, _, origin := deploy(t, Settings{Demo: true})
+	begin := func() {
+		t.Helper()
+		if err := p.introduce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin()
+	begin()
+	same(t, "after two starts", names(t, p), "Reservas", "reserva")
+
+	registry := tool.Registry{Store: p.Table, IDs: ident.NewSource(nil)}
+	servers, err := registry.List(t.Context(), defaultAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := servers[1]
+	if !agent.IsAgent() || agent.Kind != tool.KindMCP || agent.Transport != tool.TransportStreamable || agent.BaseURL != origin+demoAgentPath {
+		t.Errorf("%+v", agent)
+	}
+	if err := registry.Delete(t.Context(), defaultAccount, agent.ID); err != nil {
+		t.Fatal(err)
+	}
+	begin()
+	same(t, "after it was removed", names(t, p), "Reservas")
+
+	// A folder from before there was an agent.
+	if err := os.Remove(filepath.Join(folder, "demo.agent.registered")); err != nil {
+		t.Fatal(err)
+	}
+	begin()
+	same(t, "in an older folder", names(t, p), "Reservas", "reserva")
+
+	// Another address: what is still registered moves, and what was removed stays so.
+	at, err := url.Parse(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := httptest.NewServer(httputil.NewSingleHostReverseProxy(at))
+	defer moved.Close()
+	if err := registry.Delete(t.Context(), defaultAccount, servers[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	p.origin = moved.URL
+	begin()
+	same(t, "at another address", names(t, p), "reserva")
+	if servers, err = registry.List(t.Context(), defaultAccount); err != nil || servers[0].BaseURL != moved.URL+demoAgentPath {
+		t.Errorf("%+v, %v", servers, err)
+	}
+}
+
+func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
+	p, _, _, _ := deploy(t, Settings{Demo: true})
+	rooms, err := demo.NewService()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := httptest.NewServer(demo.NewAgent(rooms, boot.Clock))
+	defer elsewhere.Close()
+	registry := tool.Registry{
+		Discover: map[tool.Kind]tool.Discoverer{tool.KindMCP: mcp.Discoverer{Client: http.DefaultClient}},
+		Store:    p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
+	}
+	own, _, err := registry.Register(t.Context(), defaultAccount, tool.Registration{URL: elsewhere.URL, Name: demo.AgentName, Role: tool.RoleAgent}, boot.Clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.introduce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "beside one's own", names(t, p), "reserva", "Reservas")
+	if kept, err := registry.Store.Server(t.Context(), defaultAccount, own.ID); err != nil || kept.BaseURL != own.BaseURL {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// TestOnlyTheAgentsOwnAddressIsItsOwn: what is beside it is the API's.
+func TestOnlyTheAgentsOwnAddressIsItsOwn(t *testing.T) {
+	_, _, _, origin := deploy(t, Settings{Demo: true})
+	for path, want := range map[string]int{"/demo/reserva": http.StatusMethodNotAllowed, "/demo/reserva/": http.StatusNotFound, "/demo/reservas": http.StatusNotFound} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("GET %s: %d, want %d", path, res.StatusCode, want)
+		}
+	}
+}
