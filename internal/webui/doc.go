@@ -1,5 +1,5 @@
 // Package webui owns the page: what a person sees of chats, plans, runs, servers,
-// projects, assistants and credit, and how they sign in.
+// agents, projects, assistants, credit and webhooks, and how they sign in.
 //
 // The same templates render the whole page (GET /) and its parts (GET /ui/…),
 // so the page works before its script does, and what the script swaps in is
@@ -16,7 +16,12 @@
 //   - No response lets a script, a style or a frame of another origin in, and none
 //     of ours is inline.
 //   - A draft whose time is over is shown as expired, whatever is stored.
-//   - A key, of a server or of a provider, is never part of anything rendered here.
+//   - What a tool returned is text: what is none (images, audio, resources) is
+//     named and sized, and neither fetched nor drawn (guarantee I31). A tool without
+//     a method is shown as a write at least, whatever its server says of it.
+//   - A key, of a server or of a provider, is never part of anything rendered here,
+//     nor is the secret of a webhook: the script shows that one once, as the API
+//     told it.
 //   - Whether a turn may run is the API's to say: the page shows the answer, its
 //     reason and its remedy, and infers nothing.
 //   - A push is a hint (guarantee I29): what is shown is what was asked for since,

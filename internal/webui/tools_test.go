@@ -211,6 +211,17 @@ func TestAnAgentIsRegisteredAndApprovedFromThePage(t *testing.T) {
 	hidden("keywords", true)
 	choose("role", "agent")
 	hidden("keywords", false)
+	hint := `!document.querySelector("[data-submit] small[data-shown]").hidden && document.querySelector("[data-submit] [name=name]").required`
+	choose("kind", "openapi") // takes the agent back with it
+	hidden("keywords", true)
+	if eval[bool](b, hint) {
+		t.Error("a service needs an agent's name")
+	}
+	choose("kind", "mcp")
+	hidden("keywords", false)
+	if !eval[bool](b, hint) {
+		t.Error("an agent needs no name")
+	}
 	choose("key_in", "oauth")
 	for _, name := range []string{"key_token_url", "key_name", "key_value"} {
 		hidden(name, false)

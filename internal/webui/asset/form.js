@@ -42,10 +42,10 @@ export function arrange({ form }) {
     const input = form.elements[name];
     return !input.matches(":disabled") && values.split(",").includes(input.value);
   };
-  for (const part of form.querySelectorAll("[data-shown]")) { // the outer ones come first
-    part.hidden = !holds(part.dataset.shown);
-    if (part.tagName === "FIELDSET") part.disabled = part.hidden;
-  }
+  // Those that hold inputs come first, the outer before the inner: what they
+  // switch off is chosen no more.
+  for (const part of form.querySelectorAll("fieldset[data-shown]")) part.disabled = part.hidden = !holds(part.dataset.shown);
+  for (const part of form.querySelectorAll(":not(fieldset)[data-shown]")) part.hidden = !holds(part.dataset.shown);
   for (const input of form.querySelectorAll("[data-required]")) input.required = holds(input.dataset.required);
 }
 
