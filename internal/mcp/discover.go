@@ -77,7 +77,7 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 // one host.
 func over(err error) bool {
 	switch causeOf(err) {
-	case "target", "dns", "refused", "tls":
+	case "target", "dns", "refused", "tls", "token":
 		return true
 	}
 	return errors.Is(err, tool.ErrRequest) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -118,6 +118,9 @@ func places(base string) ([]string, error) {
 func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Credential) (tool.Found, error) {
 	for attempt := 0; ; attempt++ {
 		sent, err := exchanged(ctx, d.Bearer, key)
+		if errors.Is(err, tool.ErrNotSent) {
+			err = tool.ErrUnreachable.With("reason", "token").Because(err)
+		}
 		if err != nil {
 			return tool.Found{}, err
 		}

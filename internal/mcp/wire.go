@@ -28,6 +28,7 @@ const (
 	exchangeTime  = 30 * time.Second
 	farewellTime  = 2 * time.Second // to tell a server that a session is over
 	declineTime   = 5 * time.Second
+	probeTime     = 5 * time.Second // to find out whether a server knows discovery
 	eventStream   = "text/event-stream"
 	userAgent     = "piloto/1"
 	sessionHeader = "Mcp-Session-Id"
@@ -120,7 +121,7 @@ func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), w.timeout)
+	ctx, cancel := context.WithTimeout(req.Context(), w.patience(x.method))
 	defer cancel()
 	out, err := w.outgoing(watch(ctx, x), req, body, e)
 	if err != nil {
@@ -149,6 +150,15 @@ func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, 
 	err = w.read(ctx, req, res, e, x)
 	_ = e.end(x, err)
 	return x.told(req, err)
+}
+
+// patience is how long an exchange may take. A server that knows no discovery, and
+// does not say so, must leave time for what came before it.
+func (w *wire) patience(method string) time.Duration {
+	if method == methodDiscover {
+		return min(probeTime, w.timeout/2)
+	}
+	return w.timeout
 }
 
 // told is what the SDK learns of an exchange: all of a handshake, and of the rest
