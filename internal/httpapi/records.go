@@ -18,7 +18,7 @@ const (
 )
 
 // Records serves what is stored (projects, chats, messages, runs, sessions),
-// /health, the OpenAPI document and /docs. It also answers every request that no
+// /health, /config, /metrics, the OpenAPI document and /docs. It also answers every request that no
 // other function has a route for (API Gateway's $default).
 func Records(c Config, store Store, checks ...Check) http.Handler {
 	a := newAPI(c)
@@ -29,12 +29,11 @@ func Records(c Config, store Store, checks ...Check) http.Handler {
 type records struct {
 	config Config
 	store  Store
-	checks []Check
 }
 
 func (a *api) records(store Store, checks []Check) {
 	a.function = FunctionRecords
-	s := records{a.config, store, checks}
+	s := records{a.config, store}
 	a.projects(s)
 	a.chats(s)
 	register(a, operation{
@@ -49,10 +48,7 @@ func (a *api) records(store Store, checks []Check) {
 		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,
 		summary: "Read a session with its newest messages (Operator API)", failures: []int{404},
 	}, s.session)
-	register(a, operation{
-		method: http.MethodGet, path: "/health", id: "health", access: open,
-		summary: "Whether the service and what it depends on answer", failures: []int{503},
-	}, s.health)
+	a.ops(checks)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/realtime", id: "openRealtime", access: withChat, status: http.StatusCreated,
 		summary: "Where to open a socket, and a ticket that opens it once", failures: []int{503},
@@ -116,31 +112,6 @@ func (s records) events(ctx context.Context, in *struct {
 		}
 	}
 	return answer(EventList{list(events)}), nil
-}
-
-// Health says whether the service and its dependencies answer.
-type Health struct {
-	Status string            `json:"status" enum:"ok,unavailable"`
-	Checks map[string]string `json:"checks"`
-}
-
-type healthReply struct {
-	Status int
-	Body   Health
-}
-
-func (s records) health(ctx context.Context, _ *nothing) (*healthReply, error) {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Checks: map[string]string{}}}
-	for _, c := range s.checks {
-		out.Body.Checks[c.Name] = "ok"
-		if err := c.Ping(ctx); err != nil {
-			s.config.Log.WarnContext(ctx, "health.failed", "check", c.Name, "error", err)
-			out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
-		}
-	}
-	return out, nil
 }
 
 // projectOf refuses a project that is not the account's; "" is none.

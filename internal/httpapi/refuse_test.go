@@ -79,11 +79,11 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook")
+		"createWebhook listWebhooks deleteWebhook config")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
-		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime")
+		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics")
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		path := pathOf(r, owned(r.pattern))

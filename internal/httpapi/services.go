@@ -25,6 +25,7 @@ type Config struct {
 	Log   *slog.Logger                 // for causes, which clients are not told
 
 	Realtime Realtime // where clients are told what happens; zero: nowhere
+	Ops      Ops      // what is told of the deployment, and of how turns went
 
 	Webhooks Webhooks     // who signed requests are from; nil: from nobody
 	Once     *replay.Once // what was answered to a request with a key

@@ -297,7 +297,7 @@ func TestCausesGoToTheLogAlone(t *testing.T) {
 func TestHealthSaysWhatDoesNotAnswer(t *testing.T) {
 	s := newSite(Check{"table", func(context.Context) error { return errors.New("canary") }}, Check{"engine", func(context.Context) error { return nil }})
 	w := s.do(ask(auth.Principal{}, "GET", "/health", ""))
-	want := `{"status":"unavailable","checks":{"engine":"ok","table":"unavailable"}}`
+	want := `{"status":"unavailable","version":"0.2.0","checks":{"engine":"ok","table":"unavailable"}}`
 	if w.Code != 503 || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

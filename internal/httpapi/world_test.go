@@ -343,6 +343,7 @@ type site struct {
 	config Config
 	checks []Check
 	logs   *bytes.Buffer
+	watch  *watch
 	made   map[Function]http.Handler
 }
 
@@ -354,7 +355,9 @@ func newSite(checks ...Check) *site {
 		Realtime: Realtime{URL: "wss://live.example.org/prod", Tickets: w},
 	}
 	c.Webhooks, c.Once = w.hooks.services(c)
-	return &site{world: w, logs: logs, config: c, checks: checks, made: map[Function]http.Handler{}}
+	watch := newWatch(w)
+	c.Ops = watched(watch)
+	return &site{world: w, logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 
 func (s *site) handler(f Function) http.Handler {
