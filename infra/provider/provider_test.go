@@ -20,6 +20,9 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/infra/local/process"
+	"piloto/internal/agent"
+	"piloto/internal/llm"
+	"piloto/internal/openai"
 )
 
 const token = "a-token-of-the-test"
@@ -130,23 +133,23 @@ func listen(t *testing.T, origin string) func() string {
 	}
 }
 
-func TestAnIndependentProvider(t *testing.T) {
-	folder := os.Getenv("PILOTO_AIMOCK")
-	if folder == "" {
+// reserved returns the folder of the server that is not ours, and a port for it.
+func reserved(t *testing.T) (folder string, port int) {
+	t.Helper()
+	if folder = os.Getenv("PILOTO_AIMOCK"); folder == "" {
 		t.Skip("PILOTO_AIMOCK names no folder with @copilotkit/aimock; `make provider` does")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))
-	servers := call(t, origin, "GET", "/api/mcps", nil)["mcps"].([]any)
-	service := servers[0].(map[string]any)["mcp_id"].(string)
+	defer func() { _ = listener.Close() }()
+	return folder, listener.Addr().(*net.TCPAddr).Port
+}
 
+// provide starts that server; its plans call service.
+func provide(t *testing.T, folder string, port int, service string) {
+	t.Helper()
 	server := exec.CommandContext(t.Context(), "node", "testdata/server.mjs", fmt.Sprint(port), folder, service)
 	server.Stderr = os.Stderr
 	said, err := server.StdoutPipe()
@@ -159,6 +162,35 @@ func TestAnIndependentProvider(t *testing.T) {
 	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the provider said %q, %v", line, err)
 	}
+}
+
+// TestAnAnswerInAForm holds both ways to one: by its schema, and where that is
+// refused by a tool.
+func TestAnAnswerInAForm(t *testing.T) {
+	folder, port := reserved(t)
+	provide(t, folder, port, "none")
+	client := openai.New("aimock", fmt.Sprintf("http://127.0.0.1:%d/v1", port), "sk-test", &http.Client{Timeout: 10 * time.Second})
+	form := agent.Format([]agent.Agent{{Name: "reserva"}})
+	for _, message := range []string{"decide", "sin forma", "sin forma", "decide"} {
+		reply, err := client.Complete(t.Context(), llm.Request{
+			Model: "of " + message, Messages: []llm.Message{{Role: llm.User, Content: message}}, Format: form,
+		})
+		if err != nil {
+			t.Errorf("%s: %v", message, err)
+			continue
+		}
+		d, err := agent.ReadDecision([]byte(reply.Text), nil)
+		if err != nil || d.Response != "Aquí estoy." || reply.Calls != nil {
+			t.Errorf("%s: %+v, %v", message, reply, err)
+		}
+	}
+}
+
+func TestAnIndependentProvider(t *testing.T) {
+	folder, port := reserved(t)
+	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))
+	servers := call(t, origin, "GET", "/api/mcps", nil)["mcps"].([]any)
+	provide(t, folder, port, servers[0].(map[string]any)["mcp_id"].(string))
 
 	chat := call(t, origin, "POST", "/api/chats", map[string]any{})["chat_id"]
 	send := func(message string) map[string]any {

@@ -34,6 +34,12 @@ fails(/modelo/, 404);
 mock.onMessage(/cortado/, { content: "Esto empieza bien. Y se corta a la mitad." }, { chunkSize: 8, truncateAfterChunks: 3 });
 mock.onMessage(/cuelga/, { content: "nunca llega" }, { chaos: { disconnectRate: 1 } });
 mock.onMessage(/basura/, { content: "no es JSON" }, { chaos: { malformedRate: 1 } });
+const decided = JSON.stringify({ action: "respond", agent_name: null, response: "Aquí estoy." });
+mock.on({ userMessage: /decide/, responseFormat: "json_schema" }, { content: decided });
+mock.on({ userMessage: /sin forma/, responseFormat: "json_schema" }, {
+  error: { message: "This response_format type is unavailable now", type: "invalid_request_error" }, status: 400,
+});
+mock.on({ userMessage: /sin forma/, toolName: "decision" }, { toolCalls: [{ name: "decision", arguments: decided }] });
 mock.onMessage(/mudo/, { content: "" });
 await mock.start();
 console.log("ready");
