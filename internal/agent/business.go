@@ -176,8 +176,7 @@ func (b *Businesses) inquire(ctx context.Context, of subject, known Business, q 
 	claim.TriedAt, claim.Failed = b.Now(), cmp.Or(stored.Failed, asked)
 	err = b.put(ctx, of, stored, claim)
 	if errors.Is(err, ErrBusinessMoved) && !stored.TriedAt.IsZero() {
-		keep = false // another process asks now
-		return
+		return // another process asks now
 	}
 	found = b.ask(ctx, of, stored)
 	_ = b.put(ctx, of, claim, found)

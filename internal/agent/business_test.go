@@ -20,6 +20,7 @@ type ledger struct {
 	mu   sync.Mutex
 	kept map[string]agent.Business
 	down bool
+	slow time.Duration // to read
 }
 
 var errLedger = errors.New("the store does not answer")
@@ -30,11 +31,13 @@ func subject(account string, company int64, url string) string {
 
 func (l *ledger) Business(_ context.Context, account string, company int64, url string) (agent.Business, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.down {
+	b, down, slow := l.kept[subject(account, company, url)], l.down, l.slow
+	l.mu.Unlock()
+	if down {
 		return agent.Business{}, errLedger
 	}
-	return l.kept[subject(account, company, url)], nil
+	time.Sleep(slow)
+	return b, nil
 }
 
 func (l *ledger) PutBusiness(_ context.Context, account string, company int64, url string, seen, next agent.Business) error {
@@ -241,6 +244,42 @@ func TestAnOlderTextIsToldWhileThereIsNoNewer(t *testing.T) {
 		reads(t, a, "", 0)
 		if s.times() != n {
 			t.Error("what has no context is asked for each time")
+		}
+	})
+}
+
+// TestOfManyProcessesOneAsks: all of them find that the text is no longer fresh at
+// the same moment. The others tell the older one, and learn of the newer one at once.
+func TestOfManyProcessesOneAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreet()
+		reads(t, s.process(), "Somos un spa", 0)
+		time.Sleep(6 * time.Minute)
+		s.set("Somos dos", nil, 500*time.Millisecond)
+		s.slow = 10 * time.Millisecond
+		var done sync.WaitGroup
+		var mu sync.Mutex
+		told := map[string]int{}
+		processes := make([]*agent.Businesses, 10)
+		for i := range processes {
+			processes[i] = s.process()
+			done.Go(func() {
+				text := processes[i].Read(t.Context(), "acme", 7, url)
+				mu.Lock()
+				defer mu.Unlock()
+				told[text]++
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		late := s.process()
+		reads(t, late, "Somos un spa", 10*time.Millisecond)
+		done.Wait()
+		if s.times() != 2 || told["Somos dos"] != 1 || told["Somos un spa"] != 9 {
+			t.Errorf("asked %d times: %v", s.times(), told)
+		}
+		s.slow = 0
+		for _, b := range append(processes, late) {
+			reads(t, b, "Somos dos", 0)
 		}
 	})
 }

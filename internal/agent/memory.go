@@ -77,7 +77,7 @@ func (m Memory) Add(e Exchange) Memory {
 	size := 0
 	for i, one := range slices.Backward(next.Exchanges) {
 		size += one.size()
-		if newer := len(next.Exchanges) - 1 - i; newer >= Kept || newer > 0 && size > maxMemory {
+		if newer := len(next.Exchanges) - 1 - i; newer >= Kept || size > maxMemory {
 			next.Exchanges = next.Exchanges[i+1:]
 			break
 		}

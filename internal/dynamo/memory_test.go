@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/infra/local/lab"
@@ -178,31 +180,53 @@ func TestWhatIsForgottenDoesNotComeBack(t *testing.T) {
 }
 
 // TestTurnsOfOneSessionAtOnceLoseNothing has all of them add to the same memory as
-// they read it.
+// they read it: one that is there, and one that is not yet.
 func TestTurnsOfOneSessionAtOnceLoseNothing(t *testing.T) {
 	table := lab.Table(t)
 	const turns = agent.Kept
-	tell(t, table, "acme", 7, "s", exchange("first", now))
-	seen := recall(t, table, "acme", 7, "s", now)
-	var start, done sync.WaitGroup
-	start.Add(1)
-	for i := range turns {
-		done.Go(func() {
-			start.Wait()
-			if err := table.Remember(ctx, "acme", seen, exchange(fmt.Sprint(i), now.Add(time.Second))); err != nil {
-				t.Error(err)
+	tell(t, table, "acme", 7, "old", exchange("first", now))
+	for _, session := range []string{"old", "new"} {
+		seen := recall(t, table, "acme", 7, session, now)
+		var start, done sync.WaitGroup
+		start.Add(1)
+		for i := range turns {
+			done.Go(func() {
+				start.Wait()
+				if err := table.Remember(ctx, "acme", seen, exchange(fmt.Sprint(i), now.Add(time.Second))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		start.Done()
+		done.Wait()
+		m := recall(t, table, "acme", 7, session, now)
+		got := map[string]bool{}
+		for _, e := range m.Exchanges {
+			got[e.User] = true
+		}
+		if len(got) != turns || got["first"] {
+			t.Errorf("%s: %v", session, users(m))
+		}
+	}
+}
+
+// TestWhatClientsNameIsInNoKey: keys decide who may read what, by pattern.
+func TestWhatClientsNameIsInNoKey(t *testing.T) {
+	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	tell(t, table, "acme", 7, "x#KEYS", exchange("a", now))
+	if err := table.PutBusiness(ctx, "acme", 7, "https://a.example/x#KEYS", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := dynamodb.NewFromConfig(config).Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil || len(out.Items) != 2 {
+		t.Fatal(err, len(out.Items))
+	}
+	for _, it := range out.Items {
+		for _, attribute := range []string{"PK", "SK", "GSI1PK", "GSI1SK"} {
+			if v, ok := it[attribute].(*types.AttributeValueMemberS); ok && strings.Contains(v.Value, "KEYS") {
+				t.Errorf("%s is %s", attribute, v.Value)
 			}
-		})
-	}
-	start.Done()
-	done.Wait()
-	m := recall(t, table, "acme", 7, "s", now)
-	got := map[string]bool{}
-	for _, e := range m.Exchanges {
-		got[e.User] = true
-	}
-	if len(got) != turns || got["first"] {
-		t.Errorf("%v", users(m))
+		}
 	}
 }
 
