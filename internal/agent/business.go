@@ -147,13 +147,12 @@ func (b *Businesses) await(ctx context.Context, q *inquest, known Business, now 
 // source.
 func (b *Businesses) inquire(ctx context.Context, of subject, known Business, q *inquest) {
 	var found Business
-	keep := true
 	defer func() {
 		q.text = b.told(found, b.Now())
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.asking, of)
-		if keep {
+		if found.Failed != asked { // what comes of that is read from the store
 			if len(b.held) >= maxHeld || b.held == nil {
 				b.held = map[subject]Business{}
 			}
@@ -167,7 +166,6 @@ func (b *Businesses) inquire(ctx context.Context, of subject, known Business, q 
 		stored = known
 	}
 	if found = stored; b.settled(found, b.Now()) {
-		keep = found.Failed != asked // what comes of that is read from the store
 		return
 	}
 	q.older = found
@@ -215,7 +213,7 @@ func (b *Businesses) ask(ctx context.Context, of subject, before Business) Busin
 }
 
 // BusinessText is a text as a business context is kept: readable, and 16 KB at most.
-func BusinessText(text string) string { return ended(plain(text), MaxBusiness) }
+func BusinessText(text string) string { return ended(legible(text), MaxBusiness) }
 
 // settled reports whether the source need not be asked: it told lately, or failed
 // lately, or somebody asks it while there is something to tell.

@@ -115,15 +115,15 @@ func (m Memory) Current() string {
 // kept is the exchange as it is stored: bounded, in whole milliseconds.
 func (e Exchange) kept() Exchange {
 	return Exchange{
-		User: ended(plain(e.User), maxSide), Agent: ended(plain(e.Agent), maxSpeaker), Response: ended(plain(e.Response), maxSide),
+		User: ended(legible(e.User), maxSide), Agent: ended(legible(e.Agent), maxSpeaker), Response: ended(legible(e.Response), maxSide),
 		At: e.At.UTC().Truncate(time.Millisecond),
 	}
 }
 
 func (e Exchange) size() int { return len(e.User) + len(e.Agent) + len(e.Response) }
 
-// plain is a text in UTF-8 without the control characters that nobody can read.
-func plain(s string) string {
+// legible is a text in UTF-8 without the control characters that nobody can read.
+func legible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1

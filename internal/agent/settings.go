@@ -200,7 +200,7 @@ func (s Settings) validContext() []fault.Field {
 	case s.Context == "":
 	case s.ContextURL != "":
 		return []fault.Field{wrongAt("one_of_two", "context")}
-	case strings.TrimSpace(plain(s.Context)) == "":
+	case strings.TrimSpace(legible(s.Context)) == "":
 		return []fault.Field{wrongAt("string_too_short", "context")}
 	case len(s.Context) > MaxBusiness:
 		return []fault.Field{wrongAt("string_too_long", "context")}
@@ -221,7 +221,7 @@ func validPrompts(prompts map[string]string) []fault.Field {
 		switch {
 		case section == SectionFormat || !slices.Contains(Sections, section):
 			wrong = append(wrong, wrongAt("unknown_section", "prompts", section))
-		case strings.TrimSpace(plain(text)) == "":
+		case strings.TrimSpace(legible(text)) == "":
 			wrong = append(wrong, wrongAt("string_too_short", "prompts", section))
 		case utf8.RuneCountInString(text) > maxSection:
 			wrong = append(wrong, wrongAt("string_too_long", "prompts", section))
