@@ -21,7 +21,8 @@ const (
 	mostSessions  = 1000
 	sessionTime   = 2 * time.Hour
 	mostRepeats   = 8       // answers of a session that are given again to who asks again
-	maxMessage    = 4 << 10 // bytes
+	maxMessage    = 4 << 10 // bytes that are read of one
+	maxTold       = 1 << 20 // bytes of a request, with all its context
 	maxSession    = 256     // bytes
 	idempotencyIn = "piloto/idempotency-key"
 )
@@ -57,12 +58,12 @@ func NewAgent(s *Service, now func() time.Time) http.Handler {
 		Description: "Agente de demostración, con reglas fijas: reserva salas de demostración, dice qué horas están libres y cancela una reserva por su número.",
 	}, c.called)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
-		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody})
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxTold})
 }
 
 func (c *clerk) called(ctx context.Context, req *mcp.CallToolRequest, in chatInput) (*mcp.CallToolResult, any, error) {
-	if strings.TrimSpace(in.SessionID) == "" || len(in.SessionID) > maxSession || len(in.Message) > maxMessage {
-		return nil, nil, fmt.Errorf("session_id must have 1 to %d bytes, and message at most %d", maxSession, maxMessage)
+	if strings.TrimSpace(in.SessionID) == "" || len(in.SessionID) > maxSession {
+		return nil, nil, fmt.Errorf("session_id must have 1 to %d bytes", maxSession)
 	}
 	key, _ := req.Params.Meta[idempotencyIn].(string)
 	if extra := req.Extra; key == "" && extra != nil {
@@ -71,32 +72,35 @@ func (c *clerk) called(ctx context.Context, req *mcp.CallToolRequest, in chatInp
 	if len(key) > maxKey {
 		return nil, nil, fmt.Errorf("an idempotency key has at most %d bytes", maxKey)
 	}
-	text, err := c.chat(ctx, company(in.Context)+"/"+in.SessionID, in.Message, key)
+	message := strings.ToValidUTF8(in.Message[:min(len(in.Message), maxMessage)], "")
+	company, english := told(in.Context)
+	text, err := c.chat(ctx, company+"/"+in.SessionID, message, key, english)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 }
 
-// company is the company that a context names: sessions of two are two, even by
-// one name.
-func company(about any) string {
+// told is what a context says that matters here: the company (sessions of two are
+// two, even by one name), and whether the conversation is held in English.
+func told(about any) (company string, english bool) {
 	members, _ := about.(map[string]any)
 	if inner, ok := members["config"].(map[string]any); ok && members["id_empresa"] == nil {
 		members = inner
 	}
 	if id := members["id_empresa"]; id != nil {
-		return fmt.Sprint(id)
+		company = fmt.Sprint(id)
 	}
-	return ""
+	return company, members["idioma"] == "en"
 }
 
-// chat answers one message. Messages are answered one after the other: what a
-// session remembers is never read half-changed.
-func (c *clerk) chat(ctx context.Context, session, message, key string) (string, error) {
+// chat answers one message; a session whose messages show no language has the one
+// that was told. Messages are answered one after the other: what a session
+// remembers is never read half-changed.
+func (c *clerk) chat(ctx context.Context, session, message, key string, english bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := c.session(session)
+	b := c.session(session, english)
 	for _, before := range b.answers {
 		if key != "" && before.key == key {
 			return before.text, nil
@@ -113,11 +117,11 @@ func (c *clerk) chat(ctx context.Context, session, message, key string) (string,
 
 // session returns what is remembered of a session, and forgets those that nobody
 // goes on with.
-func (c *clerk) session(name string) *booking {
+func (c *clerk) session(name string, english bool) *booking {
 	at := c.now()
 	b, known := c.sessions[name]
 	if !known || at.Sub(b.seen) > sessionTime {
-		b = &booking{}
+		b = &booking{en: english}
 		c.sessions[name] = b
 	}
 	b.seen = at
