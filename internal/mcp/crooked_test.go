@@ -30,6 +30,13 @@ type crooked struct {
 	headers              []http.Header
 }
 
+// behind puts a gate before everything else, while others may still be in there.
+func (c *crooked) behind(gate func(w http.ResponseWriter, method string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gate = gate
+}
+
 const oneTool = `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"}}]}`
 
 func crookedServer(t *testing.T, answers func(w http.ResponseWriter, r *http.Request, id string)) *crooked {
@@ -53,11 +60,12 @@ func (c *crooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &m)
 	c.mu.Lock()
 	c.headers = append(c.headers, r.Header.Clone())
+	gate := c.gate
 	c.mu.Unlock()
 	if m.Method == "tools/call" {
 		c.calls.Add(1)
 	}
-	if c.gate != nil && !c.gate(w, m.Method) {
+	if gate != nil && !gate(w, m.Method) {
 		return
 	}
 	switch {

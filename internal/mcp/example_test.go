@@ -23,7 +23,8 @@ func Example() {
 			Message   string         `json:"message"`
 			SessionID string         `json:"session_id"`
 			Context   map[string]any `json:"context,omitempty"`
-		}) (*sdk.CallToolResult, any, error) {
+		},
+		) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "¿Para cuándo? " + in.Message}}}, nil, nil
 		})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return agent }, nil))

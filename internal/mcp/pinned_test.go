@@ -124,13 +124,13 @@ func TestAForgottenSessionIsOpenedAnewOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			var once sync.Once
-			s.gate = func(w http.ResponseWriter, method string) bool {
+			s.behind(func(w http.ResponseWriter, method string) bool {
 				pass := true
 				if method == at {
 					once.Do(func() { pass = false; how(w) })
 				}
 				return pass
-			}
+			})
 			opened, calls := s.opened.Load(), s.calls.Load()
 			if a, err := c.CallTool(t.Context(), call); err != nil || a.Failed {
 				t.Errorf("%s: %+v %v", at, a, err)

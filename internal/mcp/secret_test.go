@@ -151,12 +151,12 @@ func TestNothingIsSentWhenTheServerCannotBeReached(t *testing.T) {
 		"all down":     func(w http.ResponseWriter, _ string) bool { return !refuse(w, true, 503) },
 	} {
 		calls := s.calls.Load()
-		s.gate = gate
+		s.behind(gate)
 		if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrNotSent) || s.calls.Load() != calls {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s.gate = func(w http.ResponseWriter, m string) bool { return !refuse(w, m != "tools/call", 403) }
+	s.behind(func(w http.ResponseWriter, m string) bool { return !refuse(w, m != "tools/call", 403) })
 	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) {
 		t.Errorf("refused: %v", err)
 	}
