@@ -42,7 +42,8 @@ import (
 //	service NAME got 'M /path' N    how often it was asked for that
 //	service NAME waits 'M /path' N  until it was asked for that so often
 //	service NAME request 'M /path' N         what it was asked the Nth time, for json
-//	register NAME [BODY]            registers a service; $NAME_ID
+//	register NAME [BODY]            registers a service, or tools; $NAME_ID
+//	tools NAME …                    a server that speaks the Model Context Protocol; see toolServers
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -57,7 +58,7 @@ func TestScripts(t *testing.T) {
 			"chat": command((*stage).newChat), "say": command((*stage).say),
 			"reads": command((*stage).reads), "ends": command((*stage).ends),
 			"model": command((*stage).model), "service": command((*stage).service),
-			"register": command((*stage).register),
+			"register": command((*stage).register), "tools": command((*stage).toolServers),
 		},
 	})
 }
@@ -70,6 +71,7 @@ type stage struct {
 	client   *client
 	provider *provider
 	services map[string]*service
+	tools    map[string]*toolServer
 	last     answer
 	negated  bool // the command that runs is: what it looks for must not be there
 }
@@ -90,7 +92,7 @@ func setStage(env *testscript.Env) error {
 		return fmt.Errorf("the scripts run under testing only")
 	}
 	d := newDeployment(t)
-	s := &stage{t: t, d: d, client: newClient(d.url(), testToken), services: map[string]*service{}}
+	s := &stage{t: t, d: d, client: newClient(d.url(), testToken), services: map[string]*service{}, tools: map[string]*toolServer{}}
 	env.Values[stageKey{}] = s
 	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/service")); err != nil {
 		return err
@@ -101,6 +103,9 @@ func setStage(env *testscript.Env) error {
 		d.kill()
 		for _, service := range s.services {
 			service.stop()
+		}
+		for _, server := range s.tools {
+			server.stop()
 		}
 		if s.provider == nil {
 			return

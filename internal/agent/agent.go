@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"piloto/internal/fault"
 	"piloto/internal/tool"
@@ -67,20 +66,3 @@ var presets = []string{"reserva", "venta", "cita"}
 // Preset reports whether there is a description for agents of that name
 // (locale "agent.preset.NAME" and "agent.preset.NAME.keywords").
 func Preset(name string) bool { return slices.Contains(presets, strings.ToLower(name)) }
-
-// Message is what is said to an agent. Context is an object; Idempotency is the
-// same for every attempt at the same message.
-type Message struct {
-	Text        string
-	Session     string
-	Context     map[string]any
-	Idempotency string
-	TraceID     string
-}
-
-// Answer is what came of saying it: Text for the person, when there was no error.
-type Answer struct {
-	Text     string
-	Attempts int
-	Latency  time.Duration
-}

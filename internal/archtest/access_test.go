@@ -25,6 +25,7 @@ const (
 	due     = "!Sub ${Table.Arn}/index/due"
 	machine = "!Ref PlanRun"
 	ownKeys = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/providers/*"
+	hooks   = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/webhooks/*"
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
@@ -33,18 +34,19 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem"),
 	"chat": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine),
 	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
 	"eligibility": append(append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
-	"mcp":      on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+	"mcp": append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+		"secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 	"settle":   telling("GetItem", "PutItem", "Query", "UpdateItem"),
 	"step":     telling("GetItem", "PutItem", "Query", "UpdateItem"),
 	"sweep": append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
-		"states:StartExecution "+machine,
+		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
 	"web": append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
 }
@@ -67,7 +69,11 @@ func on(resource string, actions ...string) []string {
 var withheld = map[string]map[string]string{
 	"NoServerKeysPolicy": {
 		"mcp":  "stores the keys of servers",
-		"step": "sends them",
+		"step": "sends them to tools",
+	},
+	"NoAgentKeysPolicy": {
+		"mcp":  "stores the keys of agents",
+		"chat": "sends them to agents",
 	},
 	"NoTokensPolicy": {
 		"authorize": "looks tokens up",

@@ -91,8 +91,8 @@ func TestTemplateRoutesAreTheOnesServed(t *testing.T) {
 		if f.Name != "web" {
 			routed[r.Key()] = f.Name
 		}
-		if open := r.Key() == "GET /health"; r.Open != open {
-			t.Errorf("template.yaml:%d: %s: only GET /health is open", r.Line, r.Key())
+		if r.Open {
+			t.Errorf("template.yaml:%d: %s: nobody is identified there; it is the handlers that refuse", r.Line, r.Key())
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(served)) {

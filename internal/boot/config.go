@@ -45,6 +45,11 @@ type Socket struct {
 	URL string `env:"REALTIME_URL,required,notEmpty"` // wss://…
 }
 
+// Drafts says how long a plan waits for its confirmation.
+type Drafts struct {
+	DraftHours int `env:"DRAFT_HOURS" envDefault:"24"`
+}
+
 // Machine names the state machine.
 type Machine struct {
 	ARN string `env:"STATE_MACHINE_ARN,required,notEmpty"`
@@ -59,7 +64,8 @@ type (
 		Machine
 		Push
 		AI
-		DraftHours int `env:"DRAFT_HOURS" envDefault:"24"`
+		Drafts
+		Business
 	}
 	// EligibilityConfig is what functions/eligibility reads.
 	EligibilityConfig struct {
@@ -73,11 +79,19 @@ type (
 		Push
 	}
 	// MCPConfig is what functions/mcp reads.
-	MCPConfig struct{ Config }
-	// RecordsConfig is what functions/records reads.
+	MCPConfig struct {
+		Config
+		Signing
+	}
+	// RecordsConfig is what functions/records reads: beside what it needs, what it
+	// tells of the rest (GET /config).
 	RecordsConfig struct {
 		Config
-		Socket
+		Socket Socket
+		Platform
+		Drafts
+		Business
+		SecretARN string `env:"MODEL_SECRET_ARN"`
 	}
 	// StepConfig is what functions/step reads.
 	StepConfig struct {
@@ -117,4 +131,4 @@ func read[T any](e Environment) (T, error) {
 	return config, nil
 }
 
-func (c ChatConfig) draftLife() time.Duration { return time.Duration(c.DraftHours) * time.Hour }
+func (c Drafts) draftLife() time.Duration { return time.Duration(c.DraftHours) * time.Hour }

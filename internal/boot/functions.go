@@ -11,7 +11,6 @@ import (
 	"piloto/internal/dynamo"
 	"piloto/internal/gateway"
 	"piloto/internal/httpapi"
-	"piloto/internal/openapi"
 	"piloto/internal/outbound"
 	"piloto/internal/parallel"
 	"piloto/internal/realtime"
@@ -19,7 +18,6 @@ import (
 	"piloto/internal/step"
 	"piloto/internal/stepfn"
 	"piloto/internal/telemetry"
-	"piloto/internal/tool"
 	"piloto/internal/turn"
 	"piloto/internal/webui"
 	"piloto/statemachines"
@@ -68,11 +66,11 @@ func Chat(w World, e Environment) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
+	s := w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
 		Store: s.table, Runs: s.runs(c.Machine), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: w.retries(), Tell: s.listeners, DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business), DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
 }
@@ -94,13 +92,8 @@ func MCP(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	registry := tool.Registry{
-		Discover: map[tool.Kind]tool.Discoverer{
-			tool.KindOpenAPI: openapi.Discoverer{Client: outbound.NewClient(w.outbound(discoverTimeout))},
-		},
-		Store: s.table, IDs: w.IDs, Policy: w.policy(),
-	}
-	return s.serve(httpapi.Registry(s.http, registry)), nil
+	s.http.Webhooks = s.webhooks(c.Signing)
+	return s.serve(httpapi.Registry(s.http, w.Registry(s.table), s.companies())), nil
 }
 
 // Records builds functions/records.
@@ -110,8 +103,9 @@ func Records(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.URL), Tickets: tickets{s.table}}
-	return s.serve(httpapi.Records(s.http, s.table, httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
+	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.table}}
+	s.http.Ops = s.operations(c)
+	return s.serve(httpapi.Records(s.http, s.table, s.sessions(), httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
 }
 
 // Web builds functions/web.
@@ -127,7 +121,7 @@ func Web(w World, e Environment) (http.Handler, error) {
 	}
 	return s.serve(webui.New(webui.Deps{
 		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
-		Assistants: s.shown(c.Platform), Credits: s.table, Facts: facts,
+		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.table, Webhooks: s.table, Facts: facts,
 		Now: w.Now, Log: s.log,
 	})), nil
 }
@@ -140,7 +134,7 @@ func Step(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config).telling(c.Push)
 	executor := &step.Executor{
-		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), Caller: w.caller(stepTimeout), IDs: w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {

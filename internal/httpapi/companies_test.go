@@ -72,14 +72,20 @@ func (o *office) Servers(_ context.Context, account string) ([]tool.Server, erro
 	}, nil
 }
 
-func settlement() (*office, http.Handler) {
-	o := &office{set: map[string]map[int64]agent.Settings{}}
-	made := newAPI(newSite().config)
-	made.function = FunctionRegistry
-	made.companies(&agent.Manager{
+func newOffice() *office { return &office{set: map[string]map[int64]agent.Settings{}} }
+
+func (o *office) manager() *agent.Manager {
+	return &agent.Manager{
 		Store: o, Now: func() time.Time { return noon },
 		Addresses: func(url string) (string, error) { return tool.NormalizeURL(url, tool.Policy{}) },
-	})
+	}
+}
+
+func settlement() (*office, http.Handler) {
+	o := newOffice()
+	made := newAPI(newSite().config)
+	made.function = FunctionRegistry
+	made.companies(o.manager())
 	return o, made.handler()
 }
 

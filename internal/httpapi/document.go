@@ -25,7 +25,9 @@ func describe() *api {
 	a.confirm(nil)
 	a.ai(AIServices{})
 	a.registry(nil)
+	a.companies(nil)
 	a.records(nil, nil)
+	a.memory(nil)
 	return a
 }
 

@@ -20,9 +20,10 @@ const (
 // Records serves what is stored (projects, chats, messages, runs, sessions),
 // /health, /config, /metrics, the OpenAPI document and /docs. It also answers every request that no
 // other function has a route for (API Gateway's $default).
-func Records(c Config, store Store, checks ...Check) http.Handler {
+func Records(c Config, store Store, memories Memories, checks ...Check) http.Handler {
 	a := newAPI(c)
 	a.records(store, checks)
+	a.memory(memories)
 	return a.handler()
 }
 

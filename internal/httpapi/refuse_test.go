@@ -23,8 +23,9 @@ var bodies = map[string]string{
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
-	"createWebhook": `{"name":"n8n"}`,
-	"setProvider":   `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
+	"createWebhook": `{"name":"n8n"}`, "setRouter": `{"context":"Un spa."}`, "setCompanyRouter": `{"agents":[]}`,
+	"agentChat":   `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
+	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
 // owned is the id that account a has of what a path names.
@@ -51,7 +52,7 @@ func operationID(r *route) string {
 
 // pathOf is the path of a route for an id, and for a provider that there is.
 func pathOf(r *route, id string) string {
-	return strings.NewReplacer("{id}", id, "{name}", "openai").Replace(r.pattern)
+	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7").Replace(r.pattern)
 }
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
@@ -79,11 +80,12 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook config")
+		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
-		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics")
+		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
+		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies")
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		path := pathOf(r, owned(r.pattern))
@@ -236,7 +238,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 		req := ask(boss, r.method, pathOf(r, owned(r.pattern)), inner+comma+`"extra":1}`)
 		w := s.do(req)
 		want := 422
-		if id == "operatorChat" {
+		if id == "operatorChat" || id == "agentChat" { // their clients send more than we know
 			want = 200
 		}
 		if w.Code != want {

@@ -12,10 +12,12 @@ import (
 	"piloto/internal/tool"
 )
 
-// Registry serves the routes of the account's services: /api/mcps and below.
-func Registry(c Config, servers Servers) http.Handler {
+// Registry serves the routes of what an account is connected with: its services
+// (/api/mcps and below), its webhooks, and what it sets of the router.
+func Registry(c Config, servers Servers, companies Companies) http.Handler {
 	a := newAPI(c)
 	a.registry(servers)
+	a.companies(companies)
 	return a.handler()
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/agent"
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
@@ -157,6 +158,20 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 		return turn.Reply{}, errors.New("table: password=canary-secret")
 	case "panic":
 		panic("canary-secret")
+	}
+	return reply, nil
+}
+
+// Route answers what it is asked, and delegates what begins with an agent's name.
+func (w *world) Route(ctx context.Context, r turn.Request) (turn.Reply, error) {
+	reply, err := w.Send(ctx, turn.Request{Principal: r.Principal, ChatID: chatID, Message: r.Message, Locale: r.Locale})
+	if err != nil || reply.Block != nil {
+		return reply, err
+	}
+	w.turns[len(w.turns)-1] = r
+	reply.Routed = &turn.Routed{Action: agent.Respond}
+	if name, _, ok := strings.Cut(r.Message, ": "); ok {
+		reply.Routed = &turn.Routed{Action: agent.Delegate, Agent: name}
 	}
 	return reply, nil
 }
@@ -341,6 +356,8 @@ func (w *world) Events(_ context.Context, account, id string, after, limit int) 
 type site struct {
 	*world
 	config Config
+	attic  *attic
+	office *office
 	checks []Check
 	logs   *bytes.Buffer
 	watch  *watch
@@ -357,7 +374,7 @@ func newSite(checks ...Check) *site {
 	c.Webhooks, c.Once = w.hooks.services(c)
 	watch := newWatch(w)
 	c.Ops = watched(watch)
-	return &site{world: w, logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
+	return &site{world: w, attic: &attic{}, office: newOffice(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 
 func (s *site) handler(f Function) http.Handler {
@@ -372,9 +389,9 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionEligibility:
 		s.made[f] = AI(s.config, s.shelf.services(s.config))
 	case FunctionRegistry:
-		s.made[f] = Registry(s.config, s.world)
+		s.made[f] = Registry(s.config, s.world, s.office.manager())
 	default:
-		s.made[f] = Records(s.config, s.world, s.checks...)
+		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.attic, Now: s.config.Now}, s.checks...)
 	}
 	return s.made[f]
 }

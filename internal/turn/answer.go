@@ -13,13 +13,13 @@ import (
 	"piloto/internal/parallel"
 )
 
-// modelTime is what all calls of the model, and the delay before them, may take
+// ModelTime is what all calls of the model, and the delay before them, may take
 // together: an HTTP API gives up after 30 s, and the person must be told before
 // that.
-const modelTime = 25 * time.Second
+const ModelTime = 25 * time.Second
 
 // answerTime is how long a message is somebody's to answer.
-const answerTime = modelTime + 5*time.Second
+const answerTime = ModelTime + 5*time.Second
 
 // ErrTaken is a message that somebody else is answering.
 var ErrTaken = errors.New("turn: it is being answered")
@@ -131,7 +131,7 @@ func (s *Service) respond(ctx context.Context, w way, said conversation.Message,
 	q := w.asks()
 	req, account := q.req, q.req.Principal.Account
 	q.began = s.Now()
-	asking, cancel := context.WithTimeout(ctx, modelTime)
+	asking, cancel := context.WithTimeout(ctx, ModelTime)
 	defer cancel()
 	var snapshot eligibility.Snapshot
 	var stored error

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
+	"piloto/internal/tally"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
 )
@@ -86,10 +87,12 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	for _, p := range d.Providers {
 		keys = append(keys, p.Name)
 	}
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &world{w, model, &turn.Service{
 		Store: w.Store, Runs: w.Runs, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
 		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
-		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
+		Tally: tally.Recorder{Store: w.Store, Now: w.Clock, Log: log},
 	}}
 }
 

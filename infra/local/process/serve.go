@@ -16,12 +16,7 @@ import (
 	"time"
 
 	"piloto/infra/local/stepfunctions"
-	"piloto/internal/ident"
-	"piloto/internal/mcp"
-	"piloto/internal/openapi"
-	"piloto/internal/outbound"
 	"piloto/internal/telemetry"
-	"piloto/internal/tool"
 )
 
 // stopGrace is how long a stop waits for requests and steps under way.
@@ -97,14 +92,7 @@ func (p *Process) introduce(ctx context.Context) error {
 	if !p.Demo {
 		return nil
 	}
-	ask := outbound.NewClient(outbound.Options{AllowLoopback: true, Timeout: 10 * time.Second})
-	registry := tool.Registry{
-		Discover: map[tool.Kind]tool.Discoverer{
-			tool.KindOpenAPI: openapi.Discoverer{Client: ask},
-			tool.KindMCP:     mcp.Discoverer{Client: ask},
-		},
-		Store: p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
-	}
+	registry := p.world().Registry(p.Table)
 	for _, part := range demoParts {
 		as := part.as
 		as.URL = p.origin + part.path

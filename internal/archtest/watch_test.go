@@ -1,0 +1,223 @@
+package archtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"piloto/internal/tally"
+	"piloto/internal/telemetry"
+)
+
+// kindOf is a resource's type.
+func kindOf(n *yaml.Node) string { return written(find(n, "Type")) }
+
+// TestWhatFailsInTheBackgroundIsKept holds that an event which no try could handle
+// lands in the queue of dead letters, whoever gave up on it, that it is given up on,
+// and that somebody is told.
+func TestWhatFailsInTheBackgroundIsKept(t *testing.T) {
+	resources := rawResources(t)
+	const queue = "!GetAtt DeadLetters.Arn"
+	for _, f := range readTemplate(t).Functions {
+		if len(f.Schedules)+len(f.Rules) == 0 {
+			continue
+		}
+		properties := find(resources[f.ID], "Properties")
+		config := find(properties, "EventInvokeConfig")
+		if got := written(find(config, "DestinationConfig", "OnFailure", "Destination")); got != queue {
+			t.Errorf("%s: what fails every try goes to %q", f.ID, got)
+		}
+		if tries, err := strconv.Atoi(written(find(config, "MaximumRetryAttempts"))); err != nil || tries > 2 {
+			t.Errorf("%s: nothing says how often an event is tried", f.ID)
+		}
+		events := find(properties, "Events")
+		for i := 0; i+1 < len(events.Content); i += 2 {
+			e := events.Content[i+1]
+			if kind := kindOf(e); kind != "Schedule" && kind != "EventBridgeRule" {
+				continue
+			}
+			if got := written(find(e, "Properties", "DeadLetterConfig", "Arn")); got != queue {
+				t.Errorf("%s.%s: what cannot be delivered goes to %q", f.ID, events.Content[i].Value, got)
+			}
+		}
+	}
+	told := slices.ContainsFunc(slices.Collect(maps.Values(resources)), func(r *yaml.Node) bool {
+		d := sequence(find(r, "Properties", "Dimensions"))
+		return kindOf(r) == "AWS::CloudWatch::Alarm" && written(find(r, "Properties", "MetricName")) == "ApproximateNumberOfMessagesVisible" &&
+			len(d) == 1 && written(find(d[0], "Value")) == "!GetAtt DeadLetters.QueueName"
+	})
+	if !told {
+		t.Error("no alarm says that there are dead letters")
+	}
+}
+
+// TestEveryAlarmTellsSomebody holds that an alarm is not only seen, and that it says
+// what silence means.
+func TestEveryAlarmTellsSomebody(t *testing.T) {
+	n := 0
+	for id, r := range rawResources(t) {
+		if kindOf(r) != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		n++
+		p := find(r, "Properties")
+		if got := oneOrMany(find(p, "AlarmActions")); !slices.Equal(got, []string{"!Ref Alarms"}) {
+			t.Errorf("template.yaml:%d: %s tells %v", r.Line, id, got)
+		}
+		if written(find(p, "TreatMissingData")) == "" || written(find(p, "AlarmDescription")) == "" {
+			t.Errorf("template.yaml:%d: %s does not say what silence means, or what it is about", r.Line, id)
+		}
+		if count := len(sequence(find(p, "Metrics"))); count > 10 {
+			t.Errorf("template.yaml:%d: %s looks at %d metrics; an alarm may at 10", r.Line, id, count)
+		}
+	}
+	if n == 0 {
+		t.Error("there are no alarms")
+	}
+}
+
+// unwatched are functions whose errors are no alarm's, for a reason.
+var unwatched = map[string]string{"StepFunction": "an error is how a step says that a server refused; the state machine's alarm sees the rest"}
+
+// TestEveryFunctionIsWatched holds that each is on the dashboard, and in an alarm
+// for its errors and one for its throttles.
+func TestEveryFunctionIsWatched(t *testing.T) {
+	resources := rawResources(t)
+	watched := map[string][]string{} // metric, functions
+	for _, r := range resources {
+		if kindOf(r) != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		for _, m := range sequence(find(r, "Properties", "Metrics")) {
+			metric := find(m, "MetricStat", "Metric")
+			for _, d := range sequence(find(metric, "Dimensions")) {
+				name := written(find(metric, "MetricName"))
+				watched[name] = append(watched[name], strings.TrimPrefix(written(find(d, "Value")), "!Ref "))
+			}
+		}
+	}
+	body := find(resources["Dashboard"], "Properties", "DashboardBody").Value
+	for _, f := range readTemplate(t).Functions {
+		if (unwatched[f.ID] == "") != slices.Contains(watched["Errors"], f.ID) || !slices.Contains(watched["Throttles"], f.ID) {
+			t.Errorf("no alarm watches %s, or one does that should not", f.ID)
+		}
+		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
+			if !strings.Contains(body, `"AWS/Lambda", "`+metric+`", "FunctionName", "${`+f.ID+`}"`) {
+				t.Errorf("the dashboard does not show %s of %s", metric, f.ID)
+			}
+		}
+	}
+}
+
+var filtered = regexp.MustCompile(`\$\.message = "([a-z_.]+)"`)
+
+// TestMetricFiltersReadWhatIsLogged holds every pattern against the log lines of the
+// code: a line that is renamed would silence its alarm.
+func TestMetricFiltersReadWhatIsLogged(t *testing.T) {
+	logged := map[string]bool{}
+	for _, f := range sources(t, false) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && within(f.dir(), "internal") {
+				if text, err := strconv.Unquote(lit.Value); err == nil {
+					logged[text] = true
+				}
+			}
+			return true
+		})
+	}
+	for id, r := range rawResources(t) {
+		if kindOf(r) != "AWS::Logs::MetricFilter" {
+			continue
+		}
+		m := filtered.FindStringSubmatch(written(find(r, "Properties", "FilterPattern")))
+		if m == nil || !logged[m[1]] {
+			t.Errorf("template.yaml:%d: %s reads a line that nothing logs", r.Line, id)
+		}
+	}
+}
+
+// emitted are the metrics that the log of a turn tells, by namespace and name.
+func emitted(t *testing.T) map[string]bool {
+	t.Helper()
+	var line bytes.Buffer
+	telemetry.Metrics(&line, func() time.Time { return time.Unix(0, 0) })(context.Background(), tally.Turn{})
+	var told struct {
+		AWS struct {
+			CloudWatchMetrics []struct {
+				Namespace string
+				Metrics   []struct{ Name string }
+			}
+		} `json:"_aws"`
+	}
+	if err := json.Unmarshal(line.Bytes(), &told); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, d := range told.AWS.CloudWatchMetrics {
+		for _, m := range d.Metrics {
+			names[d.Namespace+" "+m.Name] = true
+		}
+	}
+	return names
+}
+
+// TestMetricsThatAreShownAreTold holds the dashboard and the alarms against what is
+// emitted and filtered: a metric that nobody tells of is a line at zero.
+func TestMetricsThatAreShownAreTold(t *testing.T) {
+	resources, told := rawResources(t), emitted(t)
+	for _, r := range resources {
+		for _, m := range sequence(find(r, "Properties", "MetricTransformations")) {
+			told[written(find(m, "MetricNamespace"))+" "+written(find(m, "MetricName"))] = true
+		}
+	}
+	for id, r := range resources {
+		if p := find(r, "Properties"); kindOf(r) == "AWS::CloudWatch::Alarm" && written(find(p, "Namespace")) == "Piloto" {
+			if name := "Piloto " + written(find(p, "MetricName")); !told[name] {
+				t.Errorf("template.yaml:%d: %s waits for %s, which nobody tells of", r.Line, id, name)
+			}
+		}
+	}
+	var board struct {
+		Widgets []struct {
+			Type                string
+			X, Y, Width, Height int
+			Properties          struct {
+				Title   string
+				Metrics [][]any
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(find(resources["Dashboard"], "Properties", "DashboardBody").Value), &board); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range board.Widgets {
+		if w.X+w.Width > 24 || w.Properties.Title == "" || len(w.Properties.Metrics) == 0 {
+			t.Errorf("the widget %q shows nothing, or is too wide", w.Properties.Title)
+		}
+		for _, m := range w.Properties.Metrics {
+			if m[0] != "Piloto" {
+				continue
+			}
+			if name := "Piloto " + m[1].(string); !told[name] {
+				t.Errorf("%s: %s, which nobody tells of", w.Properties.Title, name)
+			}
+			for i := 2; i+1 < len(m); i += 2 {
+				known := map[any][]string{"Contract": tally.Contracts(), "Outcome": tally.Outcomes()}[m[i]]
+				if v, ok := m[i+1].(string); !ok || !slices.Contains(known, v) {
+					t.Errorf("%s: %v is no %v of a turn", w.Properties.Title, m[i+1], m[i])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package boot
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"time"
+
+	"piloto/internal/agent"
+	"piloto/internal/auth"
+	"piloto/internal/httpapi"
+	"piloto/internal/mcp"
+	"piloto/internal/openapi"
+	"piloto/internal/outbound"
+	"piloto/internal/replay"
+	"piloto/internal/secrets"
+	"piloto/internal/tally"
+	"piloto/internal/telemetry"
+	"piloto/internal/tool"
+	"piloto/internal/turn"
+)
+
+// Business says where the router asks what is known of a company.
+type Business struct {
+	URL string `env:"BUSINESS_CONTEXT_URL"` // for accounts that name no other; empty: nowhere
+}
+
+// Signing says where the secrets of webhooks are.
+type Signing struct {
+	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"`
+}
+
+const (
+	agentTimeout  = 30 * time.Second // of one call of an agent, whatever the turn allows
+	agentAttempts = 3
+	agentPause    = time.Second      // after the first attempt at most, and twice that after each further one
+	agentTrust    = 30 * time.Second // in what is known of an agent's tools: only words come back from it
+	contextLimit  = 10 * time.Second // of asking for a business context
+)
+
+// caller calls tools of servers that speak the Model Context Protocol.
+func (w World) caller(timeout time.Duration) *mcp.Client {
+	return mcp.NewClient(mcp.Options{
+		HTTP: outbound.NewClient(w.outbound(timeout)), Bearer: w.tokens(), Now: w.Now, Timeout: timeout,
+	})
+}
+
+// tokens exchanges the credentials of OAuth clients.
+func (w World) tokens() *outbound.Tokens {
+	return outbound.NewTokens(w.outbound(discoverTimeout), w.Now)
+}
+
+// Registry builds the registry of servers over a store: what registers them in the
+// function mcp, and in a process that brings some of its own.
+func (w World) Registry(store tool.Store) tool.Registry {
+	client := outbound.NewClient(w.outbound(discoverTimeout))
+	return tool.Registry{
+		Discover: map[tool.Kind]tool.Discoverer{
+			tool.KindOpenAPI: openapi.Discoverer{Client: client},
+			tool.KindMCP:     mcp.Discoverer{Client: client, Bearer: w.tokens()},
+		},
+		Store: store, IDs: w.IDs, Policy: w.policy(),
+	}
+}
+
+// router builds what routing needs.
+func (s site) router(b Business) turn.Router {
+	return turn.Router{
+		Memory: s.sessions(), Settings: s.table, Context: b.URL,
+		Business: &agent.Businesses{
+			Store: s.table, Source: outbound.NewBusinesses(s.outbound(contextLimit)), Limit: contextLimit,
+			Now: s.Now, Log: s.log,
+		},
+		Agents: &agent.Delegator{
+			Caller: s.caller(agentTimeout), Keys: s.table, Freeze: s.table, Attempts: agentAttempts,
+			Gate: &agent.Gate{Store: s.table, Policy: agent.Usual, Now: s.Now, NewID: s.IDs.New, Log: s.log},
+			Base: agentPause, Timeout: agentTimeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
+		},
+	}
+}
+
+func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.table, Now: s.Now} }
+
+// counting counts turns; on AWS also in its metrics.
+func (s site) counting() tally.Recorder {
+	r := tally.Recorder{Store: s.table, Now: s.Now, Log: s.log}
+	if !s.Local {
+		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
+	}
+	return r
+}
+
+// signing knows who signs requests, and what they were answered.
+func (s site) signing(c Signing) site {
+	s.http.Webhooks = s.webhooks(c)
+	s.http.Once = &replay.Once{Store: s.table, NewID: s.IDs.New, Now: s.Now, Log: s.log}
+	return s
+}
+
+func (s site) webhooks(c Signing) *auth.Webhooks {
+	return &auth.Webhooks{
+		Store: s.table, Secrets: secrets.NewWebhooks(secrets.NewManager(s.Secrets, c.KeyPrefix), s.Now), NewID: s.IDs.New, Now: s.Now,
+	}
+}
+
+// companies is what accounts set of the router.
+func (s site) companies() *agent.Manager {
+	return &agent.Manager{Store: s.table, Addresses: s.addresses, Now: s.Now}
+}
+
+// operations is what is told of the deployment.
+func (s site) operations(c RecordsConfig) httpapi.Ops {
+	return httpapi.Ops{
+		Version: Version, Counted: &tally.Reader{Store: s.table, Now: s.Now}, Agents: s.table, Effective: s.effective(c),
+	}
+}
+
+// Version is that of the product.
+const Version = "0.4.0"
+
+// effective is the configuration in force, under document 001's names where it has
+// one.
+func (s site) effective(c RecordsConfig) httpapi.Effective {
+	seconds := func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+	usual := agent.Usual
+	return httpapi.Effective{
+		{Group: "service", Name: "version", Value: Version},
+		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
+		{Group: "service", Name: "draft_hours", Value: strconv.Itoa(c.DraftHours)},
+		{Group: "openai", Name: "openai_model", Value: c.Model},
+		{Group: "openai", Name: "openai_base_url", Value: c.BaseURL},
+		{Group: "openai", Name: "openai_api_key", Value: c.SecretARN, Secret: true},
+		{Group: "openai", Name: "openai_timeout", Value: seconds(turn.ModelTime)},
+		{Group: "openai", Name: "openai_temperature", Value: strconv.FormatFloat(agent.Temperature, 'g', -1, 64)},
+		{Group: "openai", Name: "groq_base_url", Value: c.GroqURL},
+		{Group: "openai", Name: "charge_credits", Value: strconv.FormatBool(c.Charge)},
+		{Group: "mcp", Name: "mcp_timeout", Value: seconds(agentTimeout)},
+		{Group: "mcp", Name: "mcp_max_retries", Value: strconv.Itoa(agentAttempts)},
+		{Group: "mcp", Name: "mcp_circuit_breaker_failure_threshold", Value: strconv.Itoa(usual.Failures)},
+		{Group: "mcp", Name: "mcp_circuit_breaker_reset_timeout", Value: seconds(usual.Open)},
+		{Group: "contexto_negocio", Name: "contexto_negocio_url", Value: c.URL},
+		{Group: "contexto_negocio", Name: "contexto_negocio_timeout", Value: seconds(contextLimit)},
+		{Group: "memory", Name: "memory_max_turns", Value: strconv.Itoa(agent.Kept)},
+		{Group: "memory", Name: "memory_shown_turns", Value: strconv.Itoa(agent.Shown)},
+		{Group: "memory", Name: "memory_ttl", Value: seconds(agent.MemoryLife)},
+	}
+}
