@@ -42,7 +42,7 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	why := x.rejection(r, a)
 	wait, asked := retryAfter(a, x.Now())
 	switch {
-	case a.Failed:
+	case a.Failed && a.Status/100 == 2:
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.failed(r, result)}
 	case a.Status/100 == 2:
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
