@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -235,7 +236,7 @@ func (e *errand) judge(ctx context.Context, limit int64, err error) (tool.Answer
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return tool.Answer{}, verdict{err: tool.ErrRefusedUs.With("status", strconv.Itoa(status)), lost: true, forget: true}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
-		return refusedBy(status, retry, limit), verdict{}
+		return e.refusedBy(status, retry, limit), verdict{}
 	case reply != nil:
 		if a, ok := answerOf(reply, limit, e.secret()); ok {
 			return a, verdict{}
@@ -243,7 +244,7 @@ func (e *errand) judge(ctx context.Context, limit int64, err error) (tool.Answer
 	case x.forgotten(), e.streamed && status == http.StatusNotFound:
 		return tool.Answer{}, verdict{err: tool.ErrNotSent.With("reason", "session"), lost: true, again: true}
 	case status >= 300 && status < 500:
-		return refusedBy(status, "", limit), verdict{}
+		return e.refusedBy(status, "", limit), verdict{}
 	}
 	return tool.Answer{}, verdict{err: e.lostBy(ctx, x, err), lost: true}
 }
@@ -272,16 +273,17 @@ func (x *exchange) forgotten() bool {
 }
 
 // refusedBy is the answer of a server that refused by status alone.
-func refusedBy(status int, retry string, limit int64) tool.Answer {
+func (e *errand) refusedBy(status int, retry string, limit int64) tool.Answer {
 	a := tool.Answer{Status: status, Failed: true, Headers: map[string]string{}}
-	if retry != "" && len(retry) <= maxRetryAfter {
+	if retryAfter.MatchString(retry) && redact(retry, e.secret()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
 	fit(&a, map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}}, limit)
 	return a
 }
 
-const maxRetryAfter = 100
+// retryAfter is a number of seconds or a date, as far as it matters here.
+var retryAfter = regexp.MustCompile(`^[0-9A-Za-z,: +-]{1,40}$`)
 
 // notSent is what a failure before the call means for it.
 func notSent(err error) error {

@@ -23,6 +23,8 @@ type crooked struct {
 	answers func(w http.ResponseWriter, r *http.Request, id string) // to tools/call
 	gate    func(w http.ResponseWriter, method string) bool         // false: it answered by itself
 
+	handshake string // the result of any request before tools/list; "": a good one
+
 	calls, lists, opened atomic.Int32
 	done                 chan struct{}
 	mu                   sync.Mutex
@@ -71,6 +73,8 @@ func (c *crooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
+	case c.handshake != "" && (m.Method == "initialize" || m.Method == "server/discover"):
+		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+c.handshake+`}`)
 	case m.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", fmt.Sprintf("session-%d", c.opened.Add(1)))
 		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"crooked","version":"1"}}}`)

@@ -82,13 +82,13 @@ func (d definition) operation() (tool.Operation, error) {
 		Description: cut(plain(d.Description, true), maxDescription),
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
 	}
-	input, err := schema(d.InputSchema)
+	input, err := schema(d.InputSchema, true)
 	if err != nil {
 		return op, fmt.Errorf("its input schema %w", err)
 	}
 	op.Body = &tool.Body{Required: true, MediaType: "application/json", Schema: input}
 	if len(d.OutputSchema) > 0 && string(d.OutputSchema) != "null" {
-		if op.Output, err = schema(d.OutputSchema); err != nil {
+		if op.Output, err = schema(d.OutputSchema, false); err != nil {
 			return op, fmt.Errorf("its output schema %w", err)
 		}
 	}
@@ -109,8 +109,9 @@ func (d definition) summary() string {
 	return ""
 }
 
-// schema checks one of a tool's schemas and returns it without white space.
-func schema(raw json.RawMessage) (json.RawMessage, error) {
+// schema checks one of a tool's schemas and returns it without white space. What
+// goes in is an object; what comes out may be anything.
+func schema(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("is missing")
 	}
@@ -123,7 +124,7 @@ func schema(raw json.RawMessage) (json.RawMessage, error) {
 	if err := dec.Decode(&tree); err != nil || tree == nil {
 		return nil, fmt.Errorf("is not an object")
 	}
-	if t, ok := tree["type"]; ok && t != "object" {
+	if t, ok := tree["type"]; object && ok && t != "object" {
 		return nil, fmt.Errorf("describes no object")
 	}
 	if !selfContained(tree) {

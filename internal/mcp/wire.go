@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
@@ -64,14 +65,25 @@ func newWire(client *http.Client, timeout time.Duration) *wire {
 	}
 	w.calls = w.reads
 	if t, ok := w.reads.(*http.Transport); ok {
-		once := t.Clone()
-		once.DisableKeepAlives = true
-		once.ForceAttemptHTTP2 = false
-		once.Protocols = new(http.Protocols)
-		once.Protocols.SetHTTP1(true)
-		w.calls = once
+		w.calls = once(t)
 	}
 	return w
+}
+
+// once is a transport like another that opens a connection for each request, and
+// speaks HTTP/1.1 on it. A clone still offers servers what the original speaks.
+func once(t *http.Transport) *http.Transport {
+	c := t.Clone()
+	c.DisableKeepAlives = true
+	c.ForceAttemptHTTP2 = false
+	c.Protocols = new(http.Protocols)
+	c.Protocols.SetHTTP1(true)
+	c.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	if c.TLSClientConfig == nil {
+		c.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	c.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	return c
 }
 
 // client is what the SDK sends with. It follows no redirect and keeps no cookie.
