@@ -51,6 +51,9 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		r = closeSteps(r, s.closed)
 		to, failure := verdict(r, cause)
 		ended, _, err = s.finish(ctx, r, chat, to, failure, map[string]any{}, nil)
+		if err == nil {
+			s.Log.InfoContext(ctx, "run.finished", "account", account, "run_id", runID, "status", to)
+		}
 		return err
 	})
 	return ended, err

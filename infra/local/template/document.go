@@ -24,8 +24,15 @@ const (
 	typeRole     = "AWS::IAM::Role"
 	typePolicy   = "AWS::IAM::ManagedPolicy"
 	typeLogGroup = "AWS::Logs::LogGroup"
-	typeAlarm    = "AWS::CloudWatch::Alarm"
 	typeInvoke   = "AWS::Lambda::Permission"
+
+	typeAlarm        = "AWS::CloudWatch::Alarm"
+	typeDashboard    = "AWS::CloudWatch::Dashboard"
+	typeMetricFilter = "AWS::Logs::MetricFilter"
+	typeTopic        = "AWS::SNS::Topic"
+	typeSubscription = "AWS::SNS::Subscription"
+	typeQueue        = "AWS::SQS::Queue"
+	typeQueuePolicy  = "AWS::SQS::QueuePolicy"
 )
 
 // noCounterpart says why.
@@ -33,8 +40,15 @@ var noCounterpart = map[string]string{
 	typeRole:     "every function shares one process, so nothing enforces a role",
 	typePolicy:   "every function shares one process, so nothing enforces a policy",
 	typeLogGroup: "logs go to standard error",
-	typeAlarm:    "nobody is on call for one process",
 	typeInvoke:   "functions are called directly",
+
+	typeAlarm:        "nobody is on call for one process",
+	typeDashboard:    "GET /metrics tells what there is to see",
+	typeMetricFilter: "logs go to standard error, and nothing counts them",
+	typeTopic:        "there are no alarms to tell of",
+	typeSubscription: "there are no alarms to tell of",
+	typeQueue:        "what fails is logged, and looked for again by the next sweep",
+	typeQueuePolicy:  "there is no queue",
 }
 
 // document reads the whole file: names first, so that every reference can be

@@ -37,6 +37,7 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 		"LoggingConfig":                unused("logs go to standard error"),
 		"Description":                  unused("for people"),
 		"Role":                         unused("nothing enforces a role in one process"),
+		"EventInvokeConfig":            unused("what fails is logged, and looked for again by the next sweep"),
 		"Timeout":                      func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
 		"Environment":                  r.nested(handlers{"Variables": r.values(f.Environment)}),
 		"Events":                       func(n *yaml.Node, at string) { r.events(&f, n, at) },
@@ -121,8 +122,9 @@ func (r *reader) scheduleEvent(f *Function, event string, n *yaml.Node, path str
 			}
 			s.Every = every
 		},
-		"Enabled":     r.oneOf("true"),
-		"Description": unused("for people"),
+		"Enabled":          r.oneOf("true"),
+		"DeadLetterConfig": unused("functions are called directly"),
+		"Description":      unused("for people"),
 	})
 	r.require(n, path, "Schedule")
 	f.Schedules = append(f.Schedules, s)
@@ -135,7 +137,8 @@ func (r *reader) ruleEvent(f *Function, event string, n *yaml.Node, path string)
 			r.pattern(n, at)
 			rule.Pattern = Value{n, at}
 		},
-		"Description": unused("for people"),
+		"DeadLetterConfig": unused("functions are called directly"),
+		"Description":      unused("for people"),
 	})
 	r.require(n, path, "Pattern")
 	f.Rules = append(f.Rules, rule)

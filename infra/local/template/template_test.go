@@ -240,7 +240,7 @@ func TestRuleMatchesOnlyWhatItsPatternNames(t *testing.T) {
 
 func TestWhatIsNotUnderstoodIsRefusedByLineAndPath(t *testing.T) {
 	for name, c := range map[string]struct{ old, with, want string }{
-		"resource type":       {"AWS::Logs::LogGroup", "AWS::SQS::Queue", "template.yaml:68: Resources.Logs.Type: the one-process deployment has no AWS::SQS::Queue"},
+		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:68: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
 		"function property":   {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
 		"runtime":             {"Runtime: provided.al2023", "Runtime: nodejs22.x", `Globals.Function.Runtime: "nodejs22.x" is not supported`},
 		"top-level section":   {"Outputs:", "Mappings:", "Mappings: is not something"},

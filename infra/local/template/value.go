@@ -47,6 +47,7 @@ var attributes = map[string][]string{
 	typeRole:         {"Arn"},
 	typeLogGroup:     {"Arn"},
 	typeAlarm:        {"Arn"},
+	typeQueue:        {"Arn", "QueueName"},
 }
 
 // intrinsic reports whether a node is a call of an intrinsic function.
