@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// step is one line of the table: what is checked, and how.
+type step struct {
+	flow, rule string
+	holds      func(ctx context.Context, w *world) error
+}
+
+// check goes through all the steps, prints what held, and fails when one did not.
+func (w *world) check(ctx context.Context) error {
+	steps := append(append(chatSteps(), signedSteps()...), append(planSteps(), approvalSteps()...)...)
+	steps = append(steps, downSteps()...)
+	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	broken := 0
+	for _, s := range steps {
+		at := time.Now()
+		err := s.holds(ctx, w)
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), table.Flush())
+		}
+		verdict := "holds"
+		if err != nil {
+			verdict = "BROKEN: " + err.Error()
+			broken++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%.1fs\t%s\n", s.flow, s.rule, time.Since(at).Seconds(), verdict)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w.out, "%d passed, %d failed\n", len(steps)-broken, broken)
+	if broken > 0 {
+		return fmt.Errorf("%d of %d checks did not hold", broken, len(steps))
+	}
+	return nil
+}
+
+// expect says what of an answer is not as it must be.
+func expect(got said, status int, fields ...string) error {
+	if got.Status != status {
+		return fmt.Errorf("%d, not %d: %s", got.Status, status, brief(got.Text))
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		if v := got.field(fields[i]); v != fields[i+1] {
+			return fmt.Errorf("%s is %q, not %q: %s", fields[i], v, fields[i+1], brief(got.Text))
+		}
+	}
+	return nil
+}
+
+// brief cuts what a table has no room for.
+func brief(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 300 {
+		text = text[:300] + "…"
+	}
+	return text
+}
+
+// exchanges counts what Piloto remembers of a session.
+func (w *world) exchanges(ctx context.Context, session string) (int, error) {
+	var memory struct{ Turns []any }
+	err := w.ask(ctx, http.MethodGet, "/memory/"+session, nil, &memory)
+	return len(memory.Turns), err
+}
+
+// remembered fails unless Piloto remembers exactly n exchanges of a session.
+func (w *world) remembered(ctx context.Context, session string, n int) error {
+	got, err := w.exchanges(ctx, session)
+	if err == nil && got != n {
+		err = fmt.Errorf("%d exchanges are remembered, not %d", got, n)
+	}
+	return err
+}
+
+// status reads where a run is.
+func (w *world) status(ctx context.Context, run string) (string, error) {
+	var r struct{ Status string }
+	err := w.ask(ctx, http.MethodGet, "/api/runs/"+run, nil, &r)
+	return r.Status, err
+}
+
+// is fails unless a run is where it must be.
+func (w *world) is(ctx context.Context, run, want string) error {
+	got, err := w.status(ctx, run)
+	if err == nil && got != want {
+		err = fmt.Errorf("the run is %s, not %s", got, want)
+	}
+	return err
+}
+
+// becomes waits until a run is where it must get.
+func (w *world) becomes(ctx context.Context, run, want string) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(30 * time.Second); ; {
+		err := w.is(ctx, run, want)
+		if err == nil || time.Now().After(late) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

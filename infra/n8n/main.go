@@ -1,0 +1,93 @@
+// Command n8n holds the workflows that n8n imports, and proves them: it starts a
+// deployment of its own and a real n8n, imports and publishes the workflows as a
+// person would, and drives them over HTTP.
+//
+//	go run ./infra/n8n [-n8n FILE] [-piloto FILE] [-keep]
+//
+// It needs Node.js 20 or later and npm; n8n is installed once, outside the tree.
+// Everything it starts listens on loopback, lives in a folder of its own, and ends
+// with it. It prints a table of what was checked, and exits with 1 when anything
+// did not hold; then the folder with the logs stays.
+//
+// What stays true of the workflows (the tests of this package hold it without
+// n8n): no secret is in them; they arrive inactive; every request to Piloto has a
+// branch for its failure, and every branch ends in an answer; what changes
+// anything begins with a POST.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "n8n:", err)
+		os.Exit(1)
+	}
+}
+
+// limit is how long all of it may take, once everything is installed.
+const limit = 10 * time.Minute
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("n8n", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	editor := flags.String("n8n", "", "the n8n to drive; empty: "+version+", installed into the cache")
+	product := flags.String("piloto", "", "the one-process deployment to drive; empty: ./infra/local, built")
+	keep := flags.Bool("keep", false, "keep the folder with data and logs also when everything holds")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	}
+	if *editor == "" {
+		found, err := install(ctx, errOut)
+		if err != nil {
+			return fmt.Errorf("n8n %s: %w", version, err)
+		}
+		*editor = found
+	}
+	folder, err := os.MkdirTemp("", "piloto-n8n-")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = prove(ctx, folder, *editor, *product, out)
+	if err != nil || *keep {
+		fmt.Fprintln(errOut, "data and logs:", folder)
+		return err
+	}
+	return os.RemoveAll(folder)
+}
+
+// prove starts everything, checks everything, and ends everything.
+func prove(ctx context.Context, folder, editor, product string, out io.Writer) (err error) {
+	if product == "" {
+		product = filepath.Join(folder, "piloto")
+		if err := command(ctx, folder, "build", nil, "go", "build", "-o", product, "./infra/local"); err != nil {
+			return err
+		}
+	}
+	w := &world{folder: folder, out: out}
+	defer func() { err = errors.Join(err, w.end()) }()
+	if err := w.begin(ctx, editor, product); err != nil {
+		return err
+	}
+	return w.check(ctx)
+}
