@@ -241,3 +241,54 @@ func TestWhatTheAgentRemembersIsBounded(t *testing.T) {
 		t.Errorf("after %s it said %q", sessionTime, got)
 	}
 }
+
+// FuzzConversation holds that nothing is reserved, and nothing cancelled, but by a
+// message that agrees.
+func FuzzConversation(f *testing.F) {
+	raw, err := os.ReadFile("testdata/conversations.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(raw), "\n\n") {
+		var said []string
+		for line := range strings.SplitSeq(block, "\n") {
+			if text, ok := strings.CutPrefix(line, "person: "); ok {
+				said = append(said, text)
+			}
+		}
+		f.Add(strings.Join(said, "\n"))
+	}
+	f.Add("6\n\"\"\nde 99 a 3\n31/02\nsí\ncancela r-0\nsí\nsala este 0\npasado mañana00")
+	f.Fuzz(func(t *testing.T, all string) {
+		s, err := NewService(WithClock(func() time.Time { return friday }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &clerk{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}
+		for message := range strings.SplitSeq(all, "\n") {
+			before := len(s.state.reservations)
+			text, err := c.chat(t.Context(), "s", message, "", false)
+			if err != nil || text == "" {
+				t.Fatalf("%q: %q, %v", message, text, err)
+			}
+			if after := len(s.state.reservations); after != before && intent.Classify(message) != intent.Confirm {
+				t.Fatalf("%q made %d reservations of %d", message, after, before)
+			}
+		}
+	})
+}
+
+func FuzzRouting(f *testing.F) {
+	f.Add("hola", "- reserva: salas. Palabras clave: sala, libre.", "reserva")
+	f.Add("¿cuánto cuesta?", "- venta: x. Keywords: , cuánto cuesta,", "")
+	f.Fuzz(func(t *testing.T, said, agents, name string) {
+		d := newDialogue([]message{
+			{Role: "system", Content: encode("<agents>\n" + agents + "\n</agents>\nAgente activo: " + name + ".")},
+			{Role: "user", Content: encode(said)},
+		}, nil, friday)
+		got := newRouting(d, schema{Enum: []any{name, nil, 7.0}}).decide()
+		if got.Action == "delegate" && (got.Agent == nil || *got.Agent != name) || got.Action == "respond" && (got.Agent != nil || got.Response == "") {
+			t.Errorf("%+v", got)
+		}
+	})
+}

@@ -280,11 +280,10 @@ func (s *scanner) date() string {
 	if m := s.take(inDaysText); m != nil {
 		return s.today.AddDate(0, 0, number(m[1])).Format(time.DateOnly)
 	}
-	if strings.Contains(s.text, "pasado manana") || relativeText.MatchString(daypartText.ReplaceAllString(s.text, " ")) {
-		s.text = daypartText.ReplaceAllString(s.text, " ")
+	if whole := daypartText.ReplaceAllString(s.text, " "); relativeText.MatchString(whole) {
+		s.text = whole
 		days := map[string]int{"hoy": 0, "today": 0, "tonight": 0, "manana": 1, "tomorrow": 1}
-		m := s.take(relativeText)
-		ahead, ok := days[m[0]]
+		ahead, ok := days[s.take(relativeText)[0]]
 		if !ok {
 			ahead = 2
 		}
