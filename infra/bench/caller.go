@@ -43,6 +43,20 @@ func (c caller) do(method, url string, body []byte, answer any) error {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
+	return c.send(request, answer)
+}
+
+// again makes a request with the very header and body of one that was made before.
+func (c caller) again(url string, r recorded) error {
+	request, err := http.NewRequestWithContext(c.ctx, http.MethodPost, url, bytes.NewReader(r.body))
+	if err != nil {
+		return err
+	}
+	request.Header = r.header
+	return c.send(request, nil)
+}
+
+func (c caller) send(request *http.Request, answer any) error {
 	response, err := c.client.Do(request)
 	if err != nil {
 		return err
@@ -53,7 +67,7 @@ func (c caller) do(method, url string, body []byte, answer any) error {
 		return err
 	}
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s: %s", method, url, response.Status, raw)
+		return fmt.Errorf("%s %s: %s: %s", request.Method, request.URL, response.Status, raw)
 	}
 	if answer == nil {
 		return nil

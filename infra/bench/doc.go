@@ -9,8 +9,8 @@
 // The system is infra/local/process, whole, over loopback TCP: its handlers, its
 // SDK clients, its engines, its disk. Around it, in the same process, stand a
 // client with kept connections, a model that speaks the chat-completions
-// protocol and answers at once from a script, and an echo service with an
-// OpenAPI document. A turn is one POST /api/send, in a chat of at most ten
+// protocol and answers at once from a script, an echo service with an OpenAPI
+// document, and an agent that speaks the Model Context Protocol. A turn is one POST /api/send, in a chat of at most ten
 // turns. A run is timed from the POST that confirms it until a GET of its chat
 // says that it is done; proposing it is not timed.
 //
@@ -29,6 +29,7 @@
 //
 //	turn          2      what was said, before the model is asked; what came of it
 //	run of k    2k + 2   confirmed; before and after each call; finished
+//	routed      0        it is a bare proxy: the POSTs to the model and to the agent
 //
 // It parses nothing, checks nothing and answers with one constant. Waves of
 // steps are called side by side. Its writers share an fdatasync exactly as those

@@ -26,6 +26,8 @@ type work struct {
 	Extra int    `json:"extra"` // writes beyond the least
 	Turn  bool   `json:"turn"`
 	Apart bool   `json:"apart"` // each write has an fdatasync of its own
+
+	Routed bool `json:"routed"`
 }
 
 func startFloor(sys *system, path string) (*floor, error) {
@@ -47,6 +49,8 @@ func (f *floor) close() error {
 // one after another. Side by side, steps share them.
 func leastWrites(s scenario) int {
 	switch {
+	case s.routed:
+		return 0
 	case !s.run:
 		return 2
 	case s.wide:
@@ -91,6 +95,9 @@ func (f *floor) do(asked work) error {
 			return err
 		}
 	}
+	if asked.Routed {
+		return f.relay()
+	}
 	if err := write(); err != nil { // what was said; confirmed
 		return err
 	}
@@ -117,6 +124,15 @@ func (f *floor) do(asked work) error {
 		}
 	}
 	return errors.Join(err, write()) // what came of it; finished
+}
+
+// relay is a bare proxy: it asks the model, and then the agent.
+func (f *floor) relay() error {
+	err := f.caller.do(http.MethodPost, f.sys.modelURL+"/v1/chat/completions", f.sys.model.last("routed"), nil)
+	if err != nil {
+		return err
+	}
+	return f.again(f.sys.agentURL, f.sys.agent.last())
 }
 
 func wave(steps int, step func() error) error {

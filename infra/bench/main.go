@@ -177,8 +177,11 @@ type compared struct {
 // the floors.
 func (b *bench) compare(s scenario) (c compared, err error) {
 	c.system = newTurns(b.sys, s)
-	if s.run {
+	switch {
+	case s.run:
 		c.system = newRuns(b.sys, s)
+	case s.routed:
+		c.system = &routes{sys: b.sys, of: s}
 	}
 	if c.commits, err = writesOf(b.sys, c.system, b.counted); err != nil {
 		return c, err

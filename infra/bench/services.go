@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // listen serves a handler on loopback until stop is called.
@@ -72,6 +75,9 @@ func (m *model) last(kind string) []byte {
 // script prepares the answer for a scenario: a text, or a plan over the service.
 func (m *model) script(s scenario, mcpID string) error {
 	message := map[string]any{"role": "assistant", "content": "El pedido 4711 salió ayer y llega mañana."}
+	if s.routed {
+		message["content"] = `{"action":"delegate","agent_name":"` + agentName + `","response":""}`
+	}
 	if s.steps > 0 {
 		arguments, err := json.Marshal(proposal(s, mcpID))
 		if err != nil {
@@ -91,6 +97,59 @@ func (m *model) script(s scenario, mcpID string) error {
 	defer m.mu.Unlock()
 	m.answers[s.kind] = answer
 	return err
+}
+
+// agentName is what decisions call the agent by.
+const agentName = "almacen"
+
+// concierge is an agent that speaks the Model Context Protocol and answers at once.
+// It keeps the last call for the floor to make again.
+type concierge struct {
+	handler http.Handler
+	mu      sync.Mutex
+	call    recorded
+}
+
+// recorded is a request as it came.
+type recorded struct {
+	header http.Header
+	body   []byte
+}
+
+func newConcierge() *concierge {
+	server := mcp.NewServer(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+	type said struct {
+		Message string         `json:"message"`
+		Session string         `json:"session_id"`
+		Context map[string]any `json:"context"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "chat", Description: "Orders of the warehouse"},
+		func(context.Context, *mcp.CallToolRequest, said) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "El pedido 4711 llega mañana."}}}, nil, nil
+		})
+	return &concierge{handler: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})}
+}
+
+func (c *concierge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if bytes.Contains(body, []byte(`"tools/call"`)) {
+		c.mu.Lock()
+		c.call = recorded{r.Header.Clone(), body}
+		c.mu.Unlock()
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.handler.ServeHTTP(w, r)
+}
+
+func (c *concierge) last() recorded {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.call
 }
 
 func proposal(s scenario, mcpID string) map[string]any {

@@ -2,25 +2,28 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
 
 // scenario is one kind of operation.
 type scenario struct {
-	name  string
-	kind  string // what the model is asked for
-	run   bool   // a confirmed run; else a turn
-	steps int    // of the plan; 0: none is proposed
-	wide  bool   // the steps need each other not
-	loads []int  // concurrencies at which throughput is measured
-	most  float64
-	least map[int]float64 // aims: latency at most this times the floor's; throughput at least
+	name   string
+	kind   string // what the model is asked for
+	run    bool   // a confirmed run; else a turn
+	routed bool   // a turn of the router, which an agent answers
+	steps  int    // of the plan; 0: none is proposed
+	wide   bool   // the steps need each other not
+	loads  []int  // concurrencies at which throughput is measured
+	most   float64
+	least  map[int]float64 // aims: latency at most this times the floor's; throughput at least
 }
 
 var scenarios = []scenario{
 	{name: "turn, text", kind: "text", most: 4},
 	{name: "turn, plan of 1", kind: "one", steps: 1, loads: []int{16, 32}, most: 4},
+	{name: "turn, routed", kind: "routed", routed: true, loads: []int{16}, most: 3},
 	{name: "run of 1", kind: "one", run: true, steps: 1, loads: []int{16}},
 	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 4, least: map[int]float64{32: 0.25}},
 	{name: "run of 20", kind: "twenty", run: true, steps: 20},
@@ -75,6 +78,19 @@ func (t *turns) operate() error {
 	return err
 }
 
+// routes are turns of the system's router, in sessions of turnsOfChat turns.
+type routes struct {
+	sys *system
+	of  scenario
+	n   atomic.Int64
+}
+
+func (r *routes) prepare(int) error { return nil }
+
+func (r *routes) operate() error {
+	return r.sys.route(fmt.Sprintf("session-%d", r.n.Add(1)/turnsOfChat), r.of)
+}
+
 // runs are runs of the system.
 type runs struct {
 	sys    *system
@@ -108,7 +124,7 @@ type floors struct {
 
 // newFloor returns a floor of a scenario with writes beyond the least.
 func newFloor(f *floor, of scenario, extra int) *floors {
-	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Extra: extra}}
+	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Routed: of.routed, Extra: extra}}
 }
 
 // apart is the same without sharing fdatasyncs.

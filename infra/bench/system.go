@@ -25,8 +25,11 @@ type system struct {
 	model  *model
 	echo   *echo
 
-	modelURL, echoURL string
-	close             func() error
+	agent *concierge
+
+	modelURL, echoURL, agentURL string
+
+	close func() error
 }
 
 // newSystem starts the model and the service; the deployment is not yet there.
@@ -35,8 +38,9 @@ func newSystem(ctx context.Context) (*system, error) {
 		caller: newCaller(ctx, token),
 		model:  &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
 		echo:   &echo{watched: map[string]*watch{}},
+		agent:  newConcierge(),
 	}
-	var stopModel, stopEcho func()
+	var stopModel, stopEcho, stopAgent func()
 	var err error
 	if s.modelURL, stopModel, err = listen(s.model); err != nil {
 		return nil, err
@@ -45,9 +49,15 @@ func newSystem(ctx context.Context) (*system, error) {
 		stopModel()
 		return nil, err
 	}
+	if s.agentURL, stopAgent, err = listen(s.agent); err != nil {
+		stopModel()
+		stopEcho()
+		return nil, err
+	}
 	s.close = func() error {
 		stopModel()
 		stopEcho()
+		stopAgent()
 		return nil
 	}
 	return s, nil
@@ -86,7 +96,7 @@ func (s *system) deploy(folder, template string) error {
 	return nil
 }
 
-// register registers the service and returns its id.
+// register registers the service, and returns its id, and the agent.
 func (s *system) register() (string, error) {
 	var server struct {
 		ID     string `json:"mcp_id"`
@@ -96,7 +106,24 @@ func (s *system) register() (string, error) {
 	if err == nil && server.Status != "online" {
 		err = fmt.Errorf("the service is %q", server.Status)
 	}
+	if err == nil {
+		err = s.post(s.origin+"/api/mcps", map[string]any{"url": s.agentURL, "name": agentName, "role": "agent"}, nil)
+	}
 	return server.ID, err
+}
+
+// route sends one message of a session to the router, which an agent answers.
+func (s *system) route(session string, sc scenario) error {
+	var answer struct {
+		Agent string `json:"agent_used"`
+	}
+	err := s.post(s.origin+"/api/agent/chat", map[string]any{
+		"message": saying(sc.kind), "session_id": session, "config": map[string]any{"id_empresa": 1},
+	}, &answer)
+	if err == nil && answer.Agent != agentName {
+		err = fmt.Errorf("a turn was answered by %q", answer.Agent)
+	}
+	return err
 }
 
 // newChat makes a chat.
