@@ -54,7 +54,7 @@ func (c *Client) Close() error {
 // Status is that and not 200.
 func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
 	var arguments map[string]json.RawMessage
-	if err := json.Unmarshal(call.Arguments, &arguments); err != nil || arguments == nil {
+	if err := json.Unmarshal(call.Arguments, &arguments); err != nil || arguments == nil || len(call.Arguments) > maxArguments {
 		return tool.Answer{}, tool.ErrRequest.With("reason", "arguments")
 	}
 	since := c.now().Add(-call.Trust)
@@ -147,9 +147,10 @@ func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Ti
 	return r, false, nil
 }
 
-// lives are the tools of a listing as they are now, by name.
+// lives are the tools of a listing as they are now, by name. Among them may be some
+// that cannot be used: nobody approved those.
 func lives(base string, l listing) map[string]live {
-	ops, _ := operations(l)
+	ops, _ := operations(l, false)
 	all := make(map[string]live, len(ops))
 	for _, op := range ops {
 		parameters, err := headerParameters(op.Body.Schema)
@@ -214,6 +215,9 @@ func (r ready) send(ctx context.Context, timeout time.Duration, call tool.Call, 
 	return e.judge(within, call.Limit, err)
 }
 
+// maxArguments is how large the arguments of a call may be, in bytes.
+const maxArguments = maxRequest / 2
+
 const idempotencyMeta = "piloto/idempotency-key"
 
 // judge says what became of the errand's tools/call. err is what the SDK says.
@@ -232,7 +236,7 @@ func (e *errand) judge(ctx context.Context, limit int64, err error) (tool.Answer
 		return tool.Answer{}, verdict{err: errKey}
 	case status == 0 && !x.handed.Load():
 		return tool.Answer{}, verdict{err: tool.ErrNotSent.With("reason", reason(x.err)).Because(e.clean(x.err))}
-	case status == 0:
+	case status == 0 && reply == nil:
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return tool.Answer{}, verdict{err: tool.ErrRefusedUs.With("status", strconv.Itoa(status)), lost: true, forget: true}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":

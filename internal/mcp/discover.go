@@ -155,6 +155,6 @@ func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *to
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
-	ops, warnings := operations(l)
+	ops, warnings := operations(l, true)
 	return tool.Found{BaseURL: at, Transport: via, Title: plain(s.title(), false), Operations: ops, Warnings: warnings}, nil
 }

@@ -31,7 +31,8 @@ type Exchanger interface {
 	Forget(key, refused tool.Credential)
 }
 
-// Options say how servers are called. HTTP must be guarded; its redirects are not
+// Options say how servers are called. HTTP must be guarded, and its transport an
+// *http.Transport, of which calls get one that keeps no connection; redirects are not
 // followed whatever it says. Bearer may be nil where no key is of the place "oauth".
 type Options struct {
 	HTTP     *http.Client

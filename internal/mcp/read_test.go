@@ -115,7 +115,7 @@ func FuzzListing(f *testing.F) {
 		if _, err := l.add(raw); err != nil {
 			return
 		}
-		ops, _ := operations(l)
+		ops, _ := operations(l, true)
 		seen := map[string]bool{}
 		again := lives("http://x.test", l)
 		for _, op := range ops {

@@ -3,8 +3,10 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -35,8 +37,9 @@ type definition struct {
 }
 
 // operations makes operations of a listing. A tool that cannot be used as it is
-// described is left out, with a warning: so are all that share a name.
-func operations(l listing) (ops []tool.Operation, warnings []string) {
+// described is left out, with a warning: so are all that share a name. Compiling
+// schemas is what takes long, and is left out when they are only compared.
+func operations(l listing, compile bool) (ops []tool.Operation, warnings []string) {
 	l.warnings = append([]string(nil), l.warnings...)
 	seen := map[string]int{}
 	var found []definition
@@ -62,6 +65,9 @@ func operations(l listing) (ops []tool.Operation, warnings []string) {
 			continue
 		}
 		op, err := d.operation()
+		if err == nil && compile {
+			err = compiled(op)
+		}
 		if err != nil {
 			l.warn("%s: %v: left out", d.Name, err)
 			continue
@@ -118,10 +124,8 @@ func schema(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	if len(raw) > maxSchema {
 		return nil, fmt.Errorf("is larger than %d bytes", maxSchema)
 	}
-	var tree map[string]any
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := dec.Decode(&tree); err != nil || tree == nil {
+	tree, err := decoded(raw)
+	if err != nil {
 		return nil, fmt.Errorf("is not an object")
 	}
 	if t, ok := tree["type"]; object && ok && t != "object" {
@@ -129,9 +133,6 @@ func schema(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	}
 	if !selfContained(tree) {
 		return nil, fmt.Errorf("refers to another document")
-	}
-	if !compiles(tree) {
-		return nil, fmt.Errorf("is not a valid JSON Schema")
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil {
@@ -162,22 +163,43 @@ func selfContained(v any) bool {
 	return true
 }
 
-// compiles reports whether calls can be checked against a schema. A check against
+// compiled refuses a tool whose schemas cannot be checked against.
+func compiled(op tool.Operation) error {
+	if !compiles(op.Body.Schema) {
+		return errors.New("its input schema is not a valid JSON Schema")
+	}
+	if len(op.Output) > 0 && !compiles(op.Output) {
+		return errors.New("its output schema is not a valid JSON Schema")
+	}
+	return nil
+}
+
+// compiles reports whether values can be checked against a schema. A check against
 // one that cannot be used lets everything pass; so a schema that allows nothing,
 // and still lets something pass, is such a one.
-func compiles(tree map[string]any) bool {
-	probe := make(map[string]any, len(tree)+1)
-	for k, e := range tree {
-		probe[k] = e
-	}
-	all, _ := tree["allOf"].([]any)
-	probe["allOf"] = append(append([]any{}, all...), false)
-	raw, err := json.Marshal(probe)
+func compiles(schema json.RawMessage) bool {
+	tree, err := decoded(schema)
 	if err != nil {
 		return false
 	}
-	op := tool.Operation{Entry: tool.Entry{Name: "probe"}, Body: &tool.Body{Required: true, MediaType: "application/json", Schema: raw}}
-	return len(op.CheckResolved(tool.Arguments{Body: json.RawMessage(`{}`)})) > 0
+	all, _ := tree["allOf"].([]any)
+	tree["allOf"] = append(slices.Clone(all), false)
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return false
+	}
+	probe := tool.Operation{Entry: tool.Entry{Name: "probe"}, Body: &tool.Body{Required: true, MediaType: "application/json", Schema: raw}}
+	return len(probe.CheckResolved(tool.Arguments{Body: json.RawMessage(`{}`)})) > 0
+}
+
+// decoded is a JSON object, its numbers as they are written.
+func decoded(raw json.RawMessage) (object map[string]any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err = dec.Decode(&object); err == nil && object == nil {
+		err = errors.New("null")
+	}
+	return object, err
 }
 
 // plain is a text without characters that do not show; with its lines, or on one.
