@@ -228,6 +228,24 @@ func TestAnIndependentProvider(t *testing.T) {
 			t.Errorf("what was told on the way: %q", text)
 		}
 	})
+	t.Run("routed", func(t *testing.T) {
+		ask := func(message string) map[string]any {
+			return call(t, origin, "POST", "/api/agent/chat", map[string]any{"message": message, "session_id": message, "config": map[string]any{"id_empresa": 7}})
+		}
+		if got := ask("garabato"); got["reply"] == "" || strings.Contains(got["reply"].(string), "{") || got["agent_used"] != nil {
+			t.Errorf("an answer in no form: %v", got)
+		}
+		for _, c := range []struct{ message, reply, agent string }{
+			{"decide", "Aquí estoy.", ""},
+			{"quiero una sala", "¿Para cuántas personas?", "reserva"}, // the demonstration's agent
+			{"sin forma", "Aquí estoy.", ""},                          // the last: that the schema is refused is remembered
+		} {
+			got := ask(c.message)
+			if agent, _ := got["agent_used"].(string); got["reply"] != c.reply || agent != c.agent {
+				t.Errorf("%s: %v", c.message, got)
+			}
+		}
+	})
 	status := call(t, origin, "GET", "/ai/status", nil)
 	if attempts, _ := status["attempts"].([]any); len(attempts) == 0 || len(attempts) > 20 {
 		t.Errorf("%v", status)

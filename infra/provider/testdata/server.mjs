@@ -36,6 +36,9 @@ mock.onMessage(/cuelga/, { content: "nunca llega" }, { chaos: { disconnectRate: 
 mock.onMessage(/basura/, { content: "no es JSON" }, { chaos: { malformedRate: 1 } });
 const decided = JSON.stringify({ action: "respond", agent_name: null, response: "Aquí estoy." });
 mock.on({ userMessage: /decide/, responseFormat: "json_schema" }, { content: decided });
+const handed = JSON.stringify({ action: "delegate", agent_name: "reserva", response: "" });
+mock.on({ userMessage: /una sala/, responseFormat: "json_schema" }, { content: "```json\n" + handed + "\n```" });
+mock.on({ userMessage: /garabato/, responseFormat: "json_schema" }, { content: "{" });
 mock.on({ userMessage: /sin forma/, responseFormat: "json_schema" }, {
   error: { message: "This response_format type is unavailable now", type: "invalid_request_error" }, status: 400,
 });

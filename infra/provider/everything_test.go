@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// everything starts the protocol's own reference server, which is not ours, over a
+// transport, and returns its address.
+func everything(t *testing.T, transport, path string) string {
+	t.Helper()
+	folder := os.Getenv("PILOTO_EVERYTHING")
+	if folder == "" {
+		t.Skip("PILOTO_EVERYTHING names no folder with @modelcontextprotocol/server-everything; `make provider` does")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, "node",
+		filepath.Join(folder, "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), transport)
+	server.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	var said lockedText
+	server.Stdout, server.Stderr = &said, &said
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = server.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+			return "http://" + address + path
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not listen: ", errors.Join(err, errors.New(said.String())))
+		}
+	}
+}
+
+// lockedText is what a process says, by several writers.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// planner is a model that proposes one plan, whatever it is asked.
+func planner(t *testing.T, steps func() []any) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arguments, _ := json.Marshal(map[string]any{"goal": "Probar", "steps": steps()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
+			"finish_reason": "tool_calls",
+			"message": map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+				"id": "c1", "type": "function", "function": map[string]any{"name": "propose_plan", "arguments": string(arguments)},
+			}}},
+		}}})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
+}
+
+// TestTheReferenceServerIsUsedInAPlan registers the reference server over both
+// transports, and has a plan call its tools.
+func TestTheReferenceServerIsUsedInAPlan(t *testing.T) {
+	for transport, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
+		t.Run(transport, func(t *testing.T) {
+			url := everything(t, transport, path)
+			var id string
+			origin := start(t, planner(t, func() []any {
+				return []any{
+					map[string]any{"id": "s1", "title": "Sumar", "mcp_id": id, "tool": "get-sum", "body": map[string]any{"a": 2, "b": 40}},
+					map[string]any{"id": "s2", "title": "Repetir", "mcp_id": id, "tool": "echo", "body": map[string]any{"message": "${s1.body.content[0].text}"}},
+					map[string]any{"id": "s3", "title": "Dibujar", "mcp_id": id, "tool": "get-tiny-image", "body": map[string]any{}},
+				}
+			}))
+			server := call(t, origin, "POST", "/api/mcps", map[string]any{"url": url, "kind": "mcp", "name": "everything"})
+			id, _ = server["mcp_id"].(string)
+			if server["status"] != "online" || len(server["tools"].([]any)) < 5 {
+				t.Fatalf("%v", server)
+			}
+			chat := call(t, origin, "POST", "/api/chats", map[string]any{})["chat_id"]
+			turn := call(t, origin, "POST", "/api/send", map[string]any{"chat_id": chat, "message": "suma y repite"})
+			if turn["kind"] != "plan" {
+				t.Fatalf("%v", turn)
+			}
+			run := turn["run"].(map[string]any)
+			call(t, origin, "POST", "/api/runs/"+run["run_id"].(string)+"/confirm", map[string]any{"digest": run["digest"]})
+			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				run = call(t, origin, "GET", "/api/runs/"+run["run_id"].(string), nil)
+				if run["status"] != "queued" && run["status"] != "running" || time.Now().After(deadline) {
+					break
+				}
+			}
+			text, _ := json.Marshal(run["steps"])
+			if run["status"] != "done" || !strings.Contains(string(text), "Echo: The sum of 2 and 40 is 42") || !strings.Contains(string(text), "image/png") {
+				t.Errorf("%s: %s", run["status"], text)
+			}
+		})
+	}
+}
