@@ -217,6 +217,48 @@ func TestOneRunThatCannotBeHealedDoesNotStopTheSweep(t *testing.T) {
 	}
 }
 
+// poison is a store in which looking at one run panics, every time.
+type poison struct {
+	run.Store
+	id string
+}
+
+func (p poison) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	if id == p.id {
+		panic("poison")
+	}
+	return p.Store.Run(ctx, account, id)
+}
+
+// TestAPoisonedRecordHoldsUpNoOther has one run among a thousand that always panics.
+// The sweep fails, so that its event is tried again and then kept, and has done the
+// rest the first time.
+func TestAPoisonedRecordHoldsUpNoOther(t *testing.T) {
+	w := lab.NewWorld(t)
+	var ids []string
+	for range 1000 {
+		w.Chat = w.NewChat()
+		ids = append(ids, w.Propose(book).ID)
+	}
+	w.Pass(25 * time.Hour)
+	w.Runs.Store = poison{w.Runs.Store, ids[17]}
+	for try := range 3 {
+		swept, err := w.Runs.Sweep(context.Background())
+		want := run.Swept{Failed: 1}
+		if try == 0 {
+			want.Expired = len(ids) - 1
+		}
+		if err == nil || !strings.Contains(err.Error(), ids[17]) || swept != want {
+			t.Errorf("try %d: swept %+v, %v", try, swept, err)
+		}
+	}
+	for i, id := range ids {
+		if got := w.Read(id).Status; (got == plan.Expired) == (i == 17) {
+			t.Fatalf("run %d is %s", i, got)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a draft is dropped", func(t *testing.T) {

@@ -44,7 +44,14 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
-func (s *Service) heal(ctx context.Context, k Key, swept *Swept) error {
+// heal does for one run what the sweep is for. A panic is that run's failure: one
+// that cannot even be read holds up no other.
+func (s *Service) heal(ctx context.Context, k Key, swept *Swept) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
 	r, err := s.Store.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err
