@@ -335,6 +335,10 @@ func TestATokenDecidesAndNoSignatureIsLookedAt(t *testing.T) {
 	if w.Code != 200 || decode(t, w)["who"] != "a ana" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	r = sign(t, noon, otherHookID, "d1", "/test/echo", `{"text":"x"}`) // by the page's cookie
+	if w := e.do(r.WithContext(auth.NewContext(r.Context(), talker))); w.Code != 200 || decode(t, w)["who"] != "a ana" {
+		t.Errorf("a session: %d %s", w.Code, w.Body)
+	}
 	r = sign(t, noon, hookID, "d1", "/test/echo", `{"text":"x"}`)
 	w = e.do(r.WithContext(auth.Refuse(r.Context(), auth.ErrCrossOrigin)))
 	if w.Code != 403 {
@@ -396,6 +400,11 @@ func TestADeliveryThatIsSentAgainIsAnsweredAsBefore(t *testing.T) {
 	}
 	if w := e.do(sign(t, noon, otherHookID, "d1", "/test/echo", `{"text":"theirs"}`)); decode(t, w)["who"] != "b eva" || e.effects.Load() != 2 {
 		t.Errorf("another account's delivery of that name: %d %s", w.Code, w.Body)
+	}
+	second := "wh_" + ghostID
+	e.hooks.hooks[second], e.hooks.secrets["a "+second] = auth.Webhook{ID: second, Account: "a", User: "ana"}, hookSecret
+	if w := e.do(sign(t, noon, second, "d1", "/test/echo", `{"text":"of the second"}`)); w.Code != 200 || e.effects.Load() != 3 {
+		t.Errorf("another webhook's delivery of that name: %d %s", w.Code, w.Body)
 	}
 }
 
