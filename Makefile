@@ -15,6 +15,7 @@ BUILD := CGO_ENABLED=0 GOOS=linux go build -tags lambda.norpc -trimpath -ldflags
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
 LINT  := $(CACHE)/tools/golangci-lint
 AIMOCK := $(CACHE)/aimock@1.43.0
+EVERYTHING := $(CACHE)/everything@2026.8.31
 CFNLINT := $(CACHE)/cfn-lint@1.51.0/bin/cfn-lint
 ASL   := $(CACHE)/asl-validator@4.0.0/node_modules/.bin/asl-validator
 
@@ -39,8 +40,12 @@ e2e: ## Run only the tests that drive the real process
 	go test -count=1 ./infra/e2e/...
 
 .PHONY: provider
-provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json ## Drive everything against an independent OpenAI-compatible server (needs npm)
-	PILOTO_AIMOCK=$(AIMOCK) go test -count=1 ./infra/provider
+provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider and an MCP server that are not ours (needs npm)
+	PILOTO_AIMOCK=$(AIMOCK) PILOTO_EVERYTHING=$(EVERYTHING) go test -count=1 ./infra/provider
+
+.PHONY: n8n
+n8n: ## Import the workflows into a real n8n and drive them (needs npm; several minutes the first time)
+	go run ./infra/n8n
 
 .PHONY: bench
 bench: ## Measure turns and runs against a floor measured in the same run
@@ -111,3 +116,6 @@ $(CFNLINT):
 
 $(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
+
+$(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json:
+	npm install --silent --no-audit --no-fund --prefix $(EVERYTHING) @modelcontextprotocol/server-everything@2026.8.31
