@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"piloto/internal/tool"
+)
+
+// fit makes the arguments of an agent's tool of a message: those of message,
+// session_id and context that the tool's own schema names, in a form that it
+// takes. The context goes as an object, else as the JSON of one, else not at all.
+// ErrMisfit says what the schema wants beside them.
+func fit(op tool.Operation, m Message) (json.RawMessage, error) {
+	named := map[string]bool{"message": true, "session_id": true, "context": true}
+	if op.Body != nil {
+		if declared := properties(op.Body.Schema); len(declared) > 0 {
+			named = declared
+		}
+	}
+	if !named["message"] {
+		return nil, ErrMisfit.With("detail", "message")
+	}
+	data := m.Context
+	if data == nil {
+		data = map[string]any{}
+	}
+	object, err := plain(data)
+	if err != nil {
+		return nil, err
+	}
+	var first []tool.Problem
+	for _, session := range []bool{true, false} {
+		for _, form := range []any{object, string(object), nil} {
+			arguments := map[string]any{"message": m.Text}
+			if session && named["session_id"] {
+				arguments["session_id"] = m.Session
+			}
+			if form != nil && named["context"] {
+				arguments["context"] = form
+			}
+			raw, err := plain(arguments)
+			if err != nil {
+				return nil, err
+			}
+			problems := op.CheckResolved(tool.Arguments{Body: raw})
+			if len(problems) == 0 {
+				return raw, nil
+			}
+			if first == nil {
+				first = problems
+			}
+		}
+	}
+	return nil, ErrMisfit.With("detail", listed(first))
+}
+
+// listed names the arguments that problems are about.
+func listed(problems []tool.Problem) string {
+	var names []string
+	for _, p := range problems {
+		if name := strings.TrimPrefix(strings.TrimPrefix(p.Loc, "/body"), "/"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// deepest bounds how far the parts of a schema are followed.
+const deepest = 8
+
+// properties are the names that a schema of an object has, its own and those of
+// what it refers to or is made of.
+func properties(raw json.RawMessage) map[string]bool {
+	var root any
+	if json.Unmarshal(raw, &root) != nil {
+		return nil
+	}
+	names := map[string]bool{}
+	gather(root, root, names, 0)
+	return names
+}
+
+func gather(root, at any, names map[string]bool, depth int) {
+	schema, ok := at.(map[string]any)
+	if !ok || depth > deepest {
+		return
+	}
+	if own, ok := schema["properties"].(map[string]any); ok {
+		for name := range own {
+			names[name] = true
+		}
+	}
+	if ref, ok := schema["$ref"].(string); ok {
+		gather(root, followed(root, ref), names, depth+1)
+	}
+	for _, list := range []string{"allOf", "anyOf", "oneOf"} {
+		parts, _ := schema[list].([]any)
+		for _, part := range parts[:min(len(parts), deepest)] {
+			gather(root, part, names, depth+1)
+		}
+	}
+}
+
+// followed is what a reference within a schema ("#/$defs/name") points to.
+func followed(root any, ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	at := root
+	for _, part := range strings.Split(path, "/") {
+		object, ok := at.(map[string]any)
+		if !ok {
+			return nil
+		}
+		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
+	}
+	return at
+}
+
+// plain is a value's JSON, < > and & as they are.
+func plain(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// mostText is how much of what an agent says a person is shown, in bytes.
+const mostText = 32 << 10
+
+// spokenAs are the members under which agents put what they say, the likeliest
+// first.
+var spokenAs = []string{"reply", "response", "message", "text", "content", "result"}
+
+// speech is what the result of a tool says to a person, "" when it says nothing:
+// its blocks of text, else its structured content. It reports whether that is all
+// of it.
+func speech(body []byte) (text string, whole bool) {
+	var result struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(body, &result) != nil {
+		return "", false
+	}
+	var said []string
+	for _, block := range result.Content {
+		if block.Type != "text" {
+			continue
+		}
+		if words := tidy(unwrapped(block.Text)); words != "" {
+			said = append(said, words)
+		}
+	}
+	text = strings.Join(said, "\n")
+	if text == "" {
+		text = tidy(inside(result.Structured))
+	}
+	return bounded(text)
+}
+
+// unwrapped is a text, or what it says when it is JSON: an object or a list that
+// says nothing to a person is no text for one.
+func unwrapped(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || !strings.ContainsRune(`{["`, rune(trimmed[0])) || !json.Valid([]byte(trimmed)) {
+		return text
+	}
+	return inside(json.RawMessage(trimmed))
+}
+
+// inside is the text of a JSON string, or of the first member of an object that
+// is one under a name that agents use.
+func inside(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return ""
+	}
+	for _, name := range spokenAs {
+		if json.Unmarshal(object[name], &text) == nil && strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// tidy is a text without what nobody can read, or that lets it read as another:
+// control characters and those that turn the direction of what follows. It is ""
+// when nothing is left to read.
+func tidy(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\ufeff':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	legible := func(r rune) bool { return r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+	if !strings.ContainsFunc(text, legible) {
+		return ""
+	}
+	return strings.TrimSpace(text)
+}
+
+// bounded is a text's beginning, as much as a person is shown, and whether that
+// is all of it.
+func bounded(text string) (string, bool) {
+	const more = "…"
+	if len(text) <= mostText {
+		return text, true
+	}
+	cut := mostText - len(more)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + more, false
+}
