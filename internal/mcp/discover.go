@@ -140,18 +140,19 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Cre
 // listAt lists the tools of a server at an address, over one transport.
 func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *tool.Credential) (tool.Found, error) {
 	e := newErrand(at, key)
-	if via == tool.TransportSSE { // its stream ends with the discovery
+	within := ctx
+	if via == tool.TransportSSE { // no exchange of its own bounds the wait for an answer on the stream
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, w.timeout)
+		within, cancel = context.WithTimeout(ctx, w.timeout)
 		defer cancel()
 	}
-	s, err := open(ctx, w, via, e)
+	s, err := open(within, w, via, e)
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	defer s.close()
 	e = s.errand(key)
-	l, err := s.list(ctx, e)
+	l, err := s.list(within, e)
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)
 	}

@@ -90,11 +90,22 @@ func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	})
+	silent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprint(w, ": soon\n\nevent: message\ndata: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
 	for name, c := range map[string]struct {
 		handler http.Handler
 		want    *fault.Error
 		reason  string
 	}{
+		"says no address":       {silent, tool.ErrUnreachable, "timeout"},
 		"page":                  {answer(200, "text/html", "<html>"), tool.ErrSpeech, "answer"},
 		"other JSON":            {answer(200, "application/json", `{"openapi":"3.1.0"}`), tool.ErrSpeech, "answer"},
 		"nothing there":         {answer(404, "text/plain", ""), tool.ErrSpeech, "status"},

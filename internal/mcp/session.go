@@ -52,8 +52,10 @@ func open(ctx context.Context, w *wire, via tool.Transport, e *errand) (*session
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx)) // a stream is read for as long as the session lives
 	stop := context.AfterFunc(ctx, end)
 	s, err := client.Connect(e.in(lasting), transport, opts)
-	if !stop() && err == nil {
-		_ = s.Close()
+	if !stop() {
+		if err == nil {
+			_ = s.Close()
+		}
 		err = ctx.Err()
 	}
 	if err != nil {
