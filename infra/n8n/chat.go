@@ -60,6 +60,9 @@ func chatSteps() []step {
 			}
 			return errors.Join(expect(got, 200), speaks(got), replayed(got), w.remembered(ctx, "loses", 1))
 		}},
+		{flow, "five deliveries of one message at once are one turn, and have one answer", func(ctx context.Context, w *world) error {
+			return w.atOnce(ctx, "rushes", 5)
+		}},
 		{flow, "two messages without an id of their own are two turns", func(ctx context.Context, w *world) error {
 			for range 2 {
 				got, err := w.hook(ctx, http.MethodPost, "piloto-chat", message("twice", "", "Hola"))
@@ -76,6 +79,15 @@ func chatSteps() []step {
 			}
 			return errors.Join(expect(got, 422), speaks(got))
 		}},
+		{flow, "a turn that may not run is 503, and tells the customer nothing of why", func(ctx context.Context, w *world) error {
+			return w.withoutAssistant(ctx, func() error {
+				got, err := w.hook(ctx, http.MethodPost, "piloto-chat", message("blocked", "1", "Hola"))
+				if err != nil {
+					return err
+				}
+				return errors.Join(expect(got, 503, "action", "respond", "agent_used", ""), speaks(got), contains(got, `"reason":"no_assistant"`))
+			})
+		}},
 		{flow, "who has no key of the webhook is refused by n8n", func(ctx context.Context, w *world) error {
 			got, err := call(ctx, http.MethodPost, w.hooks+"/webhook/piloto-chat", message("stranger", "1", "Hola"), nil)
 			if err != nil {
@@ -84,6 +96,52 @@ func chatSteps() []step {
 			return errors.Join(expect(got, 403), w.remembered(ctx, "stranger", 0))
 		}},
 	}
+}
+
+// atOnce sends one message n times at the same moment.
+func (w *world) atOnce(ctx context.Context, session string, n int) error {
+	type outcome struct {
+		got said
+		err error
+	}
+	came, begin := make(chan outcome), make(chan struct{})
+	for range n {
+		go func() {
+			<-begin
+			got, err := w.hook(ctx, http.MethodPost, "piloto-chat", message(session, "1", booking))
+			came <- outcome{got, err}
+		}()
+	}
+	close(begin)
+	var errs []error
+	first := ""
+	for range n {
+		o := <-came
+		if errs = append(errs, o.err); o.err != nil {
+			continue
+		}
+		if first == "" {
+			first = o.got.Text
+		}
+		if errs = append(errs, expect(o.got, 200)); o.got.Text != first {
+			errs = append(errs, fmt.Errorf("another answer: %s", brief(o.got.Text)))
+		}
+	}
+	return errors.Join(append(errs, w.remembered(ctx, session, 1))...)
+}
+
+// withoutAssistant calls f while the account has nobody who answers.
+func (w *world) withoutAssistant(ctx context.Context, f func() error) error {
+	const path = "/ai/assistant"
+	var mine struct{ Provider, Model string }
+	if err := w.ask(ctx, http.MethodGet, path, nil, &mine); err != nil {
+		return err
+	}
+	nobody := map[string]any{"provider": mine.Provider, "model": mine.Model, "active": false}
+	if err := w.ask(ctx, http.MethodPut, path, nobody, nil); err != nil {
+		return err
+	}
+	return errors.Join(f(), w.ask(ctx, http.MethodDelete, path, nil, nil))
 }
 
 func signedSteps() []step {

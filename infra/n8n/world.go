@@ -209,7 +209,8 @@ func call(ctx context.Context, method, url string, body any, header http.Header)
 	return said{res.StatusCode, res.Header, string(text)}, errors.Join(err, res.Body.Close())
 }
 
-// ask speaks to Piloto itself, past the gate.
+// ask speaks to Piloto itself, past the gate. into is nil when the answer does not
+// matter.
 func (w *world) ask(ctx context.Context, method, path string, body, into any) error {
 	got, err := call(ctx, method, "http://"+w.address+path, body, http.Header{"Authorization": {"Bearer " + w.token}})
 	if err != nil {
@@ -217,6 +218,9 @@ func (w *world) ask(ctx context.Context, method, path string, body, into any) er
 	}
 	if got.Status >= 300 {
 		return fmt.Errorf("%s %s: %d %s", method, path, got.Status, got.Text)
+	}
+	if into == nil {
+		return nil
 	}
 	return json.Unmarshal([]byte(got.Text), into)
 }

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func loaded(t *testing.T) map[string]*workflow {
+	t.Helper()
+	files, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 4 {
+		t.Fatalf("there are %d workflows", len(files))
+	}
+	return files
+}
+
+// each calls f with every node of every workflow.
+func each(t *testing.T, f func(t *testing.T, w *workflow, n *node)) {
+	t.Helper()
+	for name, w := range loaded(t) {
+		for _, n := range w.Nodes {
+			t.Run(name+"/"+n.Name, func(t *testing.T) { f(t, w, n) })
+		}
+	}
+}
+
+func (n *node) is(kind string) bool { return n.Type == "n8n-nodes-base."+kind }
+
+func (n *node) text(name string) string {
+	s, _ := n.Parameters[name].(string)
+	return s
+}
+
+// at returns what is at a path of the parameters.
+func (n *node) at(path ...string) any {
+	var v any = n.Parameters
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+func (n *node) headers() map[string]string {
+	out := map[string]string{}
+	list, _ := n.at("headerParameters", "parameters").([]any)
+	for _, h := range list {
+		h := h.(map[string]any)
+		out[h["name"].(string)] = h["value"].(string)
+	}
+	return out
+}
+
+func (w *workflow) find(name string) *node {
+	for _, n := range w.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func (w *workflow) outputs(n *node) [][]connection { return w.Connections[n.Name]["main"] }
+
+func TestWorkflowsArriveInactiveAndHoldNoSecret(t *testing.T) {
+	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/]|"Bearer |sk-[A-Za-z0-9]`)
+	for name, w := range loaded(t) {
+		raw, err := workflows.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Active || len(w.PinData) > 0 || secret.Match(raw) {
+			t.Errorf("%s: active, with data of somebody's, or with a secret", name)
+		}
+	}
+	if found := secret.FindString(strings.ReplaceAll(credentials, "whsec_SECRET", "")); found != "" {
+		t.Errorf("credentials/piloto.json holds %q", found)
+	}
+}
+
+func TestCredentialsAreFoundByTheirNames(t *testing.T) {
+	var made []struct{ ID, Name, Type string }
+	if err := json.Unmarshal([]byte(credentials), &made); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	for _, c := range made {
+		known[c.Type] = c.Name
+	}
+	each(t, func(t *testing.T, _ *workflow, n *node) {
+		for kind, c := range n.Credentials {
+			if c["id"] != nil || c["name"] != known[kind] {
+				t.Errorf("%s asks for %v; there is %q", kind, c, known[kind])
+			}
+		}
+	})
+}
+
+func TestWhatMayFailHasABranchForIt(t *testing.T) {
+	each(t, func(t *testing.T, w *workflow, n *node) {
+		if !n.is("httpRequest") && !n.is("crypto") && !n.is("code") {
+			return
+		}
+		out := w.outputs(n)
+		if n.OnError != "continueErrorOutput" || len(out) != 2 || len(out[0]) == 0 || len(out[1]) == 0 {
+			t.Errorf("a failure ends the execution, and n8n answers 200 with nothing in it: %s %v", n.OnError, out)
+		}
+	})
+}
+
+func TestEveryBranchEndsInAnAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *workflow, n *node) {
+		out, want := w.outputs(n), 1
+		switch {
+		case n.is("stickyNote"), n.is("respondToWebhook"):
+			want = 0
+		case n.is("switch"): // and the one for everything else
+			want = len(n.at("rules", "values").([]any)) + 1
+		case n.is("if"), n.OnError != "":
+			want = 2
+		}
+		if len(out) != want {
+			t.Fatalf("%d outputs lead somewhere, not %d", len(out), want)
+		}
+		for i, to := range out {
+			if len(to) == 0 {
+				t.Errorf("output %d leads nowhere", i)
+			}
+			for _, c := range to {
+				if w.find(c.Node) == nil {
+					t.Errorf("output %d leads to %q, which is not there", i, c.Node)
+				}
+			}
+		}
+	})
+}
+
+func TestRequestsOutlastTheGatewayAndFollowNoRedirect(t *testing.T) {
+	each(t, func(t *testing.T, _ *workflow, n *node) {
+		if !n.is("httpRequest") {
+			return
+		}
+		if limit, _ := n.at("options", "timeout").(float64); limit <= 30_000 {
+			t.Errorf("it waits %v ms; API Gateway takes 30 s", limit)
+		}
+		if n.at("options", "redirect", "redirect", "followRedirects") != false {
+			t.Error("it would take its token elsewhere")
+		}
+		// Another answer than a read one is a raw stream, since the body is raw.
+		if n.at("options", "response", "response", "responseFormat") != nil {
+			t.Error("a response format is set: n8n then does not read the answer of a raw body")
+		}
+	})
+}
+
+func TestWhatIsSentAgainHasAKeyMadeBefore(t *testing.T) {
+	each(t, func(t *testing.T, _ *workflow, n *node) {
+		if !n.is("httpRequest") || n.text("method") == "GET" || !n.RetryOnFail {
+			return
+		}
+		key := n.headers()["Idempotency-Key"] + n.headers()["webhook-id"]
+		if key == "" || strings.Contains(key, "$now") || strings.Contains(key, "random") {
+			t.Errorf("the key is %q: each try would be another request", key)
+		}
+	})
+}
+
+func TestWhatIsSignedIsWhatIsSent(t *testing.T) {
+	w := loaded(t)["chat-signed.json"]
+	sign, ask := w.find("Firmar"), w.find("Preguntar a Piloto")
+	if sign.text("value") != "={{ $json.delivery }}.{{ $json.timestamp }}.{{ $json.payload }}" {
+		t.Errorf("signed is %s", sign.text("value"))
+	}
+	if ask.text("contentType") != "raw" || ask.text("rawContentType") != "application/json" || ask.text("body") != "={{ $json.payload }}" {
+		t.Errorf("sent is %v", ask.Parameters)
+	}
+	want := map[string]string{
+		"X-Piloto-Webhook": "={{ $json.webhook_id }}", "webhook-id": "={{ $json.delivery }}",
+		"webhook-timestamp": "={{ $json.timestamp }}", "webhook-signature": "=v1,{{ $json.signature }}",
+	}
+	for name, value := range want {
+		if got := ask.headers()[name]; got != value {
+			t.Errorf("%s is %q, not %q", name, got, value)
+		}
+	}
+	if ask.text("authentication") != "" || ask.Credentials != nil {
+		t.Error("a token is sent beside the signature, and decides")
+	}
+}
+
+// TestWhatChangesAnythingBeginsWithAPost follows every way from a webhook that
+// answers to GET. It does not take those that a switch opens for a POST only.
+func TestWhatChangesAnythingBeginsWithAPost(t *testing.T) {
+	for name, w := range loaded(t) {
+		var posts []string
+		for _, n := range w.Nodes {
+			if n.is("webhook") && n.text("httpMethod") == "POST" {
+				posts = append(posts, "$('"+n.Name+"').isExecuted")
+			}
+		}
+		for _, n := range w.Nodes {
+			if !n.is("webhook") || n.text("httpMethod") == "POST" {
+				continue
+			}
+			for _, reached := range w.reach(n, posts, map[string]bool{}) {
+				if reached.is("httpRequest") && reached.text("method") != "GET" {
+					t.Errorf("%s: a GET to %q gets to %q, which changes something", name, n.Name, reached.Name)
+				}
+			}
+		}
+	}
+}
+
+// reach returns the nodes that an execution may get to from n, past no switch that
+// asks for one of posts.
+func (w *workflow) reach(n *node, posts []string, seen map[string]bool) []*node {
+	if seen[n.Name] {
+		return nil
+	}
+	seen[n.Name] = true
+	out := []*node{n}
+	rules, _ := n.at("rules", "values").([]any)
+	for i, to := range w.outputs(n) {
+		if i < len(rules) {
+			raw, _ := json.Marshal(rules[i])
+			rule := strings.NewReplacer(`\u0026`, "&", `\u0027`, "'").Replace(string(raw))
+			if slices.ContainsFunc(posts, func(p string) bool { return strings.Contains(rule, p) }) {
+				continue
+			}
+		}
+		for _, c := range to {
+			out = append(out, w.reach(w.find(c.Node), posts, seen)...)
+		}
+	}
+	return out
+}
+
+func TestOnlyTheApprovalPageIsOpenToWhoeverHasItsLink(t *testing.T) {
+	for name, w := range loaded(t) {
+		for _, n := range w.Nodes {
+			if !n.is("webhook") {
+				continue
+			}
+			if n.text("responseMode") != "responseNode" {
+				t.Errorf("%s: %q answers before there is an answer", name, n.Name)
+			}
+			if open := n.text("authentication") == ""; open != (name == "approval-page.json") {
+				t.Errorf("%s: %q is open: %v", name, n.Name, open)
+			}
+		}
+	}
+}
+
+// An expression that n8n cannot read is no error: its value is null. Optional
+// chaining inside a template literal is one.
+func TestExpressionsAreOnesThatN8NReads(t *testing.T) {
+	chained := regexp.MustCompile("\\$\\{[^}`]*\\?\\.")
+	var walk func(t *testing.T, v any)
+	walk = func(t *testing.T, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, member := range v {
+				walk(t, member)
+			}
+		case []any:
+			for _, element := range v {
+				walk(t, element)
+			}
+		case string:
+			if !strings.HasPrefix(v, "=") {
+				return
+			}
+			if chained.MatchString(v) || strings.Count(v, "{{") != strings.Count(v, "}}") {
+				t.Errorf("n8n does not read %s", v)
+			}
+		}
+	}
+	each(t, func(t *testing.T, _ *workflow, n *node) { walk(t, n.Parameters) })
+}
+
+func TestACarelessWorkflowIsTheSameWithoutItsBranch(t *testing.T) {
+	w, err := loaded(t)["chat.json"].careless()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := w.find("Preguntar a Piloto")
+	if w.ID == "piloto-chat" || ask.OnError != "" || ask.RetryOnFail || len(w.outputs(ask)) != 1 || w.find("Mensaje").text("path") != "careless" {
+		t.Errorf("%s %+v %v", w.ID, ask, w.outputs(ask))
+	}
+}
