@@ -75,7 +75,7 @@ func closedReasons() []string {
 		list = append(list, string(r))
 	}
 	for _, f := range []*fault.Error{
-		agent.ErrOpen, agent.ErrSilent, agent.ErrFailed, agent.ErrGarbage, agent.ErrFrozen, agent.ErrForbidden,
+		agent.ErrOpen, agent.ErrSilent, agent.ErrFailed, agent.ErrGarbage, agent.ErrFrozen, agent.ErrForbidden, agent.ErrMisfit,
 	} {
 		list = append(list, f.Code)
 	}
