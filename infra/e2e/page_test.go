@@ -163,7 +163,7 @@ func TestAPersonKeepsTheRegistry(t *testing.T) {
 	b.pictures("servers")
 	id := ""
 	servers := c.must(t, 200, "GET", "/api/mcps", "")
-	for _, i := range []string{"0", "1"} {
+	for _, i := range []string{"0", "1", "2"} {
 		if servers.text("mcps."+i+".name") == "Pedidos" {
 			id = servers.text("mcps." + i + ".mcp_id")
 		}

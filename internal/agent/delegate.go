@@ -170,7 +170,11 @@ func (x *asking) attempt(ctx context.Context, n int) ending {
 	began := x.Now()
 	short, cancel := context.WithTimeout(ctx, x.share(ctx, n, began))
 	defer cancel()
-	answer, err := x.Caller.CallTool(short, x.call)
+	call := x.call
+	if x.made > 1 { // what failed may be another tool by now
+		call.Trust = 0
+	}
+	answer, err := x.Caller.CallTool(short, call)
 	switch {
 	case err == nil:
 		return x.judge(answer)

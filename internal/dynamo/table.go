@@ -28,6 +28,16 @@
 //	A#acct#W            H#id                hold                GSI2: HOLD  by its deadline
 //	A#acct#W            B#D#day, B#M#month  what was spent and is held
 //	A#acct#W            U#id                what a turn used
+//	A#acct              AGENT#name          which server has an agent's name
+//	A#acct#AGENTKEYS    SERVER#id           an agent's key
+//	A#acct#MEM#hash     CO#company          what a session remembers  GSI1: A#acct#MEMORIES  by time
+//	A#acct#ROUTER       SET#company         what an account, or a company, sets of the router
+//	A#acct#ROUTER       BUSINESS#company#h  what is known of a company, by where it was asked
+//	A#acct#Q#hash       REPLAY              what a request with a key was answered
+//	A#acct#BREAKERS     AGENT#id            an agent's breaker
+//	A#acct#TALLY        DAY#date            what turns of a day came to
+//	A#acct#WEBHOOKS     WEBHOOK#id          webhook
+//	WEBHOOK#id          WEBHOOK             the same, found by its id
 //	TOKEN#hash          TOKEN               token
 package dynamo
 

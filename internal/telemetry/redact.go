@@ -70,6 +70,7 @@ var rules = []rule{
 	{"", keys, regexp.MustCompile(`()\b(?:github_pat|` + strings.Join(heads, "|") + `)[_-][A-Za-z0-9_\-]{8,}`)},
 	{"", []string{"akia", "asia", "aida", "aroa"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
 	{"", []string{"aiza"}, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
+	{"", []string{"whsec_"}, regexp.MustCompile(`()\bwhsec_[A-Za-z0-9+/=]{8,}`)},
 	{"", []string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
 	{"", []string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
 }
