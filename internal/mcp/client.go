@@ -129,9 +129,9 @@ func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Ti
 		r.on = c.pool.keep(s, opened)
 	}
 	known, ok := c.pool.recall(s, call.Tool, since)
-	if r.tool = known; ok {
+	if r.tool = known; ok && known.fingerprint == call.Fingerprint {
 		return r, false, nil
-	}
+	} // what was known of it can be older than its approval: that it is another is only believed of a list of now
 	e := r.on.errand(r.key)
 	at, changes := c.now(), c.pool.changes(s)
 	l, err := r.on.list(ctx, e)
