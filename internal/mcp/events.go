@@ -14,6 +14,7 @@ type events struct {
 	name       string
 	some       bool // a data line was seen
 	cr         bool // the last byte was one
+	begun      bool // the first line was read: a mark of the byte order may stand before it
 }
 
 func (s *events) feed(p []byte) {
@@ -47,6 +48,9 @@ func (s *events) end() {
 func (s *events) take() {
 	line := s.line
 	s.line = s.line[:0]
+	if !s.begun {
+		line, s.begun = bytes.TrimPrefix(line, []byte("\ufeff")), true
+	}
 	if len(line) == 0 {
 		s.dispatch()
 		return
