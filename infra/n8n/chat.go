@@ -149,7 +149,7 @@ func signedSteps() []step {
 	return []step{
 		{flow, "a signed message is answered, without a token", func(ctx context.Context, w *world) error {
 			w.gate.next(nothing)
-			got, err := w.hook(ctx, http.MethodPost, path, message("signs", "1", "Hola, ¿qué tal? «ñandú» \"€\" 🙂"))
+			got, err := w.hook(ctx, http.MethodPost, path, message("signs", "número 1", "Hola, ¿qué tal? «ñandú» \"€\" 🙂"))
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func signedSteps() []step {
 			return errors.Join(expect(got, 200, "session_id", "signs"), speaks(got), w.remembered(ctx, "signs", 1))
 		}},
 		{flow, "the same delivery again is one turn", func(ctx context.Context, w *world) error {
-			got, err := w.hook(ctx, http.MethodPost, path, message("signs", "1", "Hola, ¿qué tal? «ñandú» \"€\" 🙂"))
+			got, err := w.hook(ctx, http.MethodPost, path, message("signs", "número 1", "Hola, ¿qué tal? «ñandú» \"€\" 🙂"))
 			if err != nil {
 				return err
 			}
