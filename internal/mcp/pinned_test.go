@@ -85,6 +85,27 @@ func TestToolsAreListedAsOftenAsTheCallTrusts(t *testing.T) {
 	}
 }
 
+func TestAToolThatIsApprovedAnewIsCalledAtOnce(t *testing.T) {
+	s := crookedServer(t, ok)
+	call := s.do(t)
+	call.Trust = time.Hour
+	c := client(t)
+	if _, err := c.CallTool(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	s.tools = func() string {
+		return `{"tools":[{"name":"do","description":"Does it better","inputSchema":{"type":"object"}}]}`
+	}
+	anew := s.do(t) // as a refresh does
+	anew.Trust = time.Hour
+	if a, err := c.CallTool(t.Context(), anew); err != nil || a.Failed {
+		t.Errorf("%+v %v", a, err)
+	}
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrToolChanged) {
+		t.Errorf("the old one: %v", err)
+	}
+}
+
 func TestANotifiedChangeEndsTrust(t *testing.T) {
 	s := crookedServer(t, nil)
 	var quiet atomic.Bool

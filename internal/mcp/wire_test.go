@@ -23,7 +23,7 @@ func TestEventsAreReadAsTheStandardHasThem(t *testing.T) {
 		": a\nid: 1\nretry: 5\ndata\n\n":          ``,
 		"data\ndata: a\n\n":                       `""="\na" `,
 		"data: a\nevent: y":                       `"y"="a" `,
-		"\ufeffdata: a\n\nDATA: b\n\n":            ``,
+		"\ufeffdata: a\n\nDATA: b\n\n":            `""="a" `,
 	} {
 		var out strings.Builder
 		s := events{each: func(name string, data []byte) { fmt.Fprintf(&out, "%q=%q ", name, data) }}
