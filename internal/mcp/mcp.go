@@ -2,8 +2,9 @@
 // that somebody registered: it discovers their tools, and calls them.
 //
 // What stays true: a tool is called only while its live definition has the
-// fingerprint that was approved; a tools/call is handed to the network at most
-// once per call, and what became of it is told exactly (not sent, lost, answered);
+// fingerprint that was approved; a tools/call is handed to the network once, and a
+// second time only when the server refused the first because it forgot the session;
+// what became of it is told exactly (not sent, lost, answered);
 // a key goes to the server's own origin only, and is in no answer and no error;
 // what a server asks of us (sampling, elicitation, roots) is declined; what it
 // says of its tools can make them riskier and never safer; and every answer is
