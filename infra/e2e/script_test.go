@@ -147,7 +147,7 @@ func (s *stage) piloto(args []string) error {
 	}
 	switch args[0] {
 	case "start":
-		for _, name := range []string{"PILOTO_DEMO", "PILOTO_CREDITS", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOG_LEVEL"} {
+		for _, name := range []string{"PILOTO_DEMO", "PILOTO_CREDITS", "PILOTO_CONTEXT_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOG_LEVEL"} {
 			if v := s.ts.Getenv(name); v != "" {
 				s.d.env = append(s.d.env, name+"="+v)
 			}

@@ -27,7 +27,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = taken.Close() })
 	broken := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(broken, []byte("Transform: AWS::Serverless-2016-10-31\nResources:\n  Queue: {Type: AWS::SQS::Queue}\n"), 0o600); err != nil {
+	if err := os.WriteFile(broken, []byte("Transform: AWS::Serverless-2016-10-31\nResources:\n  Queue: {Type: AWS::Kinesis::Stream}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	damaged := t.TempDir()
@@ -46,7 +46,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		{"an argument too many", []string{"serve"}, nil, []string{"serve", "-help"}},
 		{"a flag that is none", []string{"-port", "80"}, nil, []string{"-port"}},
 		{"no template", []string{"-template", "/nowhere/template.yaml"}, nil, []string{"/nowhere/template.yaml"}},
-		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::SQS::Queue", "template.yaml:3"}},
+		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::Kinesis::Stream", "template.yaml:3"}},
 		{"a level that is none", nil, []string{"LOG_LEVEL=loud"}, []string{"LOG_LEVEL", "loud"}},
 		{"a token that is too short", nil, []string{"PILOTO_TOKEN=short"}, []string{"PILOTO_TOKEN", "8"}},
 		{"a token that no header carries", nil, []string{"PILOTO_TOKEN=ñandú-en-la-pampa"}, []string{"PILOTO_TOKEN", "ASCII"}},

@@ -60,7 +60,7 @@ func (b Businesses) post(ctx context.Context, url string, body []byte) ([]byte, 
 		return nil, unread(reason(err), clean(err, ""))
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode/100 != 2 {
 		return nil, unread("status", errors.New(res.Status))
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxBusinessAnswer+1))

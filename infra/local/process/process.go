@@ -130,6 +130,7 @@ func (p *Process) configure(level slog.Level) {
 		set("SecretArn", platformSecretARN)
 	}
 	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
+	set("BusinessContextUrl", p.ContextURL)
 	set("ChargeCredits", strconv.FormatBool(p.Credits))
 	if p.demoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
@@ -147,6 +148,9 @@ func (p *Process) configure(level slog.Level) {
 
 func (p *Process) provision(ctx context.Context) error {
 	config := p.clients()
+	if len(p.template.Tables) == 0 {
+		return fmt.Errorf("%s declares no table", p.Template)
+	}
 	if err := ProvisionTables(ctx, config, p.template, p.names); err != nil {
 		return err
 	}

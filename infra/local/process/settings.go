@@ -5,7 +5,7 @@ import "piloto/internal/secrets"
 // Settings are what a person may set in the environment of the process.
 type Settings struct {
 	Token    string      // PILOTO_TOKEN: of the default account
-	Demo     bool        // PILOTO_DEMO=off leaves out the demonstration model and service
+	Demo     bool        // PILOTO_DEMO=off leaves out the demonstration model, service and agent
 	Key      secrets.Key // OPENAI_API_KEY
 	BaseURL  string      // OPENAI_BASE_URL
 	Model    string      // OPENAI_MODEL
@@ -15,6 +15,8 @@ type Settings struct {
 	GroqKey     secrets.Key // GROQ_API_KEY
 	GroqBaseURL string      // GROQ_BASE_URL
 	GroqModel   string      // GROQ_MODEL
+
+	ContextURL string // PILOTO_CONTEXT_URL: where the router asks what is known of a company
 
 	// Credits is PILOTO_CREDITS=on: what the keys above pay for costs credits. On
 	// one's own machine they are one's own.
@@ -34,7 +36,7 @@ func SettingsFrom(getenv func(string) string) Settings {
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
-		Credits: getenv("PILOTO_CREDITS") == "on",
+		ContextURL: getenv("PILOTO_CONTEXT_URL"), Credits: getenv("PILOTO_CREDITS") == "on",
 	}
 }
 
