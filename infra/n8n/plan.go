@@ -149,7 +149,7 @@ func approvalSteps() []step {
 				if method == http.MethodHead {
 					continue // whatever n8n says to it
 				}
-				if err := errors.Join(expect(got, 200), contains(got, `<form method="post">`), contains(got, c.Digest)); err != nil {
+				if err := errors.Join(expect(got, 200), contains(got, `<form method="post">`), contains(got, c.Digest), contains(got, "POST /reservations {")); err != nil {
 					return err
 				}
 				if !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
