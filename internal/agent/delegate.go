@@ -63,7 +63,7 @@ type Delegator struct {
 const (
 	mostAnswer = 1 << 20          // bytes of a result that are read
 	least      = time.Second      // an attempt that could not have this long is not made
-	fair       = 5 * time.Second  // one that ended with its caller's time failed when it had this long
+	fair       = 5 * time.Second  // one that was out of time is the agent's failure when it had this long
 	freezing   = 2 * time.Second  // what noting a changed tool may take
 	mostAsked  = 10 * time.Minute // of what an agent asks us to wait
 )
@@ -187,8 +187,8 @@ func (x *asking) attempt(ctx context.Context, n int) ending {
 		return ending{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ending{err: ctx.Err()}
-	case ctx.Err() != nil && x.Now().Sub(began) < fair:
-		return ending{err: ErrSilent.Because(errors.Join(ctx.Err(), err))}
+	case short.Err() != nil && x.Now().Sub(began) < min(fair, x.Timeout):
+		return ending{err: ErrSilent.Because(err), again: true}
 	}
 	tooLarge := errors.Is(err, tool.ErrLost) && fault.Of(err).Args["reason"] == "size"
 	if tooLarge {

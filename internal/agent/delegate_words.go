@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"piloto/internal/tool"
 )
@@ -168,7 +167,7 @@ func speech(body []byte) (text string, whole bool) {
 	if text == "" {
 		text = tidy(inside(result.Structured))
 	}
-	return bounded(text)
+	return ended(text, mostText), len(text) <= mostText
 }
 
 // unwrapped is a text, or what it says when it is JSON: an object or a list that
@@ -204,32 +203,14 @@ func inside(raw json.RawMessage) string {
 // control characters and those that turn the direction of what follows. It is ""
 // when nothing is left to read.
 func tidy(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\ufeff':
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff' {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	legible := func(r rune) bool { return r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.IsSpace(r) }
-	if !strings.ContainsFunc(text, legible) {
+	}, legible(text)))
+	if !strings.ContainsFunc(text, unicode.IsGraphic) {
 		return ""
 	}
-	return strings.TrimSpace(text)
-}
-
-// bounded is a text's beginning, as much as a person is shown, and whether that
-// is all of it.
-func bounded(text string) (string, bool) {
-	const more = "…"
-	if len(text) <= mostText {
-		return text, true
-	}
-	cut := mostText - len(more)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + more, false
+	return text
 }
