@@ -157,6 +157,7 @@ var owners = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi": {"internal/push"},
 	"github.com/caarlos0/env":                                      {"internal/boot"},
 	"github.com/coder/websocket":                                   {"infra/local/websocket"},
+	"github.com/modelcontextprotocol/go-sdk":                       {"internal/mcp"},
 	"github.com/danielgtaylor/huma":                                {"internal/httpapi"},
 	"github.com/getkin/kin-openapi":                                {"internal/openapi"},
 	"github.com/gowebpki/jcs":                                      {"internal/canon", "internal/plan"},

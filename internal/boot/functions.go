@@ -133,8 +133,9 @@ func Step(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
+	bearer := w.tokens()
 	executor := &step.Executor{
-		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)), Caller: w.caller(stepTimeout), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)).With(bearer), Caller: w.caller(stepTimeout, bearer), IDs: w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {

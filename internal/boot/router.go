@@ -39,9 +39,9 @@ const (
 )
 
 // caller calls tools of servers that speak the Model Context Protocol.
-func (w World) caller(timeout time.Duration) *mcp.Client {
+func (w World) caller(timeout time.Duration, bearer *outbound.Tokens) *mcp.Client {
 	return mcp.NewClient(mcp.Options{
-		HTTP: outbound.NewClient(w.outbound(timeout)), Bearer: w.tokens(), Now: w.Now, Timeout: timeout,
+		HTTP: outbound.NewClient(w.outbound(timeout)), Bearer: bearer, Now: w.Now, Timeout: timeout,
 	})
 }
 
@@ -72,7 +72,7 @@ func (s site) router(b Business) turn.Router {
 			Now: s.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
-			Caller: s.caller(agentTimeout), Keys: s.table, Freeze: s.table, Attempts: agentAttempts,
+			Caller: s.caller(agentTimeout, s.tokens()), Keys: s.table, Freeze: s.table, Attempts: agentAttempts,
 			Gate: &agent.Gate{Store: s.table, Policy: agent.Usual, Now: s.Now, NewID: s.IDs.New, Log: s.log},
 			Base: agentPause, Timeout: agentTimeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -165,31 +164,19 @@ func selfContained(v any) bool {
 
 // compiled refuses a tool whose schemas cannot be checked against.
 func compiled(op tool.Operation) error {
-	if !compiles(op.Body.Schema) {
+	if !usable(op.Body.Schema) {
 		return errors.New("its input schema is not a valid JSON Schema")
 	}
-	if len(op.Output) > 0 && !compiles(op.Output) {
+	if len(op.Output) > 0 && !usable(op.Output) {
 		return errors.New("its output schema is not a valid JSON Schema")
 	}
 	return nil
 }
 
-// compiles reports whether values can be checked against a schema. A check against
-// one that cannot be used lets everything pass; so a schema that allows nothing,
-// and still lets something pass, is such a one.
-func compiles(schema json.RawMessage) bool {
-	tree, err := decoded(schema)
-	if err != nil {
-		return false
-	}
-	all, _ := tree["allOf"].([]any)
-	tree["allOf"] = append(slices.Clone(all), false)
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return false
-	}
-	probe := tool.Operation{Entry: tool.Entry{Name: "probe"}, Body: &tool.Body{Required: true, MediaType: "application/json", Schema: raw}}
-	return len(probe.CheckResolved(tool.Arguments{Body: json.RawMessage(`{}`)})) > 0
+// usable reports whether a schema is an object that values can be checked against.
+func usable(schema json.RawMessage) bool {
+	_, err := decoded(schema)
+	return err == nil && tool.Usable(schema)
 }
 
 // decoded is a JSON object, its numbers as they are written.

@@ -10,8 +10,8 @@ import (
 // how it is framed, or what it means.
 var ownHeaders = []string{
 	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",
-	"forwarded", "host", "idempotency-key", "keep-alive", "origin", "proxy-authorization", "proxy-connection", "referer",
-	"te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
+	"forwarded", "host", "idempotency-key", "keep-alive", "last-event-id", "origin", "proxy-authorization", "proxy-connection", "referer",
+	"te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via", "x-trace-id",
 }
 
 // placed checks a key and decides where it goes: where its owner says, else the
@@ -41,7 +41,7 @@ func (c Credential) refused() string {
 		}
 	case "header":
 		if !headerName(c.Place.Name) || slices.Contains(ownHeaders, strings.ToLower(c.Place.Name)) ||
-			strings.HasPrefix(strings.ToLower(c.Place.Name), "x-forwarded-") {
+			strings.HasPrefix(strings.ToLower(c.Place.Name), "x-forwarded-") || strings.HasPrefix(strings.ToLower(c.Place.Name), "mcp-") {
 			return "name"
 		}
 	case "query":

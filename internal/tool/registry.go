@@ -3,6 +3,7 @@ package tool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -147,9 +148,12 @@ func (r Registry) described(in Registration) (Server, error) {
 var agentName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
 // speaks reports whether a server can be what its role asks of it: an agent has
-// the tool ChatTool.
+// the tool ChatTool, which takes a message.
 func speaks(s Server, c Catalogue) bool {
-	return !s.IsAgent() || slices.ContainsFunc(c.Operations, func(op Operation) bool { return op.Name == ChatTool })
+	return !s.IsAgent() || slices.ContainsFunc(c.Operations, func(op Operation) bool {
+		var schema struct{ Properties map[string]json.RawMessage }
+		return op.Name == ChatTool && json.Unmarshal(op.input(), &schema) == nil && schema.Properties["message"] != nil
+	})
 }
 
 // warnTwice says when the account has the same document at the same address

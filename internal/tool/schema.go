@@ -54,6 +54,13 @@ func compile(raw json.RawMessage, left *int) schema {
 
 const schemaURL = "schema:"
 
+// Usable reports whether values can be checked against a schema: against one that
+// cannot be read, or used, everything passes.
+func Usable(raw json.RawMessage) bool {
+	left := budget
+	return compile(raw, &left).compiled != nil
+}
+
 // validate returns nil, a *jsonschema.ValidationError, or errBudget.
 func (s schema) validate(v any) (err error) {
 	if s.compiled == nil {
