@@ -262,9 +262,10 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 }
 
 // NewWebhookSecret returns 256 random bits as Standard Webhooks writes a secret.
+// The bytes of the key are visible ASCII: some who sign, n8n among them, can be given
+// a text alone.
 func NewWebhookSecret() string {
-	raw, _ := base64.RawURLEncoding.DecodeString(ident.Secret()) // it was just encoded so
-	return secretPrefix + base64.StdEncoding.EncodeToString(raw)
+	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(ident.Secret()))
 }
 
 func secretKey(secret string) ([]byte, bool) {

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/replay"
 	"piloto/internal/turn"
 )
 
@@ -160,8 +161,17 @@ func (s sender) agent(ctx context.Context, in *struct {
 		if err != nil {
 			return AgentAnswer{}, err
 		}
-		return showRouted(got, in.Body.SessionID, askedFrom(ctx).lang), nil
+		return showRouted(got, in.Body.SessionID, askedFrom(ctx).lang), unkept(got)
 	})
+}
+
+// unkept is nil for a turn whose answer is given again when its request comes again:
+// a turn that could not run may run by then.
+func unkept(got turn.Reply) error {
+	if got.Block != nil {
+		return replay.Unkept
+	}
+	return nil
 }
 
 func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {

@@ -74,21 +74,27 @@ type sender struct {
 	turns  Turns
 }
 
-func (s sender) send(ctx context.Context, in *struct{ Body SendRequest }) (*reply[SendAnswer], error) {
+func (s sender) send(ctx context.Context, in *struct {
+	Keyed
+	Body SendRequest
+},
+) (*replayed[SendAnswer], error) {
 	switch {
 	case !ident.Valid(in.Body.ChatID):
 		return nil, conversation.ErrChatNotFound
 	case len(in.Body.Message) > conversation.MaxMessage:
 		return nil, errMessage
 	}
-	got, err := s.turns.Send(ctx, turn.Request{
-		Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
-		Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+	return once(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
+		got, err := s.turns.Send(ctx, turn.Request{
+			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At,
+		})
+		if err != nil {
+			return SendAnswer{}, err
+		}
+		return showTurn(got), unkept(got)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return answer(showTurn(got)), nil
 }
 
 func showTurn(got turn.Reply) SendAnswer {

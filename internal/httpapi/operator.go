@@ -85,26 +85,33 @@ type ToolCall struct {
 	Digest plan.Digest     `json:"digest"`
 }
 
-func (s sender) operator(ctx context.Context, in *struct{ Body OperatorRequest }) (*reply[OperatorAnswer], error) {
+func (s sender) operator(ctx context.Context, in *struct {
+	Keyed
+	Body OperatorRequest
+},
+) (*replayed[OperatorAnswer], error) {
 	body := in.Body
 	if len(body.Message) > conversation.MaxMessage {
 		return nil, errMessage
 	}
-	session := body.SessionID
-	if session == "" {
-		session = s.config.NewID(s.config.Now())
-	}
-	got, err := s.turns.Send(ctx, turn.Request{
-		Principal: caller(ctx), ChatID: session, Message: body.Message,
-		Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
-		Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: pairs(body.Metadata)},
+	return once(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
+		session := cmp.Or(body.SessionID, t.ID)
+		got, err := s.turns.Send(ctx, turn.Request{
+			Principal: caller(ctx), ChatID: session, Message: body.Message,
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At,
+			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: pairs(body.Metadata)},
+		})
+		switch {
+		case err != nil:
+			return OperatorAnswer{}, err
+		case got.Kind == turn.KindBlocked:
+			return OperatorAnswer{}, blocked(ctx, got)
+		}
+		return showOperator(got, session), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if got.Kind == turn.KindBlocked {
-		return nil, blocked(ctx, got)
-	}
+}
+
+func showOperator(got turn.Reply, session string) OperatorAnswer {
 	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind}
 	if by := got.By; by != nil {
 		v.Provider, v.Model = by.Provider, by.Model
@@ -115,7 +122,7 @@ func (s sender) operator(ctx context.Context, in *struct{ Body OperatorRequest }
 	if got.Kind == turn.KindPlan && got.Run != nil {
 		v.ToolCalls = toolCalls(*got.Run)
 	}
-	return answer(v), nil
+	return v
 }
 
 // blocked tells a turn that may not run in the Operator API's one word for it.

@@ -168,16 +168,19 @@ func (verbatim[T]) Schema(r huma.Registry) *huma.Schema {
 var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps answers")
 
 // once has f serve a request, once when it has a key: a signed one always has.
-// What f answers is kept, and its failures are not. Effects that are keyed by the
-// ticket happen once also when the process dies while it serves the request.
+// What f answers is kept; its failures are not, nor what it answers with
+// replay.Unkept. Effects that are keyed by the ticket happen once also when the
+// process dies while it serves the request.
 func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
 	serve := func(ctx context.Context, t ticket) ([]byte, error) {
 		out, err := f(ctx, t)
-		if err != nil {
+		if err != nil && !errors.Is(err, replay.Unkept) {
 			return nil, err
 		}
 		var raw bytes.Buffer // as every other answer is written
-		err = format.Marshal(&raw, out)
+		if wrong := format.Marshal(&raw, out); wrong != nil {
+			return nil, wrong
+		}
 		return bytes.TrimSpace(raw.Bytes()), err
 	}
 	key, where, err := replayKey(ctx)
@@ -187,6 +190,9 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 	case key == replay.Key{}:
 		at := c.Now()
 		raw, err := serve(ctx, ticket{ID: c.NewID(at), At: at})
+		if errors.Is(err, replay.Unkept) {
+			err = nil
+		}
 		return &replayed[T]{Body: verbatim[T]{raw}}, err
 	case c.Once == nil:
 		return nil, errNotKept

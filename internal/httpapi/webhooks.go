@@ -63,7 +63,7 @@ type Webhook struct {
 // WebhookMade is a webhook that was just made.
 type WebhookMade struct {
 	Webhook
-	Secret string `json:"secret" doc:"whsec_ and 32 bytes in base64; shown this once"`
+	Secret string `json:"secret" doc:"whsec_ and the key in base64, whose bytes are visible ASCII; shown this once"`
 }
 
 // WebhookList is the account's webhooks.

@@ -25,6 +25,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -45,6 +46,9 @@ var (
 	ErrReused = fault.New(fault.Invalid, "request.key_reused")
 	// ErrUnkept: it was served, and the answer could not be stored.
 	ErrUnkept = fault.New(fault.Unavailable, "request.answer_lost")
+	// Unkept is what serving a request returns beside an answer that nothing was
+	// done for: it is given, and the request may be sent again.
+	Unkept = errors.New("replay: nothing was done")
 	// ErrTooLarge: the answer is over MaxAnswer.
 	ErrTooLarge = fault.New(fault.Internal, "request.answer_too_large")
 )
@@ -140,7 +144,10 @@ func (o *Once) Do(
 	}()
 	serving, cancel := context.WithTimeout(ctx, o.lease())
 	defer cancel()
-	if c.Answer, err = f(serving, c.Ticket); err != nil {
+	switch c.Answer, err = f(serving, c.Ticket); {
+	case errors.Is(err, Unkept):
+		return c.Answer, false, nil
+	case err != nil:
 		return nil, false, err
 	}
 	if len(c.Answer) > MaxAnswer {
