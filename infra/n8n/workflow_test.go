@@ -79,7 +79,7 @@ func TestWorkflowsArriveInactiveAndHoldNoSecret(t *testing.T) {
 			t.Errorf("%s: active, with data of somebody's, or with a secret", name)
 		}
 	}
-	if found := secret.FindString(strings.ReplaceAll(credentials, "whsec_SECRET", "")); found != "" {
+	if found := secret.FindString(credentials); found != "" {
 		t.Errorf("credentials/piloto.json holds %q", found)
 	}
 }

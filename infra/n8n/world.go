@@ -54,8 +54,8 @@ func (w *world) begin(ctx context.Context, editor, product string) error {
 		return err
 	}
 	var hook struct {
-		ID     string `json:"webhook_id"`
-		Secret string
+		ID  string `json:"webhook_id"`
+		Key string
 	}
 	if err := w.ask(ctx, http.MethodPost, "/api/webhooks", map[string]string{"name": "n8n"}, &hook); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (w *world) begin(ctx context.Context, editor, product string) error {
 	if err != nil {
 		return err
 	}
-	if err := write(w.folder, flows, w.token, w.caller, hook.Secret); err != nil {
+	if err := write(w.folder, flows, w.token, w.caller, hook.Key); err != nil {
 		return err
 	}
 	return w.startEditor(ctx, editor, flows)

@@ -268,6 +268,12 @@ func NewWebhookSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(ident.Secret()))
 }
 
+// WebhookKey is the key that a secret of ours holds, as a text.
+func WebhookKey(secret string) string {
+	key, _ := secretKey(secret)
+	return string(key)
+}
+
 func secretKey(secret string) ([]byte, bool) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)

@@ -63,7 +63,8 @@ type Webhook struct {
 // WebhookMade is a webhook that was just made.
 type WebhookMade struct {
 	Webhook
-	Secret string `json:"secret" doc:"whsec_ and the key in base64, whose bytes are visible ASCII; shown this once"`
+	Secret string `json:"secret" doc:"whsec_ and the key in base64; shown this once"`
+	Key    string `json:"key" doc:"the same key as a text, for who signs with one; shown this once"`
 }
 
 // WebhookList is the account's webhooks.
@@ -82,7 +83,7 @@ func (h hooks) create(ctx context.Context, in *struct{ Body WebhookRequest }) (*
 	if err != nil {
 		return nil, err
 	}
-	return answer(WebhookMade{showWebhook(w), secret}), nil
+	return answer(WebhookMade{showWebhook(w), secret, auth.WebhookKey(secret)}), nil
 }
 
 func (h hooks) list(ctx context.Context, _ *nothing) (*reply[WebhookList], error) {

@@ -16,11 +16,12 @@ export const submits = {
 };
 
 // show tells the secret, this once: it is not on the page that a reload brings.
-function show({ webhook_id, name, secret }) {
+function show({ webhook_id, name, secret, key }) {
   const panel = document.getElementById("webhook-secret").content.cloneNode(true);
   panel.querySelector("#made-title").textContent = t("webhook_made", { name });
   panel.querySelector("#made-id").value = webhook_id;
   panel.querySelector("#made-secret").value = secret;
+  panel.querySelector("#made-key").value = key;
   const place = document.getElementById("webhook-made");
   place.replaceChildren(panel);
   place.scrollIntoView({ block: "nearest" });
