@@ -142,8 +142,8 @@ func TestBreakerAgreesWithItsHistory(t *testing.T) {
 				if got, want := b.Admits(p, m.now), o.admits(m.now); got != want || int(b.Opens) != len(o.opened) || b.Probe != o.probe {
 					t.Fatalf("at %v: %v, opened %d times, probe %q; should be %v, %d, %q", m.now, got, b.Opens, b.Probe, want, len(o.opened), o.probe)
 				}
-				if len(b.Failed) > p.Failures {
-					t.Fatalf("%d failures are kept", len(b.Failed))
+				if want := min(len(o.row), p.Failures); !o.open && len(b.Failed) != want {
+					t.Fatalf("%d failures are kept, and should be %d", len(b.Failed), want)
 				}
 				if !letsIn(b, p, m.now) {
 					t.Fatal("nobody would ever be let in again")
@@ -227,6 +227,20 @@ func TestBreakerShowsItsPhaseAndWhenItIsTriedAgain(t *testing.T) {
 	}
 	if name := fmt.Sprint(agent.Closed, agent.Open, agent.HalfOpen); name != "closed open half_open" {
 		t.Error(name)
+	}
+}
+
+func TestACallFromBeforeABreakerOpenedCountsForNothingOnceItClosed(t *testing.T) {
+	b := failing(agent.Breaker{}, three, 0, 0, 0)
+	late := agent.Call{}
+	at := dawn.Add(three.Open)
+	b = b.Probed("p", three, at).AfterAnswer(agent.Call{Opens: 1, Probe: "p"})
+	if after := b.AfterFailure(late, three, at); len(after.Failed) != 0 {
+		t.Errorf("a late failure: %+v", after)
+	}
+	b = b.AfterFailure(agent.Call{Opens: 1}, three, at)
+	if after := b.AfterAnswer(late); len(after.Failed) != 1 {
+		t.Errorf("a late answer: %+v", after)
 	}
 }
 

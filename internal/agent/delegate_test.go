@@ -241,19 +241,28 @@ func TestAskEndsWhenTheBreakerOpens(t *testing.T) {
 }
 
 func TestAPersonWhoHangsUpIsNotTheAgentsFailure(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"during a call": time.Second, "during a wait": 11 * time.Second} {
+	hangs, down := deed{after: time.Hour}, deed{after: 10 * time.Second, err: tool.ErrNotSent}
+	for name, c := range map[string]struct {
+		will    []deed
+		after   time.Duration
+		counted int
+	}{
+		"soon":                 {[]deed{hangs}, time.Second, 0},
+		"after a long call":    {[]deed{hangs}, 20 * time.Second, 0},
+		"during a wait":        {[]deed{down, hangs}, 11 * time.Second, 1},
+		"during a second call": {[]deed{down, hangs}, 28 * time.Second, 1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, store := &desk{will: []deed{{after: 10 * time.Second, err: tool.ErrNotSent}, {after: time.Hour}}}, &ward{}
-				x := asker(d, store)
+				store := &ward{}
+				x := asker(&desk{will: c.will}, store)
 				x.Base = 10 * time.Second
 				ctx, cancel := context.WithCancel(context.Background())
-				time.AfterFunc(wait, cancel)
-				if _, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); err != context.Canceled {
-					t.Error(err)
+				time.AfterFunc(c.after, cancel)
+				if answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); err != context.Canceled || answer.Latency != c.after {
+					t.Errorf("%v after %v", err, answer.Latency)
 				}
-				b, _ := store.Breaker(context.Background(), "acme", "a")
-				if want := len(d.calls) - 1; name == "during a call" && len(b.Failed) != want || len(b.Failed) > 1 {
+				if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != c.counted {
 					t.Errorf("%d failures were counted", len(b.Failed))
 				}
 			})

@@ -24,6 +24,7 @@ type ward struct {
 	held          map[string]agent.Breaker
 	reads, writes int
 	slow          time.Duration
+	late          time.Duration // of what was read already
 	down          error
 }
 
@@ -40,6 +41,8 @@ func (w *ward) change(ctx context.Context, account, id string, writes bool, f fu
 		return agent.Breaker{}, down
 	}
 	w.mu.Lock()
+	late := w.late
+	defer func() { time.Sleep(late) }()
 	defer w.mu.Unlock()
 	if w.held == nil {
 		w.held = map[string]agent.Breaker{}
@@ -60,6 +63,12 @@ func (w *ward) fails(slow time.Duration, down error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slow, w.down = slow, down
+}
+
+func (w *ward) answersLate(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = d
 }
 
 func (w *ward) counts() (reads, writes int) {
@@ -324,6 +333,25 @@ func TestAStoreThatIsDownOrSlowLetsEverybodyThrough(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatWasReadBeforeABreakerOpenedIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &ward{}
+		g := gateOver(store, time.Now)
+		calls := []agent.Pass{enter(t, g), enter(t, g), enter(t, g)}
+		time.Sleep(time.Second)
+		store.answersLate(200 * time.Millisecond)
+		go enter(t, g)
+		synctest.Wait() // it has read
+		store.answersLate(0)
+		for _, pass := range calls {
+			pass.Done(context.Background(), agent.Failed)
+		}
+		refused(t, g)
+		time.Sleep(300 * time.Millisecond)
+		refused(t, g)
+	})
 }
 
 func TestWhoeverGoesAwayWaitsForNoBreaker(t *testing.T) {

@@ -179,6 +179,30 @@ func TestOneOfManyTakesTheProbe(t *testing.T) {
 	}
 }
 
+func TestALateCallCountsForNothingOnceItsBreakerClosed(t *testing.T) {
+	table := lab.Table(t)
+	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
+		return table.CountFailure(ctx, "acme", "a", c, strict, now)
+	})
+	at := now.Add(strict.Open)
+	if b, err := table.TakeProbe(ctx, "acme", "a", "p", strict, at); err != nil || b.Probe != "p" {
+		t.Fatal(b, err)
+	}
+	if b, err := table.CountAnswer(ctx, "acme", "a", agent.Call{Opens: 1, Probe: "p"}, at); err != nil || b.Phase(at) != agent.Closed || b.Opens != 1 {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	late := agent.Call{}
+	if b, err := table.CountFailure(ctx, "acme", "a", late, strict, at); err != nil || len(b.Failed) != 0 {
+		t.Errorf("a late failure: %+v, %v", b, err)
+	}
+	if b, err := table.CountFailure(ctx, "acme", "a", agent.Call{Opens: 1}, strict, at); err != nil || len(b.Failed) != 1 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if b, err := table.CountAnswer(ctx, "acme", "a", late, at); err != nil || len(b.Failed) != 1 {
+		t.Errorf("a late answer: %+v, %v", b, err)
+	}
+}
+
 func TestAnAccountSeesItsOwnBreakers(t *testing.T) {
 	table := lab.Table(t)
 	for _, account := range []string{"acme", "acme2"} {

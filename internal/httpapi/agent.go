@@ -79,7 +79,7 @@ func (c *AgentConfig) UnmarshalJSON(raw []byte) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &members); err != nil {
 		c.bad("object_type")
-		return nil
+		return nil //nolint:nilerr // it is told with all else that is wrong
 	}
 	if len(raw) > maxConfig {
 		c.bad("too_long")
@@ -169,7 +169,7 @@ func (s sender) agent(ctx context.Context, in *struct {
 // a turn that could not run may run by then.
 func unkept(got turn.Reply) error {
 	if got.Block != nil {
-		return replay.Unkept
+		return replay.ErrNothingDone
 	}
 	return nil
 }

@@ -169,12 +169,12 @@ var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps ans
 
 // once has f serve a request, once when it has a key: a signed one always has.
 // What f answers is kept; its failures are not, nor what it answers with
-// replay.Unkept. Effects that are keyed by the ticket happen once also when the
+// replay.ErrNothingDone. Effects that are keyed by the ticket happen once also when the
 // process dies while it serves the request.
 func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
 	serve := func(ctx context.Context, t ticket) ([]byte, error) {
 		out, err := f(ctx, t)
-		if err != nil && !errors.Is(err, replay.Unkept) {
+		if err != nil && !errors.Is(err, replay.ErrNothingDone) {
 			return nil, err
 		}
 		var raw bytes.Buffer // as every other answer is written
@@ -190,7 +190,7 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 	case key == replay.Key{}:
 		at := c.Now()
 		raw, err := serve(ctx, ticket{ID: c.NewID(at), At: at})
-		if errors.Is(err, replay.Unkept) {
+		if errors.Is(err, replay.ErrNothingDone) {
 			err = nil
 		}
 		return &replayed[T]{Body: verbatim[T]{raw}}, err

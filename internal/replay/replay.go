@@ -46,9 +46,9 @@ var (
 	ErrReused = fault.New(fault.Invalid, "request.key_reused")
 	// ErrUnkept: it was served, and the answer could not be stored.
 	ErrUnkept = fault.New(fault.Unavailable, "request.answer_lost")
-	// Unkept is what serving a request returns beside an answer that nothing was
+	// ErrNothingDone is what serving a request returns beside an answer that nothing was
 	// done for: it is given, and the request may be sent again.
-	Unkept = errors.New("replay: nothing was done")
+	ErrNothingDone = errors.New("replay: nothing was done")
 	// ErrTooLarge: the answer is over MaxAnswer.
 	ErrTooLarge = fault.New(fault.Internal, "request.answer_too_large")
 )
@@ -145,7 +145,7 @@ func (o *Once) Do(
 	serving, cancel := context.WithTimeout(ctx, o.lease())
 	defer cancel()
 	switch c.Answer, err = f(serving, c.Ticket); {
-	case errors.Is(err, Unkept):
+	case errors.Is(err, ErrNothingDone):
 		return c.Answer, false, nil
 	case err != nil:
 		return nil, false, err
