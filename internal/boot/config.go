@@ -66,6 +66,7 @@ type (
 		AI
 		Drafts
 		Business
+		Delegation
 	}
 	// EligibilityConfig is what functions/eligibility reads.
 	EligibilityConfig struct {
@@ -91,6 +92,7 @@ type (
 		Platform
 		Drafts
 		Business
+		Delegation
 		SecretARN string `env:"MODEL_SECRET_ARN"`
 	}
 	// StepConfig is what functions/step reads.

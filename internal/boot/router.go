@@ -25,17 +25,29 @@ type Business struct {
 	URL string `env:"BUSINESS_CONTEXT_URL"` // for accounts that name no other; empty: nowhere
 }
 
+// Delegation says how agents are called, in document 001's names.
+type Delegation struct {
+	Failures int `env:"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD" envDefault:"5"` // in a row, that open a breaker
+	Reset    int `env:"MCP_CIRCUIT_BREAKER_RESET_TIMEOUT" envDefault:"60"`    // seconds that it stays open
+	Attempts int `env:"MCP_MAX_RETRIES" envDefault:"3"`                       // at one message
+	Timeout  int `env:"MCP_TIMEOUT" envDefault:"30"`                          // seconds of an attempt, within the turn's own
+}
+
+func (d Delegation) policy() agent.Policy {
+	p := agent.Usual
+	p.Failures, p.Open = d.Failures, time.Duration(d.Reset)*time.Second
+	return p
+}
+
 // Signing says where the secrets of webhooks are.
 type Signing struct {
 	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"`
 }
 
 const (
-	agentTimeout  = 30 * time.Second // of one call of an agent, whatever the turn allows
-	agentAttempts = 3
-	agentPause    = time.Second      // after the first attempt at most, and twice that after each further one
-	agentTrust    = 30 * time.Second // in what is known of an agent's tools: only words come back from it
-	contextLimit  = 10 * time.Second // of asking for a business context
+	agentPause   = time.Second      // after the first attempt at most, and twice that after each further one
+	agentTrust   = 30 * time.Second // in what is known of an agent's tools: only words come back from it
+	contextLimit = 10 * time.Second // of asking for a business context
 )
 
 // caller calls tools of servers that speak the Model Context Protocol.
@@ -64,7 +76,8 @@ func (w World) Registry(store tool.Store) tool.Registry {
 }
 
 // router builds what routing needs.
-func (s site) router(b Business) turn.Router {
+func (s site) router(b Business, d Delegation) turn.Router {
+	timeout := time.Duration(d.Timeout) * time.Second
 	return turn.Router{
 		Memory: s.sessions(), Settings: s.table, Context: b.URL,
 		Business: &agent.Businesses{
@@ -72,9 +85,9 @@ func (s site) router(b Business) turn.Router {
 			Now: s.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
-			Caller: s.caller(agentTimeout, s.tokens()), Keys: s.table, Freeze: s.table, Attempts: agentAttempts,
-			Gate: &agent.Gate{Store: s.table, Policy: agent.Usual, Now: s.Now, NewID: s.IDs.New, Log: s.log},
-			Base: agentPause, Timeout: agentTimeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
+			Caller: s.caller(timeout, s.tokens()), Keys: s.table, Freeze: s.table, Attempts: d.Attempts,
+			Gate: &agent.Gate{Store: s.table, Policy: d.policy(), Now: s.Now, NewID: s.IDs.New, Log: s.log},
+			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},
 	}
 }
@@ -122,7 +135,6 @@ const Version = "0.4.0"
 // one.
 func (s site) effective(c RecordsConfig) httpapi.Effective {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
-	usual := agent.Usual
 	return httpapi.Effective{
 		{Group: "service", Name: "version", Value: Version},
 		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
@@ -134,10 +146,10 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "openai", Name: "openai_temperature", Value: strconv.FormatFloat(agent.Temperature, 'g', -1, 64)},
 		{Group: "openai", Name: "groq_base_url", Value: c.GroqURL},
 		{Group: "openai", Name: "charge_credits", Value: strconv.FormatBool(c.Charge)},
-		{Group: "mcp", Name: "mcp_timeout", Value: seconds(agentTimeout)},
-		{Group: "mcp", Name: "mcp_max_retries", Value: strconv.Itoa(agentAttempts)},
-		{Group: "mcp", Name: "mcp_circuit_breaker_failure_threshold", Value: strconv.Itoa(usual.Failures)},
-		{Group: "mcp", Name: "mcp_circuit_breaker_reset_timeout", Value: seconds(usual.Open)},
+		{Group: "mcp", Name: "mcp_timeout", Value: strconv.Itoa(c.Delegation.Timeout)},
+		{Group: "mcp", Name: "mcp_max_retries", Value: strconv.Itoa(c.Attempts)},
+		{Group: "mcp", Name: "mcp_circuit_breaker_failure_threshold", Value: strconv.Itoa(c.Failures)},
+		{Group: "mcp", Name: "mcp_circuit_breaker_reset_timeout", Value: strconv.Itoa(c.Reset)},
 		{Group: "contexto_negocio", Name: "contexto_negocio_url", Value: c.URL},
 		{Group: "contexto_negocio", Name: "contexto_negocio_timeout", Value: seconds(contextLimit)},
 		{Group: "memory", Name: "memory_max_turns", Value: strconv.Itoa(agent.Kept)},

@@ -131,6 +131,9 @@ func (p *Process) configure(level slog.Level) {
 	}
 	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
 	set("BusinessContextUrl", p.ContextURL)
+	for parameter, value := range p.Delegation {
+		set(parameter, value)
+	}
 	set("ChargeCredits", strconv.FormatBool(p.Credits))
 	if p.demoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")

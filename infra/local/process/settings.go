@@ -18,6 +18,10 @@ type Settings struct {
 
 	ContextURL string // PILOTO_CONTEXT_URL: where the router asks what is known of a company
 
+	// Delegation is what the environment says of how agents are called, by the
+	// parameter of the template that it sets.
+	Delegation map[string]string
+
 	// Credits is PILOTO_CREDITS=on: what the keys above pay for costs credits. On
 	// one's own machine they are one's own.
 	Credits bool
@@ -29,14 +33,25 @@ const (
 	groqModel   = "llama-3.3-70b-versatile"
 )
 
+// delegation are the variables of how agents are called, as document 001 names them,
+// and the template's parameters.
+var delegation = map[string]string{
+	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
+	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
+}
+
 // SettingsFrom reads the settings.
 func SettingsFrom(getenv func(string) string) Settings {
+	agents := map[string]string{}
+	for variable, parameter := range delegation {
+		agents[parameter] = getenv(variable)
+	}
 	return Settings{
 		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
-		ContextURL: getenv("PILOTO_CONTEXT_URL"), Credits: getenv("PILOTO_CREDITS") == "on",
+		ContextURL: getenv("PILOTO_CONTEXT_URL"), Delegation: agents, Credits: getenv("PILOTO_CREDITS") == "on",
 	}
 }
 
