@@ -61,11 +61,10 @@ type Delegator struct {
 
 // The bounds of a conversation with an agent.
 const (
-	mostAnswer = 1 << 20          // bytes of a result that are read
-	least      = time.Second      // an attempt that could not have this long is not made
-	fair       = 5 * time.Second  // one that was out of time is the agent's failure when it had this long
-	freezing   = 2 * time.Second  // what noting a changed tool may take
-	mostAsked  = 10 * time.Minute // of what an agent asks us to wait
+	mostAnswer = 1 << 20         // bytes of a result that are read
+	least      = time.Second     // an attempt that could not have this long is not made
+	fair       = 5 * time.Second // one that was out of time is the agent's failure when it had this long
+	freezing   = 2 * time.Second // what noting a changed tool may take
 )
 
 // asking is one message on its way to an agent.
@@ -221,7 +220,7 @@ func (x *asking) judge(a tool.Answer) ending {
 	case a.Status/100 != 2:
 		e := ending{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
 		e.again = a.Status == 429 || a.Status == 503
-		e.wait = retryAfter(a, x.Now())
+		e.wait, _ = a.RetryAfter(x.Now())
 		return e
 	}
 	text, whole := speech(a.Body)
@@ -266,22 +265,4 @@ func (x *asking) freeze(ctx context.Context) {
 	if err := x.Freeze.FreezeTool(short, x.account, s.ID, s.Catalogue, x.call.Tool, x.Now()); err != nil {
 		x.Log.ErrorContext(ctx, "agent.not_frozen", "mcp_id", s.ID, "tool", x.call.Tool, "error", err)
 	}
-}
-
-// retryAfter reads Retry-After (RFC 9110 §10.2.3), seconds or a date; 0 when there
-// is none.
-func retryAfter(a tool.Answer, now time.Time) time.Duration {
-	for name, value := range a.Headers {
-		if !strings.EqualFold(name, "Retry-After") {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if seconds, err := strconv.Atoi(value); err == nil {
-			return time.Duration(min(max(seconds, 0), int(mostAsked/time.Second))) * time.Second
-		}
-		if date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value); err == nil {
-			return min(max(date.Sub(now), 0), mostAsked)
-		}
-	}
-	return 0
 }

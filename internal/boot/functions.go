@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"piloto/internal/agent"
 	"piloto/internal/credit"
 	"piloto/internal/dynamo"
 	"piloto/internal/gateway"
@@ -121,7 +122,7 @@ func Web(w World, e Environment) (http.Handler, error) {
 	}
 	return s.serve(webui.New(webui.Deps{
 		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
-		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.table, Webhooks: s.table, Facts: facts,
+		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.gate(agent.Usual), Webhooks: s.table, Facts: facts,
 		Now: w.Now, Log: s.log,
 	})), nil
 }

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"piloto/internal/agent"
 	"piloto/internal/auth"
+	"piloto/internal/dynamo"
 	"piloto/internal/httpapi"
 	"piloto/internal/mcp"
 	"piloto/internal/openapi"
@@ -86,10 +88,25 @@ func (s site) router(b Business, d Delegation) turn.Router {
 		},
 		Agents: &agent.Delegator{
 			Caller: s.caller(timeout, s.tokens()), Keys: s.table, Freeze: s.table, Attempts: d.Attempts,
-			Gate: &agent.Gate{Store: s.table, Policy: d.policy(), Now: s.Now, NewID: s.IDs.New, Log: s.log},
+			Gate: s.gate(d.policy()),
 			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},
 	}
+}
+
+func (s site) gate(p agent.Policy) *agent.Gate {
+	return &agent.Gate{Store: s.table, Policy: p, Now: s.Now, NewID: s.IDs.New, Log: s.log}
+}
+
+// standings are an account's servers, and how those of them stand that are agents.
+type standings struct {
+	*dynamo.Table
+	*agent.Gate
+}
+
+// Breakers implements httpapi.Agents: failures too old to count are left out.
+func (s standings) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
+	return s.Gate.Breakers(ctx, account)
 }
 
 func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.table, Now: s.Now} }
@@ -124,7 +141,7 @@ func (s site) companies() *agent.Manager {
 // operations is what is told of the deployment.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &tally.Reader{Store: s.table, Now: s.Now}, Agents: s.table, Effective: s.effective(c),
+		Version: Version, Counted: &tally.Reader{Store: s.table, Now: s.Now}, Agents: standings{s.table, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 

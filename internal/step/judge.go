@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
-	"strings"
-	"time"
 
 	"piloto/internal/plan"
 	"piloto/internal/tool"
@@ -40,7 +38,7 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	}
 	result := storable(a)
 	why := x.rejection(r, a)
-	wait, asked := retryAfter(a, x.Now())
+	wait, asked := a.RetryAfter(x.Now())
 	switch {
 	case a.Failed && a.Status/100 == 2:
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.failed(r, result)}
@@ -100,28 +98,6 @@ func (x *Executor) rejection(r plan.Run, a tool.Answer) *plan.Failure {
 		return x.failure(r, "step.rejected_because", "status", status, "detail", d)
 	}
 	return x.failure(r, "step.rejected", "status", status)
-}
-
-// retryAfter reads Retry-After (RFC 9110 §10.2.3): seconds or a date.
-func retryAfter(a tool.Answer, now time.Time) (time.Duration, bool) {
-	var value string
-	for k, v := range a.Headers {
-		if strings.EqualFold(k, "Retry-After") {
-			value = strings.TrimSpace(v)
-		}
-	}
-	if value == "" {
-		return 0, false
-	}
-	var wait time.Duration
-	if seconds, err := strconv.Atoi(value); err == nil {
-		wait = time.Duration(min(max(seconds, 0), int(mostWait/time.Second))) * time.Second
-	} else if date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value); err == nil {
-		wait = date.Sub(now)
-	} else {
-		return 0, false
-	}
-	return min(max(wait, 0), mostWait), true
 }
 
 func origin(rawURL string) string {

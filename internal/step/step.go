@@ -39,7 +39,6 @@ const (
 const (
 	mostTransient = 4
 	mostThrottled = 8
-	mostWait      = 10 * time.Minute // of a Retry-After that we honour
 )
 
 // maxAnswer is how much of an answer is read: compressed, twice that of JSON

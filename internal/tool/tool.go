@@ -14,6 +14,7 @@ package tool
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -253,6 +254,27 @@ type Answer struct {
 	Body      []byte
 	Bytes     int
 	Truncated bool
+}
+
+// MostWait is the longest that an answer may ask us to wait.
+const MostWait = 10 * time.Minute
+
+// RetryAfter reads Retry-After (RFC 9110 §10.2.3), seconds or a date: how long the
+// server asks to be left alone, at most MostWait, and whether it asks at all.
+func (a Answer) RetryAfter(now time.Time) (time.Duration, bool) {
+	for name, value := range a.Headers {
+		if !strings.EqualFold(name, "Retry-After") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if seconds, err := strconv.Atoi(value); err == nil {
+			return time.Duration(min(max(seconds, 0), int(MostWait/time.Second))) * time.Second, true
+		}
+		if date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value); err == nil {
+			return min(max(date.Sub(now), 0), MostWait), true
+		}
+	}
+	return 0, false
 }
 
 // Target is a service to discover. Known is where its document was the last time,
