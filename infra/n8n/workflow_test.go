@@ -171,6 +171,24 @@ func TestWhatIsSentAgainHasAKeyMadeBefore(t *testing.T) {
 	})
 }
 
+// TestTheKeyOfAMessageIsItsOwn: two bots may count their messages alike, and the ids
+// of WhatsApp have a dot, which no webhook-id may have.
+func TestTheKeyOfAMessageIsItsOwn(t *testing.T) {
+	for _, name := range []string{"chat.json", "chat-signed.json"} {
+		delivery := ""
+		list, _ := loaded(t)[name].find("Preparar").at("assignments", "assignments").([]any)
+		for _, a := range list {
+			if a := a.(map[string]any); a["name"] == "delivery" {
+				delivery = a["value"].(string)
+			}
+		}
+		const key = "encodeURIComponent(($json.body.config?.id_empresa ?? $json.id_empresa) + ':' + $json.body.session_id + ':' + $json.body.message_id)"
+		if made := strings.Count(delivery, key+".split('.').join('%2E')"); made != 2 || strings.Count(delivery, "encodeURIComponent") != 2 {
+			t.Errorf("%s: %s", name, delivery)
+		}
+	}
+}
+
 func TestWhatIsSignedIsWhatIsSent(t *testing.T) {
 	w := loaded(t)["chat-signed.json"]
 	sign, ask := w.find("Firmar"), w.find("Preguntar a Piloto")

@@ -72,7 +72,7 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	}
 	d := Decision{Action: Action(strings.ToLower(strings.TrimSpace(string(said.Action))))}
 	if said.Response != nil {
-		d.Response = strings.TrimSpace(*said.Response)
+		d.Response = tidy(*said.Response)
 	}
 	switch {
 	case d.Action == Respond && d.Response == "":

@@ -23,8 +23,10 @@ const (
 )
 
 // Exchange is one turn as memory keeps it: what a person said, and what they were
-// answered, by an agent or directly (Agent is "" then).
+// answered, by an agent or directly (Agent is "" then). ID is the message's: one
+// that is sent again, because its answer was lost, is the same exchange; "" is none.
 type Exchange struct {
+	ID       string
 	User     string
 	Agent    string
 	Response string
@@ -68,11 +70,20 @@ func (m Memory) At(at time.Time) Memory {
 	return m
 }
 
+// Without is the memory as if a message had not been answered yet.
+func (m Memory) Without(id string) Memory {
+	if id != "" {
+		m.Exchanges = slices.DeleteFunc(slices.Clone(m.Exchanges), func(e Exchange) bool { return e.ID == id })
+	}
+	return m
+}
+
 // Add is the memory with one more exchange: the newest 10, and of them as many as
-// have 64 KB of text. What had expired by then is no part of it.
+// have 64 KB of text. What had expired by then is no part of it, and neither is what
+// the same message was answered before.
 func (m Memory) Add(e Exchange) Memory {
 	e = e.kept()
-	next := m.At(e.At)
+	next := m.At(e.At).Without(e.ID)
 	next.Exchanges = append(slices.Clone(next.Exchanges), e)
 	size := 0
 	for i, one := range slices.Backward(next.Exchanges) {
@@ -94,7 +105,7 @@ func (m Memory) Add(e Exchange) Memory {
 func (m Memory) Has(e Exchange) bool {
 	e = e.kept()
 	return slices.ContainsFunc(m.Exchanges, func(one Exchange) bool {
-		return one.User == e.User && one.Agent == e.Agent && one.Response == e.Response && one.At.Equal(e.At)
+		return one.ID == e.ID && one.User == e.User && one.Agent == e.Agent && one.Response == e.Response && one.At.Equal(e.At)
 	})
 }
 
@@ -115,7 +126,7 @@ func (m Memory) Current() string {
 // kept is the exchange as it is stored: bounded, in whole milliseconds.
 func (e Exchange) kept() Exchange {
 	return Exchange{
-		User: ended(legible(e.User), maxSide), Agent: ended(legible(e.Agent), maxSpeaker), Response: ended(legible(e.Response), maxSide),
+		ID: e.ID, User: ended(legible(e.User), maxSide), Agent: ended(legible(e.Agent), maxSpeaker), Response: ended(legible(e.Response), maxSide),
 		At: e.At.UTC().Truncate(time.Millisecond),
 	}
 }

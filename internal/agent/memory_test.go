@@ -63,6 +63,25 @@ func TestAMemoryIsTheNewestThatFits(t *testing.T) {
 	})
 }
 
+// TestAMessageThatIsSentAgainIsOneExchange: what it was answered last is remembered.
+func TestAMessageThatIsSentAgainIsOneExchange(t *testing.T) {
+	first, again, other := said(1, "", noon), said(1, "venta", noon.Add(time.Minute)), said(2, "", noon.Add(30*time.Second))
+	first.ID, again.ID, other.ID = "m1", "m1", "m2"
+	m := agent.Memory{}.Add(first).Add(other)
+	if before := m.Without("m1"); len(before.Exchanges) != 1 || before.Current() != "" || before.Version != m.Version || len(m.Exchanges) != 2 {
+		t.Errorf("%+v of %+v", before, m)
+	}
+	if d := cmp.Diff([]agent.Exchange{other, again}, m.Add(again).Exchanges); d != "" {
+		t.Error(d)
+	}
+	if m.Has(again) || !m.Add(again).Has(again) {
+		t.Error("two answers are taken for one")
+	}
+	if same := (agent.Memory{}).Add(said(1, "", noon)).Add(said(1, "", noon)); len(same.Exchanges) != 2 {
+		t.Errorf("two messages without a name are one: %+v", same)
+	}
+}
+
 func TestAMemoryExpiresByTheClockAndNotByTheStore(t *testing.T) {
 	m := agent.Memory{Company: 7, Session: "s"}.Add(said(1, "venta", noon))
 	last := noon.Add(agent.MemoryLife - 1)

@@ -22,6 +22,8 @@ const (
 	promptValue  = 800      // of another value of the persona
 	promptSide   = 2 << 10  // of one side of an exchange
 	promptAgents = 8 << 10  // of all the agents, as far as their names let it
+
+	mostPlaced = 3 // times that a value stands in all the texts of one's own
 )
 
 // Scene is what the router's prompt is written from. All of it but Today and
@@ -33,7 +35,8 @@ const (
 // {nombre_bot}, {objetivo_principal}, {personalidad}, {modalidad}, {frase_saludo}
 // and {agente_actual} are filled in, and so are {contexto_negocio}, {historial}
 // and {agentes}, each between its tags; the one that belongs to a section follows
-// its text when the text does not place it. Anything else stays as it is written.
+// its text when the text does not place it. A value is filled in three times at
+// most in all texts together, so that they cannot outgrow the budget. Anything else stays as it is written.
 type Scene struct {
 	Today     string
 	Persona   Persona
@@ -126,9 +129,10 @@ var belongs = map[string]string{"business": "contexto_negocio", "state": "histor
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // overrides fills in the sections' own texts. What is filled in is not read
-// again, and a block stands once in a text: what follows it is its name.
+// again, and a block stands once in a text, a value a few times in all of them:
+// what follows is its name.
 func (w *writer) overrides(blocks map[string]string) map[string]string {
-	own := map[string]string{}
+	own, filled := map[string]string{}, map[string]int{}
 	for _, section := range Sections {
 		text := fenced(w.scene.Overrides[section])
 		if text == "" || section == SectionFormat {
@@ -144,6 +148,9 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 				placed[name] = true
 				return block
 			case slices.Contains(values, name):
+				if filled[name]++; filled[name] > mostPlaced {
+					return "‹" + name + "›"
+				}
 				return w.value(name)
 			}
 			return p

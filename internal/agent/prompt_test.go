@@ -270,3 +270,16 @@ func BenchmarkPrompt(b *testing.B) {
 		})
 	}
 }
+
+// TestTextsOfOnesOwnDoNotMultiplyWhatARequestSays: who sets them pays for them, and
+// who asks says how long the values are.
+func TestTextsOfOnesOwnDoNotMultiplyWhatARequestSays(t *testing.T) {
+	many := strings.Repeat("{frase_saludo}", 285)
+	text, err := Prompt(locale.Spanish, Scene{
+		Today: "hoy", Persona: Persona{Company: 7, Greeting: strings.Repeat("x", 2000)},
+		Overrides: map[string]string{"identity": many, "delegation": many, "direct": many},
+	})
+	if err != nil || len(text) > 24<<10 || strings.Count(text, "xxx…") != 3 || strings.Count(text, "‹frase_saludo›") != 3*285-3 {
+		t.Errorf("%d bytes, %d times, %v", len(text), strings.Count(text, "xxx…"), err)
+	}
+}

@@ -120,6 +120,14 @@ func (s *Webhooks) Create(ctx context.Context, p Principal, name string) (Webhoo
 	if err := s.Store.CreateWebhook(ctx, w); err != nil {
 		return Webhook{}, "", err
 	}
+	// Others may have been made since they were counted.
+	switch list, err := s.Store.Webhooks(ctx, p.Account); {
+	case err != nil:
+		return Webhook{}, "", errors.Join(err, s.Store.DeleteWebhook(context.WithoutCancel(ctx), w.Account, w.ID))
+	case len(list) > MaxWebhooks:
+		err := s.Store.DeleteWebhook(context.WithoutCancel(ctx), w.Account, w.ID)
+		return Webhook{}, "", errors.Join(ErrTooManyWebhooks.With("limit", strconv.Itoa(MaxWebhooks)), err)
+	}
 	secret := NewWebhookSecret()
 	if err := s.Secrets.PutWebhookSecret(ctx, w.Account, w.ID, secret); err != nil {
 		return Webhook{}, "", errors.Join(err, s.Delete(context.WithoutCancel(ctx), w.Account, w.ID))

@@ -250,6 +250,31 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 	}
 }
 
+// TestManyAtOnceAreNoMoreThanThereMayBe: and those that are refused leave nothing.
+func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
+	o := newOffice(t, lab.Table(t), still)
+	for range auth.MaxWebhooks - 2 {
+		if _, _, err := o.Create(ctx, ana, "n8n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var start, done sync.WaitGroup
+	start.Add(1)
+	for range 20 {
+		done.Go(func() {
+			start.Wait()
+			if w, _, err := o.Create(ctx, ana, "n8n"); err != nil && (!errors.Is(err, auth.ErrTooManyWebhooks) || w.ID != "") {
+				t.Errorf("%+v %v", w, err)
+			}
+		})
+	}
+	start.Done()
+	done.Wait()
+	if list, err := o.List(ctx, "acme"); err != nil || len(list) > auth.MaxWebhooks || len(list) < auth.MaxWebhooks-2 {
+		t.Errorf("%d webhooks, %v", len(list), err)
+	}
+}
+
 func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
 	o := newOffice(t, lab.Table(t), still)
 	ours, secret, err := o.Create(ctx, ana, "n8n")

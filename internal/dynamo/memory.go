@@ -45,6 +45,7 @@ type memoryRow struct {
 }
 
 type exchangeRow struct {
+	ID       string `json:"id,omitempty"`
 	User     string `json:"user"`
 	Agent    string `json:"agent,omitempty"`
 	Response string `json:"response"`
@@ -54,7 +55,7 @@ type exchangeRow struct {
 func rowOfMemory(account string, m agent.Memory) (memoryRow, error) {
 	list := make([]exchangeRow, len(m.Exchanges))
 	for i, e := range m.Exchanges {
-		list[i] = exchangeRow{e.User, e.Agent, e.Response, millis(e.At)}
+		list[i] = exchangeRow{e.ID, e.User, e.Agent, e.Response, millis(e.At)}
 	}
 	raw, err := json.Marshal(list)
 	if err != nil {
@@ -86,7 +87,7 @@ func memoryOf(it item) (agent.Memory, error) {
 	var list []exchangeRow
 	err = json.Unmarshal(raw, &list)
 	for _, e := range list {
-		m.Exchanges = append(m.Exchanges, agent.Exchange{User: e.User, Agent: e.Agent, Response: e.Response, At: fromMillis(e.At)})
+		m.Exchanges = append(m.Exchanges, agent.Exchange{ID: e.ID, User: e.User, Agent: e.Agent, Response: e.Response, At: fromMillis(e.At)})
 	}
 	return m, err
 }

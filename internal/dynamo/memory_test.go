@@ -20,7 +20,7 @@ import (
 )
 
 func exchange(text string, at time.Time) agent.Exchange {
-	return agent.Exchange{User: text, Agent: "reserva", Response: "re: " + text, At: at}
+	return agent.Exchange{ID: "id of " + text, User: text, Agent: "reserva", Response: "re: " + text, At: at}
 }
 
 func recall(t *testing.T, table *dynamo.Table, account string, company int64, session string, at time.Time) agent.Memory {

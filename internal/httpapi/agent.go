@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 
@@ -109,7 +110,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// company reads id_empresa: a number, or its digits in a string.
+// company reads id_empresa: a whole number, or its digits in a string.
 func (c *AgentConfig) company(raw json.RawMessage) int64 {
 	if raw == nil {
 		return 0 // the schema says that it is missing
@@ -120,6 +121,9 @@ func (c *AgentConfig) company(raw json.RawMessage) int64 {
 		text = strings.TrimSpace(quoted)
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
+	if whole, isNumber := strconv.ParseFloat(text, 64); err != nil && isNumber == nil && quoted == "" && whole == math.Trunc(whole) && math.Abs(whole) < 1<<53 {
+		id, err = int64(whole), nil // 7.0: some clients know no other numbers
+	}
 	switch {
 	case err != nil:
 		c.bad("int_parsing", "id_empresa")

@@ -141,6 +141,7 @@ func (s *Service) respond(ctx context.Context, w way, said conversation.Message,
 		func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, q.chat)); return },
 	}, w.reads(ctx, said)...)...)
 	if stored != nil {
+		s.count(ctx, req, q.began, Reply{}, stored)
 		return Reply{}, stored
 	}
 	if q.chat = told; failed == nil {

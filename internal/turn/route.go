@@ -94,6 +94,7 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 				r.Log.WarnContext(ctx, "router.memory_unread", "session_id", r.req.ChatID, "error", err)
 				r.memory = agent.Memory{Company: company, Session: r.req.ChatID}
 			}
+			r.memory = r.memory.Without(said.ID) // a message that is sent again is not what was said before it
 			return nil
 		},
 		func() (err error) {
@@ -267,7 +268,7 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 			return nil
 		},
 		func() error {
-			e := agent.Exchange{User: r.req.Message, Agent: routed.Agent, Response: text, At: r.said.At}
+			e := agent.Exchange{ID: r.said.ID, User: r.req.Message, Agent: routed.Agent, Response: text, At: r.began}
 			if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
 				r.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
 			}
