@@ -215,13 +215,13 @@ func (x *asking) share(ctx context.Context, n int, now time.Time) time.Duration 
 // judge says what an answer means.
 func (x *asking) judge(a tool.Answer) ending {
 	switch {
-	case a.Failed:
-		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: true}
-	case a.Status/100 != 2:
+	case a.Status/100 != 2: // Failed, too: who refuses by status says more than that
 		e := ending{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
 		e.again = a.Status == 429 || a.Status == 503
 		e.wait, _ = a.RetryAfter(x.Now())
 		return e
+	case a.Failed:
+		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: true}
 	}
 	text, whole := speech(a.Body)
 	if text == "" || a.Truncated && !whole {

@@ -102,7 +102,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 	down := deed{err: tool.ErrNotSent}
 	ok := deed{answer: words("hola")}
 	busy := func(status int, after string) deed {
-		return deed{answer: tool.Answer{Status: status, Headers: map[string]string{"Retry-After": after}}}
+		return deed{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
 	}
 	failed := words("no puedo")
 	failed.Failed = true
@@ -129,7 +129,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 		"busy until":               {[]deed{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
 		"unavailable":              {[]deed{busy(503, ""), ok}, nil, 2, time.Second, 0},
 		"busy for too long":        {[]deed{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
-		"refused":                  {[]deed{{answer: tool.Answer{Status: 400}}, ok}, agent.ErrFailed, 1, 0, 1},
+		"refused":                  {[]deed{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
 		"10 MB":                    {[]deed{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"a text that was cut":      {[]deed{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"images that were cut":     {[]deed{{answer: cutBlobs}}, nil, 1, 0, 0},
@@ -409,4 +409,21 @@ func FuzzAnAgentsTextIsReadable(f *testing.F) {
 			t.Errorf("%q", answer.Text)
 		}
 	})
+}
+
+func TestAnAgentIsAskedInTimeWhateverItsSchemaRefersTo(t *testing.T) {
+	repeat := func(part string) string { return `[` + strings.TrimSuffix(strings.Repeat(part+",", 8), ",") + `]` }
+	combined := func(parts string) string { return `"allOf":` + parts + `,"anyOf":` + parts + `,"oneOf":` + parts }
+	inner := repeat(`{` + combined(repeat(`{"$ref":"#/$defs/a"}`)) + `}`)
+	schema := `{"type":"object","properties":{"message":{"type":"string"}},` + combined(inner) + `,"$defs":{"a":{` + combined(inner) + `}}}`
+	asked := make(chan struct{})
+	go func() {
+		_, _ = asker(&desk{will: []deed{{answer: words("hola")}}}, &ward{}).Ask(context.Background(), "acme", reserva(schema), hello)
+		close(asked)
+	}()
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Fatal("its schema is still read")
+	}
 }

@@ -69,8 +69,12 @@ func listed(problems []tool.Problem) string {
 	return strings.Join(names, ", ")
 }
 
-// deepest bounds how far the parts of a schema are followed.
-const deepest = 8
+// Bounds of following the parts of a schema: how far, and how many. A part can
+// refer to what it is a part of, more than once.
+const (
+	deepest   = 8
+	mostParts = 200
+)
 
 // properties are the names that a schema of an object has, its own and those of
 // what it refers to or is made of.
@@ -79,28 +83,29 @@ func properties(raw json.RawMessage) map[string]bool {
 	if json.Unmarshal(raw, &root) != nil {
 		return nil
 	}
-	names := map[string]bool{}
-	gather(root, root, names, 0)
+	names, left := map[string]bool{}, mostParts
+	gather(root, root, names, 0, &left)
 	return names
 }
 
-func gather(root, at any, names map[string]bool, depth int) {
+func gather(root, at any, names map[string]bool, depth int, left *int) {
 	schema, ok := at.(map[string]any)
-	if !ok || depth > deepest {
+	if !ok || depth > deepest || *left == 0 {
 		return
 	}
+	*left--
 	if own, ok := schema["properties"].(map[string]any); ok {
 		for name := range own {
 			names[name] = true
 		}
 	}
 	if ref, ok := schema["$ref"].(string); ok {
-		gather(root, followed(root, ref), names, depth+1)
+		gather(root, followed(root, ref), names, depth+1, left)
 	}
 	for _, list := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := schema[list].([]any)
 		for _, part := range parts[:min(len(parts), deepest)] {
-			gather(root, part, names, depth+1)
+			gather(root, part, names, depth+1, left)
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 const (
 	stepTimeout     = 60 * time.Second // of one call of a server
 	discoverTimeout = 10 * time.Second // of one request for a document
+	discoverTotal   = 24 * time.Second // of a whole discovery: whoever waits is answered within the function's 29 s
 )
 
 // site is what every HTTP function shares.

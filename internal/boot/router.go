@@ -70,8 +70,8 @@ func (w World) Registry(store tool.Store) tool.Registry {
 	client := outbound.NewClient(w.outbound(discoverTimeout))
 	return tool.Registry{
 		Discover: map[tool.Kind]tool.Discoverer{
-			tool.KindOpenAPI: openapi.Discoverer{Client: client},
-			tool.KindMCP:     mcp.Discoverer{Client: client, Bearer: w.tokens()},
+			tool.KindOpenAPI: openapi.Discoverer{Client: client, Total: discoverTotal},
+			tool.KindMCP:     mcp.Discoverer{Client: client, Bearer: w.tokens(), Total: discoverTotal},
 		},
 		Store: store, IDs: w.IDs, Policy: w.policy(),
 	}

@@ -92,10 +92,12 @@ type ready struct {
 func (c *Client) prepare(ctx context.Context, s *slot, call tool.Call, since time.Time) (ready, error) {
 	within, cancel := context.WithTimeout(ctx, c.wire.timeout)
 	defer cancel()
-	if err := s.lock(within); err != nil {
-		return ready{}, notSent(err)
+	if s.shared() {
+		if err := s.lock(within); err != nil {
+			return ready{}, notSent(err)
+		}
+		defer s.unlock()
 	}
-	defer s.unlock()
 	for attempt := 0; ; attempt++ {
 		r, again, err := c.try(within, s, call, since)
 		if again && attempt == 0 && within.Err() == nil {

@@ -37,7 +37,7 @@ func messages(raw []byte) []message {
 	}
 	each := []json.RawMessage{raw}
 	if raw[0] == '[' {
-		if err := json.Unmarshal(raw, &each); err != nil {
+		if each = elements(raw); each == nil {
 			return nil
 		}
 	}
@@ -49,6 +49,27 @@ func messages(raw []byte) []message {
 		}
 	}
 	return list
+}
+
+// maxBatch is how many messages are read of a list: what is beside an answer in one
+// is little, and a list of nothings would be large when it is read.
+const maxBatch = 1000
+
+// elements are the first elements of a JSON list; nil for what is none.
+func elements(raw []byte) []json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	var each []json.RawMessage
+	for dec.More() && len(each) < maxBatch {
+		var one json.RawMessage
+		if err := dec.Decode(&one); err != nil {
+			return nil
+		}
+		each = append(each, one)
+	}
+	return each
 }
 
 // asks reports whether the message is a request, which awaits an answer.

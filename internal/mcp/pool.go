@@ -190,6 +190,10 @@ func (p *pool) expire(s *slot) {
 	}
 }
 
+// shared reports whether calls share a session. Where each has its own (a stream
+// does not outlive its call) nobody waits for another's.
+func (s *slot) shared() bool { return s.key.via != tool.TransportSSE }
+
 // lock waits until nobody else opens a session or lists tools in a slot.
 func (s *slot) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -220,8 +224,8 @@ func (p *pool) keep(s *slot, opened *session) *held {
 	h := &held{session: opened, users: 1}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.key.via == tool.TransportSSE {
-		h.gone = true // its stream does not outlive the call
+	if !s.shared() {
+		h.gone = true
 		return h
 	}
 	s.open = h
@@ -256,7 +260,9 @@ func (p *pool) recall(s *slot, name string, since time.Time) (live, bool) {
 func (p *pool) learn(s *slot, known map[string]live, at time.Time, changes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.known, s.listed, s.seen = known, at, changes
+	if !at.Before(s.listed) { // one that was asked for later can have come first
+		s.known, s.listed, s.seen = known, at, changes
+	}
 }
 
 func (p *pool) changes(s *slot) int {

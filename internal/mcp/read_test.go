@@ -136,3 +136,45 @@ func FuzzListing(f *testing.F) {
 		}
 	})
 }
+
+func TestAResultOfVeryManyValuesIsNotReadAsATree(t *testing.T) {
+	list := "[" + strings.Repeat("{},", 1<<20) + "{}]"
+	for name, c := range map[string]struct {
+		result string
+		failed bool
+		none   bool
+	}{
+		"structure":       {`{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":` + list + `}}`, false, false},
+		"blocks":          {`{"content":` + list + `,"isError":true}`, true, false},
+		"wants something": {`{"resultType":"input_required","more":` + list + `}`, true, false},
+		"is none":         {`{"content":"a","more":` + list + `}`, false, true},
+	} {
+		a, ok := answerOf(&message{Result: json.RawMessage(c.result)}, 1<<20, "s3cret-s3cret")
+		if ok == c.none {
+			t.Errorf("%s: %v", name, ok)
+		}
+		want := fmt.Sprintf(`{"content":[],"omitted_bytes":%d}`, len(c.result))
+		if !c.none && (a.Failed != c.failed || !a.Truncated || a.Bytes != len(c.result) || string(a.Body) != want) {
+			t.Errorf("%s: %+v %.100s", name, a.Failed, a.Body)
+		}
+	}
+	text := `{"content":[{"type":"text","text":"` + `\"` + strings.Repeat(",{", 1<<20) + `"}]}` // in a text they are no values
+	if a, ok := answerOf(&message{Result: json.RawMessage(text)}, 1<<20, ""); !ok || !bytes.Contains(a.Body, []byte(`"text":"\",{,{`)) {
+		t.Errorf("%v %.100s", ok, a.Body)
+	}
+}
+
+func TestAListOfMessagesIsReadAsFarAsOneIsMeant(t *testing.T) {
+	answer := `{"jsonrpc":"2.0","id":7,"result":{}}`
+	if list := messages([]byte("[" + strings.Repeat("{},", 1<<20) + answer + "]")); len(list) != maxBatch {
+		t.Errorf("%d messages", len(list))
+	}
+	if list := messages([]byte(" [{}," + answer + "]")); len(list) != 2 || !list[1].answers("7") {
+		t.Errorf("%+v", list)
+	}
+	for _, raw := range []string{"[", "[}", "[{},", "[{]"} {
+		if list := messages([]byte(raw)); list != nil {
+			t.Errorf("%s: %+v", raw, list)
+		}
+	}
+}

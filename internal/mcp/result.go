@@ -28,6 +28,9 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 		said := map[string]any{"error": map[string]any{"code": code, "message": redact(m.Error.Message, secret)}}
 		return a, fit(&a, said, limit)
 	}
+	if int64(len(m.Result)) > min(cmp.Or(max(limit, 0), defaultLimit), maxAnswer) && values(m.Result) > maxValues {
+		return tooMany(m.Result)
+	}
 	dec := json.NewDecoder(bytes.NewReader(m.Result))
 	dec.UseNumber()
 	var result map[string]any
@@ -49,6 +52,44 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 	kind, _ := result["resultType"].(string)
 	a.Failed = failed || kind == "input_required" // it wants something of us first: there is nothing we give
 	return a, fit(&a, withoutSecret(kept, secret), limit)
+}
+
+// maxValues is how many values a result may hold that is to be cut to its limit: as
+// a tree each takes some hundred bytes, however few it has as JSON.
+const maxValues = 100_000
+
+// values counts the values of a JSON text, about.
+func values(raw []byte) int {
+	n, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n
+}
+
+// tooMany is the answer of a result with more values than are read: of it there is
+// whether the tool failed, and how large it was.
+func tooMany(raw json.RawMessage) (tool.Answer, bool) {
+	var result struct {
+		Content json.RawMessage `json:"content"`
+		IsError any             `json:"isError"`
+		Type    any             `json:"resultType"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil || len(result.Content) > 0 && result.Content[0] != '[' && result.Content[0] != 'n' {
+		return tool.Answer{}, false
+	}
+	body, err := json.Marshal(map[string]any{"content": []any{}, "omitted_bytes": len(raw)})
+	return tool.Answer{
+		Status: http.StatusOK, Headers: map[string]string{}, Body: body, Bytes: len(raw), Truncated: true,
+		Failed: result.IsError == true || result.Type == "input_required",
+	}, err == nil
 }
 
 // withoutSecret returns a value with a secret taken out of its texts, however they

@@ -118,12 +118,12 @@ func (s *session) list(ctx context.Context, e *errand) (listing, error) {
 		if err != nil {
 			return listing{}, err
 		}
-		if next == "" || next == cursor {
-			return all, nil
-		}
 		if len(all.tools) > maxTools {
 			all.tools = all.tools[:maxTools]
 			all.warn("there are more than %d tools: the rest was left out", maxTools)
+			return all, nil
+		}
+		if next == "" || next == cursor {
 			return all, nil
 		}
 		cursor = next

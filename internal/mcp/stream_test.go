@@ -298,3 +298,45 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 		t.Errorf("%d calls", s.calls.Load())
 	}
 }
+
+func TestNobodyWaitsForAnothersStream(t *testing.T) {
+	const callers = 8
+	o := &old{endpoint: "/", heard: make(chan struct{}, 16), answers: func(w http.ResponseWriter, id string, send func(string)) {
+		send("data: {\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[]}}\n\n")
+		w.WriteHeader(http.StatusAccepted)
+	}}
+	var meet atomic.Bool
+	var here atomic.Int32
+	all := make(chan struct{}) // everybody's stream is asked for at once, or nobody's is opened
+	s := over(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && meet.Load() {
+			if here.Add(1) == callers {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		o.ServeHTTP(w, r)
+	}))
+	at, ops := registered(t, s.URL, nil)
+	if at.Transport != tool.TransportSSE {
+		t.Fatalf("found over %s", at.Transport)
+	}
+	meet.Store(true)
+	c := client(t)
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			if _, err := c.CallTool(t.Context(), callOf(at, ops["do"], `{}`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := o.calls.Load(); n != callers {
+		t.Errorf("%d calls", n)
+	}
+}

@@ -178,8 +178,15 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), answer, err))
 }
 
+// wholeCall is how long a call may take with all that belongs to it: a token, a
+// session, the list of tools. What the step function is given leaves time to write
+// what became of it.
+const wholeCall = 70 * time.Second
+
 // send makes the call.
 func (x *Executor) send(ctx context.Context, call prepared) (tool.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, wholeCall)
+	defer cancel()
 	if call.tool == nil {
 		return x.Sender.Send(ctx, call.request, call.key, maxAnswer)
 	}

@@ -360,3 +360,25 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 		})
 	}
 }
+
+// patient notes until when a call may take.
+type patient struct{ until time.Time }
+
+func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+	p.until, _ = ctx.Deadline()
+	return tool.Answer{Status: 200}, nil
+}
+
+// The step function has 90 s. A call that is cut off with it is in doubt, whatever
+// was known of it.
+func TestACallLeavesTimeToWriteWhatBecameOfIt(t *testing.T) {
+	w, r := running(t, book)
+	p := &patient{}
+	w.Steps.Sender = p
+	if got := execute(t, w, r, "s1"); got != "" {
+		t.Fatalf("ended with %q", got)
+	}
+	if left := time.Until(p.until); p.until.IsZero() || left > 72*time.Second || left < 60*time.Second {
+		t.Errorf("it may take %v", left)
+	}
+}

@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,5 +176,22 @@ func BenchmarkSearch2000(b *testing.B) {
 	servers := many(2000)
 	for b.Loop() {
 		Search(servers, "retrieve customer invoices of the account", 10)
+	}
+}
+
+func TestASignatureEndsWhateverASchemaRefersTo(t *testing.T) {
+	again := strings.TrimSuffix(strings.Repeat(`{"$ref":"#/$defs/a"},`, 40), ",")
+	o := op("POST", "/x")
+	o.Body = &Body{Required: true, MediaType: "application/json", Schema: json.RawMessage(
+		`{"properties":{"x":{}},"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"required":["x"],"allOf":[` + again + `]}}}`)}
+	said := make(chan string, 1)
+	go func() { said <- Signature(o) }()
+	select {
+	case got := <-said:
+		if got != "body{x*}" {
+			t.Errorf("%q", got)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it does not end")
 	}
 }

@@ -60,23 +60,33 @@ func bodySignature(b *Body) string {
 		return "body" + mark + ":" + b.MediaType + " (cannot be sent)"
 	}
 	root, defs := openSchema(b.Schema)
-	names, types, required := root.collect(defs, 0)
+	left := max(leastRead, 4*len(b.Schema))
+	names, types, listedAs := root.collect(defs, 0, &left)
 	if len(names) == 0 {
 		if t := typeName(b.Schema, defs); t != "" && t != "object" {
 			return "body" + mark + ":" + t
 		}
 		return "body" + mark
 	}
+	required := map[string]bool{}
+	for _, name := range listedAs {
+		required[name] = true
+	}
 	var shown []string
 	for _, must := range []bool{true, false} {
 		for _, name := range names {
-			if slices.Contains(required, name) == must {
+			if required[name] == must {
 				shown = append(shown, named(name, typeName(types[name], defs), must))
 			}
 		}
 	}
 	return "body" + mark + "{" + listed(shown) + "}"
 }
+
+// leastRead is how much of its parts may be read of any schema, in bytes. A part
+// can refer to what it is a part of, more than once: what is read is bounded, not
+// the nesting.
+const leastRead = 64 << 10
 
 // outline is what a signature reads of a schema.
 type outline struct {
@@ -99,25 +109,25 @@ func openSchema(raw json.RawMessage) (outline, map[string]json.RawMessage) {
 	return o, o.Defs
 }
 
-func (o outline) follow(defs map[string]json.RawMessage) outline {
+// follow returns what a schema refers to, and how many bytes were read for that.
+func (o outline) follow(defs map[string]json.RawMessage) (to outline, read int) {
 	for range 8 {
 		name, ok := strings.CutPrefix(o.Ref, "#/$defs/")
-		if !ok {
+		if !ok || len(o.Properties) > 0 {
 			break
 		}
-		next, _ := openSchema(defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(unescape(name))])
-		if len(o.Properties) > 0 {
-			break
-		}
-		o = next
+		raw := defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(unescape(name))]
+		o, _ = openSchema(raw)
+		read += len(raw)
 	}
-	return o
+	return o, read
 }
 
 // collect returns the top-level properties of a schema and of what it is made of
-// by $ref and allOf, in the order written.
-func (o outline) collect(defs map[string]json.RawMessage, depth int) (names []string, types map[string]json.RawMessage, required []string) {
-	o = o.follow(defs)
+// by $ref and allOf, in the order written, as long as there are bytes left to read.
+func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) (names []string, types map[string]json.RawMessage, required []string) {
+	o, read := o.follow(defs)
+	*left -= read
 	types = map[string]json.RawMessage{}
 	list, _ := members(o.Properties)
 	for _, m := range list {
@@ -129,15 +139,18 @@ func (o outline) collect(defs map[string]json.RawMessage, depth int) (names []st
 		return names, types, required
 	}
 	for _, part := range o.AllOf {
+		if *left -= len(part); *left < 0 {
+			break
+		}
 		sub, _ := openSchema(part)
-		n, t, r := sub.collect(defs, depth+1)
+		n, t, r := sub.collect(defs, depth+1, left)
 		for _, name := range n {
 			if _, have := types[name]; !have {
 				names = append(names, name)
 				types[name] = t[name]
 			}
 		}
-		required = append(required[:len(required):len(required)], r...)
+		required = append(required, r...)
 	}
 	return names, types, required
 }
@@ -152,7 +165,7 @@ func typeName(raw json.RawMessage, defs map[string]json.RawMessage) string {
 }
 
 func (o outline) word(defs map[string]json.RawMessage, depth int) string {
-	o = o.follow(defs)
+	o, _ = o.follow(defs)
 	if s := enumWord(o); s != "" {
 		return s
 	}
