@@ -26,11 +26,13 @@ type Message struct {
 	TraceID     string
 }
 
-// Answer is what an agent said, a text for a person. Attempts and Latency are of
-// the whole, also when the error says that nothing came of it.
+// Answer is what an agent said, a text for a person. Attempts, how many of them were
+// the agent's failure, and Latency are of the whole, also when the error says that
+// nothing came of it.
 type Answer struct {
 	Text     string
 	Attempts int
+	Failures int
 	Latency  time.Duration
 }
 
@@ -76,6 +78,7 @@ type asking struct {
 	call    tool.Call
 	began   time.Time
 	made    int // attempts
+	failed  int // those of them that were the agent's failure
 }
 
 // Ask tells an agent a message and returns what it says, within ctx's deadline.
@@ -88,7 +91,7 @@ func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && strings.HasPrefix(f.Code, "agent.") {
 		err = f.With("agent", a.Name)
 	}
-	return Answer{Text: text, Attempts: x.made, Latency: d.Now().Sub(x.began)}, err
+	return Answer{Text: text, Attempts: x.made, Failures: x.failed, Latency: d.Now().Sub(x.began)}, err
 }
 
 func (x *asking) ask(ctx context.Context) (string, error) {
@@ -105,6 +108,9 @@ func (x *asking) ask(ctx context.Context) (string, error) {
 			return "", err
 		}
 		e := x.attempt(ctx, n)
+		if e.outcome == Failed {
+			x.failed++
+		}
 		again := pass.Done(ctx, e.outcome)
 		if e.err == nil {
 			return e.text, nil
@@ -181,7 +187,8 @@ func (x *asking) attempt(ctx context.Context, n int) ending {
 		x.freeze(ctx)
 		return ending{err: ErrFrozen.Because(err)}
 	case errors.Is(err, tool.ErrRefusedUs):
-		return ending{err: ErrForbidden.Because(err)}
+		// Nothing was heard; a token that was revoked is replaced by another, once.
+		return ending{err: ErrForbidden.Because(err), again: x.made == 1 && call.Key != nil && call.Key.Place.In == "oauth"}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
 	case errors.Is(ctx.Err(), context.Canceled):

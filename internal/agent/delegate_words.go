@@ -143,7 +143,9 @@ const mostText = 32 << 10
 
 // spokenAs are the members under which agents put what they say, the likeliest
 // first.
-var spokenAs = []string{"reply", "response", "message", "text", "content", "result"}
+var spokenAs = []string{
+	"reply", "respuesta", "response", "message", "mensaje", "text", "texto", "content", "contenido", "result", "resultado",
+}
 
 // speech is what the result of a tool says to a person, "" when it says nothing:
 // its blocks of text, else its structured content. It reports whether that is all

@@ -49,7 +49,7 @@ func (c Credential) refused() string {
 			return "name"
 		}
 	case "oauth":
-		if u, err := url.Parse(c.Place.TokenURL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		if !tokenURL(c.Place.TokenURL) {
 			return "token_url"
 		}
 		if c.Place.Name == "" || len(c.Place.Name)+len(c.Place.Scope) > 1000 || strings.ContainsFunc(c.Place.Name+c.Place.Scope, isControl) {
@@ -70,6 +70,17 @@ func (c Credential) refused() string {
 		return "secret"
 	}
 	return ""
+}
+
+// tokenURL reports whether a client's secret may be sent to an address: over TLS, or
+// to this machine or network.
+func tokenURL(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	h, err := readHost(u.Hostname())
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && h.local())
 }
 
 func headerName(s string) bool {

@@ -35,8 +35,7 @@ func contract(req Request) string {
 }
 
 func (r Routed) count(t *tally.Turn) {
-	t.Agent, t.Attempts = cmp.Or(r.Agent, r.Asked), r.Attempts
-	t.AgentFailures = r.Attempts
+	t.Agent, t.Attempts, t.AgentFailures = cmp.Or(r.Agent, r.Asked), r.Attempts, r.Failures
 	switch {
 	case r.Sorry:
 		t.Outcome = tally.Apology
@@ -46,6 +45,5 @@ func (r Routed) count(t *tally.Turn) {
 		t.Outcome, t.Reason = tally.Unreachable, fault.Of(r.Failure).Code
 	default:
 		t.Outcome = tally.Delegate
-		t.AgentFailures = max(0, r.Attempts-1)
 	}
 }

@@ -209,7 +209,7 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	answer, err := r.Router.Agents.Ask(ctx, r.req.Principal.Account, r.agents[at], agent.Message{
 		Text: r.req.Message, Session: r.req.ChatID, Context: r.context(), Idempotency: r.said.ID, TraceID: r.req.TraceID,
 	})
-	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failure: err}
+	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
 	if err == nil {
 		routed.Agent = name
 		return answer.Text, routed

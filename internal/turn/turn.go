@@ -77,6 +77,7 @@ type Routed struct {
 	Agent    string
 	Asked    string // the agent that was chosen
 	Attempts int    // calls of it
+	Failures int    // those of them that it failed
 	Failure  error
 	Sorry    bool // the model decided nothing that could be used
 }
