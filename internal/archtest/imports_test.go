@@ -18,7 +18,7 @@ type layer struct {
 var layers = []layer{
 	{
 		"vocabulary",
-		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/parallel"},
+		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel"},
 		nil, "words that everyone uses can depend on no one",
 	},
 	{

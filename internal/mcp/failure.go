@@ -1,55 +1,27 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"net"
 	"net/url"
 	"strings"
-	"syscall"
 
 	"piloto/internal/fault"
+	"piloto/internal/netfail"
 	"piloto/internal/tool"
 )
 
-// reason says in a word why an exchange failed: one of target, key, dns, refused,
-// tls, timeout, cancelled, reset, size, protocol.
+// reason says in a word why an exchange failed: target, key, size, or netfail's.
 func reason(err error) string {
-	var dns *net.DNSError
-	var netErr net.Error
 	switch {
 	case errors.Is(err, tool.ErrTarget):
 		return "target"
 	case errors.Is(err, tool.ErrRequest):
 		return "key"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	case errors.As(err, &dns):
-		return "dns"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
-		return "timeout"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "refused"
-	case isTLS(err):
-		return "tls"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "reset"
 	case errors.Is(err, errTooLarge):
 		return "size"
 	}
-	return "protocol"
-}
-
-func isTLS(err error) bool {
-	var record tls.RecordHeaderError
-	var verify *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var alert tls.AlertError
-	return errors.As(err, &record) || errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &alert)
+	return netfail.Reason(err)
 }
 
 // cleaned is an error without the key and without what only says where it arose.
@@ -93,26 +65,8 @@ func (e *errand) secret() string {
 	return e.key.Secret
 }
 
-// minSecret is the length from which a secret is looked for in what others say;
-// a shorter one would take ordinary text with it.
-const minSecret = 6
-
-const redacted = "[redacted]"
-
-// redact takes a secret out of a text, as it is and as URLs and JSON write it.
-func redact(text, secret string) string {
-	if len(secret) < minSecret || text == "" {
-		return text
-	}
-	forms := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
-	if quoted, err := json.Marshal(secret); err == nil {
-		forms = append(forms, string(bytes.Trim(quoted, `"`)))
-	}
-	for _, form := range forms {
-		text = strings.ReplaceAll(text, form, redacted)
-	}
-	return text
-}
+// redact takes a secret out of a text.
+func redact(text, secret string) string { return string(tool.Redact([]byte(text), secret)) }
 
 // causeOf is the reason of a failure that is a fault by now.
 func causeOf(err error) string {

@@ -95,7 +95,7 @@ func tooMany(raw json.RawMessage) (tool.Answer, bool) {
 // withoutSecret returns a value with a secret taken out of its texts, however they
 // were escaped.
 func withoutSecret(v any, secret string) any {
-	if len(secret) < minSecret {
+	if len(secret) < tool.MinSecret {
 		return v
 	}
 	switch v := v.(type) {

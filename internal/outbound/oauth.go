@@ -223,7 +223,7 @@ func (g granted) refusal(secret string) error {
 	if len(code) > 100 || !printable(code) {
 		code = "an unreadable reason"
 	}
-	return errors.New(string(redact([]byte(code), secret)))
+	return errors.New(string(tool.Redact([]byte(code), secret)))
 }
 
 // post makes one request to the token endpoint. Its error is tool.ErrNotSent: what

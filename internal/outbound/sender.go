@@ -175,7 +175,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 		a.Bytes = int(res.ContentLength)
 	}
 	more := int64(len(body)) > limit+margin
-	body = redact(body, secret)
+	body = tool.Redact(body, secret)
 	switch {
 	case more:
 		body = body[:max(0, int64(len(body))-margin)]
@@ -187,7 +187,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	}
 	a.Body = body
 	for _, name := range kept {
-		if value := string(redact([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
+		if value := string(tool.Redact([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
 			a.Headers[name] = value
 		}
 	}
