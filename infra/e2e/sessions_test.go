@@ -54,7 +54,9 @@ func TestAHundredSessionsRememberTheirOwn(t *testing.T) {
 	for _, call := range echo.got() {
 		var in struct {
 			Message string
-			Context struct{ Historial []struct{ User, Response string } }
+			Context struct {
+				Historial []struct{ User, Response string }
+			}
 		}
 		if err := json.Unmarshal(call.Body, &in); err != nil {
 			t.Fatal(err)
