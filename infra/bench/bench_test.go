@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -23,6 +24,10 @@ func TestFloorWritesAreThoseThatFollowOneAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.close() }()
+	sys.agent.call = recorded{
+		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
+		body:   []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"message":"x","session_id":"s","context":{}}}}`),
+	}
 	for _, s := range scenarios {
 		if err := sys.model.script(s, "m1"); err != nil {
 			t.Fatal(err)
