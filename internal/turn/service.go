@@ -156,6 +156,7 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 		}
 		return s.Store.OpenSession(ctx, account, conversation.Chat{
 			ID: id, SessionID: req.ChatID, Company: req.Route.Persona.Company, CreatedAt: at, UpdatedAt: at,
+			Title: conversation.Title(req.ChatID + ": " + req.Message), // people begin alike
 		})
 	}
 	return s.Store.Chat(ctx, account, req.ChatID)
