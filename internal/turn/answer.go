@@ -41,6 +41,9 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
+	if chat.Company != 0 { // nobody would bring the answer to who asked
+		return s.aside(req, chat, "turn.routed"), nil
+	}
 	account, at := req.Principal.Account, s.Now()
 	said, busy, err := s.open(ctx, account, chat, at)
 	if err == nil && said.ID != "" && !busy {
