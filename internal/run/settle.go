@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"piloto/internal/conversation"
@@ -52,7 +53,11 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		to, failure := verdict(r, cause)
 		ended, _, err = s.finish(ctx, r, chat, to, failure, map[string]any{}, nil)
 		if err == nil {
-			s.Log.InfoContext(ctx, "run.finished", "account", account, "run_id", runID, "status", to)
+			level := slog.LevelInfo
+			if to == plan.Failed || to == plan.InDoubt { // somebody may only keep warnings, and is alarmed by these
+				level = slog.LevelWarn
+			}
+			s.Log.Log(ctx, level, "run.finished", "account", account, "run_id", runID, "status", to)
 		}
 		return err
 	})
