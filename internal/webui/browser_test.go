@@ -116,6 +116,7 @@ func (b *browser) write(css, text string) {
 func (b *browser) say(text string) {
 	b.Helper()
 	b.write("#message", text)
+	b.until(`!document.getElementById("send").disabled`)
 	b.enter()
 }
 
