@@ -67,6 +67,8 @@ type Action string
 const (
 	ActionStart  Action = "start"
 	ActionFinish Action = "finish"
+	ActionAwait  Action = "await" // a step waits for an approval: the token is kept, and comes back with it
+	ActionUndo   Action = "undo"  // what is to be undone, the newest first
 )
 
 // SettleInput is the input of Start and of Finish.
@@ -74,7 +76,9 @@ type SettleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"` // of Finish: what ended the execution early
+	Error     *Error `json:"error,omitempty"`   // of Finish and Undo: what ended the execution early
+	StepID    string `json:"step_id,omitempty"` // of Await
+	Token     string `json:"token,omitempty"`   // of Await
 }
 
 // Error is how Step Functions tells a caught error. Cause of a failed function
@@ -89,12 +93,29 @@ type Error struct {
 // cancelled first): the execution then goes straight to Finish.
 type StartOutput struct {
 	Waves [][]string `json:"waves"`
+	Undos []string   `json:"undos"` // of Undo: names of effects, the newest first
 }
 
-// StepInput is the input of RunStep. Its output is not looked at: a step that
-// did not end well answers with an error.
+// Outcome says how RunStep goes on.
+type Outcome string
+
+// The outcomes of a step that did not fail: one that did answers with an error.
+const (
+	OutcomeDone     Outcome = "done"     // or skipped
+	OutcomeApproval Outcome = "approval" // Await, then the step again
+	OutcomeEach     Outcome = "each"     // the elements in Items, then the step again
+	OutcomeReason   Outcome = "reason"   // a command failed: Reason, then the step again
+)
+
+// StepOutput is the output of RunStep.
+type StepOutput struct {
+	Outcome Outcome  `json:"outcome"`
+	Items   []string `json:"items"` // names of effects; never null
+}
+
+// StepInput is the input of RunStep, and of Reason.
 type StepInput struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id"`
+	StepID    string `json:"step_id"` // the name of an effect: "s2", "s2[3]", "undo:s2"
 }

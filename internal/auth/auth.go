@@ -31,10 +31,11 @@ const (
 	ScopeChat    Scope = "chat"    // converse, confirm, read what the account holds
 	ScopeAdmin   Scope = "admin"   // register servers, manage projects, assistants and keys
 	ScopeBilling Scope = "billing" // move credit, and set what things cost
+	ScopeApprove Scope = "approve" // approve steps that need somebody other than whoever confirmed
 )
 
 // Scopes lists them.
-func Scopes() []Scope { return []Scope{ScopeChat, ScopeAdmin, ScopeBilling} }
+func Scopes() []Scope { return []Scope{ScopeChat, ScopeAdmin, ScopeBilling, ScopeApprove} }
 
 // Principal is who is asking: always one user of one account.
 type Principal struct {

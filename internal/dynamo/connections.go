@@ -52,6 +52,7 @@ func progress(next plan.Run, rec run.Record) []realtime.Event {
 	if err != nil { // it was marshalled before it was stored
 		return nil
 	}
+	e.Hash = next.Chain
 	return []realtime.Event{realtime.Run(next.ChatID, next.ID, next.Status, e)}
 }
 

@@ -308,12 +308,15 @@ func TestAStaleWriteChangesNothing(t *testing.T) {
 	chat := w.ChatNow()
 	rec := run.Record{At: w.Clock(), Type: "test"}
 	for name, try := range map[string]func() error{
-		"confirm": func() error { _, err := w.Store.Confirm(ctx, r, chat, "x", now, rec); return err },
+		"confirm": func() error { _, err := w.Store.Confirm(ctx, r, chat, "x", "u", now, rec); return err },
 		"discard": func() error { _, err := w.Store.Discard(ctx, r, chat, plan.Cancelled, rec); return err },
 		"finish":  func() error { _, err := w.Store.Finish(ctx, r, chat, plan.Done, rec); return err },
 		"start":   func() error { _, err := w.Store.Start(ctx, r, now, rec); return err },
 		"cancel":  func() error { _, err := w.Store.RequestCancel(ctx, r, rec); return err },
-		"step":    func() error { return w.Store.BeginStep(ctx, r, plan.StepState{StepID: "s1", Attempts: 1}, rec) },
+		"step": func() error {
+			_, err := w.Store.BeginStep(ctx, r, plan.StepState{StepID: "s1", Attempts: 1}, rec)
+			return err
+		},
 	} {
 		if err := try(); !errors.Is(err, plan.ErrMoved) {
 			t.Errorf("%s: %v", name, err)

@@ -25,6 +25,11 @@ type runRow struct {
 	EventSeq  int    `dynamodbav:"event_seq"`
 	CancelAt  int64  `dynamodbav:"cancel_at,omitempty"`
 	ConfirmBy string `dynamodbav:"confirm_by,omitempty"`
+	Confirmer string `dynamodbav:"confirmer,omitempty"`
+	Reason    string `dynamodbav:"reason,omitempty"`
+	Retries   string `dynamodbav:"retries,omitempty"`
+	UndoAt    int64  `dynamodbav:"undo_at,omitempty"`
+	Chain     string `dynamodbav:"chain,omitempty"`
 	ExpiresAt int64  `dynamodbav:"expires_at"` // unix milliseconds, as every time here
 	CreatedAt int64  `dynamodbav:"created_at"`
 	UpdatedAt int64  `dynamodbav:"updated_at"`
@@ -40,7 +45,8 @@ func rowOfRun(r plan.Run) (runRow, error) {
 	row := runRow{
 		PK: runKey(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Plan: raw, Digest: string(r.Digest),
-		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy,
+		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
+		Reason: r.Reason, Retries: r.Retries, Chain: r.Chain,
 		ExpiresAt: millis(r.Plan.ExpiresAt), CreatedAt: millis(r.CreatedAt), UpdatedAt: millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -53,12 +59,16 @@ func (row runRow) run() (plan.Run, error) {
 	r := plan.Run{
 		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
-		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy,
+		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason, Retries: row.Retries, Chain: row.Chain,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {
 		at := fromMillis(row.CancelAt)
 		r.CancelAt = &at
+	}
+	if row.UndoAt != 0 {
+		at := fromMillis(row.UndoAt)
+		r.UndoAt = &at
 	}
 	if row.DueSK != "" {
 		var ms int64
@@ -85,4 +95,5 @@ type eventRow struct {
 	Type   string `dynamodbav:"type"`
 	StepID string `dynamodbav:"step_id,omitempty"`
 	Data   []byte `dynamodbav:"data"`
+	Hash   string `dynamodbav:"hash"`
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +51,10 @@ func (t *Table) Run(ctx context.Context, account, id string) (plan.Run, error) {
 			st = plan.StepState{StepID: s.ID, Status: plan.StepPending}
 		}
 		r.Steps = append(r.Steps, st)
+		delete(known, s.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) { // elements and undos
+		r.Steps = append(r.Steps, known[id])
 	}
 	return r, nil
 }
@@ -65,7 +71,7 @@ func (t *Table) Events(ctx context.Context, account, runID string, after, limit 
 		if err := attributevalue.UnmarshalMap(it, &row); err != nil {
 			return nil, err
 		}
-		events[i] = plan.Event{Seq: row.Seq, At: fromMillis(row.At), Type: row.Type, StepID: row.StepID, Data: row.Data}
+		events[i] = plan.Event{Seq: row.Seq, At: fromMillis(row.At), Type: row.Type, StepID: row.StepID, Data: row.Data, Hash: row.Hash}
 	}
 	return events, nil
 }
@@ -73,13 +79,13 @@ func (t *Table) Events(ctx context.Context, account, runID string, after, limit 
 // record returns the writes of a transition's event and messages. The run as
 // it was read gives the event its place; the condition on the run keeps it.
 func (t *Table) record(r plan.Run, chat bool, rec run.Record) ([]write, error) {
-	event, err := rec.Event(r.EventSeq + 1)
+	event, err := chained(r, rec)
 	if err != nil {
 		return nil, err
 	}
 	w, err := t.put(eventRow{
 		PK: runKey(r.Account, r.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: millis(event.At),
-		Type: event.Type, StepID: event.StepID, Data: event.Data,
+		Type: event.Type, StepID: event.StepID, Data: event.Data, Hash: event.Hash,
 	}, "attribute_not_exists(PK)", plan.ErrMoved)
 	if err != nil {
 		return nil, err
@@ -92,10 +98,19 @@ func (t *Table) record(r plan.Run, chat bool, rec run.Record) ([]write, error) {
 	return append(writes, messages...), err
 }
 
+// chained is the event of a transition, with its place in the run and its hash.
+func chained(r plan.Run, rec run.Record) (plan.Event, error) {
+	event, err := rec.Event(r.EventSeq + 1)
+	if err != nil {
+		return event, err
+	}
+	return event.Chained(r.Chain)
+}
+
 // advance returns the write that moves a run one event further. set, values and
 // the extra condition come on top of what every transition has.
 func (t *Table) advance(r plan.Run, rec run.Record, set, remove, condition string, values item) write {
-	expr := "SET event_seq = :next, updated_at = :now"
+	expr := "SET event_seq = :next, updated_at = :now, chain = :chain"
 	if set != "" {
 		expr += ", " + set
 	}
@@ -108,7 +123,7 @@ func (t *Table) advance(r plan.Run, rec run.Record, set, remove, condition strin
 	}
 	all := item{
 		":next": num(int64(r.EventSeq + 1)), ":seen": num(int64(r.EventSeq)),
-		":now": num(millis(rec.At)), ":was": str(string(r.Status)),
+		":now": num(millis(rec.At)), ":was": str(string(r.Status)), ":chain": str(after(r, r.Status, rec).Chain),
 	}
 	for k, v := range values {
 		all[k] = v
@@ -135,6 +150,9 @@ func (t *Table) move(r plan.Run, to plan.Status, rec run.Record, set, remove, co
 
 // after is the run as a committed transition left it.
 func after(r plan.Run, to plan.Status, rec run.Record) plan.Run {
+	if event, err := chained(r, rec); err == nil { // record, which every transition has, tells of one that cannot be written
+		r.Chain = event.Hash
+	}
 	r.Status, r.EventSeq, r.UpdatedAt = to, r.EventSeq+1, rec.At
 	if to.Terminal() {
 		r.DueAt = time.Time{}
@@ -160,6 +178,11 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if err != nil {
 		return r, err
 	}
+	kept, err := t.revision(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At})
+	if err != nil {
+		return r, err
+	}
+	writes = append(writes, kept)
 	values := item{":run": str(r.ID)}
 	condition := "attribute_not_exists(pending_run_id)"
 	if chat.PendingRunID != "" {
@@ -183,12 +206,18 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	return first, t.moved(ctx, first, true, rec, t.commit(ctx, writes...), earlier...)
 }
 
+// modelOf is the model that an event of a proposal names.
+func modelOf(rec run.Record) string {
+	model, _ := rec.Data["model"].(string)
+	return model
+}
+
 // Confirm moves a draft to queued, once, and only as it was seen: the status,
 // the digest, the expiry and the chat's pending run are its conditions.
-func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by string, due time.Time, rec run.Record) (plan.Run, error) {
-	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, DuePK = :due, DueSK = :at", "",
+func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
+	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", "",
 		"digest = :digest AND expires_at > :now", item{
-			":by": str(by), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
+			":by": str(by), ":who": str(user), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
 		})
 	if err != nil {
 		return r, err
@@ -200,7 +229,7 @@ func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	writes = append(writes, moved, t.touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id",
 		"pending_run_id = :run AND attribute_not_exists(active_run_id)", item{":run": str(r.ID)}))
 	queued := after(r, plan.Queued, rec)
-	queued.ConfirmBy, queued.DueAt = by, due
+	queued.ConfirmBy, queued.Confirmer, queued.DueAt = by, user, due
 	return queued, t.moved(ctx, queued, true, rec, t.commit(ctx, writes...))
 }
 
@@ -279,7 +308,7 @@ func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		if st.Status == plan.StepDone {
 			continue
 		}
-		w, err := t.putStep(r, st, "", nil)
+		w, err := t.putStep(r, st, false)
 		if err != nil {
 			return r, err
 		}

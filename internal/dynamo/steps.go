@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -45,7 +46,9 @@ func stepOf(it item) (plan.StepState, error) {
 	return st, json.Unmarshal(raw, &st)
 }
 
-func (t *Table) putStep(r plan.Run, st plan.StepState, condition string, values item) (write, error) {
+// putStep returns the write of a step's state. A conditional one needs the state to
+// be as the run that was read has it.
+func (t *Table) putStep(r plan.Run, st plan.StepState, conditional bool) (write, error) {
 	raw, err := json.Marshal(st)
 	if err != nil {
 		return write{}, err
@@ -57,17 +60,33 @@ func (t *Table) putStep(r plan.Run, st plan.StepState, condition string, values 
 	if len(state) > maxState && st.Result != nil {
 		// Incompressible and too large for one item: keep that there was an
 		// answer and its beginning, and say that it was cut.
-		return t.putStep(r, shortened(st), condition, values)
+		return t.putStep(r, shortened(st), conditional)
 	}
-	w, err := t.put(stepRow{
+	row := stepRow{
 		PK: runKey(r.Account, r.ID), SK: "STEP#" + st.StepID, Status: string(st.Status),
 		Attempts: st.Attempts, Open: st.Last.Open, State: state,
-	}, condition, plan.ErrMoved)
-	if err == nil && condition != "" {
-		w.Put.ExpressionAttributeValues = values
-		w.Put.ExpressionAttributeNames = map[string]string{"#open": "open"}
+	}
+	if !conditional {
+		return t.put(row, "", plan.ErrMoved)
+	}
+	before := slices.IndexFunc(r.Steps, func(s plan.StepState) bool { return s.StepID == st.StepID && !s.UpdatedAt.IsZero() })
+	if before < 0 {
+		return t.put(row, "attribute_not_exists(PK)", plan.ErrMoved)
+	}
+	was := r.Steps[before]
+	w, err := t.put(row, "attempts = :n AND #open = :open AND #status = :was", plan.ErrMoved)
+	if err == nil {
+		w.Put.ExpressionAttributeValues = item{
+			":n": num(int64(was.Attempts)), ":open": &types.AttributeValueMemberBOOL{Value: was.Last.Open}, ":was": str(string(was.Status)),
+		}
+		w.Put.ExpressionAttributeNames = map[string]string{"#open": "open", "#status": "status"}
 	}
 	return w, err
+}
+
+// Whole returns a result with all of its body.
+func (t *Table) Whole(_ context.Context, _ plan.Run, _ string, res plan.Result) (plan.Result, error) {
+	return res, nil
 }
 
 func shortened(st plan.StepState) plan.StepState {
@@ -88,43 +107,56 @@ func shortened(st plan.StepState) plan.StepState {
 
 // BeginStep writes the intent of an attempt: before it, there was none, or the
 // one before it has ended, or may be repeated and is as it was read.
-func (t *Table) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error {
-	before := r.State(st.StepID)
-	condition, values := "attribute_not_exists(PK)", item(nil)
-	if before.Attempts > 0 {
-		condition, values = "attempts = :n AND #open = :open", seen(before)
+func (t *Table) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
+	condition := "attribute_not_exists(cancel_at)"
+	if plan.ParseEffect(st.StepID).Undo {
+		condition = "attribute_exists(undo_at)"
 	}
-	return t.writeStep(ctx, r, st, rec, condition, values, "attribute_not_exists(cancel_at)")
+	return t.writeStep(ctx, r, r.Status, st, rec, "", "", condition, nil)
 }
 
 // EndStep writes what became of the attempt that was read, or why there was none.
-func (t *Table) EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error {
-	before := r.State(st.StepID)
-	condition, values := "attribute_not_exists(PK)", item(nil)
-	if before.Attempts > 0 {
-		condition, values = "attempts = :n AND #open = :open", seen(before)
-	}
-	return t.writeStep(ctx, r, st, rec, condition, values, "")
+func (t *Table) EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
+	return t.writeStep(ctx, r, r.Status, st, rec, "", "", "", nil)
 }
 
 func seen(st plan.StepState) item {
 	return item{":n": num(int64(st.Attempts)), ":open": &types.AttributeValueMemberBOOL{Value: st.Last.Open}}
 }
 
-func (t *Table) writeStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record, condition string, values item, onRun string) error {
-	w, err := t.putStep(r, st, condition, values)
+// writeStep writes a step's state and the run's transition that goes with it: to
+// another status, or none. Both are as they were read, or nothing is written.
+func (t *Table) writeStep(ctx context.Context, r plan.Run, to plan.Status, st plan.StepState, rec run.Record,
+	set, remove, onRun string, values item,
+) (plan.Run, error) {
+	w, err := t.putStep(r, st, true)
 	if err != nil {
-		return err
-	}
-	if condition == "attribute_not_exists(PK)" {
-		w.Put.ExpressionAttributeNames = nil
+		return r, err
 	}
 	writes, err := t.record(r, true, rec)
 	if err != nil {
-		return err
+		return r, err
 	}
-	err = t.commit(ctx, append(writes, w, t.advance(r, rec, "", "", onRun, nil))...)
-	return t.moved(ctx, after(r, r.Status, rec), true, rec, err)
+	moved := t.advance(r, rec, set, remove, onRun, values)
+	if to != r.Status {
+		if moved, err = t.move(r, to, rec, set, remove, onRun, values); err != nil {
+			return r, err
+		}
+	}
+	next := withState(after(r, to, rec), st)
+	return next, t.moved(ctx, next, true, rec, t.commit(ctx, append(writes, w, moved)...))
+}
+
+// withState is the run with a step's new state.
+func withState(r plan.Run, st plan.StepState) plan.Run {
+	at := slices.IndexFunc(r.Steps, func(s plan.StepState) bool { return s.StepID == st.StepID })
+	r.Steps = slices.Clone(r.Steps)
+	if at < 0 {
+		r.Steps = append(r.Steps, st)
+	} else {
+		r.Steps[at] = st
+	}
+	return r
 }
 
 func zip(raw []byte) ([]byte, error) {

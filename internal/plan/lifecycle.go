@@ -52,9 +52,11 @@ const (
 	StepFailed    StepStatus = "error"
 	StepInDoubt   StepStatus = "in_doubt"
 	StepCancelled StepStatus = "cancelled"
+	StepWaiting   StepStatus = "waiting" // for an approval
+	StepSkipped   StepStatus = "skipped" // its condition did not hold
 )
 
 // Terminal reports whether the step will not be tried again.
 func (s StepStatus) Terminal() bool {
-	return s != StepPending && s != StepRunning
+	return s != StepPending && s != StepRunning && s != StepWaiting
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/fault"
+	"piloto/internal/ref"
 )
 
 // Limits of a plan.
@@ -24,6 +25,13 @@ var (
 	ErrAlreadyRunning = fault.New(fault.Conflict, "plan.already_running")
 	ErrNotPending     = fault.New(fault.Conflict, "plan.not_pending")
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
+	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields says where
+	ErrNotWaiting     = fault.New(fault.Conflict, "approval.not_waiting")
+	ErrApprovalOver   = fault.New(fault.Gone, "approval.expired")
+	ErrSelfApproval   = fault.New(fault.Forbidden, "approval.self")
+	ErrNotInDoubt     = fault.New(fault.Conflict, "step.not_in_doubt")
+	ErrNothingToRetry = fault.New(fault.Conflict, "run.nothing_to_retry")
+	ErrStepNotFound   = fault.New(fault.NotFound, "step.not_found")
 
 	// ErrMoved means that the run, or its chat, changed after it was read: read
 	// it again and decide again. Only a caller that gave up lets it out.
@@ -87,6 +95,13 @@ type Step struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Needs  []string        `json:"needs"`
 	Risk   Risk            `json:"risk"`
+
+	When    *ref.Condition `json:"when,omitempty"`     // skipped when it does not hold
+	ForEach string         `json:"for_each,omitempty"` // one reference to a list: done for each element, ${item}
+	Undo    *Undo          `json:"undo,omitempty"`
+	Verify  *Check         `json:"verify,omitempty"`
+	Ask     *Ask           `json:"ask,omitempty"`     // the approval it will wait for, as far as known
+	Targets []Target       `json:"targets,omitempty"` // what its references name, where that was looked up
 }
 
 // Called names what a step calls: "METHOD /path", or the tool.
@@ -98,7 +113,8 @@ func (s Step) Called() string {
 }
 
 // Binding is what a step meant when it was proposed: the server and the tool,
-// as they were. Execution refuses a step whose binding no longer holds.
+// as they were. Execution refuses a step whose binding no longer holds. StepID is
+// "s2", "undo:s2" or "check:s2".
 type Binding struct {
 	StepID      string `json:"step_id"`
 	MCPID       string `json:"mcp_id"`
@@ -117,26 +133,30 @@ type Plan struct {
 	Steps     []Step    `json:"steps"`
 	Bindings  []Binding `json:"bindings"`
 	ExpiresAt time.Time `json:"expires_at"` // whole seconds, UTC
+
+	// Ceiling is how many tokens of models the run may use at most: what another
+	// command is reasoned with when one failed. Zero: none.
+	Ceiling int `json:"ceiling,omitempty"`
+	// Replaces is the digest of the revision before this one.
+	Replaces Digest `json:"replaces,omitempty"`
+	// Reuse names the run that this plan goes on from, and the steps whose results
+	// are those of that run.
+	Reuse *Reuse `json:"reuse,omitempty"`
 }
 
-// Binding returns what a step is bound to.
-func (p Plan) Binding(stepID string) (Binding, bool) {
-	for _, b := range p.Bindings {
-		if b.StepID == stepID {
-			return b, true
-		}
-	}
-	return Binding{}, false
+// Reuse is what a plan takes from an earlier run of it.
+type Reuse struct {
+	RunID string   `json:"run_id"`
+	Steps []string `json:"steps"`
 }
 
-// Step returns the step with an id.
-func (p Plan) Step(id string) (Step, bool) {
-	for _, s := range p.Steps {
-		if s.ID == id {
-			return s, true
-		}
-	}
-	return Step{}, false
+// Revision is a plan as it stood for a time.
+type Revision struct {
+	Plan   Plan      `json:"plan"`
+	Digest Digest    `json:"digest"`
+	By     string    `json:"by"`              // the user who edited it; of the first, who asked for it
+	Model  string    `json:"model,omitempty"` // what wrote it, when a model did
+	At     time.Time `json:"at"`
 }
 
 // Failure says what went wrong, for a program (Code), and for a person in the
@@ -155,6 +175,8 @@ type Result struct {
 	Body      json.RawMessage   `json:"body,omitempty"`
 	Bytes     int               `json:"bytes"`
 	Truncated bool              `json:"truncated,omitempty"`
+	Apart     int               `json:"apart,omitempty"`  // Body is the beginning; the whole is stored apart, in so many pieces
+	SHA256    string            `json:"sha256,omitempty"` // of the body as it was answered, hex
 }
 
 // Shortened is the result with at most about n bytes of its body: a longer one is
@@ -182,7 +204,7 @@ type Attempt struct {
 	Open   bool // no result is known
 }
 
-// StepState is what became of one step.
+// StepState is what became of one effect: a step, an element of one, or an undo.
 type StepState struct {
 	StepID    string
 	Status    StepStatus
@@ -192,6 +214,70 @@ type StepState struct {
 	Error     *Failure
 	NotBefore time.Time // the server asked us to wait until then; zero when it did not
 	UpdatedAt time.Time
+	Approval  *Approval   `json:",omitempty"`
+	Settled   *Settlement `json:",omitempty"`
+	Command   *Command    `json:",omitempty"`
+	Items     int         `json:",omitempty"` // of a step that is done for each element: how many there are
+	Expanded  bool        `json:",omitempty"` // Items is known
+	Checks    int         `json:",omitempty"` // how often its check was asked
+	Reused    string      `json:",omitempty"` // the run whose result it has
+}
+
+// Approval is a step's wait for somebody's approval, and what came of it.
+type Approval struct {
+	Ask
+	Method    string          // what would be sent
+	URL       string          // the whole of it
+	Body      json.RawMessage `json:",omitempty"`
+	Request   string          // SHA-256 of the three, hex: what is approved is what is sent
+	Token     string          // by which the execution goes on
+	AskedAt   time.Time
+	ExpiresAt time.Time
+	Decision  Decision `json:",omitempty"`
+	By        string   `json:",omitempty"`
+	Note      string   `json:",omitempty"`
+	At        time.Time
+}
+
+// Decision is what somebody said to a step that waited.
+type Decision string
+
+// The decisions.
+const (
+	Approved Decision = "approved"
+	Refused  Decision = "refused"
+)
+
+// Open reports whether nobody has decided, and somebody still may.
+func (a *Approval) Open(at time.Time) bool {
+	return a != nil && a.Decision == "" && at.Before(a.ExpiresAt)
+}
+
+// Settlement is what a person said of a step in doubt.
+type Settlement struct {
+	Outcome Outcome   `json:"outcome"`
+	By      string    `json:"by"`
+	Note    string    `json:"note,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// Outcome is what became of a step in doubt.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeDone    Outcome = "done"
+	OutcomeNotDone Outcome = "not_done"
+	OutcomeRetry   Outcome = "retry" // it was not done, and is to be: a new draft goes on from it
+)
+
+// Command is another command in the place of one that failed.
+type Command struct {
+	Was     string `json:"was"`
+	Now     string `json:"now"`
+	Because string `json:"because"`
+	Tokens  int    `json:"tokens"`
+	Asked   bool   `json:"asked"` // the model was asked; it is asked once
 }
 
 // Run is one execution of one plan.
@@ -210,7 +296,12 @@ type Run struct {
 	Error     *Failure
 	EventSeq  int // of the last event
 	CancelAt  *time.Time
-	ConfirmBy string // Idempotency-Key of the confirm that won, if it had one
+	ConfirmBy string     // Idempotency-Key of the confirm that won, if it had one
+	Confirmer string     // the user who confirmed
+	Reason    string     // why somebody rejected the draft, in their words
+	Retries   string     // the run that this one goes on from
+	UndoAt    *time.Time // since when what was done is being undone
+	Chain     string     // hash of the last event
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
@@ -233,6 +324,7 @@ type Event struct {
 	Type   string          `json:"type"`
 	StepID string          `json:"step_id,omitempty"`
 	Data   json.RawMessage `json:"data"`
+	Hash   string          `json:"hash"` // see Chained
 }
 
 // The types of event.
@@ -251,4 +343,16 @@ const (
 	EventStepDone   = "step.done"
 	EventStepFailed = "step.failed"
 	EventStepDoubt  = "step.in_doubt"
+
+	EventRevised      = "run.revised"
+	EventUndoing      = "run.undoing"
+	EventRetried      = "run.retried" // another run goes on from this one
+	EventStepSkipped  = "step.skipped"
+	EventStepExpanded = "step.expanded"
+	EventStepAsked    = "step.approval_asked"
+	EventStepApproved = "step.approved"
+	EventStepRefused  = "step.refused"
+	EventStepChecked  = "step.checked"
+	EventStepSettled  = "step.settled"
+	EventStepReasoned = "step.command_changed"
 )

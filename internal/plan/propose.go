@@ -32,6 +32,11 @@ type ProposedStep struct {
 	Query  json.RawMessage `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 	Needs  *[]string       `json:"needs,omitempty"`
+
+	When    *ref.Condition `json:"when,omitempty"`
+	ForEach string         `json:"for_each,omitempty"`
+	Undo    *Call          `json:"undo,omitempty"`
+	Verify  *Check         `json:"verify,omitempty"`
 }
 
 var stepID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)

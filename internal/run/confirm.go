@@ -75,7 +75,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 		}
 		said := s.said(c.Typed, at)
 		answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))
-		queued, err := s.Store.Confirm(ctx, r, chat, by, at.Add(startGrace), Record{
+		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
 			At: at, Type: plan.EventConfirmed,
 			Data:     map[string]any{"by": c.User, "digest": r.Digest, "trace_id": c.TraceID},
 			Messages: append(said, answer),

@@ -22,6 +22,7 @@ import (
 	"piloto/internal/ident"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -59,8 +60,9 @@ type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
 
-	// Confirm moves a draft to queued and its chat from pending to active.
-	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by string, due time.Time, rec Record) (plan.Run, error)
+	// Confirm moves a draft to queued and its chat from pending to active. by names the
+	// confirmation, user who confirmed.
+	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec Record) (plan.Run, error)
 	// Discard moves a draft to cancelled or expired and frees its chat.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
 	// Start moves a queued run to running.
@@ -70,6 +72,25 @@ type Store interface {
 	// Finish moves an active run to its end with the states of all its steps,
 	// and frees its chat.
 	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
+
+	// Propose writes a draft, makes it its chat's pending run and posts its message,
+	// in one transaction in which an older draft becomes superseded.
+	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
+	// Revise gives a draft another plan, and keeps the one before it. rev is the new
+	// one; the chat must still wait for the run.
+	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec Record) (plan.Run, error)
+	// Revisions lists the plans a run had, the oldest first and the current one last.
+	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+	// AskApproval notes that a step waits, and moves the run to waiting.
+	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec Record) (plan.Run, error)
+	// Decide writes what somebody said to a step that waits; the run moves to its
+	// next status (to), which may be the one it is in.
+	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
+	// SettleStep writes what a person said of a step in doubt, or that another run goes on
+	// from it, of a run that ended; its status stays. st may be nil.
+	SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec Record) (plan.Run, error)
+	// BeginUndo marks that what the run did is being undone.
+	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 
 	// Due lists runs whose time to be looked at has come, the oldest first, at
 	// most limit.
@@ -95,6 +116,9 @@ const (
 // starts it once.
 type Executions interface {
 	StartExecution(ctx context.Context, account, runID string) error
+	// Wake lets an execution that waits with a token go on. A token that nothing
+	// waits for any more is no error.
+	Wake(ctx context.Context, token string) error
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
 }
 
@@ -103,6 +127,7 @@ type Catalogue interface {
 	Server(ctx context.Context, account, id string) (tool.Server, error)
 	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
 	Project(ctx context.Context, account, id string) (conversation.Project, error)
+	Rules(ctx context.Context, account string) (rule.Set, error)
 }
 
 // Service decides transitions of runs.

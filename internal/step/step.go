@@ -83,9 +83,11 @@ type Store interface {
 	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
 	// BeginStep writes the intent of an attempt. The run must be running and
 	// not asked to stop.
-	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
+	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
 	// EndStep writes what became of an attempt, or why none was made.
-	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) error
+	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
+	// Whole returns a result with all of its body, when it is stored apart.
+	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
 }
 
 // Sender sends a request once and reads at most limit bytes of the answer. Its
@@ -253,7 +255,7 @@ func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(p
 // begin writes the intent and the message that goes with it. It returns the run
 // as that left it.
 func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prepared) (plan.Run, error) {
-	var begun plan.Run
+	var next plan.Run
 	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
 		if r.Status != plan.Running || r.CancelAt != nil || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
@@ -277,14 +279,11 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 		} else {
 			rec.Messages = x.say(r, step, at, "run.step_started")
 		}
-		if err := x.Store.BeginStep(ctx, r, st, rec); err != nil {
-			return err
-		}
-		begun = withState(r, st)
-		begun.EventSeq, begun.UpdatedAt = r.EventSeq+1, at
-		return nil
+		begun, err := x.Store.BeginStep(ctx, r, st, rec)
+		next = begun
+		return err
 	})
-	return begun, err
+	return next, err
 }
 
 // ending is what became of an attempt. An empty name is success.
@@ -308,7 +307,8 @@ func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, e ending) (
 		at := x.Now()
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
 		st.Last.Open = false
-		return x.Store.EndStep(ctx, r, st, x.record(r, step, st, e, at))
+		_, err := x.Store.EndStep(ctx, r, st, x.record(r, step, st, e, at))
+		return err
 	})
 	switch {
 	case err != nil:
@@ -394,16 +394,4 @@ func (x *Executor) reason(r plan.Run, st plan.StepState) string {
 		return x.failure(r, "step.interrupted").Message
 	}
 	return messageOf(st)
-}
-
-func withState(r plan.Run, st plan.StepState) plan.Run {
-	states := []plan.StepState{}
-	for _, s := range r.Steps {
-		if s.StepID != st.StepID {
-			states = append(states, s)
-		}
-	}
-	states = append(states, st)
-	r.Steps = states
-	return r
 }

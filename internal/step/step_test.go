@@ -169,8 +169,8 @@ func TestASafeAttemptThatWasCutOffIsRepeatedWithTheSameKey(t *testing.T) {
 func open(t *testing.T, w *lab.World, r plan.Run) {
 	t.Helper()
 	seen := w.Read(r.ID)
-	err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
-		StepID: "s1", Status: plan.StepRunning, Attempts: 1,
+	_, err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
+		StepID: "s1", Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
 		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true},
 	}, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: "s1"})
 	if err != nil {

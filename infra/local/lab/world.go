@@ -41,6 +41,7 @@ type World struct {
 	mu       sync.Mutex
 	now      time.Time
 	started  []string // executions
+	woken    []string // tokens
 	startErr error
 	state    map[string]run.Execution
 	sent     []tool.Request
@@ -144,6 +145,24 @@ func (w *World) StartExecution(_ context.Context, _, runID string) error {
 	w.started = append(w.started, runID)
 	w.state[runID] = run.ExecutionRunning
 	return nil
+}
+
+// Wake implements run.Executions.
+func (w *World) Wake(_ context.Context, token string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.startErr != nil {
+		return w.startErr
+	}
+	w.woken = append(w.woken, token)
+	return nil
+}
+
+// Woken returns the tokens with which executions went on, in order.
+func (w *World) Woken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.woken...)
 }
 
 // ExecutionOf implements run.Executions.

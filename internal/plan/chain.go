@@ -1,0 +1,23 @@
+package plan
+
+import (
+	"fmt"
+
+	"piloto/internal/canon"
+)
+
+// Chained returns the event with its hash: the lower-case hex SHA-256 of the
+// canonical form of {prev, seq, at, type, step_id, data}, where prev is the hash
+// of the event before it, and of the first one empty. at is RFC 3339 in UTC, in
+// whole milliseconds.
+func (e Event) Chained(prev string) (Event, error) {
+	sum, err := canon.Sum(map[string]any{
+		"prev": prev, "seq": e.Seq, "at": e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		"type": e.Type, "step_id": e.StepID, "data": e.Data,
+	})
+	if err != nil {
+		return e, fmt.Errorf("plan: event %d: %w", e.Seq, err)
+	}
+	e.Hash = sum
+	return e, nil
+}
