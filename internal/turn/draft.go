@@ -6,16 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
-	"piloto/internal/locale"
 	"piloto/internal/parallel"
 	"piloto/internal/plan"
 	"piloto/internal/run"
@@ -270,7 +266,7 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			}
 		}
 		at := d.Now()
-		card := run.Message(d.IDs, r, conversation.KindPlan, at, describe(d.req.Locale, r.Plan, old != nil))
+		card := run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},
@@ -293,55 +289,4 @@ func (d *dialog) proposed(p plan.Plan, digest plan.Digest) map[string]any {
 		data["preferred"], data["because"] = swap.Preferred, swap.Reason
 	}
 	return data
-}
-
-// describe writes a plan as text, for clients that show no card: every step with
-// its method and its whole target. Nothing in it can pose as another line, or
-// hide: goal and titles are one line each, and arguments are escaped.
-func describe(tag locale.Tag, p plan.Plan, replaces bool) string {
-	var b strings.Builder
-	if replaces {
-		b.WriteString(locale.Text(tag, "turn.superseded") + "\n")
-	}
-	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
-	for i, s := range p.Steps {
-		binding, _ := p.Binding(s.ID)
-		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
-		if len(s.Query) > 0 {
-			b.WriteString(" " + seen(string(s.Query), jsonEscape))
-		}
-		if len(s.Body) > 0 {
-			b.WriteString("\n   " + seen(string(s.Body), jsonEscape))
-		}
-	}
-	return b.String()
-}
-
-// target writes what a step calls, and where.
-func target(s plan.Step, b plan.Binding) string {
-	if s.Tool != "" {
-		return seen(s.Tool, jsonEscape) + " @ " + b.BaseURL
-	}
-	return s.Method + " " + b.BaseURL + seen(s.Path, url.PathEscape)
-}
-
-// seen escapes what does not show, or changes the order of what does.
-func seen(text string, escape func(string) string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(escape(string(r)))
-		}
-	}
-	return b.String()
-}
-
-func jsonEscape(text string) string {
-	var b strings.Builder
-	for _, unit := range utf16.Encode([]rune(text)) {
-		fmt.Fprintf(&b, "\\u%04x", unit)
-	}
-	return b.String()
 }

@@ -1,0 +1,63 @@
+package run
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"piloto/internal/locale"
+	"piloto/internal/plan"
+)
+
+// Describe writes a plan as text, for clients that show no card: every step with
+// its method and its whole target. Nothing in it can pose as another line, or
+// hide: goal and titles are one line each, and arguments are escaped.
+func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
+	var b strings.Builder
+	if replaces {
+		b.WriteString(locale.Text(tag, "turn.superseded") + "\n")
+	}
+	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
+	for i, s := range p.Steps {
+		binding, _ := p.Binding(s.ID)
+		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
+		if len(s.Query) > 0 {
+			b.WriteString(" " + seen(string(s.Query), jsonEscape))
+		}
+		if len(s.Body) > 0 {
+			b.WriteString("\n   " + seen(string(s.Body), jsonEscape))
+		}
+	}
+	return b.String()
+}
+
+// target writes what a step calls, and where.
+func target(s plan.Step, b plan.Binding) string {
+	if s.Tool != "" {
+		return seen(s.Tool, jsonEscape) + " @ " + b.BaseURL
+	}
+	return s.Method + " " + b.BaseURL + seen(s.Path, url.PathEscape)
+}
+
+// seen escapes what does not show, or changes the order of what does.
+func seen(text string, escape func(string) string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(escape(string(r)))
+		}
+	}
+	return b.String()
+}
+
+func jsonEscape(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&b, "\\u%04x", unit)
+	}
+	return b.String()
+}
