@@ -27,6 +27,7 @@ type serverRow struct {
 	BaseURL     string   `dynamodbav:"base_url"`
 	DocumentURL string   `dynamodbav:"document_url,omitempty"`
 	Active      bool     `dynamodbav:"active"`
+	Preview     bool     `dynamodbav:"preview,omitempty"`
 	State       string   `dynamodbav:"state"`
 	Catalogue   string   `dynamodbav:"catalogue"` // empty: none yet
 	Operations  int      `dynamodbav:"operations"`
@@ -45,7 +46,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
 		PK: accountKey(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
-		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
+		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active, Preview: s.Preview, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: millis(s.CreatedAt), UpdatedAt: millis(s.UpdatedAt), RefreshedAt: millis(s.RefreshedAt),
 	}
@@ -58,7 +59,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 func (row serverRow) server() tool.Server {
 	s := tool.Server{
 		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL,
-		Active: row.Active, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
+		Active: row.Active, Preview: row.Preview, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
 		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
 		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt), RefreshedAt: fromMillis(row.RefreshedAt),
@@ -220,6 +221,17 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 func (t *Table) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
 	w := t.update(accountKey(account), "SERVER#"+id, "SET active = :active, updated_at = :now", "attribute_exists(PK)",
 		item{":active": &types.AttributeValueMemberBOOL{Value: active}, ":now": num(millis(at))}, tool.ErrServerNotFound)
+	if err := t.commit(ctx, w); err != nil {
+		return tool.Server{}, err
+	}
+	return t.Server(ctx, account, id)
+}
+
+// SetServerPreview says whether a server's GETs may be done before a plan is
+// confirmed.
+func (t *Table) SetServerPreview(ctx context.Context, account, id string, on bool) (tool.Server, error) {
+	w := t.update(accountKey(account), "SERVER#"+id, "SET preview = :on", "attribute_exists(PK)",
+		item{":on": &types.AttributeValueMemberBOOL{Value: on}}, tool.ErrServerNotFound)
 	if err := t.commit(ctx, w); err != nil {
 		return tool.Server{}, err
 	}

@@ -108,6 +108,9 @@ func (e *extractor) operation(path, method string, op *openapi3.Operation) tool.
 			out.Body = &tool.Body{Required: op.RequestBody.Value.Required, MediaType: media, Schema: e.schema(m.Schema, where+" body")}
 		}
 	}
+	if method == "POST" {
+		out.Output = e.output(path)
+	}
 	return out
 }
 

@@ -44,6 +44,7 @@ type Store interface {
 	// MarkServer records how a discovery that brought no allowlist ended.
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
+	SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error)
 	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
 	// FreezeTool notes that a tool is another than the approved one, while seen is
 	// the allowlist in force.
@@ -293,6 +294,20 @@ func Compare(before, after []Entry) Diff {
 // nor called.
 func (r Registry) SetActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
 	return r.Store.SetServerActive(ctx, account, id, active, at)
+}
+
+// SetPreview says whether the GETs of a server may be done before a plan is
+// confirmed. Only a person knows that they change nothing: no server is asked.
+// ErrPreview of one that is not of KindOpenAPI.
+func (r Registry) SetPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	if on && s.Kind != KindOpenAPI {
+		return Server{}, ErrPreview
+	}
+	return r.Store.SetServerPreview(ctx, account, id, on)
 }
 
 // SetKey stores, replaces or (nil) removes a server's key.

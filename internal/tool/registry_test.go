@@ -93,6 +93,18 @@ func (s *shelf) SetServerActive(ctx context.Context, account, id string, active 
 	return v, nil
 }
 
+func (s *shelf) SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+	v, err := s.Server(ctx, account, id)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Preview = on
+	s.servers[account+"/"+id] = v
+	return v, nil
+}
+
 func (s *shelf) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
 	id := of.ID
 	v, err := s.Server(ctx, account, id)
@@ -331,7 +343,8 @@ func TestRegistryBelongsToTheAccount(t *testing.T) {
 	_, _, _, errRefresh := r.Refresh(t.Context(), "other", s.ID, now)
 	_, errActive := r.SetActive(t.Context(), "other", s.ID, false, now)
 	_, errKey := r.SetKey(t.Context(), "other", s.ID, nil, now)
-	for _, err := range []error{errGet, errRefresh, errActive, errKey, r.Delete(t.Context(), "other", s.ID)} {
+	_, errPreview := r.SetPreview(t.Context(), "other", s.ID, true)
+	for _, err := range []error{errGet, errRefresh, errActive, errKey, errPreview, r.Delete(t.Context(), "other", s.ID)} {
 		if !errors.Is(err, ErrServerNotFound) {
 			t.Errorf("%v, want not found", err)
 		}
@@ -356,5 +369,29 @@ func TestSetKeyAndActive(t *testing.T) {
 	}
 	if got, err = r.SetActive(t.Context(), "acc", s.ID, false, now); err != nil || got.Active {
 		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestOnlyOperationsArePreviewed(t *testing.T) {
+	r, _, _ := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil || s.Preview {
+		t.Fatalf("%+v %v", s, err)
+	}
+	if got, err := r.SetPreview(t.Context(), "acc", s.ID, true); err != nil || !got.Preview {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.Preview {
+		t.Errorf("a refresh forgot it: %+v %v", got, err)
+	}
+	if got, err := r.SetPreview(t.Context(), "acc", s.ID, false); err != nil || got.Preview {
+		t.Errorf("%+v %v", got, err)
+	}
+	named, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Kind: KindMCP}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.SetPreview(t.Context(), "acc", named.ID, true); !errors.Is(err, ErrPreview) {
+		t.Errorf("%v", err)
 	}
 }

@@ -43,6 +43,7 @@ var (
 	ErrAgentName      = fault.New(fault.Invalid, "mcp.agent_name")       // not 1 to 40 letters, digits, - or _
 	ErrAgentTaken     = fault.New(fault.Conflict, "mcp.agent_taken")     // another agent of the account has the name
 	ErrNoChat         = fault.New(fault.Invalid, "mcp.no_chat_tool")     // an agent without the tool "chat", or one that takes no message
+	ErrPreview        = fault.New(fault.Invalid, "mcp.preview")          // a tool with a name is called, and never only looked at
 	ErrNotSent        = fault.New(fault.Upstream, "tool.not_sent")       // nothing of the request reached the server
 	ErrLost           = fault.New(fault.Upstream, "tool.lost")           // some of it may have, and no status came back
 )
@@ -120,6 +121,7 @@ type Server struct {
 	Keywords    []string // of an agent
 	Frozen      []string // names of tools that are others than the approved ones; a refresh approves them
 	Active      bool
+	Preview     bool // its GETs change nothing and may be done before a plan is confirmed, to show what the plan is about
 	Status      Status
 	Catalogue   string // ULID
 	Operations  int
@@ -156,9 +158,9 @@ func (e Entry) String() string {
 }
 
 // Operation is all that is known of one entry. The arguments of a tool with a
-// name are its Body; Output is the schema of its structured content, and
-// Destructive what its server says of it: that can raise the risk of a call, and
-// nothing a server says can lower it.
+// name are its Body; Output is the schema of its structured content (of a POST: of
+// the plain members of what it answers), and Destructive what its server says of
+// it: that can raise the risk of a call, and nothing a server says can lower it.
 type Operation struct {
 	Entry
 	Description string          `json:"description,omitempty"`

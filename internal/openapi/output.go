@@ -1,0 +1,117 @@
+package openapi
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Limits of what is kept of an answer.
+const (
+	outputMembers = 50
+	outputName    = 100 // bytes
+	outputSteps   = 200 // schemas that are looked at
+)
+
+// output is an outline of what a POST answers: the members of its 2xx JSON object
+// that are texts or whole numbers, as a JSON Schema with nothing but their types.
+// Nothing when the document does not declare any.
+//
+// It is no part of an operation's fingerprint: it only lets an undo be suggested,
+// whose own call is checked as any other.
+func (d *document) output(path string) json.RawMessage {
+	op := d.quietly(d.root.get("paths").get(path)).get("post")
+	schema := d.answered(op.get("responses"))
+	types := map[string]string{}
+	steps := outputSteps
+	d.members(schema, types, &steps)
+	if len(types) == 0 {
+		return nil
+	}
+	type member struct {
+		Type string `json:"type"`
+	}
+	outline := struct {
+		Type       string            `json:"type"`
+		Properties map[string]member `json:"properties"`
+	}{"object", map[string]member{}}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		if len(outline.Properties) < outputMembers {
+			outline.Properties[name] = member{types[name]}
+		}
+	}
+	raw, err := json.Marshal(outline)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// answered is the schema of the first 2xx answer that has one in JSON.
+func (d *document) answered(responses *node) *node {
+	var found *node
+	responses.each(func(status string, answer *node) {
+		if found != nil || len(status) != 3 || status[0] != '2' {
+			return
+		}
+		answer = d.quietly(answer)
+		if d.version == swagger2 {
+			found = answer.get("schema")
+			return
+		}
+		answer.get("content").each(func(media string, m *node) {
+			media, _, _ = strings.Cut(media, ";")
+			if media = strings.TrimSpace(media); found == nil && (media == jsonMedia || strings.HasSuffix(media, "+json")) {
+				found = m.get("schema")
+			}
+		})
+	})
+	return found
+}
+
+// members notes the types of an object's plain members.
+func (d *document) members(schema *node, types map[string]string, left *int) {
+	schema = d.quietly(schema)
+	if *left--; schema == nil || *left < 0 {
+		return
+	}
+	parts := schema.get("allOf").elements()
+	for i := range parts {
+		d.members(&parts[i], types, left)
+	}
+	schema.get("properties").each(func(name string, member *node) {
+		if *left--; *left < 0 || len(name) > outputName {
+			return
+		}
+		if t := plainType(d.quietly(member).get("type")); t != "" {
+			types[name] = t
+		}
+	})
+}
+
+// plainType is the type of a text or a whole number, also of one that may be null.
+func plainType(n *node) string {
+	names := []string{n.str()}
+	for _, one := range n.elements() {
+		names = append(names, one.str())
+	}
+	for _, name := range names {
+		if name == "string" || name == "integer" {
+			return name
+		}
+	}
+	return ""
+}
+
+// quietly is resolve for what nobody misses when it is not there.
+func (d *document) quietly(n *node) *node {
+	for range 32 {
+		r := n.get("$ref").str()
+		if r == "" {
+			return n
+		}
+		n = d.at(r)
+	}
+	return nil
+}
