@@ -6,6 +6,10 @@
 // body, members are .name or ["any name"], elements [0]. A JSON string that is
 // one reference and nothing else becomes the value it names, type and digits
 // kept; a reference inside longer text becomes its text. "$${" is a literal "${".
+//
+// Of a step that is done for each element of a list, ${item}, ${item.name} and
+// ${item[0].x} name the element: it is looked up under the name "item", as the body
+// of a result. A Condition compares what references name.
 package ref
 
 import (
@@ -23,10 +27,13 @@ const (
 
 // Reference names a part of a step's result.
 type Reference struct {
-	Step string
-	Part string // "body", "status" or "headers"
+	Step string // or "item"
+	Part string // "body", "status" or "headers"; of the item always "body", which is not written
 	Path []Segment
 }
+
+// item is the name under which a reference looks up the element of a list.
+const item = "item"
 
 // Segment is one step down: a member name, or an element index.
 type Segment struct {
@@ -38,7 +45,10 @@ type Segment struct {
 // String writes the reference as it is read, without ${}.
 func (r Reference) String() string {
 	var b strings.Builder
-	b.WriteString(r.Step + "." + r.Part)
+	b.WriteString(r.Step)
+	if r.Step != item {
+		b.WriteString("." + r.Part)
+	}
 	for _, s := range r.Path {
 		switch {
 		case s.IsIdx:
@@ -51,6 +61,14 @@ func (r Reference) String() string {
 		}
 	}
 	return b.String()
+}
+
+// owner names whose result a reference names, in a sentence.
+func (r Reference) owner() string {
+	if r.Step == item {
+		return "the element"
+	}
+	return "step " + r.Step
 }
 
 // Contains reports whether text holds a reference, well formed or not.
@@ -161,10 +179,14 @@ func (p *parser) reference() (Reference, error) {
 	if r.Step = p.name(); r.Step == "" {
 		return r, fmt.Errorf("a step id must follow ${")
 	}
-	if !p.eat('.') {
+	switch {
+	case r.Step == item:
+		r.Part = "body"
+	case p.eat('.'):
+		r.Part = p.name()
+	default:
 		return r, fmt.Errorf(".body, .status or .headers must follow the step id")
 	}
-	r.Part = p.name()
 	for {
 		if p.at > maxLength || len(r.Path) > maxDepth {
 			return r, fmt.Errorf("longer than %d characters or deeper than %d", maxLength, maxDepth)

@@ -17,7 +17,8 @@ type Result struct {
 	Body    json.RawMessage
 }
 
-// Lookup returns the result of a step, and false when it has none yet.
+// Lookup returns the result of a step, and false when it has none yet. Asked for
+// "item" it returns the element that a step is done for, as a Body.
 type Lookup func(step string) (Result, bool)
 
 // ErrUnresolved is the reason a reference could not be followed.
@@ -113,7 +114,7 @@ type container struct {
 func (rs results) follow(r Reference) (json.RawMessage, error) {
 	res, ok := rs.look(r.Step)
 	if !ok {
-		return nil, fmt.Errorf("%w: ${%s}: step %s has no result", ErrUnresolved, r, r.Step)
+		return nil, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
 	}
 	switch r.Part {
 	case "status":

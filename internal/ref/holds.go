@@ -1,0 +1,254 @@
+package ref
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Holds reports whether the condition holds of the results. A value that names
+// nothing is absent, and not_equal to anything; no other comparison holds of it. A
+// step that has no result is an error, and so is a condition that Check refuses.
+func (c Condition) Holds(look Lookup) (bool, error) {
+	if err := c.Check(); err != nil {
+		return false, err
+	}
+	return c.holds(newResults(look))
+}
+
+func (c Condition) holds(rs results) (bool, error) {
+	if c.Not != nil {
+		holds, err := c.Not.holds(rs)
+		return !holds && err == nil, err
+	}
+	parts, wanted := c.All, false
+	if len(c.Any) > 0 {
+		parts, wanted = c.Any, true
+	}
+	if len(parts) == 0 {
+		return c.compare(rs)
+	}
+	// Every part is looked at: a step without a result is said wherever it stands.
+	found := false
+	for _, p := range parts {
+		holds, err := p.holds(rs)
+		if err != nil {
+			return false, err
+		}
+		found = found || holds == wanted
+	}
+	return found == wanted, nil
+}
+
+func (c Condition) compare(rs results) (bool, error) {
+	r, err := wholeReference(c.Value)
+	if err != nil {
+		return false, err
+	}
+	a, found, err := rs.named(r)
+	if err != nil {
+		return false, err
+	}
+	there := found && a.kind != null
+	if c.Is.unary() {
+		return there == (c.Is == Present), nil
+	}
+	to, err := c.operand()
+	if err != nil {
+		return false, err
+	}
+	b, known := to.literal, true
+	if to.ref != nil {
+		if b, known, err = rs.named(*to.ref); err != nil {
+			return false, err
+		}
+	}
+	if !found || !known {
+		return c.Is == NotEqual, nil
+	}
+	switch c.Is {
+	case Equal:
+		return equal(a, b), nil
+	case NotEqual:
+		return !equal(a, b), nil
+	}
+	order, comparable := a.order(b)
+	if !comparable {
+		return false, nil
+	}
+	switch c.Is {
+	case Less:
+		return order < 0, nil
+	case AtMost:
+		return order <= 0, nil
+	case More:
+		return order > 0, nil
+	}
+	return order >= 0, nil
+}
+
+// named returns what a reference names, and whether it names anything.
+func (rs results) named(r Reference) (value, bool, error) {
+	if _, known := rs.look(r.Step); !known {
+		return value{}, false, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
+	}
+	raw, err := rs.follow(r)
+	if errors.Is(err, ErrUnresolved) {
+		return value{}, false, nil
+	}
+	if err != nil {
+		return value{}, false, err
+	}
+	v, err := valueOf(raw)
+	return v, err == nil, err
+}
+
+// kind is what a JSON value is.
+type kind int
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	object
+	list
+)
+
+// value is a JSON value, read. number is nil when it is too large to be told
+// exactly in little space; it then equals only what is written alike.
+type value struct {
+	kind   kind
+	raw    json.RawMessage
+	text   string
+	number *big.Rat
+}
+
+func valueOf(raw json.RawMessage) (value, error) {
+	raw = bytes.TrimSpace(raw)
+	if !json.Valid(raw) {
+		return value{}, errors.New("not a JSON value")
+	}
+	v := value{raw: raw}
+	switch raw[0] {
+	case 'n':
+	case 't', 'f':
+		v.kind = boolean
+	case '"':
+		v.kind = text
+		return v, json.Unmarshal(raw, &v.text)
+	case '{':
+		v.kind = object
+	case '[':
+		v.kind = list
+	default:
+		v.kind, v.number = number, decimal(string(raw))
+	}
+	return v, nil
+}
+
+// Limits of a number that is compared exactly: a short text can name a number of
+// a thousand million digits.
+const (
+	maxDigits   = 1000
+	maxExponent = 1000
+)
+
+func decimal(s string) *big.Rat {
+	digits, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		digits, exponent = s[:i], s[i+1:]
+	}
+	if len(digits) > maxDigits {
+		return nil
+	}
+	if exponent != "" {
+		if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
+			return nil
+		}
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return nil
+	}
+	return r
+}
+
+// order compares two numbers or two texts; false says that it cannot.
+func (v value) order(w value) (int, bool) {
+	switch {
+	case v.kind == number && w.kind == number && v.number != nil && w.number != nil:
+		return v.number.Cmp(w.number), true
+	case v.kind == text && w.kind == text:
+		return strings.Compare(v.text, w.text), true // UTF-8 is in the order of code points
+	}
+	return 0, false
+}
+
+// equal reports whether two values are the same: of one kind, objects whatever the
+// order of their members.
+func equal(v, w value) bool {
+	if v.kind != w.kind {
+		return false
+	}
+	if order, comparable := v.order(w); comparable {
+		return order == 0
+	}
+	if v.kind == object || v.kind == list {
+		return sameTree(tree(v.raw), tree(w.raw))
+	}
+	return bytes.Equal(v.raw, w.raw)
+}
+
+// tree reads a JSON value once, so that comparing a deep one takes no longer than
+// reading it.
+func tree(raw json.RawMessage) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	_ = dec.Decode(&v) // it was valid
+	return v
+}
+
+func sameTree(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, v := range a {
+			if w, has := b[name]; !has || !sameTree(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameTree)
+	case json.Number:
+		b, ok := b.(json.Number)
+		if !ok {
+			return false
+		}
+		x, y := decimal(a.String()), decimal(b.String())
+		if x == nil || y == nil {
+			return a == b
+		}
+		return x.Cmp(y) == 0
+	}
+	return a == b
+}
+
+// Same reports whether two JSON values are the same: numbers exactly, objects
+// whatever the order of their members.
+func Same(a, b json.RawMessage) bool {
+	v, errV := valueOf(a)
+	w, errW := valueOf(b)
+	return errV == nil && errW == nil && equal(v, w)
+}
