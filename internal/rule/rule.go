@@ -18,6 +18,12 @@ const (
 	MaxRules   = 100
 	MaxMinutes = 24 * 60 // of waiting for an approval
 	Minutes    = 24 * 60 // when a rule does not say
+	MaxReason  = 200     // characters
+	maxID      = 64      // bytes, as all below
+	maxName    = 200     // of a glob of servers
+	maxMethod  = 16
+	maxPath    = 512
+	maxAt      = 200
 )
 
 // What a caller may notice.
@@ -38,10 +44,15 @@ const (
 )
 
 // Rule says what happens to the calls it matches. Server, Method and Path are globs
-// (* is any characters of one path segment or name, ** any at all, ? one; letter
-// case of methods does not matter); absent means any. Server matches a server's
-// name or its id; Path the concrete path of an operation without query, decoded
-// once, or a tool's name.
+// (* is any characters of one path segment or name, ** any at all, ? one character;
+// "/**" at the end is also nothing); absent means any. Server matches a server's
+// name or its id; Path the concrete path of an operation below its base URL and
+// without query, decoded, or a tool's name. The letter case of servers and methods
+// does not matter.
+//
+// A rule that asks or denies holds for whatever a receiver may read the path as
+// (decoded more than once, without what follows a ";"); one that allows only for
+// what every one of them reads it as.
 type Rule struct {
 	ID      string `json:"id"`
 	Effect  Effect `json:"effect"`
@@ -57,7 +68,8 @@ type Rule struct {
 // Over is a price or a quantity: a number in the arguments. At is "body.total" or
 // "query.quantity", with further members and [n] or [] (the sum of all elements). A
 // text that is a decimal counts as one; an argument that is absent is not over, and
-// one that is there and is no number is.
+// one that is there and is no number is. So is one that stands twice, also in
+// another letter case, since receivers differ in which they take.
 type Over struct {
 	At   string `json:"at"`
 	Most string `json:"most"` // decimal, exact

@@ -1,0 +1,242 @@
+package rule
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ref"
+)
+
+// hop is one step down into an argument: a member, an element, or all elements.
+type hop struct {
+	name  string
+	index int // when name is empty; all: every element
+	all   bool
+}
+
+// place is where Over looks: the query or the body, and the way down.
+type place struct {
+	query bool
+	hops  []hop
+}
+
+var (
+	placeForm = regexp.MustCompile(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
+	hopForm   = regexp.MustCompile(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
+	mostForm  = regexp.MustCompile(`^-?[0-9]{1,40}(\.[0-9]{1,40})?$`)
+	decimal   = regexp.MustCompile(`^[+-]?([0-9]{1,400})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?$`)
+)
+
+// place reads At.
+func (o Over) place() (place, error) {
+	m := placeForm.FindStringSubmatch(o.At)
+	if m == nil || len(o.At) > maxAt || m[1] == "query" && !strings.HasPrefix(m[2], ".") {
+		return place{}, fmt.Errorf("%q is no place in a body or a query", o.At)
+	}
+	p := place{query: m[1] == "query"}
+	for _, text := range hopForm.FindAllString(m[2], -1) {
+		switch inner := strings.Trim(text, ".[]"); {
+		case text[0] == '.':
+			p.hops = append(p.hops, hop{name: inner})
+		case inner == "":
+			p.hops = append(p.hops, hop{all: true})
+		default:
+			n, err := strconv.Atoi(inner)
+			if err != nil {
+				return place{}, err
+			}
+			p.hops = append(p.hops, hop{index: n})
+		}
+	}
+	return p, nil
+}
+
+// most reads Most.
+func (o Over) most() (*big.Rat, error) {
+	if !mostForm.MatchString(o.Most) {
+		return nil, fmt.Errorf("%q is no decimal", o.Most)
+	}
+	n, _ := new(big.Rat).SetString(o.Most)
+	return n, nil
+}
+
+// finding is what is known of a number in arguments that are not resolved yet.
+type finding int
+
+const (
+	isNot finding = iota
+	isOver
+	isOpen // a reference decides
+)
+
+// judge says whether the arguments are over.
+func (o Over) judge(query, body json.RawMessage, resolved bool) finding {
+	p, err := o.place()
+	if err != nil {
+		return isOver
+	}
+	most, err := o.most()
+	if err != nil {
+		return isOver
+	}
+	raw := body
+	if p.query {
+		raw = query
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return isNot
+	}
+	root, err := readNode(raw)
+	if err != nil {
+		return isOver
+	}
+	s := sum{total: new(big.Rat), resolved: resolved}
+	s.add(root, p.hops)
+	switch {
+	case s.strange:
+		return isOver
+	case s.open:
+		return isOpen
+	case s.found && s.total.Cmp(most) > 0:
+		return isOver
+	}
+	return isNot
+}
+
+// sum is what was added up so far.
+type sum struct {
+	total    *big.Rat
+	resolved bool
+	found    bool
+	open     bool // a reference is part of it
+	strange  bool // something there is no number, or stands twice
+}
+
+func (s *sum) add(n node, way []hop) {
+	if !s.resolved && n.text != nil && ref.Contains(*n.text) {
+		s.open = true
+		return
+	}
+	if len(way) == 0 {
+		s.number(n)
+		return
+	}
+	switch h := way[0]; {
+	case h.name != "" && n.object:
+		var found []node
+		for _, m := range n.members {
+			if strings.EqualFold(m.name, h.name) {
+				found = append(found, m.node)
+			}
+		}
+		s.strange = s.strange || len(found) > 1
+		for _, inner := range found {
+			s.add(inner, way[1:])
+		}
+	case h.all && n.list:
+		for _, inner := range n.items {
+			s.add(inner, way[1:])
+		}
+	case h.name == "" && n.list:
+		if h.index < len(n.items) {
+			s.add(n.items[h.index], way[1:])
+		}
+	case n.null:
+	default: // something else stands where the way leads through
+		s.strange = true
+	}
+}
+
+func (s *sum) number(n node) {
+	text := n.number
+	if n.text != nil {
+		text = strings.TrimSpace(*n.text)
+	}
+	value, ok := readDecimal(text)
+	if !ok {
+		s.strange = true
+		return
+	}
+	s.found = true
+	s.total.Add(s.total, value)
+}
+
+// readDecimal reads a decimal of a bounded size.
+func readDecimal(text string) (*big.Rat, bool) {
+	if !decimal.MatchString(text) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(strings.TrimPrefix(text, "+"))
+}
+
+// node is a JSON value with every member that stands in it, also those that stand
+// twice.
+type node struct {
+	object, list, null bool
+	members            []member
+	items              []node
+	text               *string
+	number             string // as it is written; empty for what is none
+}
+
+type member struct {
+	name string
+	node node
+}
+
+// maxNesting is how deep arguments may be.
+const maxNesting = 100
+
+func readNode(raw json.RawMessage) (node, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	n, err := nodeOf(dec, 0)
+	if err == nil && dec.More() {
+		err = fmt.Errorf("more than one JSON value")
+	}
+	return n, err
+}
+
+func nodeOf(dec *json.Decoder, depth int) (node, error) {
+	token, err := dec.Token()
+	if err != nil || depth > maxNesting {
+		return node{}, fmt.Errorf("not JSON, or deeper than %d: %w", maxNesting, err)
+	}
+	switch t := token.(type) {
+	case string:
+		return node{text: &t}, nil
+	case json.Number:
+		return node{number: t.String()}, nil
+	case nil:
+		return node{null: true}, nil
+	case json.Delim:
+		n := node{object: t == '{', list: t == '['}
+		for dec.More() {
+			var name string
+			if n.object {
+				key, err := dec.Token()
+				if err != nil {
+					return n, err
+				}
+				name, _ = key.(string)
+			}
+			inner, err := nodeOf(dec, depth+1)
+			if err != nil {
+				return n, err
+			}
+			if n.object {
+				n.members = append(n.members, member{name, inner})
+			} else {
+				n.items = append(n.items, inner)
+			}
+		}
+		_, err := dec.Token()
+		return n, err
+	}
+	return node{}, nil // true and false
+}
