@@ -103,10 +103,11 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 type seen struct {
 	call         Call
 	plain, loose [][]rune
+	query, body  *arguments
 }
 
 func view(c Call) seen {
-	v := seen{call: c}
+	v := seen{call: c, query: &arguments{raw: c.Query}, body: &arguments{raw: c.Body}}
 	if c.Tool != "" {
 		v.plain = [][]rune{[]rune(c.Tool)}
 		v.loose = v.plain
@@ -136,7 +137,7 @@ func (v seen) matches(r Rule) bool {
 	if r.Over == nil {
 		return true
 	}
-	over := r.Over.judge(v.call.Query, v.call.Body, v.call.Resolved)
+	over := r.Over.judge(v.query, v.body, v.call.Resolved)
 	return over == isOver || over == isOpen && r.Effect == Ask
 }
 

@@ -29,7 +29,7 @@ var (
 	placeForm = regexp.MustCompile(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
 	hopForm   = regexp.MustCompile(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
 	mostForm  = regexp.MustCompile(`^-?[0-9]{1,40}(\.[0-9]{1,40})?$`)
-	decimal   = regexp.MustCompile(`^[+-]?([0-9]{1,400})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?$`)
+	decimal   = regexp.MustCompile(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
 )
 
 // place reads At.
@@ -57,12 +57,11 @@ func (o Over) place() (place, error) {
 }
 
 // most reads Most.
-func (o Over) most() (*big.Rat, error) {
+func (o Over) most() (*big.Int, error) {
 	if !mostForm.MatchString(o.Most) {
 		return nil, fmt.Errorf("%q is no decimal", o.Most)
 	}
-	n, _ := new(big.Rat).SetString(o.Most)
-	return n, nil
+	return readDecimal(o.Most), nil
 }
 
 // finding is what is known of a number in arguments that are not resolved yet.
@@ -75,7 +74,7 @@ const (
 )
 
 // judge says whether the arguments are over.
-func (o Over) judge(query, body json.RawMessage, resolved bool) finding {
+func (o Over) judge(query, body *arguments, resolved bool) finding {
 	p, err := o.place()
 	if err != nil {
 		return isOver
@@ -84,18 +83,18 @@ func (o Over) judge(query, body json.RawMessage, resolved bool) finding {
 	if err != nil {
 		return isOver
 	}
-	raw := body
+	args := body
 	if p.query {
-		raw = query
+		args = query
 	}
-	if len(bytes.TrimSpace(raw)) == 0 {
+	root, empty, err := args.read()
+	switch {
+	case err != nil:
+		return isOver
+	case empty:
 		return isNot
 	}
-	root, err := readNode(raw)
-	if err != nil {
-		return isOver
-	}
-	s := sum{total: new(big.Rat), resolved: resolved}
+	s := sum{total: new(big.Int), resolved: resolved}
 	s.add(root, p.hops)
 	switch {
 	case s.strange:
@@ -108,9 +107,28 @@ func (o Over) judge(query, body json.RawMessage, resolved bool) finding {
 	return isNot
 }
 
+// arguments are a query or a body, read when the first rule asks for them.
+type arguments struct {
+	raw   []byte
+	known bool
+	root  node
+	err   error
+}
+
+func (a *arguments) read() (root node, empty bool, err error) {
+	if len(bytes.TrimSpace(a.raw)) == 0 {
+		return node{}, true, nil
+	}
+	if !a.known {
+		a.root, a.err = readNode(a.raw)
+		a.known = true
+	}
+	return a.root, false, a.err
+}
+
 // sum is what was added up so far.
 type sum struct {
-	total    *big.Rat
+	total    *big.Int // scaled
 	resolved bool
 	found    bool
 	open     bool // a reference is part of it
@@ -153,25 +171,33 @@ func (s *sum) add(n node, way []hop) {
 }
 
 func (s *sum) number(n node) {
-	text := n.number
-	if n.text != nil {
-		text = strings.TrimSpace(*n.text)
-	}
-	value, ok := readDecimal(text)
-	if !ok {
+	if n.value == nil {
 		s.strange = true
 		return
 	}
 	s.found = true
-	s.total.Add(s.total, value)
+	s.total.Add(s.total, n.value)
 }
 
-// readDecimal reads a decimal of a bounded size.
-func readDecimal(text string) (*big.Rat, bool) {
-	if !decimal.MatchString(text) {
-		return nil, false
+// scale is how many decimal places are kept: all that a decimal may have.
+const scale = 60 + 99
+
+var ten = big.NewInt(10)
+
+// readDecimal reads a decimal of a bounded size, times ten to the power of scale;
+// nil for what is none.
+func readDecimal(text string) *big.Int {
+	m := decimal.FindStringSubmatch(text)
+	if m == nil {
+		return nil
 	}
-	return new(big.Rat).SetString(strings.TrimPrefix(text, "+"))
+	exponent, _ := strconv.Atoi(m[3]) // none is 0
+	value, ok := new(big.Int).SetString(m[1]+m[2], 10)
+	if !ok {
+		return nil
+	}
+	shift := big.NewInt(int64(exponent - len(m[2]) + scale))
+	return value.Mul(value, shift.Exp(ten, shift, nil))
 }
 
 // node is a JSON value with every member that stands in it, also those that stand
@@ -181,7 +207,7 @@ type node struct {
 	members            []member
 	items              []node
 	text               *string
-	number             string // as it is written; empty for what is none
+	value              *big.Int // scaled; nil for what is no decimal
 }
 
 type member struct {
@@ -209,9 +235,9 @@ func nodeOf(dec *json.Decoder, depth int) (node, error) {
 	}
 	switch t := token.(type) {
 	case string:
-		return node{text: &t}, nil
+		return node{text: &t, value: readDecimal(strings.TrimSpace(t))}, nil
 	case json.Number:
-		return node{number: t.String()}, nil
+		return node{value: readDecimal(t.String())}, nil
 	case nil:
 		return node{null: true}, nil
 	case json.Delim:

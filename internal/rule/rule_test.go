@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -148,8 +147,12 @@ func TestWhoAndWhatARuleIsAbout(t *testing.T) {
 
 func TestDenyWinsOverAskAndAskOverAllow(t *testing.T) {
 	rules := []Rule{
-		{ID: "allow", Effect: Allow}, {ID: "ask", Effect: Ask, Minutes: 5}, {ID: "short", Effect: Ask, Minutes: 1},
-		{ID: "another", Effect: Ask, Another: true, Minutes: 60}, {ID: "deny", Effect: Deny}, {ID: "strange", Effect: "Deny"},
+		{ID: "allow", Effect: Allow},
+		{ID: "ask", Effect: Ask, Minutes: 5},
+		{ID: "short", Effect: Ask, Minutes: 1},
+		{ID: "another", Effect: Ask, Another: true, Minutes: 60},
+		{ID: "deny", Effect: Deny},
+		{ID: "strange", Effect: "Deny"},
 	}
 	for n, want := range map[int]string{1: "allow", 2: "ask", 3: "short", 4: "another", 5: "deny", 6: "deny"} {
 		some := slices.Clone(rules[:n])
@@ -216,14 +219,14 @@ func TestOver(t *testing.T) {
 		{"body", "5", `6`, isOver},
 		{"body", "5", `"5"`, isNot},
 	} {
-		if got := (Over{c.at, c.most}).judge(nil, json.RawMessage(c.args), false); got != c.want {
+		if got := (Over{c.at, c.most}).judge(&arguments{}, &arguments{raw: []byte(c.args)}, false); got != c.want {
 			t.Errorf("%s over %s in %s: %v, want %v", c.at, c.most, c.args, got, c.want)
 		}
 	}
-	if (Over{"query.n", "1"}).judge(json.RawMessage(`{"n":"2"}`), nil, true) != isOver {
+	if (Over{"query.n", "1"}).judge(&arguments{raw: []byte(`{"n":"2"}`)}, &arguments{}, true) != isOver {
 		t.Error("the query is not looked at")
 	}
-	if (Over{"body.n", "1"}).judge(nil, json.RawMessage(`{"n":"${s1.body.n}"}`), true) != isOver {
+	if (Over{"body.n", "1"}).judge(&arguments{}, &arguments{raw: []byte(`{"n":"${s1.body.n}"}`)}, true) != isOver {
 		t.Error("what is resolved has no references: a text is no number")
 	}
 }
