@@ -3,7 +3,10 @@
 //
 // The form is RFC 8785 (JCS). RFC 8785 writes numbers as IEEE doubles, in which
 // 9007199254740993 and 9007199254740992 are the same; a number that a double
-// cannot hold exactly is therefore written as {"$number":"9007199254740993"}.
+// cannot hold exactly is therefore written as {"$number":"9007199254740993"}, and a
+// member that is called $number, $$number and so on gets one $ more, so that no
+// object poses as a number. An object in which a member stands twice has no form:
+// its readers disagree on what it means.
 package canon
 
 import (
@@ -19,11 +22,16 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
+const numberMark = "$number"
+
 // Canonical returns the canonical form of v as JSON writes it.
 func Canonical(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("canon: encode: %w", err)
+	}
+	if err := Check(raw); err != nil {
+		return nil, fmt.Errorf("canon: %w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -54,16 +62,21 @@ func Sum(v any) (string, error) {
 func markInexact(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
+		marked := make(map[string]any, len(v))
 		for k, e := range v {
-			v[k] = markInexact(e)
+			if strings.HasSuffix(k, numberMark) && strings.Trim(k[:len(k)-len(numberMark)], "$") == "" {
+				k = "$" + k
+			}
+			marked[k] = markInexact(e)
 		}
+		return marked
 	case []any:
 		for i, e := range v {
 			v[i] = markInexact(e)
 		}
 	case json.Number:
 		if !exactDouble(v.String()) {
-			return map[string]any{"$number": v.String()}
+			return map[string]any{numberMark: v.String()}
 		}
 	}
 	return v

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"piloto/internal/canon"
 	"piloto/internal/fault"
 	"piloto/internal/ref"
 )
@@ -21,7 +20,8 @@ type Proposal struct {
 }
 
 // ProposedStep is one step of a proposal. Needs that are absent mean the step
-// before: steps are in order unless they say otherwise.
+// before: steps are in order unless they say otherwise. An undo or a check that
+// names no server is a call to the server of its step.
 type ProposedStep struct {
 	ID     string          `json:"id"`
 	Title  string          `json:"title"`
@@ -42,8 +42,9 @@ type ProposedStep struct {
 var stepID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 
 // Arrange checks the shape of a proposal and returns its steps with ids, needs
-// and risks filled in; what a step's reference names is among its needs. The
-// second result lists everything that is wrong with it, each with its place.
+// and risks filled in; what a step's references name is among its needs. The
+// second result lists everything that is wrong with it, each with its place:
+// ["steps", 2, "undo", "path"].
 func Arrange(p Proposal) ([]Step, []fault.Field) {
 	if len(p.Steps) == 0 {
 		return nil, []fault.Field{problem("missing", "a plan needs at least one step", "steps")}
@@ -51,137 +52,212 @@ func Arrange(p Proposal) ([]Step, []fault.Field) {
 	if len(p.Steps) > MaxSteps {
 		return nil, []fault.Field{problem("too_long", fmt.Sprintf("a plan has at most %d steps", MaxSteps), "steps")}
 	}
-	steps := make([]Step, len(p.Steps))
-	var wrong []fault.Field
-	at := map[string]int{}
+	a := arrangement{steps: make([]Step, len(p.Steps)), at: map[string]int{}}
 	for i, s := range p.Steps {
-		if s.ID == "" {
-			s.ID = "s" + strconv.Itoa(i+1)
-		}
-		if !stepID.MatchString(s.ID) {
-			wrong = append(wrong, problem("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id"))
-		} else if _, twice := at[s.ID]; twice {
-			wrong = append(wrong, problem("duplicate", fmt.Sprintf("the id %q stands twice", s.ID), "steps", i, "id"))
-		}
-		at[s.ID] = i
-		steps[i] = Step{
-			ID: s.ID, Title: cut(s.Title, MaxTitle), MCPID: s.MCPID, Tool: s.Tool, Method: strings.ToUpper(s.Method),
-			Path: s.Path, Query: s.Query, Body: s.Body, Needs: defaultNeeds(steps, i, s.Needs),
-		}
-		if steps[i].Title == "" {
-			steps[i].Title = cut(steps[i].Called(), MaxTitle)
-		}
-		steps[i].Risk = RiskOf(steps[i].Method)
+		a.steps[i] = a.step(i, s)
 	}
-	for i := range steps {
-		wrong = append(wrong, addReferences(&steps[i], i, at)...)
-		wrong = append(wrong, checkNeeds(&steps[i], i, at)...)
+	a.identify()
+	for i := range a.steps {
+		a.call([]any{"steps", i}, callOf(a.steps[i]), a.needed(i))
+		a.condition(i)
+		a.each(i)
+		a.needs(i)
 	}
-	if len(wrong) == 0 {
-		if _, err := Waves(steps); err != nil {
-			wrong = append(wrong, problem("cycle", err.Error(), "steps"))
+	for i := range a.steps {
+		a.undo(i)
+		a.verify(i)
+	}
+	if len(a.wrong) == 0 {
+		if _, err := Waves(a.steps); err != nil {
+			a.say("cycle", err.Error(), "steps")
 		}
 	}
-	return steps, wrong
+	return a.steps, a.wrong
 }
 
-func defaultNeeds(steps []Step, i int, needs *[]string) []string {
+// arrangement is a proposal that is being arranged.
+type arrangement struct {
+	steps []Step
+	at    map[string]int // where the step of an id is
+	wrong []fault.Field
+}
+
+func (a *arrangement) say(typ, msg string, loc ...any) {
+	a.wrong = append(a.wrong, problem(typ, msg, loc...))
+}
+
+// step is a step as it was proposed, with what it did not say.
+func (a *arrangement) step(i int, p ProposedStep) Step {
+	s := Step{
+		ID: p.ID, Title: cut(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
+		Path: p.Path, Query: p.Query, Body: p.Body, When: p.When, ForEach: p.ForEach,
+	}
+	if s.ID == "" {
+		s.ID = "s" + strconv.Itoa(i+1)
+	}
+	if s.Title == "" {
+		s.Title = cut(s.Called(), MaxTitle)
+	}
+	s.Risk = RiskOf(s.Method)
 	switch {
-	case needs != nil:
-		return append([]string{}, *needs...)
+	case p.Needs != nil:
+		s.Needs = append([]string{}, *p.Needs...)
 	case i == 0:
-		return []string{}
+		s.Needs = []string{}
+	default:
+		s.Needs = []string{a.steps[i-1].ID}
 	}
-	return []string{steps[i-1].ID}
+	if p.Undo != nil {
+		s.Undo = &Undo{Call: p.Undo.normal(s)}
+	}
+	if p.Verify != nil {
+		s.Verify = &Check{Call: p.Verify.normal(s), Expect: p.Verify.Expect}
+	}
+	return s
 }
 
-func addReferences(s *Step, i int, at map[string]int) []fault.Field {
-	var wrong []fault.Field
-	add := func(field string, refs []ref.Reference, err error) {
-		if err != nil {
-			wrong = append(wrong, problem("reference", err.Error(), "steps", i, field))
-			return
-		}
-		for _, r := range refs {
-			switch _, known := at[r.Step]; {
-			case !known:
-				wrong = append(wrong, problem("reference", fmt.Sprintf("${%s} names a step that is not in the plan", r), "steps", i, field))
-			case r.Step == s.ID:
-				wrong = append(wrong, problem("reference", fmt.Sprintf("${%s} names the step itself", r), "steps", i, field))
-			case !slices.Contains(s.Needs, r.Step):
-				s.Needs = append(s.Needs, r.Step)
-			}
-		}
+// normal is a call beside the one of a step, with what it did not say.
+func (c Call) normal(s Step) Call {
+	if c.MCPID == "" {
+		c.MCPID = s.MCPID
 	}
-	refs, err := ref.InText(s.Path)
-	add("path", refs, err)
-	refs, err = ref.InJSON(s.Query)
-	add("query", refs, err)
-	refs, err = ref.InJSON(s.Body)
-	add("body", refs, err)
-	return wrong
+	c.Method = strings.ToUpper(c.Method)
+	return c
 }
 
-func checkNeeds(s *Step, i int, at map[string]int) []fault.Field {
-	var wrong []fault.Field
+func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Body: s.Body} }
+
+// identify checks the ids. Two that differ in letter case only are one too many:
+// people, and models, do not tell them apart.
+func (a *arrangement) identify() {
+	folded := map[string]string{}
+	for i, s := range a.steps {
+		fold := strings.ToLower(s.ID)
+		switch other, twice := folded[fold]; {
+		case !stepID.MatchString(s.ID):
+			a.say("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id")
+		case slices.Contains(Reserved, fold):
+			a.say("reserved", fmt.Sprintf("the id %q names something else in references", s.ID), "steps", i, "id")
+		case twice && other == s.ID:
+			a.say("duplicate", fmt.Sprintf("the id %q stands twice", s.ID), "steps", i, "id")
+		case twice:
+			a.say("duplicate", fmt.Sprintf("the ids %q and %q differ in letter case only", other, s.ID), "steps", i, "id")
+		}
+		folded[fold] = s.ID
+		if _, known := a.at[s.ID]; !known {
+			a.at[s.ID] = i
+		}
+	}
+}
+
+func (a *arrangement) needs(i int) {
+	s := &a.steps[i]
 	for _, n := range s.Needs {
-		if _, known := at[n]; !known {
-			wrong = append(wrong, problem("unknown", fmt.Sprintf("needs %q, which is not in the plan", n), "steps", i, "needs"))
+		if _, known := a.at[n]; !known {
+			a.say("unknown", fmt.Sprintf("needs %q, which is not in the plan", n), "steps", i, "needs")
 		} else if n == s.ID {
-			wrong = append(wrong, problem("cycle", "a step cannot need itself", "steps", i, "needs"))
+			a.say("cycle", "a step cannot need itself", "steps", i, "needs")
 		}
 	}
 	slices.Sort(s.Needs)
 	s.Needs = slices.Compact(s.Needs)
-	return wrong
 }
 
-// Waves returns the ids of the steps in the order they may run: all of a wave
-// at once, a wave after the one before it, at most MaxParallel to a wave.
-func Waves(steps []Step) ([][]string, error) {
-	done := map[string]bool{}
-	var waves [][]string
-	for len(done) < len(steps) {
-		var wave []string
-		for _, s := range steps {
-			ready := !done[s.ID] && len(wave) < MaxParallel
-			for _, n := range s.Needs {
-				ready = ready && done[n]
-			}
-			if ready {
-				wave = append(wave, s.ID)
-			}
-		}
-		if len(wave) == 0 {
-			return nil, fmt.Errorf("the steps need each other in a circle")
-		}
-		for _, id := range wave {
-			done[id] = true
-		}
-		waves = append(waves, wave)
+func (a *arrangement) condition(i int) {
+	when := a.steps[i].When
+	if when == nil {
+		return
 	}
-	return waves, nil
+	if err := when.Check(); err != nil {
+		a.say("invalid", err.Error(), "steps", i, "when")
+		return
+	}
+	refs, err := when.References()
+	use := a.needed(i)
+	use.item = "is decided once, before there is an element"
+	a.references([]any{"steps", i, "when"}, refs, err, use)
+}
+
+func (a *arrangement) each(i int) {
+	s := a.steps[i]
+	if s.ForEach == "" {
+		return
+	}
+	loc := []any{"steps", i, "for_each"}
+	refs, err := ref.InText(s.ForEach)
+	switch {
+	case err != nil:
+		a.say("reference", err.Error(), loc...)
+	case !ref.Whole(s.ForEach):
+		a.say("reference", "it is one reference to a list of an earlier step and nothing else, such as ${s1.body.items}", loc...)
+	case refs[0].Part != "body":
+		a.say("reference", fmt.Sprintf("${%s} is no list: only a body can be one", refs[0]), loc...)
+	default:
+		use := a.needed(i)
+		use.item = "is an element of this very list"
+		a.references(loc, refs, nil, use)
+	}
+}
+
+func (a *arrangement) undo(i int) {
+	u := a.steps[i].Undo
+	if u == nil {
+		return
+	}
+	loc := []any{"steps", i, "undo"}
+	if a.steps[i].Risk == Read {
+		a.say("invalid", "a step that only reads leaves nothing to undo", loc...)
+		return
+	}
+	if u.Tool == "" && RiskOf(u.Method) == Read {
+		a.say("invalid", fmt.Sprintf("%s undoes nothing", u.Method), within(loc, "method")...)
+	}
+	use := a.earlier(i)
+	use.itself = true
+	a.call(loc, u.Call, use)
+}
+
+func (a *arrangement) verify(i int) {
+	v := a.steps[i].Verify
+	if v == nil {
+		return
+	}
+	loc := []any{"steps", i, "verify"}
+	switch {
+	case v.Tool != "":
+		a.say("invalid", "a check is a GET or a HEAD, not a tool", within(loc, "tool")...)
+	case v.Method != "GET" && v.Method != "HEAD":
+		a.say("invalid", "a check only reads: GET or HEAD", within(loc, "method")...)
+	}
+	a.call(loc, v.Call, a.earlier(i))
+	loc = within(loc, "expect")
+	if err := v.Expect.Check(); err != nil {
+		a.say("invalid", err.Error(), loc...)
+		return
+	}
+	refs, err := v.Expect.References()
+	a.references(loc, refs, err, uses{step: i, check: true})
 }
 
 func problem(typ, msg string, loc ...any) fault.Field {
 	return fault.Field{Loc: loc, Msg: msg, Type: typ}
 }
 
-// Line makes a text one line: what a goal or a title says stands where a person
-// reads what will be done, and must not pose as another line of it, nor turn the
-// direction of what follows.
-func Line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
+func within(loc []any, more any) []any { return append(slices.Clone(loc), more) }
+
+// twice says which member of a JSON text stands twice: what is shown could be one
+// of them, and what the service reads the other.
+func (a *arrangement) twice(raw json.RawMessage, loc []any) {
+	if len(raw) == 0 {
+		return
+	}
+	if err := canon.Check(raw); err != nil {
+		a.say("invalid", err.Error(), loc...)
+	}
 }
+
+// Line makes a text one line; see ref.Line.
+func Line(s string) string { return ref.Line(s) }
 
 func cut(s string, most int) string {
 	s = Line(s)
