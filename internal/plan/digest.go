@@ -25,13 +25,16 @@ func (d Digest) Valid() bool {
 }
 
 // Digest returns the plan's digest: SHA-256 over the canonical form of all of it
-// (goal, steps, bindings, expiry, revision). Two plans that would send different
+// (goal, steps, bindings, ceiling, expiry, revision, the digest it replaces, what it
+// reuses). Two plans that would send different
 // digits have different digests (see canon).
 func (p Plan) Digest() (Digest, error) {
-	p.ExpiresAt = p.ExpiresAt.UTC().Truncate(time.Second)
-	sum, err := canon.Sum(p)
+	sum, err := canon.Sum(p.itself())
 	if err != nil {
 		return "", fmt.Errorf("plan: digest: %w", err)
 	}
 	return Digest(sum), nil
 }
+
+// second is a time in whole seconds, UTC.
+func second(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
