@@ -204,7 +204,7 @@ func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
 	if len(list) == 0 || list[len(list)-1] != "run.finished done" {
 		t.Errorf("the run: %v", list)
 	}
-	if _, err := w.Store.RequestCancel(ctx, r, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, plan.ErrMoved) {
+	if _, err := w.Store.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, plan.ErrMoved) {
 		t.Errorf("a run that moved on was marked: %v", err)
 	}
 	told("a transition that was refused")

@@ -24,7 +24,8 @@ type revisionRow struct {
 
 func revisionKey(n int) string { return "REV#" + pad(int64(n), 6) }
 
-// Revise gives a draft another plan, and keeps all that it had.
+// Revise gives a draft another plan, and keeps all that it had. Of the results that
+// the draft has of an earlier run, it keeps those that the new plan names.
 func (t *Table) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error) {
 	if r.Status != plan.Draft {
 		return r, plan.ErrMoved
@@ -39,7 +40,7 @@ func (t *Table) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		":expires": num(millis(due)), ":due": str(dueAt(due, r.ID)),
 	})
 	moved.Update.ExpressionAttributeNames["#plan"] = "plan"
-	kept, err := t.revision(r, rev)
+	before, err := t.revision(r, rev)
 	if err != nil {
 		return r, err
 	}
@@ -47,12 +48,10 @@ func (t *Table) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	if err != nil {
 		return r, err
 	}
-	writes = append(writes, moved, kept, t.touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", item{":run": str(r.ID)}))
+	writes = append(writes, moved, before, t.touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", item{":run": str(r.ID)}))
 	next := after(r, plan.Draft, rec)
-	next.Plan, next.Digest, next.DueAt, next.Steps = rev.Plan, rev.Digest, due, nil
-	for _, s := range rev.Plan.Steps {
-		next.Steps = append(next.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
-	}
+	next.Plan, next.Digest, next.DueAt = rev.Plan, rev.Digest, due
+	next.Steps = arranged(rev.Plan, r.Steps)
 	return next, t.moved(ctx, next, true, rec, t.commit(ctx, writes...))
 }
 
@@ -92,27 +91,29 @@ func (t *Table) Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, err
 
 // AskApproval notes that a step waits, and moves the run to waiting.
 func (t *Table) AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error) {
-	return t.Decide(ctx, r, st, plan.Waiting, due, rec)
-}
-
-// Decide writes what somebody said to a step that waits.
-func (t *Table) Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec run.Record) (plan.Run, error) {
-	if !r.Status.Active() {
+	if r.Status != plan.Running && r.Status != plan.Waiting || st.Approval == nil {
 		return r, plan.ErrMoved
 	}
-	next, err := t.writeStep(ctx, r, to, st, rec, "DueSK = :at", "", "", item{":at": str(dueAt(due, r.ID))})
-	next.DueAt = due
-	return next, err
+	return t.writeStep(ctx, stepWrite{run: r, state: st, to: plan.Waiting, rec: rec, due: due, condition: "attribute_not_exists(cancel_at)"})
+}
+
+// Decide writes what somebody said to a step that waits, while it still waits.
+func (t *Table) Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec run.Record) (plan.Run, error) {
+	if r.Status != plan.Waiting || st.Approval == nil {
+		return r, plan.ErrMoved
+	}
+	return t.writeStep(ctx, stepWrite{run: r, state: st, to: to, rec: rec, due: due, decided: rec.At})
 }
 
 // SettleStep writes what a person said of a step in doubt of a run that ended, or that
-// another goes on from it.
+// another goes on from it. What is said in the chat is in the record only while there
+// is one.
 func (t *Table) SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
 	if !r.Status.Terminal() {
 		return r, plan.ErrMoved
 	}
 	if st != nil {
-		return t.writeStep(ctx, r, r.Status, *st, rec, "", "", "", nil)
+		return t.writeStep(ctx, stepWrite{run: r, state: *st, to: r.Status, rec: rec})
 	}
 	writes, err := t.record(r, true, rec)
 	if err != nil {

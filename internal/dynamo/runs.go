@@ -2,10 +2,7 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,29 +30,20 @@ func (t *Table) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	if err := attributevalue.UnmarshalMap(items[0], &row); err != nil {
 		return plan.Run{}, err
 	}
+	if row.SK != "RUN" { // what it reuses was written, and it was not
+		return plan.Run{}, plan.ErrRunNotFound
+	}
 	r, err := row.run()
 	if err != nil {
 		return r, err
 	}
-	known := map[string]plan.StepState{}
-	for _, it := range items[1:] {
-		st, err := stepOf(it)
-		if err != nil {
+	states := make([]plan.StepState, len(items)-1)
+	for i, it := range items[1:] {
+		if states[i], err = stepOf(it); err != nil {
 			return r, err
 		}
-		known[st.StepID] = st
 	}
-	for _, s := range r.Plan.Steps {
-		st, ok := known[s.ID]
-		if !ok {
-			st = plan.StepState{StepID: s.ID, Status: plan.StepPending}
-		}
-		r.Steps = append(r.Steps, st)
-		delete(known, s.ID)
-	}
-	for _, id := range slices.Sorted(maps.Keys(known)) { // elements and undos
-		r.Steps = append(r.Steps, known[id])
-	}
+	r.Steps = arranged(r.Plan, states)
 	return r, nil
 }
 
@@ -163,7 +151,12 @@ func after(r plan.Run, to plan.Status, rec run.Record) plan.Run {
 // Propose writes a draft, makes it the chat's pending run and posts its
 // message, in one transaction in which an older draft becomes superseded.
 // It returns plan.ErrMoved when the chat or the older draft is not as it was read.
+// What the draft has of an earlier run is written first: it is nobody's until the
+// draft is there.
 func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error) {
+	if err := t.reuse(ctx, r); err != nil {
+		return r, err
+	}
 	r.Status, r.DueAt, r.CreatedAt = plan.Draft, r.Plan.ExpiresAt, rec.At
 	first := after(r, plan.Draft, rec)
 	row, err := rowOfRun(first)
@@ -206,6 +199,37 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	return first, t.moved(ctx, first, true, rec, t.commit(ctx, writes...), earlier...)
 }
 
+// reuse writes the states that a draft has of an earlier run.
+func (t *Table) reuse(ctx context.Context, r plan.Run) error {
+	if r.Plan.Reuse == nil {
+		return nil
+	}
+	if err := t.copyResults(ctx, r); err != nil {
+		return err
+	}
+	var writes []write
+	for _, st := range r.Steps {
+		if st.Reused == "" {
+			continue
+		}
+		row, err := rowOfStep(r, st)
+		if err != nil {
+			return err
+		}
+		w, err := t.put(row, "", nil)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
+	for _, part := range portions(writes) {
+		if err := t.commit(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // modelOf is the model that an event of a proposal names.
 func modelOf(rec run.Record) string {
 	model, _ := rec.Data["model"].(string)
@@ -213,7 +237,9 @@ func modelOf(rec run.Record) string {
 }
 
 // Confirm moves a draft to queued, once, and only as it was seen: the status,
-// the digest, the expiry and the chat's pending run are its conditions.
+// the digest, the expiry and the chat's pending run are its conditions. The chat runs
+// nothing, or what it runs waits for somebody's approval, which then goes on waiting
+// without the chat.
 func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
 	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", "",
 		"digest = :digest AND expires_at > :now", item{
@@ -226,17 +252,38 @@ func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if err != nil {
 		return r, err
 	}
-	writes = append(writes, moved, t.touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id",
-		"pending_run_id = :run AND attribute_not_exists(active_run_id)", item{":run": str(r.ID)}))
+	condition, values := "pending_run_id = :run AND attribute_not_exists(active_run_id)", item{":run": str(r.ID)}
+	switch chat.ActiveRunID {
+	case "":
+	case r.ID: // it was confirmed after it was read
+		return r, plan.ErrMoved
+	default:
+		condition, values[":waits"] = "pending_run_id = :run AND active_run_id = :waits", str(chat.ActiveRunID)
+		writes = append(writes, t.displace(r.Account, chat.ActiveRunID, rec.At))
+	}
+	writes = append(writes, moved, t.touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id", condition, values))
 	queued := after(r, plan.Queued, rec)
 	queued.ConfirmBy, queued.Confirmer, queued.DueAt = by, user, due
 	return queued, t.moved(ctx, queued, true, rec, t.commit(ctx, writes...))
 }
 
-// Discard moves a draft to cancelled or expired and frees its chat, if the chat
-// still waits for it.
+// displace notes in a run that waits that its chat runs another: it is no
+// transition of that run, and only holds that it waits.
+func (t *Table) displace(account, runID string, at time.Time) write {
+	w := t.update(runKey(account, runID), "RUN", "SET displaced_at = :now", "#status = :waiting",
+		item{":now": num(millis(at)), ":waiting": str(string(plan.Waiting))}, plan.ErrMoved)
+	w.Update.ExpressionAttributeNames = map[string]string{"#status": "status"}
+	return w
+}
+
+// Discard moves a draft to cancelled or expired, with its reason, and frees its
+// chat, if the chat still waits for it.
 func (t *Table) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
-	moved, err := t.move(r, to, rec, "", "DuePK, DueSK", "", nil)
+	set, values := "", item(nil)
+	if r.Reason != "" {
+		set, values = "reason = :reason", item{":reason": str(r.Reason)}
+	}
+	moved, err := t.move(r, to, rec, set, "DuePK, DueSK", "", values)
 	if err != nil {
 		return r, err
 	}
@@ -269,58 +316,17 @@ func (t *Table) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Re
 }
 
 // RequestCancel marks an active run, so that no further step begins.
-func (t *Table) RequestCancel(ctx context.Context, r plan.Run, rec run.Record) (plan.Run, error) {
+func (t *Table) RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
 	writes, err := t.record(r, true, rec)
 	if err != nil {
 		return r, err
 	}
 	at := rec.At
-	writes = append(writes, t.advance(r, rec, "cancel_at = :now", "", "", nil))
+	writes = append(writes, t.advance(r, rec, "cancel_at = :now, DueSK = :at", "", "attribute_not_exists(cancel_at)",
+		item{":at": str(dueAt(due, r.ID))}))
 	marked := after(r, r.Status, rec)
-	marked.CancelAt = &at
+	marked.CancelAt, marked.DueAt = &at, due
 	return marked, t.moved(ctx, marked, true, rec, t.commit(ctx, writes...))
-}
-
-// Finish moves an active run to its end with the states of its steps and frees
-// its chat, if the chat still is its.
-func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
-	set, values := "", item{}
-	if r.Error != nil {
-		raw, err := json.Marshal(r.Error)
-		if err != nil {
-			return r, err
-		}
-		set, values = "#error = :error", item{":error": &binary{Value: raw}}
-	}
-	moved, err := t.move(r, to, rec, set, "DuePK, DueSK", "", values)
-	if err != nil {
-		return r, err
-	}
-	if r.Error != nil {
-		moved.Update.ExpressionAttributeNames["#error"] = "error"
-	}
-	writes, err := t.record(r, chat.ID != "", rec)
-	if err != nil {
-		return r, err
-	}
-	writes = append(writes, moved)
-	for _, st := range r.Steps {
-		if st.Status == plan.StepDone {
-			continue
-		}
-		w, err := t.putStep(r, st, false)
-		if err != nil {
-			return r, err
-		}
-		writes = append(writes, w)
-	}
-	if chat.ID != "" && chat.ActiveRunID == r.ID {
-		writes = append(writes, t.touch(r.Account, chat.ID, rec.At,
-			"last_run_id = :run, last_run_status = :to, last_run_ts = :now", "active_run_id",
-			"active_run_id = :run", item{":run": str(r.ID), ":to": str(string(to))}))
-	}
-	ended := after(r, to, rec)
-	return ended, t.moved(ctx, ended, chat.ID != "", rec, t.commit(ctx, writes...))
 }
 
 // Due lists runs whose time to be looked at has come, the oldest first, at most

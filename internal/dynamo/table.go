@@ -18,6 +18,9 @@
 //	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due
 //	A#acct#R#id         STEP#id             what became of a step
 //	A#acct#R#id         EVENT#nnnnnn        event
+//	A#acct#R#id         REV#nnnnnn          a plan as it stood
+//	A#acct#R#id         RESULT#id#a#sum#nn  a piece of the result of an effect's attempt
+//	A#acct              RULES               what the account lets plans do
 //	A#acct#WS           CONN#id             connection of a client
 //	WS#id               CONN                whose connection it is
 //	A#acct#AI           ASSISTANT#project   assistant, and the other settings of AI: ENTITLEMENT, TERMS, PROVIDER#name, HEALTH#name

@@ -1,12 +1,16 @@
 // Package run owns what becomes of a plan after it was proposed: confirmation,
-// cancellation, start, finish, and the sweep that heals what a crash left.
+// cancellation, start, approvals, undoing, finish, what a person says of a step in
+// doubt, the draft that goes on from a run that did not do everything, and the sweep
+// that heals what a crash left.
 //
 // Every transition is one conditional write that also appends its event and the
 // message a person sees. The condition is that the run is still as it was read;
 // when it is not, it is read and decided again. A run that was confirmed is
 // started until it runs, and a run whose execution ended is settled until its
 // chat is free: both are found again by the time at which they are due, so that
-// the outbox is an index over the runs themselves.
+// the outbox is an index over the runs themselves. So is a run that waits: what was
+// decided of a step is in the run before its execution is woken, and an execution
+// that was not is woken by the sweep.
 package run
 
 import (
@@ -26,10 +30,10 @@ import (
 	"piloto/internal/tool"
 )
 
-// When the sweep looks again.
+// When the sweep looks again, and how often a decision is made again.
 const (
 	startGrace   = 2 * time.Second // a confirmed run that is not running by then is started again
-	checkEvery   = 2 * time.Minute // a running one is compared with its execution
+	CheckEvery   = 2 * time.Minute // one that runs is compared with its execution
 	mostAttempts = 64              // of one decision, against writers that keep winning
 )
 
@@ -61,20 +65,23 @@ type Store interface {
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
 
 	// Confirm moves a draft to queued and its chat from pending to active. by names the
-	// confirmation, user who confirmed.
+	// confirmation, user who confirmed. A run that the chat names as active must be
+	// waiting by then; it loses its place.
 	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec Record) (plan.Run, error)
-	// Discard moves a draft to cancelled or expired and frees its chat.
+	// Discard moves a draft to cancelled or expired, with its Reason, and frees its chat.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
 	// Start moves a queued run to running.
 	Start(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
 	// RequestCancel marks an active run: no further step begins.
-	RequestCancel(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
-	// Finish moves an active run to its end with the states of all its steps,
-	// and frees its chat.
-	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
+	RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
+	// Finish moves an active run to its end, with its Error and the last states of the
+	// steps that were open (closed), and frees its chat. A run that is not its chat's
+	// active one any more is the chat's last one only when it is newer than that.
+	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec Record) (plan.Run, error)
 
 	// Propose writes a draft, makes it its chat's pending run and posts its message,
-	// in one transaction in which an older draft becomes superseded.
+	// in one transaction in which an older draft becomes superseded. The states of r that
+	// are another run's (Reused) are its own from then on.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
 	// Revise gives a draft another plan, and keeps the one before it. rev is the new
 	// one; the chat must still wait for the run.
@@ -84,7 +91,8 @@ type Store interface {
 	// AskApproval notes that a step waits, and moves the run to waiting.
 	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec Record) (plan.Run, error)
 	// Decide writes what somebody said to a step that waits; the run moves to its
-	// next status (to), which may be the one it is in.
+	// next status (to), which may be the one it is in. The approval must not be over by
+	// the time of the record.
 	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
 	// SettleStep writes what a person said of a step in doubt, or that another run goes on
 	// from it, of a run that ended; its status stays. st may be nil.
@@ -138,6 +146,8 @@ type Service struct {
 	IDs        *ident.Source
 	Now        func() time.Time
 	Log        *slog.Logger
+
+	DraftLife time.Duration // how long a draft that goes on from a run may be confirmed
 }
 
 // Decision is a transition somebody asked for, and what the chat says of it.

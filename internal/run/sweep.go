@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/locale"
@@ -15,6 +16,7 @@ type Swept struct {
 	Expired   int `json:"expired"`
 	Restarted int `json:"restarted"`
 	Settled   int `json:"settled"`
+	Woken     int `json:"woken"` // steps that waited for an approval
 	Failed    int `json:"failed"`
 }
 
@@ -22,7 +24,8 @@ type Swept struct {
 const sweepMost = 5000
 
 // Sweep looks at every run that is due: expires drafts, starts what confirm
-// left queued, and settles runs whose execution ended without saying so. One
+// left queued, wakes what was decided, and settles runs whose execution ended
+// without saying so. One
 // run that cannot be healed does not keep the others from it; the errors are
 // joined.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
@@ -88,6 +91,8 @@ func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
 	return did, err
 }
 
+// resume starts an execution that was not started, settles the run of one that ended,
+// and wakes one that waits for what has been decided.
 func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 	execution, err := s.Executions.ExecutionOf(ctx, r.ID)
 	if err != nil {
@@ -106,6 +111,47 @@ func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 		swept.Settled++
 		return nil
 	case ExecutionRunning:
+		n, err := s.wake(ctx, r)
+		swept.Woken += n
+		if err != nil {
+			return err
+		}
 	}
-	return s.Store.Postpone(ctx, r, s.Now().Add(checkEvery))
+	return s.Store.Postpone(ctx, r, s.lookAgain(r))
+}
+
+// lookAgain is when the sweep should look at a run that goes on: in a while, or when
+// the first of its approvals is over.
+func (s *Service) lookAgain(r plan.Run) time.Time {
+	at := s.Now()
+	next := at.Add(CheckEvery)
+	for _, st := range r.Steps {
+		if st.Status == plan.StepWaiting && st.Approval.Open(at) && st.Approval.ExpiresAt.Before(next) {
+			next = st.Approval.ExpiresAt
+		}
+	}
+	return next
+}
+
+// wake lets a run's execution go on where a step has nothing to wait for any more: it
+// was decided, its time is over, or the run was asked to stop. A step that began was
+// woken before. It returns how many.
+func (s *Service) wake(ctx context.Context, r plan.Run) (int, error) {
+	woken := 0
+	var problems []error
+	for _, st := range r.Steps {
+		a := st.Approval
+		if a == nil || a.Token == "" || st.Status.Terminal() || st.Attempts > 0 || st.Expanded {
+			continue
+		}
+		if r.CancelAt == nil && a.Open(s.Now()) {
+			continue
+		}
+		if err := s.Executions.Wake(ctx, a.Token); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		woken++
+	}
+	return woken, errors.Join(problems...)
 }
