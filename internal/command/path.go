@@ -1,0 +1,111 @@
+package command
+
+import (
+	"path"
+	"strings"
+)
+
+// Places that a system, or a person's way into it, depends on.
+var protectedPlaces = []string{
+	"/etc", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/sys", "/proc", "/root", "/dev", "/var/lib", "/var/spool/cron", "/System", "/Library",
+	"/var/log", "/run",
+}
+
+// protected reports whether writing to a path may break a system.
+func protected(p string) bool {
+	p = cleaned(p)
+	if p == "/" || p == "~" || p == "." || p == ".." {
+		return true
+	}
+	for _, place := range protectedPlaces {
+		if p == place || strings.HasPrefix(p, place+"/") {
+			return true
+		}
+	}
+	if strings.Contains(p, "/.ssh/") || strings.Contains(p, "/.git/") || strings.HasPrefix(p, ".git/") || strings.HasPrefix(p, ".ssh/") {
+		return true
+	}
+	switch path.Base(p) {
+	case ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".bash_login", "authorized_keys", "crontab", ".gitconfig":
+		return true
+	}
+	return false
+}
+
+// protectedGlob is protected for a pattern.
+func protectedGlob(p string) bool {
+	p = cleaned(p)
+	for _, place := range protectedPlaces {
+		first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
+		if ok, err := path.Match(first, strings.TrimPrefix(place, "/")); strings.HasPrefix(p, "/") && (ok || err != nil) {
+			return true
+		}
+	}
+	return strings.HasPrefix(p, "/*")
+}
+
+func cleaned(p string) string {
+	if p == "" {
+		return ""
+	}
+	return path.Clean(p)
+}
+
+// Parts of paths, and words, that say that something is secret.
+var (
+	secretParts = []string{
+		".ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "shadow", "sudoers", ".aws", ".azure", ".gnupg", ".netrc", ".pgpass", ".my.cnf", ".git-credentials",
+		".npmrc", ".pypirc", ".docker/config", ".kube", "kubeconfig", "authorized_keys", "credential", "secret", "token", "password", "passwd", "passphrase",
+		"contrase", "clave", "_history", ".history", "/environ", "/proc/kcore", "/dev/mem", "/dev/kmem", "keystore", "wallet", "private", "htpasswd", ".config/gcloud",
+		".tfstate", ".tfvars", "apikey", "api_key", "api-key", "access_key", "access-key", "keyring", "keychain", ".vault", "cookies", "/proc/self/mem",
+		".boto", ".s3cfg", "rclone.conf", "wp-config", "login.keychain", "/etc/krb5", "ssl/private", "gshadow", "master.key", "opasswd", "cmdline",
+	}
+	secretEnds = []string{".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".asc", ".gpg", ".ovpn", "/mem", ".envrc", ".keytab", "/maps"}
+)
+
+// secret reports whether a path, or a word, likely names something secret.
+func secret(s string) bool {
+	s = strings.ToLower(cleaned(s))
+	for _, part := range secretParts {
+		if strings.Contains(s, part) {
+			return true
+		}
+	}
+	for _, end := range secretEnds {
+		if strings.HasSuffix(s, end) {
+			return true
+		}
+	}
+	base := path.Base(s)
+	for _, d := range devices {
+		if strings.HasPrefix(s, d) {
+			return true
+		}
+	}
+	return strings.HasPrefix(base, ".env.") || strings.Contains(s, "=.env") || strings.Contains(s, ":.env")
+}
+
+// hiddenGlob reports whether a pattern may name hidden files, or those of a
+// system or of other people.
+func hiddenGlob(p string) bool {
+	p = cleaned(p)
+	for _, place := range []string{"/etc", "/root", "/proc", "/home", "/var", "/run", "~", "/Users", "/dev", "/mnt", "/opt"} {
+		if strings.HasPrefix(p, place) {
+			return true
+		}
+	}
+	if strings.HasPrefix(p, "/") && strings.ContainsAny(strings.SplitN(p, "/", 3)[1], "*?[") || strings.HasPrefix(p, "..") {
+		return true
+	}
+	for _, part := range strings.Split(p, "/") {
+		if strings.ContainsAny(part, "*?[{") && (strings.HasPrefix(part, ".") || strings.HasPrefix(part, "[") || strings.HasPrefix(part, "?")) {
+			return true
+		}
+		for _, name := range []string{"id_rsa", "id_ed25519", "credentials.json", "secrets.yml", "secret.txt", "server.key", "server.pem", "prod.env", "token.txt", "passwords.txt"} {
+			if ok, _ := path.Match(part, name); ok && part != "*" && strings.Trim(part, "*?.") != "" && !strings.HasPrefix(part, "*.json") && !strings.HasPrefix(part, "*.txt") && !strings.HasPrefix(part, "*.yml") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,258 @@
+package command
+
+import (
+	"slices"
+	"strings"
+)
+
+// register adds the programs that run others, that change things, and that have
+// commands of their own.
+func register() {
+	each := func(names string, f func(call)) {
+		for _, name := range strings.Fields(names) {
+			programs[name] = f
+		}
+	}
+	for name := range wrappers {
+		programs[name] = wrap
+	}
+	for name := range shells {
+		programs[name] = shell
+	}
+	each("env", env)
+	each("eval", eval)
+	each("source .", source)
+	each("python perl ruby node nodejs deno bun php lua luajit tclsh osascript java Rscript rscript julia groovy scala jshell irb ipython pypy ghci erl elixir iex wish expect guile racket awk gawk mawk nawk ed ex vi vim nvim emacs m4 make gmake gdb lldb ant gradle gradlew mvn rake just ninja", interpreter)
+	each("xargs gxargs", xargs)
+	each("parallel watch at batch", joined)
+	each("ssh mosh autossh", remote)
+	each("su", su)
+	each(`rm rmdir unlink shred srm wipe wipefs truncate mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard lvremove vgremove pvremove
+		cryptsetup dropdb dropuser rimraf trash trash-put trash-empty del rd erase fsck swapoff zpool zfs hdparm nvme`, fixed("deletes", Destructive))
+	each("shutdown reboot poweroff halt init telinit killall pkill xkill userdel groupdel deluser delgroup", fixed("system", Destructive))
+	each("curl wget http https xh aria2c fetch lynx w3m links nc ncat netcat socat telnet ftp sftp lftp scp rsync", network)
+	each("gunzip gzip bunzip2 bzip2 xz unxz zstd unzstd openssl gpg uudecode unzip tar bsdtar cpio 7z unrar zip ar", archive)
+	each("dd", copyBlocks)
+	each("cp mv ln install tee touch mkdir mkfifo mknod split patch sponge rename", changes)
+	each("chmod chown chgrp setfacl chattr chcon", rights)
+	each("kill", kill)
+	each("crontab", crontab)
+	each("iptables ip6tables nft ufw firewall-cmd ebtables", firewall)
+	each("systemctl service rc-service launchctl supervisorctl initctl loginctl journalctl dmesg", services)
+	each("mount umount", fixed("system", Sensitive))
+	each("git", git)
+	each("docker podman nerdctl docker-compose buildah", docker)
+	for name := range tools {
+		programs[name] = toolkit
+	}
+	each("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd cqlsh mysqladmin", database)
+	each("redis-cli valkey-cli keydb-cli", redis)
+	each("aws gcloud az gsutil bq doctl oci ibmcloud aliyun linode-cli hcloud flyctl fly heroku eksctl", cloud)
+}
+
+// tools are programs with commands of their own, and the ones of these that only
+// look. Any other is sensitive, or destructive when a word of it destroys.
+var tools = map[string]string{
+	"kubectl": "get describe logs version api-resources api-versions cluster-info top explain", "oc": "get describe logs version whoami", "k": "get describe logs version",
+	"helm": "list ls status version search history", "terraform": "version validate providers graph", "tofu": "version validate", "terragrunt": "version", "pulumi": "version about",
+	"npm": "ls list view info outdated version search", "yarn": "list info why outdated", "pnpm": "list ls outdated why", "pip": "list show freeze check", "pip3": "list show freeze check",
+	"apt": "list search show policy", "apt-get": "", "apt-cache": "search show policy depends", "dpkg": "", "yum": "list info search", "dnf": "list info search", "rpm": "",
+	"pacman": "", "apk": "info search", "brew": "list info search outdated", "snap": "list info find", "flatpak": "list info", "gem": "list search", "cargo": "tree search metadata",
+	"go": "version list doc", "composer": "show", "conda": "list info", "poetry": "show version", "uv": "", "npx": "", "ansible": "", "ansible-playbook": "", "vagrant": "status version",
+	"minikube": "status version", "kind": "version", "gh": "", "glab": "", "vault": "", "consul": "", "nomad": "status version", "etcdctl": "", "rclone": "version", "mongosh": "", "mongo": "",
+	"screen": "", "tmux": "", "svn": "status log info diff", "hg": "status log diff", "passwd": "", "useradd": "", "usermod": "", "visudo": "", "nmap": "", "tcpdump": "", "ping": "", "dig": "",
+	"host": "", "nslookup": "", "traceroute": "", "whois": "", "sysctl": "", "modprobe": "", "insmod": "", "rmmod": "", "exportfs": "", "mail": "", "sendmail": "", "man": "", "less": "", "more": "",
+	"pg_dump": "", "pg_restore": "", "mysqldump": "", "createdb": "", "mc": "", "yes": "", "ulimit": "", "shopt": "", "enable": "", "bind": "", "complete": "", "unalias": "", "disown": "", "fg": "", "bg": "",
+}
+
+// toolkit judges a program by its commands.
+func toolkit(c call) {
+	if c.only() {
+		return
+	}
+	class := wordsClass(c.args)
+	positional := c.positional()
+	safe := strings.Fields(tools[c.name])
+	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.harmless() {
+		return
+	}
+	if c.name == "dpkg" && c.flag("-P", "-r") || c.name == "rpm" && c.flag("-e") || c.name == "pacman" && c.flag("-R") {
+		class = Destructive
+	}
+	c.found("changes", class)
+}
+
+// harmless reports whether the arguments of a command that only looks are known,
+// name no secret, and ask for no file to be written.
+func (c call) harmless() bool {
+	for _, a := range c.args {
+		if a.dynamic || secret(a.text) || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
+			return false
+		}
+		if slices.Contains([]string{"configmap", "configmaps", "cm", "env", "-f"}, a.text) && c.name != "docker" {
+			return false
+		}
+	}
+	return true
+}
+
+// network judges programs that send and fetch.
+func network(c call) {
+	c.fetches = true
+	class := Sensitive
+	for i, a := range c.args {
+		if i > 0 && (c.args[i-1].text == "-X" || c.args[i-1].text == "--request") && strings.EqualFold(a.text, "DELETE") ||
+			strings.EqualFold(a.text, "-XDELETE") || strings.EqualFold(a.text, "--request=delete") || strings.EqualFold(a.text, "DELETE") {
+			class = Destructive
+		}
+		if strings.HasPrefix(a.text, "--delete") || strings.HasPrefix(a.text, "--remove-source") {
+			class = Destructive
+		}
+		if i > 0 && (c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {
+			c.writes(a, false)
+		}
+		if (c.name == "nc" || c.name == "ncat" || c.name == "socat") && (isFlag(a.text, "-e", "-c", "--exec", "--sh-exec") || strings.Contains(strings.ToUpper(a.text), "EXEC:") || strings.Contains(strings.ToUpper(a.text), "SYSTEM:")) {
+			class = Destructive // a shell for whoever is at the other end
+		}
+		if (c.name == "scp" || c.name == "rsync") && i == len(c.args)-1 && protected(a.text) {
+			class = Destructive
+		}
+		if (c.name == "rsync") && isFlag(a.text, "-e", "--rsh") && wordsClass(c.args) == Destructive {
+			class = Destructive
+		}
+	}
+	if c.name == "lftp" || c.name == "sftp" || c.name == "ftp" {
+		class = max(class, wordsClass(c.args))
+	}
+	c.found("network", class)
+}
+
+// archive judges programs that pack, unpack and decode.
+func archive(c call) {
+	if c.only() {
+		return
+	}
+	c.fetches = true
+	class := Sensitive
+	if c.flag("--remove-files", "--delete", "--to-command", "--checkpoint-action", "--use-compress-program", "-I") && wordsClass(c.args) == Destructive ||
+		c.flag("--remove-files", "--delete") && (c.name == "tar" || c.name == "bsdtar") {
+		class = Destructive
+	}
+	if c.name == "zip" && c.flag("-d", "-m") || (c.name == "7z" || c.name == "ar") && len(c.args) > 0 && c.args[0].text == "d" {
+		class = Destructive
+	}
+	for i, a := range c.args {
+		if i > 0 && isFlag(c.args[i-1].text, "-C", "-d", "--directory") && protected(a.text) {
+			class = Destructive
+		}
+	}
+	c.found("writes", class)
+}
+
+// copyBlocks judges dd, which asks nobody before it overwrites.
+func copyBlocks(c call) {
+	class := Sensitive
+	for _, a := range c.args {
+		if target, ok := strings.CutPrefix(a.text, "of="); (ok || a.dynamic) && target != "/dev/null" {
+			class = Destructive
+		}
+	}
+	c.found("overwrites", class)
+}
+
+// changes judges programs that make, copy and move files.
+func changes(c call) {
+	if c.only() {
+		return
+	}
+	class := Sensitive
+	for i, a := range c.positional() {
+		last := i == len(c.positional())-1
+		if protected(a.text) && (last || c.name == "mv" || c.name == "tee" || c.name == "touch") && a.text != "." && a.text != ".." || c.name == "mv" && last && a.text == "/dev/null" {
+			class = Destructive
+		}
+	}
+	if c.name == "ln" && c.flag("-f", "--force") || c.name == "cp" && len(c.args) > 1 && c.args[0].text == "/dev/null" {
+		class = Destructive
+	}
+	c.found("writes", class)
+}
+
+// rights judges who may do what with files.
+func rights(c call) {
+	class := Sensitive
+	if c.flag("-R", "--recursive") {
+		class = Destructive
+	}
+	for _, a := range c.positional() {
+		if protected(a.text) && a.text != "." || a.text == "777" || a.text == "0777" && c.name == "chmod" {
+			class = Destructive
+		}
+	}
+	c.found("rights", class)
+}
+
+func kill(c call) {
+	class := Sensitive
+	for _, a := range c.args {
+		switch a.text {
+		case "-l", "-L":
+			if len(c.args) == 1 {
+				return
+			}
+		case "-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9", "-1", "-kill", "-sigkill", "--signal=KILL", "--signal=9", "-s9", "-sKILL":
+			class = Destructive
+		}
+		if strings.Contains(strings.ToUpper(a.text), "KILL") {
+			class = Destructive
+		}
+	}
+	c.found("process", class)
+}
+
+func crontab(c call) {
+	switch {
+	case c.flag("-r"):
+		c.found("deletes", Destructive)
+	case len(c.args) == 1 && c.args[0].text == "-l":
+	default:
+		c.found("system", wordsClass(c.args))
+	}
+}
+
+func firewall(c call) {
+	class := wordsClass(c.args)
+	if c.flag("-F", "-X", "-D", "-Z", "--flush", "--delete", "--delete-chain") && strings.HasPrefix(c.name, "ip") {
+		class = Destructive
+	}
+	for _, a := range c.args {
+		switch a.text {
+		case "disable", "reset", "--panic-on", "DROP", "-P", "--policy":
+			class = Destructive
+		}
+	}
+	c.found("system", class)
+}
+
+// services judges what starts, stops and shows services.
+func services(c call) {
+	for _, a := range c.args {
+		switch a.text {
+		case "stop", "disable", "mask", "kill", "isolate", "reboot", "poweroff", "halt", "rescue", "emergency", "reset-failed", "unload", "bootout", "remove",
+			"suspend", "hibernate", "kexec", "switch-root", "terminate-session", "terminate-user", "kill-session", "kill-user", "revert", "clean", "exit", "delete", "shutdown":
+			c.found("system", Destructive)
+			return
+		}
+	}
+	positional := c.positional()
+	logs := c.name == "journalctl" || c.name == "dmesg"
+	switch {
+	case logs && (c.flag("--vacuum-size", "--vacuum-time", "--vacuum-files", "--rotate", "--flush", "-C", "--clear", "--read-clear", "-c") || wordsClass(c.args) == Destructive):
+		c.found("system", Destructive)
+	case logs && !dynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-n", "--console-off", "--console-on", "-W") || c.only():
+	case c.name == "systemctl" && !dynamic(c.args) && len(positional) > 0 && slices.Contains([]string{"status", "is-active", "is-enabled", "is-failed", "list-units", "list-timers", "list-unit-files", "list-sockets", "list-dependencies"}, positional[0].text),
+		c.name == "service" && len(positional) == 2 && positional[1].text == "status" && !dynamic(c.args):
+	default:
+		c.found("system", wordsClass(c.args))
+	}
+}

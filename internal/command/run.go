@@ -1,0 +1,220 @@
+package command
+
+import (
+	"path"
+	"strings"
+)
+
+// trusted are the folders whose programs are what their names say.
+var trusted = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
+
+// run judges one command: its first word is the program, unless it sets a variable.
+func (j *judge) run(words []word) {
+	for len(words) > 0 && isSetting(words[0].text) && !words[0].dynamic {
+		name, text, _ := strings.Cut(words[0].text, "=")
+		j.assign(name, word{text: text})
+		j.setting(name, text, true)
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	if j.depth > maxDepth || !j.spend(len(words)) {
+		j.find(shown(words), "deep", j.atLeast(Sensitive))
+		return
+	}
+	first, args := words[0], words[1:]
+	if first.dynamic || first.glob || first.text == "" {
+		j.computed(words)
+		return
+	}
+	name := strings.TrimSuffix(path.Base(first.text), ".exe")
+	known := strings.ToLower(name)
+	if dir := path.Dir(first.text); known != name || strings.Contains(first.text, "/") && !trusted[dir] {
+		if j.funcs[first.text] {
+			return
+		}
+		j.unseen = true
+		j.find(shown(words), "unknown", wordsClass(words))
+	}
+	c := call{judge: j, name: stemmed(known), args: args, words: words}
+	if judgeProgram, ok := programs[c.name]; ok {
+		judgeProgram(c)
+		return
+	}
+	if !j.funcs[first.text] {
+		c.found("unknown", wordsClass(words))
+	}
+}
+
+// call is one command with its program known by name.
+type call struct {
+	*judge
+	name  string
+	args  []word
+	words []word
+}
+
+func (c call) found(why string, class Class) { c.find(shown(c.words), why, class) }
+
+// stemmed is the name that a program's versions share: python3.12, mkfs.ext4.
+func stemmed(name string) string {
+	for _, stem := range []string{"mkfs", "fsck"} {
+		if strings.HasPrefix(name, stem+".") {
+			return stem
+		}
+	}
+	for _, stem := range []string{"python", "perl", "ruby", "php", "lua", "node", "pip", "bash", "ksh", "tclsh", "pypy"} {
+		if rest, ok := strings.CutPrefix(name, stem); ok && strings.Trim(rest, "0123456789.-") == "" {
+			return stem
+		}
+	}
+	return name
+}
+
+func isSetting(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	if !ok || name == "" || name[0] >= '0' && name[0] <= '9' {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// computed judges a command whose program is not known until it runs.
+func (j *judge) computed(words []word) {
+	class := max(wordsClass(words), j.atLeast(Sensitive))
+	for name := range destructiveWords {
+		if ok, _ := path.Match(path.Base(words[0].text), name); words[0].glob && ok {
+			class = Destructive
+		}
+	}
+	j.unseen = true
+	j.find(shown(words), "dynamic", class)
+}
+
+// wordsClass is the class of words whose meaning is not known.
+func wordsClass(words []word) Class {
+	for _, w := range words {
+		if destroys(w.text) {
+			return Destructive
+		}
+	}
+	return Sensitive
+}
+
+func shown(words []word) string {
+	var b strings.Builder
+	for i, w := range words {
+		if b.Len() > 200 {
+			break
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.text[:min(len(w.text), 200)])
+	}
+	return b.String()
+}
+
+// flag reports whether an argument is the option: a long one, with or without a
+// value, or a letter of a cluster.
+func (c call) flag(options ...string) bool {
+	for _, a := range c.args {
+		if a.text == "--" {
+			return false
+		}
+		if isFlag(a.text, options...) {
+			return true
+		}
+	}
+	return false
+}
+
+func isFlag(arg string, options ...string) bool {
+	if !strings.HasPrefix(arg, "-") || arg == "-" {
+		return false
+	}
+	for _, o := range options {
+		long := strings.HasPrefix(o, "--")
+		switch {
+		case long && (arg == o || strings.HasPrefix(arg, o+"=")), arg == o:
+			return true
+		case long && strings.HasPrefix(arg, "--") && len(arg) > 3 && strings.HasPrefix(o, before(arg, "=")): // GNU programs take the beginning of an option
+			return true
+		case !long && !strings.HasPrefix(arg, "--") && len(o) == 2 && strings.Contains(arg, o[1:]):
+			return true
+		}
+	}
+	return false
+}
+
+func before(s, sep string) string {
+	head, _, _ := strings.Cut(s, sep)
+	return head
+}
+
+// positional are the arguments that are no options.
+func (c call) positional() []word {
+	var out []word
+	for i, a := range c.args {
+		if a.text == "--" {
+			return append(out, c.args[i+1:]...)
+		}
+		if !strings.HasPrefix(a.text, "-") || a.text == "-" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// texts are the words of arguments, of at most so many.
+func texts(words []word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.text
+	}
+	return out
+}
+
+// dynamic reports whether an argument is not known.
+func dynamic(words []word) bool {
+	for _, w := range words {
+		if w.dynamic {
+			return true
+		}
+	}
+	return false
+}
+
+// only asks whether all that is asked is a version or help.
+func (c call) only() bool {
+	if len(c.args) != 1 || c.args[0].dynamic {
+		return false
+	}
+	switch c.args[0].text {
+	case "--version", "-V", "--help", "-version":
+		return true
+	}
+	return false
+}
+
+// inner judges the command that the rest of the words are.
+func (j *judge) inner(words []word) {
+	j.depth++
+	defer func() { j.depth-- }()
+	j.run(words)
+}
+
+// code judges a word that is read as a text of its own.
+func (j *judge) code(w word) {
+	if w.dynamic {
+		j.unseen = true
+		j.find(w.text, "dynamic", max(wordsClass([]word{w}), j.atLeast(Sensitive)))
+	}
+	j.read(w.text)
+}

@@ -1,0 +1,451 @@
+package command
+
+import (
+	"strings"
+)
+
+// programs is what is known of programs, by name. A program that is not here is
+// not known, and sensitive.
+var programs map[string]func(call)
+
+func init() {
+	programs = map[string]func(call){}
+	for name := range readers {
+		programs[name] = reader
+	}
+	for name := range printers {
+		programs[name] = printer
+	}
+	for list, f := range map[string]func(call){
+		"find": find, "ps": processes, "fd": finder, "sed": sed, "gsed": sed, "date": date, "hostname": hostname, "type": locate, "which": locate, "hash": locate,
+		"command": command, "sort": reader, "history": fixed("secrets", Sensitive), "set": shellOptions,
+		"echo": printer, "printf": printf, "alias": alias, "trap": trap, "printenv": fixed("secrets", Sensitive), "ip": ip, "ifconfig": ifconfig,
+		"unset": quiet, "exit": quiet, "return": quiet, "break": quiet, "continue": quiet, "shift": quiet, "wait": quiet, "jobs": quiet, "cd": quiet, "pushd": quiet,
+		"popd": quiet, "dirs": quiet, "umask": quiet, "getopts": quiet, "local": variables, "export": variables, "declare": variables, "typeset": variables, "readonly": variables,
+		"read": readVariable, "mapfile": readVariable, "readarray": readVariable, "let": fixed("dynamic", Sensitive),
+	} {
+		programs[list] = f
+	}
+	register()
+}
+
+// fixed is a program that is the same however it is called, unless a word of it
+// destroys.
+func fixed(why string, class Class) func(call) {
+	return func(c call) { c.found(why, class) }
+}
+
+// readers read files and write to nothing but their output, but for the options
+// that are named: those are sensitive.
+var readers = map[string]string{
+	"ls": "", "dir": "", "vdir": "", "cat": "", "head": "", "tail": "", "wc": "", "df": "", "du": "--files0-from", "stat": "", "file": "-C --compile -m -f",
+	"cut": "", "paste": "", "nl": "", "tac": "", "rev": "", "fold": "", "fmt": "", "column": "", "comm": "", "join": "", "expand": "", "unexpand": "",
+	"cmp": "", "diff": "--to-file --from-file", "diff3": "--diff-program", "sdiff": "-o --output --diff-program", "md5sum": "", "sha1sum": "", "sha224sum": "", "sha256sum": "", "sha384sum": "",
+	"sha512sum": "", "b2sum": "", "cksum": "", "sum": "", "readlink": "", "realpath": "", "od": "", "hexdump": "", "strings": "", "grep": "-f --file", "egrep": "-f --file",
+	"fgrep": "-f --file", "zgrep": "-f", "rg": "--pre --pre-glob -f --file -z --search-zip", "sort": "-o --output -T --temporary-directory --compress-program --files0-from",
+	"tree": "-o --output", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o", "xmllint": "-o --output", "cal": "", "uniq": "",
+	"namei": "", "lsattr": "", "getfacl": "", "bat": "--pager", "iconv": "-o --output", "tr": "", "csplit": "-", "shasum": "", "dos2unix": "-", "numfmt": "",
+	"base64": "", "base32": "", "xxd": "", "cloc": "--exec",
+}
+
+// printers say something of the system, or compute; they read no file.
+var printers = map[string]string{
+	"true": "", "false": "", ":": "", "pwd": "", "whoami": "", "id": "", "groups": "", "uname": "", "uptime": "", "free": "", "nproc": "", "arch": "", "basename": "",
+	"dirname": "", "seq": "", "sleep": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "", "lspci": "", "lsmod": "", "w": "", "who": "", "last": "", "users": "",
+	"test": "", "[": "", "ss": "-K --kill", "netstat": "", "vmstat": "", "iostat": "", "mpstat": "", "getconf": "", "locale": "", "logname": "", "pgrep": "",
+	"pidof": "", "findmnt": "", "echo": "", "factor": "", "ncal": "", "times": "", "bc": "-", "lsns": "", "pstree": "-a",
+}
+
+func quiet(c call) {
+	if c.name == "cd" || c.name == "pushd" || c.name == "exit" {
+		for _, a := range c.args {
+			if a.foreign {
+				c.found("dynamic", Sensitive)
+			}
+		}
+	}
+	if c.name == "unset" {
+		for _, a := range c.args {
+			if steering(a.text) || a.dynamic {
+				c.found("environment", Sensitive)
+			}
+		}
+	}
+}
+
+// reader judges a program that reads files.
+func reader(c call) {
+	c.fetches = c.fetches || unpacks(c)
+	options := strings.Fields(readers[c.name])
+	if len(options) > 0 && (c.flag(options...) || options[0] == "-") {
+		c.found("writes", wordsClass(c.words))
+	}
+	positional := c.positional()
+	if (c.name == "uniq" || c.name == "xxd") && len(positional) > 1 { // the second is written
+		c.found("overwrites", Sensitive)
+		c.writes(positional[1], false)
+	}
+	if c.name == "xxd" && c.flag("-r", "-revert") && len(positional) > 1 {
+		c.found("overwrites", Sensitive)
+	}
+	if c.name == "jq" {
+		for _, a := range positional {
+			if strings.Contains(a.text, "env") || strings.Contains(a.text, "ENV") {
+				c.found("secrets", Sensitive)
+			}
+		}
+	}
+	if strings.HasSuffix(c.name, "grep") || c.name == "rg" {
+		c.recursive(positional)
+	}
+	lists := c.name == "ls" || c.name == "du" || c.name == "df" || c.name == "tree" // names, and no contents
+	for _, a := range c.args {
+		switch {
+		case a.foreign, a.dynamic && !lists, secret(a.text), a.glob && !lists && hiddenGlob(a.text):
+			c.found("secrets", Sensitive)
+			return
+		}
+	}
+}
+
+// recursive judges a search through whole folders: of those where secrets lie, it
+// reads them.
+func (c call) recursive(positional []word) {
+	if !c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "--no-ignore", "-u", "-uu") && c.name != "rg" {
+		return
+	}
+	for _, a := range positional {
+		p := cleaned(a.text)
+		if p == "/" || p == "~" || p == ".." || hiddenGlob(p) || c.name == "rg" && c.flag("--hidden", "-u", "-uu", "-uuu", "-.", "--no-ignore") {
+			c.found("secrets", Sensitive)
+			return
+		}
+	}
+}
+
+// unpacks reports whether a program turns data into other text, of which nobody
+// knows whether it is code.
+func unpacks(c call) bool {
+	switch c.name {
+	case "base64", "base32", "xxd", "zcat", "rev", "tr", "iconv", "tac":
+		return true
+	}
+	return false
+}
+
+// printer judges a program that only says what it is told, or what everybody may
+// know.
+func printer(c call) {
+	if c.name == "echo" {
+		c.spoken = append(c.spoken, strings.Join(texts(c.args), " "))
+		if c.flag("-e") && strings.Contains(shown(c.args), `\`) {
+			c.fetches = true
+		}
+	}
+	options := strings.Fields(printers[c.name])
+	for _, o := range options {
+		for _, a := range c.args {
+			if isFlag(a.text, o) {
+				c.found("unknown", wordsClass(c.words))
+				return
+			}
+		}
+	}
+	if len(options) == 1 && options[0] == "-" {
+		c.found("unknown", wordsClass(c.words))
+	}
+	for _, a := range c.args {
+		switch {
+		case a.foreign, (c.name == "test" || c.name == "[") && a.dynamic && strings.Contains(a.text, "["):
+			c.found("secrets", Sensitive)
+			return
+		}
+	}
+}
+
+// processes judges ps, which shows their environment when it is asked for e in the
+// manner of BSD.
+func processes(c call) {
+	for _, a := range c.args {
+		if a.dynamic || strings.Contains(a.text, "e") && !strings.HasPrefix(a.text, "-") {
+			c.found("secrets", Sensitive)
+		}
+	}
+}
+
+func printf(c call) {
+	c.spoken = append(c.spoken, strings.Join(texts(c.args), " "))
+	for _, a := range c.args {
+		if strings.Contains(a.text, `\x`) || strings.Contains(a.text, `\0`) || strings.Contains(a.text, `\1`) || strings.Contains(a.text, `\u`) {
+			c.fetches = true
+		}
+		if a.foreign {
+			c.found("secrets", Sensitive)
+		}
+	}
+	if c.flag("-v") {
+		c.found("dynamic", c.atLeast(Sensitive))
+	}
+}
+
+// find judges find: where it looks, and what it does with what it finds.
+func find(c call) {
+	for i, a := range c.args {
+		switch a.text {
+		case "-delete":
+			c.found("deletes", Destructive)
+		case "-fprint", "-fprint0", "-fprintf", "-fls":
+			c.found("overwrites", Sensitive)
+			if i+1 < len(c.args) {
+				c.writes(c.args[i+1], false)
+			}
+		case "-files0-from":
+			c.found("secrets", Sensitive)
+		case "-exec", "-execdir", "-ok", "-okdir":
+			c.each(c.args[i+1:])
+		}
+		if a.dynamic || secret(a.text) {
+			c.found("secrets", max(Sensitive, wordsClass(c.words[:1])))
+		}
+	}
+}
+
+// each judges the command of -exec: the files it is given are not known.
+func (c call) each(rest []word) {
+	end := len(rest)
+	for i, a := range rest {
+		if a.text == ";" || a.text == "+" && i > 0 && rest[i-1].text == "{}" {
+			end = i
+			break
+		}
+	}
+	var words []word
+	for _, a := range rest[:end] {
+		a.dynamic = a.dynamic || strings.Contains(a.text, "{}")
+		words = append(words, a)
+	}
+	if len(words) == 0 {
+		c.found("unknown", Sensitive)
+		return
+	}
+	c.inner(words)
+}
+
+func finder(c call) {
+	for i, a := range c.args {
+		if isFlag(a.text, "-x", "-X", "--exec", "--exec-batch") {
+			c.inner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
+			c.found("unknown", wordsClass(c.words))
+			return
+		}
+		if a.dynamic || secret(a.text) {
+			c.found("secrets", Sensitive)
+		}
+	}
+}
+
+// sed judges sed: it reads, as long as its script only prints, deletes lines of
+// what it prints, or replaces.
+func sed(c call) {
+	if c.flag("-i", "--in-place", "-f", "--file") {
+		c.found("overwrites", wordsClass(c.words[:1]))
+		for _, a := range c.positional() {
+			if protected(a.text) {
+				c.found("protected", Destructive)
+			}
+		}
+		return
+	}
+	scripted := false
+	var files []word
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		value, long := strings.CutPrefix(a.text, "--expression=")
+		switch {
+		case long:
+			c.script(word{text: value, dynamic: a.dynamic})
+			scripted = true
+		case (a.text == "-e" || a.text == "--expression" || a.text == "-ne" || a.text == "-Ee" || a.text == "-re") && i+1 < len(c.args):
+			i++
+			c.script(c.args[i])
+			scripted = true
+		case a.text == "-n", a.text == "-E", a.text == "-r", a.text == "-s", a.text == "-u", a.text == "-z", a.text == "--quiet", a.text == "--posix", a.text == "-nE", a.text == "-En", a.text == "-nr", a.text == "--regexp-extended", a.text == "--version":
+		case strings.HasPrefix(a.text, "-") && a.text != "-":
+			c.found("unknown", wordsClass(c.words))
+		default:
+			files = append(files, a)
+		}
+	}
+	if !scripted && len(files) > 0 {
+		c.script(files[0])
+		files = files[1:]
+	}
+	for _, f := range files {
+		c.reads(f)
+	}
+}
+
+func (c call) script(w word) {
+	for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return r == '\n' }) {
+		if !onlyPrints(strings.TrimSpace(part)) || w.dynamic {
+			c.found("writes", wordsClass([]word{w}))
+			return
+		}
+	}
+}
+
+// onlyPrints reports whether one command of sed is known to be harmless: an
+// address and p, d, q, = or l, or s with only the flags g, i, p and a number.
+func onlyPrints(s string) bool {
+	s = strings.TrimLeft(s, "0123456789,$ ~+")
+	if strings.HasPrefix(s, "/") {
+		_, rest, ok := upTo(s[1:], '/')
+		if !ok {
+			return false
+		}
+		s = strings.TrimLeft(rest, "I ,0123456789$+")
+		if strings.HasPrefix(s, "/") {
+			if _, s, ok = upTo(s[1:], '/'); !ok {
+				return false
+			}
+		}
+	}
+	s = strings.TrimLeft(s, "! ")
+	switch s {
+	case "p", "d", "q", "=", "l", "P", "D", "n", "G", "$!N":
+		return true
+	}
+	if len(s) < 4 || s[0] != 's' && s[0] != 'y' || s[1] == '\\' || s[1] == ';' {
+		return false
+	}
+	_, rest, ok := upTo(s[2:], s[1])
+	if !ok {
+		return false
+	}
+	if _, rest, ok = upTo(rest, s[1]); !ok {
+		return false
+	}
+	return strings.Trim(rest, "gipIm0123456789 ") == ""
+}
+
+// upTo cuts at the first delimiter that is not escaped.
+func upTo(s string, delimiter byte) (before, after string, ok bool) {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case delimiter:
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+func date(c call) {
+	for i, a := range c.args {
+		switch {
+		case isFlag(a.text, "-s", "--set", "-f", "--file"), a.foreign:
+			c.found("system", Sensitive)
+		case a.text == "-d" || a.text == "-r" || i > 0 && (c.args[i-1].text == "-d" || c.args[i-1].text == "-r" || c.args[i-1].text == "--date"):
+		case strings.HasPrefix(a.text, "+"), strings.HasPrefix(a.text, "-"):
+		default: // MMDDhhmm sets the clock
+			c.found("system", Sensitive)
+		}
+	}
+}
+
+func hostname(c call) {
+	if len(c.positional()) > 0 || c.flag("-F", "--file", "-b", "--boot") {
+		c.found("system", Sensitive)
+	}
+}
+
+func locate(c call) {
+	for _, a := range c.args {
+		if a.foreign || c.name == "hash" && isFlag(a.text, "-p") {
+			c.found("environment", Sensitive)
+		}
+	}
+}
+
+// command judges the builtins command -v NAME, which looks, and command NAME, which
+// runs.
+func command(c call) {
+	for i, a := range c.args {
+		switch {
+		case a.text == "-v" || a.text == "-V":
+			locate(c)
+			return
+		case strings.HasPrefix(a.text, "-"):
+		default:
+			c.inner(c.args[i:])
+			return
+		}
+	}
+}
+
+func shellOptions(c call) {
+	if len(c.args) == 0 {
+		c.found("secrets", Sensitive) // it lists every variable
+	}
+}
+
+func alias(c call) {
+	for _, a := range c.args {
+		if _, text, ok := strings.Cut(a.text, "="); ok {
+			c.found("environment", Sensitive)
+			c.code(word{text: text, dynamic: a.dynamic})
+		}
+	}
+}
+
+func trap(c call) {
+	for i, a := range c.args {
+		if i == 0 && a.text != "-" && !strings.HasPrefix(a.text, "-") {
+			c.code(a)
+		}
+	}
+}
+
+// variables judges export and the like where they are commands of another.
+func variables(c call) {
+	c.found("environment", wordsClass(c.words))
+	for _, a := range c.args {
+		if name, text, ok := strings.Cut(a.text, "="); ok {
+			c.assign(name, word{text: text, dynamic: a.dynamic})
+		}
+	}
+}
+
+// readVariable judges read: what it reads is not known.
+func readVariable(c call) {
+	for _, a := range c.positional() {
+		c.assign(a.text, word{dynamic: true})
+		if steering(a.text) || a.dynamic || strings.Contains(a.text, "[") {
+			c.found("environment", Sensitive)
+		}
+	}
+	if c.flag("-C") {
+		c.found("dynamic", c.atLeast(Sensitive))
+	}
+}
+
+func ip(c call) {
+	for _, a := range c.positional() {
+		switch a.text {
+		case "del", "delete", "flush", "down":
+			c.found("system", Destructive)
+		case "add", "set", "change", "replace", "append", "netns", "exec", "up", "monitor", "restore", "save":
+			c.found("system", Sensitive)
+		}
+	}
+	if dynamic(c.args) || c.flag("-b", "-batch", "-force") {
+		c.found("system", Sensitive)
+	}
+}
+
+func ifconfig(c call) {
+	if len(c.positional()) > 1 {
+		c.found("system", wordsClass(c.words))
+	}
+}

@@ -1,0 +1,234 @@
+package command
+
+import (
+	"slices"
+	"strings"
+)
+
+// docker judges container engines: what only lists is safe.
+func docker(c call) {
+	if c.only() {
+		return
+	}
+	args := slices.DeleteFunc(slices.Clone(c.args), func(w word) bool { return w.text == "--rm" || w.text == "--force-rm" })
+	d := call{judge: c.judge, name: c.name, args: args, words: c.words}
+	positional := texts(d.positional())
+	if len(positional) > 1 && slices.Contains([]string{"container", "image", "compose", "volume", "network", "system", "builder", "context", "stack", "service", "node", "secret", "config", "swarm", "machine", "pod"}, positional[0]) {
+		if slices.Contains([]string{"rm", "prune", "down", "leave", "kill", "stop"}, positional[1]) {
+			c.found("containers", Destructive)
+			return
+		}
+		if positional[0] != "secret" && positional[0] != "config" {
+			positional = positional[1:]
+		}
+	}
+	for i, a := range args { // what the container runs
+		if shells[a.text] || a.text == "env" || a.text == "exec" && i > 0 {
+			c.inner(args[i:])
+			break
+		}
+	}
+	class := wordsClass(args)
+	switch {
+	case len(positional) > 0 && slices.Contains([]string{"down", "stop", "kill", "rm", "rmi", "prune"}, positional[0]):
+		class = Destructive
+	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.harmless() &&
+		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df", "history"}, positional[0]):
+		return
+	}
+	c.found("containers", class)
+}
+
+// database judges the clients of SQL databases by the statements they are given.
+// A statement that is not in the words is not known.
+func database(c call) {
+	if c.only() || c.flag("--version") && len(c.args) == 1 {
+		return
+	}
+	options := []string{"-c", "-e", "-Q", "-q", "--command", "--execute", "--query", "--eval"}
+	class, given := Safe, false
+	for i, a := range c.args {
+		statement := ""
+		switch {
+		case i > 0 && slices.Contains(options, c.args[i-1].text):
+			statement = a.text
+		case strings.HasPrefix(a.text, "--command="), strings.HasPrefix(a.text, "--execute="), strings.HasPrefix(a.text, "--query="):
+			_, statement, _ = strings.Cut(a.text, "=")
+		case strings.HasPrefix(a.text, "-c") && len(a.text) > 3 && c.name == "psql", strings.HasPrefix(a.text, "-e") && len(a.text) > 3 && c.name != "psql":
+			statement = a.text[2:]
+		case strings.HasPrefix(a.text, ".") && strings.HasPrefix(c.name, "sqlite"), strings.ContainsAny(a.text, " ;") && !strings.HasPrefix(a.text, "-"): // of sqlite3, and of those whose options are not known
+			statement = a.text
+		default:
+			if isFlag(a.text, "-f", "-o", "-L", "-v", "--file", "--output", "--init-command", "--set", "--variable", "--tee", "--pager", "-init", "-cmd") && strings.HasPrefix(a.text, "-") && !slices.Contains(options, a.text) {
+				class = max(class, Sensitive)
+			}
+			if a.dynamic {
+				class = max(class, Sensitive)
+			}
+			continue
+		}
+		given = true
+		class = max(class, sqlClass(statement))
+		if a.dynamic {
+			class = max(class, Sensitive)
+		}
+	}
+	if !given {
+		c.unseen = true
+		class = max(class, wordsClass(c.args))
+	}
+	c.found("database", class)
+}
+
+// Words of SQL: with one of the first a statement destroys; without one of the
+// second, and only with functions of the third, it only reads.
+var (
+	sqlDestroys = set(`drop truncate delete flush purge shutdown detach vacuum reset dropdb pg_terminate_backend pg_drop_replication_slot lo_unlink kill rmtree
+		pg_switch_wal xp_cmdshell unlink rm format_disk`)
+	sqlReads = set("select show explain describe desc with values table pragma use")
+	sqlActs  = set(`insert update alter create grant revoke copy into call do execute exec merge replace load_file load_extension outfile dumpfile writefile readfile
+		dblink sleep benchmark system shell lock analyze set handler import export attach rename refresh reindex cluster notify listen begin commit rollback prepare
+		deallocate declare fetch rows_affected program server source edit fts3_tokenizer pg_sleep nextval setval set_config lo_import lo_export pg_read_file pg_ls_dir
+		pg_reload_conf sys_exec openrowset pg_read_binary_file password passwd secret token pg_shadow pg_authid authentication_string api_key backup restore`)
+	sqlFunctions = set(`count sum avg min max coalesce lower upper length now date date_trunc extract round abs cast concat substr substring trim in exists and or
+		where on as by over values distinct not nullif greatest least current_date current_timestamp to_char to_date datediff date_format year month day ifnull
+		row_number rank dense_rank lag lead string_agg group_concat array_agg json_agg from select with any all using between like when then else case limit having
+		union join version database char_length left right replace_all strftime datetime julianday typeof total floor ceil ceiling mod power sqrt pg_size_pretty
+		pg_database_size pg_relation_size pg_total_relation_size table_info index_list partition interval is offset filter format_type pg_get_viewdef md5`)
+)
+
+// sqlClass is the class of SQL statements, read word by word: a DELETE destroys,
+// and so does an UPDATE of every row; only what reads with known functions is safe.
+func sqlClass(text string) Class {
+	text = strings.ToLower(text)
+	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && r < 0x80 })
+	class, where := Safe, slices.Contains(words, "where")
+	for _, w := range words {
+		switch {
+		case sqlDestroys[w], w == "update" && !where:
+			return Destructive
+		case sqlActs[w]:
+			class = Sensitive
+		}
+	}
+	if destroys(text) && !strings.HasPrefix(strings.TrimSpace(text), "select") {
+		return Destructive
+	}
+	for _, statement := range strings.Split(text, ";") {
+		statement = strings.TrimSpace(statement)
+		first := before(strings.Join(strings.Fields(strings.ReplaceAll(statement, "(", " ( ")), " "), " ")
+		switch {
+		case statement == "", len(statement) <= 40 && strings.HasPrefix(statement, `\d`), statement == `\l`, statement == `\dt`, statement == `\conninfo`, statement == ".tables", statement == ".schema":
+		case !sqlReads[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !knownFunctions(statement), strings.Contains(statement, "/*!"):
+			class = max(class, Sensitive)
+		}
+	}
+	if len(words) == 0 && !strings.Contains(text, `\`) {
+		return Sensitive
+	}
+	return class
+}
+
+// knownFunctions reports whether whatever is called in a statement is known to
+// change nothing.
+func knownFunctions(statement string) bool {
+	for at := 0; at < len(statement); at++ {
+		if statement[at] != '(' {
+			continue
+		}
+		head := strings.TrimRight(statement[:at], " \t\n")
+		start := len(head)
+		for start > 0 && (head[start-1] == '_' || head[start-1] >= '0' && head[start-1] <= '9' || head[start-1] >= 'a' && head[start-1] <= 'z' || head[start-1] == '.' || head[start-1] == '"' || head[start-1] >= 0x80) {
+			start--
+		}
+		if name := head[start:]; name != "" && !sqlFunctions[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// redis judges the clients of Redis by their command.
+func redis(c call) {
+	if c.only() {
+		return
+	}
+	var words []string
+	valued := set("-h -p -a -n -u -s -i -r --user --pass --cert --key --cacert -d -D --tls-ciphers")
+	for i := 0; i < len(c.args); i++ {
+		switch a := c.args[i].text; {
+		case valued[a] && len(words) == 0:
+			i++
+		case strings.HasPrefix(a, "-") && len(words) == 0:
+			if slices.Contains([]string{"--pipe", "--eval", "--rdb", "-x", "-X", "--functions-rdb"}, a) {
+				c.found("database", wordsClass(c.args))
+			}
+		default:
+			words = append(words, strings.ToLower(a))
+		}
+	}
+	if len(words) == 0 {
+		c.unseen = true
+		c.found("database", Sensitive)
+		return
+	}
+	reads := set("get mget hget hgetall hmget hkeys hvals hlen keys scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
+	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
+	class := Sensitive
+	switch {
+	case destroys[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):
+		class = Destructive
+	case reads[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !strings.Contains(strings.Join(words, " "), "session"):
+		return
+	case wordsClass(c.args) == Destructive:
+		class = Destructive
+	}
+	c.found("database", class)
+}
+
+// cloud judges the clients of clouds: describe, list and get are safe, but for
+// what they get that is secret.
+func cloud(c call) {
+	if c.only() {
+		return
+	}
+	class, looks := wordsClass(c.args), false
+	for i, a := range c.positional() {
+		verb := before(a.text, "-")
+		switch a.text {
+		case "rm", "rb", "rmi", "down", "stop-instances", "reset":
+			class = Destructive
+		case "ls", "list", "describe", "show", "list-instances", "list-clusters":
+			looks = looks || i > 0
+		}
+		if i == 1 && (verb == "describe" || verb == "list") || i == 1 && verb == "get" && c.name == "aws" {
+			looks = true
+		}
+	}
+	if c.flag("--delete") || c.flag("--force-destroy") {
+		class = Destructive
+	}
+	if class == Sensitive && looks && !dynamic(c.args) && !c.secretive() {
+		return
+	}
+	c.found("cloud", class)
+}
+
+// secretive reports whether what is asked of a cloud is, or may be, a secret, or
+// is written to a file.
+func (c call) secretive() bool {
+	positional := texts(c.positional())
+	if c.name == "aws" && len(positional) > 1 && strings.HasPrefix(positional[1], "get-") &&
+		!slices.Contains([]string{"get-caller-identity", "get-bucket-location", "get-bucket-versioning", "get-metric-statistics", "get-metric-data", "get-cost-and-usage", "get-rest-apis"}, positional[1]) {
+		return true
+	}
+	for _, a := range c.args {
+		text := strings.ToLower(a.text)
+		for _, part := range []string{"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env", "--endpoint", "--debug", "object"} {
+			if strings.Contains(text, part) && !strings.Contains(text, "list-objects") || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "fileb:") {
+				return true
+			}
+		}
+	}
+	return false
+}

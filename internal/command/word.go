@@ -1,0 +1,272 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is one word of a command as the shell would hand it on. What is computed is
+// dynamic; foreign when it is a variable that the text does not set, whose value
+// may be a secret.
+type word struct {
+	text    string
+	dynamic bool
+	foreign bool
+	glob    bool
+}
+
+// maxWord bounds what a word may grow to by the variables in it.
+const maxWord = 4 << 10
+
+// plain are variables that hold no secret.
+var plain = set("HOME PWD USER SHELL PATH OLDPWD HOSTNAME LANG RANDOM SECONDS LINENO UID EUID PPID TERM LOGNAME TMPDIR BASHPID ? $ ! # COLUMNS LINES OSTYPE HOSTTYPE EPOCHSECONDS")
+
+// words expands the words of a command.
+func (j *judge) words(list []*syntax.Word) []word {
+	var out []word
+	for _, w := range list {
+		out = append(out, j.fields(w)...)
+	}
+	return out
+}
+
+// fields expands one word: an unquoted variable may be several.
+func (j *judge) fields(w *syntax.Word) []word {
+	e := &expansion{judge: j}
+	e.parts(w.Parts, false)
+	return e.done()
+}
+
+// one expands a word that is not split.
+func (j *judge) one(w *syntax.Word) word {
+	if w == nil {
+		return word{}
+	}
+	e := &expansion{judge: j, whole: true}
+	e.parts(w.Parts, false)
+	if list := e.done(); len(list) > 0 {
+		return list[0]
+	}
+	return word{}
+}
+
+type expansion struct {
+	*judge
+	whole bool
+	out   []word
+	now   word
+	begun bool
+}
+
+func (e *expansion) add(s string) {
+	e.begun = true
+	if len(e.now.text)+len(s) > maxWord || !e.spend(len(s)) {
+		e.now.dynamic = true
+		return
+	}
+	e.now.text += s
+}
+
+func (e *expansion) cut() {
+	if e.begun {
+		e.out = append(e.out, e.now)
+	}
+	e.now, e.begun = word{}, false
+}
+
+func (e *expansion) done() []word {
+	e.cut()
+	return e.out
+}
+
+func (e *expansion) parts(parts []syntax.WordPart, quoted bool) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if p.Value == "[" && len(parts) == 1 { // the command
+				e.add(p.Value)
+				continue
+			}
+			e.literal(p.Value, quoted)
+		case *syntax.SglQuoted:
+			text := p.Value
+			if p.Dollar {
+				text = ansi(text)
+			}
+			e.add(text)
+		case *syntax.DblQuoted:
+			e.add("")
+			e.parts(p.Parts, true)
+		case *syntax.ParamExp:
+			e.variable(p, quoted)
+		case *syntax.ArithmExp:
+			e.add("0")
+			e.now.dynamic = true
+		default: // a substitution, or a pattern: what is in it is judged by itself
+			e.add("*")
+			e.now.dynamic = true
+		}
+	}
+}
+
+// literal adds text of the script itself.
+func (e *expansion) literal(s string, quoted bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\\n", s[i+1]) >= 0):
+			i++
+			if s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+			continue
+		case !quoted && (c == '*' || c == '?' || c == '['):
+			e.now.glob = true
+		}
+		b.WriteByte(c)
+	}
+	if !quoted && strings.Contains(s, "{") && strings.Contains(s, "}") && (strings.Contains(s, ",") || strings.Contains(s, "..")) {
+		e.now.dynamic = true
+	}
+	e.add(b.String())
+}
+
+func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
+	name := ""
+	if p.Param != nil {
+		name = p.Param.Value
+	}
+	simple := name != "" && !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
+	v, set := e.vars[name]
+	switch {
+	case name == "IFS" && simple:
+		v = value{" ", true}
+	case name == "HOME" && simple && !set:
+		e.add("~")
+		return
+	case !simple || !set || !v.known:
+		e.add("$" + name)
+		e.now.dynamic = true
+		e.now.foreign = e.now.foreign || !set && !plain[name] && !p.Length
+		return
+	}
+	if quoted || e.whole {
+		e.add(v.text)
+		return
+	}
+	rest := v.text
+	for {
+		at := strings.IndexFunc(rest, unicode.IsSpace)
+		if at < 0 {
+			break
+		}
+		if at > 0 {
+			e.add(rest[:at])
+		}
+		e.cut()
+		_, size := utf8.DecodeRuneInString(rest[at:])
+		rest = rest[at+size:]
+	}
+	if rest != "" {
+		e.add(rest)
+		e.now.glob = e.now.glob || strings.ContainsAny(rest, "*?[")
+	}
+}
+
+// ansi reads the escapes of $'…'.
+func ansi(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		digits, base := 0, 16
+		switch c := s[i]; c {
+		case 'x':
+			digits = 2
+		case 'u':
+			digits = 4
+		case 'U':
+			digits = 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			digits, base = 3, 8
+			i--
+		case 'n', 'r', 't', 'v', 'f':
+			b.WriteByte(' ')
+			continue
+		default:
+			b.WriteByte(c)
+			continue
+		}
+		end := i + 1
+		for end < len(s) && end-i-1 < digits {
+			if _, err := strconv.ParseUint(s[end:end+1], base, 8); err != nil {
+				break
+			}
+			end++
+		}
+		n, _ := strconv.ParseUint(s[i+1:end], base, 32)
+		b.WriteRune(rune(n))
+		i = end - 1
+	}
+	return b.String()
+}
+
+// destructiveWords are words that destroy, wherever they stand in what is not
+// known; destructiveStems also begin longer ones (deleteMany).
+var (
+	destructiveWords = set(`rm rmdir del rd dd shred wipe wipefs mkfs mke2fs mkswap truncate unlink fdisk sfdisk cfdisk gdisk sgdisk parted
+		blkdiscard shutdown reboot poweroff halt kill killall pkill kill9 xkill userdel groupdel deluser delgroup drop dropdb dropuser dropdatabase
+		dropcollection dropindexes erase prune flush flushall flushdb uninstall autoremove zap nuke rb srm
+		autoclean deprovision decommission lvremove vgremove pvremove erase cryptsetup luksformat hdparm rmi rmdirs rimraf`)
+	destructiveStems = []string{
+		"delet", "remov", "destroy", "purg", "terminat", "truncat", "unlink", "rmdir", "uninstall", "deregister", "erase", "wipe",
+		"shred", "mkfs", "rmsync", "rmtree", "shutdown", "flushall", "flushdb", "borra", "elimina",
+	}
+	devices = []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/dm-", "/dev/loop", "/dev/md", "/dev/rdisk"}
+)
+
+// destroys reports whether a word of a text destroys, quoted or not.
+func destroys(text string) bool {
+	text = strings.ToLower(text)
+	if anyWord(text) {
+		return true
+	}
+	bare := strings.NewReplacer("'", "", `"`, "", `\`, "", "$@", "", "$*", "", "``", "", "$()", "").Replace(text)
+	return bare != text && anyWord(bare)
+}
+
+func anyWord(text string) bool {
+	for _, d := range devices {
+		if strings.Contains(text, d) {
+			return true
+		}
+	}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < utf8.RuneSelf }) {
+		if destructiveWords[w] {
+			return true
+		}
+		for _, stem := range destructiveStems {
+			if strings.HasPrefix(w, stem) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// set makes a set of the words of a text.
+func set(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		out[w] = true
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package command
+
+import (
+	"strings"
+)
+
+// wrapper is a program that runs the command that its other words are. Of its own
+// options, those that are named take a value; skip words come before the command.
+type wrapper struct {
+	class  Class // at least
+	why    string
+	valued string
+	skip   int
+}
+
+var wrappers = map[string]wrapper{
+	"sudo": {Sensitive, "privileges", "-u -g -h -p -C -T -r -t -U -D -R --user --group --host --prompt --chdir --chroot --role --type", 0},
+	"doas": {Sensitive, "privileges", "-u -C", 0}, "pkexec": {Sensitive, "privileges", "--user", 0}, "gosu": {Sensitive, "privileges", "", 1}, "su-exec": {Sensitive, "privileges", "", 1},
+	"nohup": {Sensitive, "process", "", 0}, "setsid": {Safe, "", "", 0}, "time": {Safe, "", "-f --format", 0}, "timeout": {Safe, "", "-s -k --signal --kill-after", 1},
+	"nice": {Safe, "", "-n --adjustment", 0}, "ionice": {Safe, "", "-c -n --class --classdata", 0}, "stdbuf": {Safe, "", "-i -o -e --input --output --error", 0},
+	"unbuffer": {Safe, "", "", 0}, "chronic": {Safe, "", "", 0}, "caffeinate": {Safe, "", "-t -w", 0}, "builtin": {Safe, "", "", 0},
+	"busybox": {Safe, "", "", 0}, "toybox": {Safe, "", "", 0}, "exec": {Safe, "", "-a", 0}, "chroot": {Sensitive, "privileges", "", 1},
+	"unshare": {Sensitive, "privileges", "", 0}, "nsenter": {Sensitive, "privileges", "-t --target -S -G", 0}, "strace": {Sensitive, "process", "-e -o -p -s -u -E -a -b -P -I -O -S -X", 0},
+	"ltrace": {Sensitive, "process", "-e -o -p -s -u -n -a -l", 0}, "runuser": {Sensitive, "privileges", "-u -g -G --user", 0}, "setpriv": {Sensitive, "privileges", "", 0},
+	"systemd-run": {Sensitive, "privileges", "-p -u --unit --uid --gid -E", 0}, "torsocks": {Sensitive, "network", "", 0}, "proxychains": {Sensitive, "network", "-f", 0}, "proxychains4": {Sensitive, "network", "-f", 0},
+	"firejail": {Sensitive, "process", "", 0}, "taskset": {Safe, "", "", 1}, "chrt": {Safe, "", "", 1}, "coproc": {Sensitive, "process", "", 0},
+	"flock": {Sensitive, "process", "-w -E --timeout --conflict-exit-code", 1}, "dotenv": {Sensitive, "secrets", "-f", 0}, "fakeroot": {Sensitive, "privileges", "", 0}, "cpulimit": {Sensitive, "process", "-l -p", 0},
+	"script": {Sensitive, "writes", "", 1}, "entr": {Sensitive, "process", "", 0}, "doppler": {Sensitive, "secrets", "", 0}, "aws-vault": {Sensitive, "secrets", "", 2},
+	"!": {}, "{": {}, "}": {}, "then": {}, "do": {}, "else": {}, "elif": {}, "if": {}, "while": {}, "until": {}, "function": {Sensitive, "unparsed", "", 0},
+}
+
+func wrap(c call) {
+	w := wrappers[c.name]
+	if c.only() {
+		return
+	}
+	c.find(shown(c.words), w.why, w.class)
+	if c.flag("-c", "--command") && (c.name == "flock" || c.name == "script" || c.name == "runuser" || c.name == "unshare") {
+		c.commandText()
+		return
+	}
+	rest, understood := w.command(c.args)
+	if !understood {
+		c.found("unknown", wordsClass(c.words))
+	}
+	if len(rest) == 0 {
+		if w.class == Safe && c.name != "exec" && c.name != "}" && c.name != "do" && c.name != "then" && c.name != "else" {
+			c.found("unknown", Sensitive)
+		}
+		return
+	}
+	c.inner(rest)
+}
+
+// command is what is left of a wrapper's words without its own; false when one of
+// its options is not known.
+func (w wrapper) command(args []word) ([]word, bool) {
+	understood, skip := true, w.skip
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		switch {
+		case a == "--":
+			return args[min(i+1+skip, len(args)):], understood
+		case strings.HasPrefix(a, "-") && a != "-":
+			name, _, joined := strings.Cut(a, "=")
+			for _, v := range strings.Fields(w.valued) {
+				if !joined && a == v {
+					i++
+				}
+			}
+			understood = understood && strings.Contains(" "+w.valued+" -n -E -H -S -i -k -b -K -A -l -s -v -p --preserve-env --foreground --preserve-status -f -w -c ", " "+name+" ")
+			if strings.Trim(strings.TrimPrefix(name, "-"), "0123456789") == "" {
+				understood = true
+			}
+		case skip > 0:
+			skip--
+		default:
+			return args[i:], understood
+		}
+	}
+	return nil, understood
+}
+
+// env runs a command with other variables, or shows them all.
+func env(c call) {
+	rest := c.args
+	for len(rest) > 0 {
+		a := rest[0]
+		value, split := strings.CutPrefix(a.text, "--split-string=")
+		switch {
+		case split:
+			c.code(word{text: value, dynamic: a.dynamic})
+		case strings.HasPrefix(a.text, "-S") && len(a.text) > 2:
+			c.code(word{text: a.text[2:], dynamic: a.dynamic})
+		case (a.text == "-S" || a.text == "-vS" || a.text == "--split-string") && len(rest) > 1:
+			c.code(rest[1])
+			rest = rest[1:]
+		case (a.text == "-u" || a.text == "-C" || a.text == "--unset" || a.text == "--chdir" || a.text == "-P") && len(rest) > 1:
+			rest = rest[1:]
+		case strings.HasPrefix(a.text, "-"):
+		case isSetting(a.text):
+			name, text, _ := strings.Cut(a.text, "=")
+			c.setting(name, text, true)
+			c.assign(name, word{text: text, dynamic: a.dynamic})
+		default:
+			c.inner(rest)
+			return
+		}
+		rest = rest[1:]
+	}
+	c.found("secrets", Sensitive)
+}
+
+// commandText judges the text after -c, or every text when it cannot be told which
+// it is.
+func (c call) commandText() {
+	for i, a := range c.args {
+		if isFlag(a.text, "-c", "--command") {
+			if _, text, ok := strings.Cut(a.text, "--command="); ok {
+				c.code(word{text: text, dynamic: a.dynamic})
+				return
+			}
+			for _, next := range c.args[i+1:] {
+				if !strings.HasPrefix(next.text, "-") && !strings.HasPrefix(next.text, "+") && next.text != "pipefail" && next.text != "errexit" {
+					c.code(next)
+					return
+				}
+			}
+		}
+	}
+}
+
+// shell judges sh, bash and the like: a text after -c, or code that is not here.
+func shell(c call) {
+	if c.only() {
+		return
+	}
+	if c.flag("-c", "--command") {
+		c.commandText()
+		if len(c.args) < 2 {
+			c.unseen = true
+			c.found("unseen", Sensitive)
+		}
+		return
+	}
+	c.unseen = true
+	c.found("unseen", wordsClass(c.words))
+}
+
+// eval judges words that are read as code.
+func eval(c call) {
+	text, dynamic := strings.Join(texts(c.args), " "), dynamic(c.args)
+	if text != "" {
+		c.code(word{text: text, dynamic: dynamic})
+	}
+}
+
+// source judges code that is in a file.
+func source(c call) {
+	c.unseen = true
+	c.found("unseen", wordsClass(c.words))
+}
+
+// interpreter judges a program that runs code of its own language, which is not
+// read: only its words are.
+func interpreter(c call) {
+	if c.only() || len(c.args) == 1 && c.args[0].text == "-v" {
+		return
+	}
+	if !c.flag("-c", "-e", "-E", "-r", "--eval", "--execute") || dynamic(c.args) {
+		c.unseen = true
+	}
+	c.found("unseen", wordsClass(c.words))
+}
+
+// xargs runs a command with words that are not known.
+func xargs(c call) {
+	for i := 0; i < len(c.args); i++ {
+		switch a := c.args[i].text; {
+		case a == "-n" || a == "-P" || a == "-I" || a == "-L" || a == "-d" || a == "-s" || a == "-E" || a == "--max-args" || a == "--max-procs" || a == "--replace" || a == "--delimiter" || a == "-J" || a == "-R":
+			i++
+		case a == "-a" || a == "--arg-file":
+			i++
+			c.found("secrets", Sensitive)
+		case strings.HasPrefix(a, "-"):
+		default:
+			words := append([]word{}, c.args[i:]...)
+			c.inner(append(words, word{text: "{}", dynamic: true}))
+			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells[words[0].text] {
+				c.unseen = true
+				c.found("unseen", c.atLeast(Sensitive))
+			}
+			return
+		}
+	}
+}
+
+// remote judges a command that another machine runs.
+func remote(c call) {
+	c.found("network", Sensitive)
+	valued := set("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w")
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i].text
+		switch {
+		case a == "-o" && i+1 < len(c.args):
+			c.find(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
+			i++
+		case valued[a]:
+			i++
+		case strings.HasPrefix(a, "-"):
+			c.find(a, "network", wordsClass(c.args[i:i+1]))
+		default:
+			if rest := c.args[i+1:]; len(rest) > 0 {
+				c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
+			} else {
+				c.unseen = true
+			}
+			return
+		}
+	}
+}
+
+// su runs a text, or a shell, as somebody else.
+func su(c call) {
+	c.found("privileges", Sensitive)
+	if c.flag("-c", "--command") {
+		c.commandText()
+		return
+	}
+	c.unseen = true
+}
+
+// joined judges a program whose other words are one text for a shell.
+func joined(c call) {
+	c.found("process", wordsClass(c.words))
+	rest, _ := wrapper{valued: "-n --interval -j --jobs -d -N"}.command(c.args)
+	if len(rest) > 0 {
+		c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
+	}
+}
+
+var shells = set("sh bash zsh dash ksh ash fish csh tcsh mksh rbash pwsh powershell cmd")
