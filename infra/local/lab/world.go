@@ -80,7 +80,7 @@ func (w *World) Started() []string {
 func NewWorld(t testing.TB) *World {
 	w := &World{t: t, Store: Table(t), IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
 	log := slog.New(slog.DiscardHandler)
-	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log}
+	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log, DraftLife: 24 * time.Hour}
 	w.Steps = &step.Executor{Store: w.Store, Sender: w, IDs: w.IDs, Now: w.Clock, Log: log}
 	w.answer = func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
@@ -234,39 +234,25 @@ type Call struct{ Method, Path, Body string }
 // To returns a call; body is JSON, or empty.
 func To(method, path, body string) Call { return Call{Method: method, Path: path, Body: body} }
 
-func (w *World) plan(calls ...Call) plan.Plan {
+// Propose writes a draft of calls in the world's chat, as a turn does: one step after
+// the other.
+func (w *World) Propose(calls ...Call) plan.Run {
+	w.t.Helper()
 	p := plan.Proposal{Goal: "Reservar"}
 	for _, c := range calls {
 		p.Steps = append(p.Steps, plan.ProposedStep{
-			Title: c.Method + " " + c.Path, MCPID: w.Server.ID, Method: c.Method, Path: c.Path, Body: json.RawMessage(c.Body),
+			Title: c.Method + " " + c.Path, Method: c.Method, Path: c.Path, Body: json.RawMessage(c.Body),
 		})
 	}
-	steps, wrong := plan.Arrange(p)
-	if len(wrong) > 0 {
-		w.t.Fatal(wrong)
-	}
-	out := plan.Plan{ID: w.IDs.New(w.Clock()), Revision: 1, Goal: p.Goal, Steps: steps, ExpiresAt: w.Clock().Add(24 * time.Hour)}
-	for _, s := range steps {
-		for _, op := range Operations(w.Server.BaseURL) {
-			if _, _, err := tool.Match([]tool.Entry{op.Entry}, s.Method, s.Path); err == nil {
-				out.Bindings = append(out.Bindings, plan.Binding{
-					StepID: s.ID, MCPID: s.MCPID, ServerName: w.Server.Name, BaseURL: w.Server.BaseURL, Template: op.Path, Fingerprint: op.Fingerprint,
-				})
-			}
-		}
-	}
-	return out
+	return w.Draft(p)
 }
 
-// Propose writes a draft in the world's chat, as a turn does.
-func (w *World) Propose(calls ...Call) plan.Run {
+// Draft writes a draft in the world's chat, as a turn does. What names no server calls
+// the world's.
+func (w *World) Draft(p plan.Proposal) plan.Run {
 	w.t.Helper()
 	ctx := context.Background()
-	p := w.plan(calls...)
-	digest, err := p.Digest()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := w.run(p)
 	chat, err := w.Store.Chat(ctx, Account, w.Chat.ID)
 	if err != nil {
 		w.t.Fatal(err)
@@ -276,14 +262,74 @@ func (w *World) Propose(calls ...Call) plan.Run {
 		r := w.Read(chat.PendingRunID)
 		old = &r
 	}
-	r := plan.Run{
-		ID: w.IDs.New(w.Clock()), Account: Account, User: "ana", ChatID: chat.ID, Locale: string(locale.Spanish), Plan: p, Digest: digest,
-	}
-	r, err = w.Store.Propose(ctx, r, chat, old, run.Record{At: w.Clock(), Type: plan.EventProposed})
+	r.ChatID = chat.ID
+	r, err = w.Store.Propose(ctx, r, chat, old, run.Record{
+		At: w.Clock(), Type: plan.EventProposed, Data: map[string]any{"goal": r.Plan.Goal, "digest": r.Digest},
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return w.Read(r.ID)
+}
+
+// run makes the run of a proposal that is right.
+func (w *World) run(p plan.Proposal) plan.Run {
+	w.t.Helper()
+	out := w.Plan(p)
+	digest, err := out.Digest()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return plan.Run{
+		ID: w.IDs.New(w.Clock()), Account: Account, User: "ana", Locale: string(locale.Spanish), Plan: out, Digest: digest,
+	}
+}
+
+// Plan makes the plan of a proposal that is right, bound to the world's server.
+func (w *World) Plan(p plan.Proposal) plan.Plan {
+	w.t.Helper()
+	for i := range p.Steps {
+		if p.Steps[i].MCPID == "" {
+			p.Steps[i].MCPID = w.Server.ID
+		}
+	}
+	steps, wrong := plan.Arrange(p)
+	if len(wrong) > 0 {
+		w.t.Fatal(wrong)
+	}
+	out := plan.Plan{
+		ID: w.IDs.New(w.Clock()), Revision: 1, Goal: p.Goal, Steps: steps,
+		ExpiresAt: w.Clock().Add(w.Runs.DraftLife).UTC().Truncate(time.Second),
+	}
+	for i, s := range steps {
+		if s.Undo != nil && s.Undo.MCPID == "" {
+			out.Steps[i].Undo.MCPID = w.Server.ID
+		}
+		if s.Verify != nil && s.Verify.MCPID == "" {
+			out.Steps[i].Verify.MCPID = w.Server.ID
+		}
+	}
+	for _, s := range out.Steps {
+		out.Bindings = append(out.Bindings, w.bind(s)...)
+		if undo, ok := out.Step(plan.UndoOf(s.ID)); ok {
+			out.Bindings = append(out.Bindings, w.bind(undo)...)
+		}
+		if check, ok := out.CheckOf(s.ID); ok {
+			out.Bindings = append(out.Bindings, w.bind(check)...)
+		}
+	}
+	return out
+}
+
+func (w *World) bind(s plan.Step) []plan.Binding {
+	for _, op := range Operations(w.Server.BaseURL) {
+		if _, _, err := tool.Match([]tool.Entry{op.Entry}, s.Method, s.Path); err == nil {
+			return []plan.Binding{{
+				StepID: s.ID, MCPID: s.MCPID, ServerName: w.Server.Name, BaseURL: w.Server.BaseURL, Template: op.Path, Fingerprint: op.Fingerprint,
+			}}
+		}
+	}
+	return nil
 }
 
 // Read returns a run as it is stored.
