@@ -3,6 +3,8 @@ package webui
 import (
 	"encoding/json"
 	"html/template"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,29 +32,39 @@ type card struct {
 	Destroy int
 	Finished,
 	Total int
+	Skipped  int // by their conditions
+	Settled  int // done or skipped
 	Stopping bool
 	Elapsed  string
 	Error    template.HTML
 	Marked   bool // something was written out that would not have been seen
+
+	Revision  int
+	Changes   []change   // from the revision before, of a draft that was edited
+	Revisions []revision // all it had, when it had more than one
+	Retries   string     // the run that this one goes on from
+	Reason    template.HTML
+	Undoable, // how many of the steps that change something can be undone
+	Changing int
+	Undoing bool
+	Asks    int // how many steps will wait for an approval
+	Waits   int // how many wait now
+	Doubts  int // how many effects somebody must settle
+	Retry   bool
+	Ended   *aftermath // what an end that was no success leaves
+	Receipt bool       // it was confirmed, and is over
 }
 
 // cardStep is one step: what would be sent, and what became of it.
 type cardStep struct {
-	ID       string
-	Key      string // unique on the page
-	Number   int
-	Title    template.HTML
-	State    plan.StepStatus
-	Method   string
-	Tool     template.HTML // instead of a method and a path
+	ID     string
+	Key    string // unique on the page
+	Number int
+	Title  template.HTML
+	State  plan.StepStatus
+	call
 	Risk     plan.Risk
-	Server   template.HTML
-	Target   target
-	Path     template.HTML
-	Query    *code
-	Body     *code
 	Needs    []int // numbers of steps
-	Crossing []crossing
 	Attempts int
 	Retries  []template.HTML // why each attempt after the first was made
 	Took     string
@@ -62,6 +74,20 @@ type cardStep struct {
 	Answer   *answer
 	Error    template.HTML
 	Folded   bool // the request is behind a disclosure: it was confirmed
+
+	When     template.HTML // it is done only if this holds
+	Each     template.HTML // it is done for each element of this
+	Undo     *call
+	Check    *check
+	Ask      *asking
+	Targets  []found
+	Approval *approval
+	Doubt    *doubt
+	Items    *items
+	Undone   *effect
+	Command  *replaced
+	Reused   bool   // the result is that of an earlier run
+	Whole    string // where all of the answer is, when only a part is shown
 }
 
 // crossing is data of one origin that goes to another.
@@ -91,11 +117,10 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	c.Draft, c.Live = c.Status == plan.Draft, c.Status.Active()
 	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !started(run)
 	c.Open = c.Draft || c.Live
-	if len(c.Digest) >= 12 {
-		c.Short = c.Digest[:6] + "…" + c.Digest[len(c.Digest)-4:]
-	}
+	c.Short = shortDigest(c.Digest)
 	a := arranger{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
-	c.Goal = a.show(p.Goal)
+	c.Goal, c.Reason, c.Revision, c.Retries = a.show(p.Goal), a.show(run.Reason), p.Revision, run.Retries
+	c.Undoing = run.UndoAt != nil && run.Status.Active()
 	if run.Error != nil {
 		c.Error = display(run.Error.Message)
 	}
@@ -105,7 +130,23 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	if len(events) > 0 {
 		c.Elapsed = a.elapsed(events)
 	}
+	c.Settled = c.Finished + c.Skipped
+	c.Receipt = run.Status.Terminal() && !c.Dead
+	c.Ended = a.aftermath()
+	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.left()
 	return c
+}
+
+// left reports whether a run that ended has anything that another may go on with.
+func (a arranger) left() bool {
+	if a.card.Ended != nil && len(a.card.Ended.Undone) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(a.run.Plan.Steps, func(s plan.Step) bool {
+		state := a.run.State(s.ID)
+		settledDone := state.Settled != nil && state.Settled.Outcome == plan.OutcomeDone
+		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !settledDone
+	})
 }
 
 func started(run plan.Run) bool {
@@ -192,34 +233,43 @@ func (a arranger) step(i int, s plan.Step) cardStep {
 	state := a.run.State(s.ID)
 	v := cardStep{
 		ID: s.ID, Key: a.run.ID + "-" + plain(s.ID), Number: i + 1, Title: a.show(s.Title), State: state.Status,
-		Method: s.Method, Tool: a.show(s.Tool), Risk: plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive), Server: a.show(binding.ServerName), Target: targetOf(binding.BaseURL),
-		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead,
+		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, referenced(s)),
+		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
+		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
-	a.card.Marked = a.card.Marked || v.Target.Marked
 	switch v.Risk {
 	case plan.Write:
 		a.card.Writes++
 	case plan.Destructive:
 		a.card.Destroy++
 	}
-	if state.Status == plan.StepDone {
+	if v.Risk != plan.Read {
+		a.card.Changing++
+		if s.Undo != nil {
+			a.card.Undoable++
+		}
+	}
+	switch state.Status {
+	case plan.StepDone:
 		a.card.Finished++
+	case plan.StepSkipped:
+		a.card.Skipped++
 	}
-	path := pen{step: a.origin}
-	path.text(v.Target.Prefix + s.Path)
-	v.Path = path.html()
-	a.card.Marked = a.card.Marked || path.marked
-	if string(s.Query) != "{}" {
-		v.Query = a.code(jsonCode(s.Query, a.origin))
-	}
-	v.Body = a.code(jsonCode(s.Body, a.origin))
-	v.Needs, v.Crossing = a.needs(s, binding)
+	v.Needs = a.needs(s)
+	a.beside(&v, s)
 	a.outcome(&v, state)
+	a.effects(&v, s, state)
 	return v
 }
 
 // origin says which step a reference names.
 func (a arranger) origin(id string) string {
+	switch id {
+	case plan.ItemName:
+		return locale.Text(a.words.tag, "page.step.reference_item")
+	case plan.CheckName:
+		return locale.Text(a.words.tag, "page.step.reference_check")
+	}
 	for i, s := range a.run.Plan.Steps {
 		if s.ID == id {
 			return locale.Text(a.words.tag, "page.step.reference", "n", itoa(i+1), "title", plain(s.Title))
@@ -228,24 +278,15 @@ func (a arranger) origin(id string) string {
 	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
 }
 
-// needs returns the numbers of the steps that come first, and where data of
-// another origin is sent on: a step's own references count, not its order.
-func (a arranger) needs(s plan.Step, to plan.Binding) (numbers []int, crossings []crossing) {
+// needs returns the numbers of the steps that come first.
+func (a arranger) needs(s plan.Step) (numbers []int) {
 	uses := referenced(s)
 	for i, other := range a.run.Plan.Steps {
-		needed := false
-		for _, id := range s.Needs {
-			needed = needed || id == other.ID
-		}
-		if needed || uses[other.ID] {
+		if slices.Contains(s.Needs, other.ID) || uses[other.ID] {
 			numbers = append(numbers, i+1)
 		}
-		from, ok := a.run.Plan.Binding(other.ID)
-		if ok && uses[other.ID] && originOf(from.BaseURL) != originOf(to.BaseURL) {
-			crossings = append(crossings, crossing{From: targetOf(from.BaseURL).Origin, To: targetOf(to.BaseURL).Origin})
-		}
 	}
-	return numbers, crossings
+	return numbers
 }
 
 // How much a card shows of what was sent and answered, in bytes. What asks to be
@@ -283,11 +324,20 @@ func (a arranger) outcome(v *cardStep, state plan.StepState) {
 	switch {
 	case state.Result != nil && v.Tool != "":
 		v.Answer = toolAnswer(*state.Result, state.Status, a.room())
+		v.Answer.Truncated = v.Answer.Truncated || state.Result.Apart > 0
 	case state.Result != nil:
 		r := state.Result.Shortened(a.room())
 		v.Answer = &answer{
 			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,
-			Body: answerBody(r.Body), Truncated: r.Truncated,
+			Body: answerBody(r.Body), Truncated: r.Truncated || r.Apart > 0,
 		}
 	}
+	if r := state.Result; r != nil && (r.Apart > 0 || len(r.Body) > a.room()) {
+		v.Whole = a.result(v.ID)
+	}
+}
+
+// result is where all of an effect's answer is.
+func (a arranger) result(effectID string) string {
+	return "/api/runs/" + url.PathEscape(a.run.ID) + "/steps/" + url.PathEscape(effectID) + "/result"
 }

@@ -12,6 +12,8 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/ref"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -20,8 +22,22 @@ func families() map[string][]string {
 	f := map[string][]string{
 		"page.risk.":   {string(plan.Read), string(plan.Write), string(plan.Destructive)},
 		"page.dead.":   {string(plan.Cancelled), string(plan.Expired), string(plan.Superseded)},
-		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled)},
+		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled), string(plan.StepPending), string(plan.StepWaiting), string(plan.StepSkipped)},
 		"page.server.": {"online", "offline"},
+	}
+	for _, state := range f["page.state."] {
+		f["page.undone."] = append(f["page.undone."], state)
+	}
+	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}
+	f["page.settled."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}
+	f["page.when."] = []string{
+		string(ref.Equal), string(ref.NotEqual), string(ref.Less), string(ref.AtMost), string(ref.More), string(ref.AtLeast), string(ref.Present), string(ref.Absent),
+	}
+	f["page.rule."] = []string{string(rule.Allow), string(rule.Ask), string(rule.Deny)}
+	f["page.rule.effect."] = f["page.rule."]
+	f["page.field."] = []string{
+		"goal", "title", "server", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "verify", "ask", "targets",
+		"step", "binding", "ceiling", "reuse", "plan",
 	}
 	for _, r := range eligibility.Swappable() {
 		f["page.by."] = append(f["page.by."], string(r))

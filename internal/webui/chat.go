@@ -26,6 +26,7 @@ const (
 	mostPages    = 6  // are read for one view, until it shows
 	fewestShown  = 10 // of their messages
 	eventsPage   = 500
+	cardEvents   = 2000
 )
 
 // chatView is one conversation.
@@ -37,6 +38,7 @@ type chatView struct {
 	Lines   []line
 	Older   string // cursor; "" at the beginning
 	Only    bool   // older lines alone, to be put before the others
+	Asked   string // the id of the part of a card that a link leads to
 }
 
 // line is one entry of a conversation as it is shown.
@@ -100,12 +102,43 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 		return nil, err
 	}
 	var events []plan.Event
-	if run.Status != plan.Draft {
-		if events, err = s.Runs.Events(ctx, v.who.Account, runID, 0, eventsPage); err != nil {
+	var revisions []plan.Revision
+	err = together(
+		func() (err error) {
+			if run.Status != plan.Draft {
+				events, err = s.events(ctx, v, runID, cardEvents)
+			}
+			return
+		},
+		func() (err error) {
+			if run.Plan.Revision > 1 {
+				revisions, err = s.Runs.Revisions(ctx, run)
+			}
+			return
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	c := newCard(run, events, v.tag, v.now)
+	c.revised(run, revisions, v.tag)
+	c.seenBy(v.who, run)
+	return c, nil
+}
+
+// events reads at most so many events of a run.
+func (s *site) events(ctx context.Context, v visit, runID string, most int) (all []plan.Event, err error) {
+	for len(all) < most {
+		page, err := s.Runs.Events(ctx, v.who.Account, runID, len(all), eventsPage)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, page...)
+		if len(page) < eventsPage {
+			break
+		}
 	}
-	return newCard(run, events, v.tag, v.now), nil
+	return all, nil
 }
 
 // chat reads a conversation, its runs at once.
@@ -267,12 +300,21 @@ func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, 
 	return view, nil
 }
 
-// referenced returns the steps whose results a step uses.
+// referenced returns the steps whose results a step sends.
 func referenced(s plan.Step) map[string]bool {
+	uses := sends(plan.Call{Path: s.Path, Query: s.Query, Body: s.Body})
+	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
+		uses[list[0].Step] = true
+	}
+	return uses
+}
+
+// sends returns the steps whose results a call sends.
+func sends(c plan.Call) map[string]bool {
 	uses := map[string]bool{}
-	path, _ := ref.InText(s.Path)
-	query, _ := ref.InJSON(s.Query)
-	body, _ := ref.InJSON(s.Body)
+	path, _ := ref.InText(c.Path)
+	query, _ := ref.InJSON(c.Query)
+	body, _ := ref.InJSON(c.Body)
 	for _, found := range [][]ref.Reference{path, query, body} {
 		for _, r := range found {
 			uses[r.Step] = true

@@ -69,13 +69,18 @@ func (p *pen) text(s string) {
 	}
 }
 
-func (p *pen) reference(s string) {
+func (p *pen) reference(s string) { p.referring(s, s) }
+
+// named writes a whole reference without the signs around it.
+func (p *pen) named(s string) { p.referring(s, strings.TrimSuffix(strings.TrimPrefix(s, "${"), "}")) }
+
+func (p *pen) referring(s, shown string) {
 	title := ""
 	if refs, err := ref.InText(s); err == nil && len(refs) == 1 {
 		title = p.step(refs[0].Step)
 	}
 	fmt.Fprintf(&p.b, `<span class="ref" title="%s">`, html.EscapeString(title))
-	p.literal(s)
+	p.literal(shown)
 	p.b.WriteString(`</span>`)
 }
 

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/fault"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -31,6 +32,8 @@ type memory struct {
 	servers  map[string]tool.Server
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
+	planned  map[string][]plan.Revision // the plans a run had, by run
+	rules    rule.Set
 	breakers []agent.Breaker
 	hooks    []auth.Webhook
 	secrets  map[string]string // of webhooks, by id
@@ -44,6 +47,7 @@ func newMemory(now func() time.Time) *memory {
 		tokens: map[string]auth.Token{}, chats: map[string]conversation.Chat{}, messages: map[string][]conversation.Message{},
 		runs: map[string]plan.Run{}, events: map[string][]plan.Event{}, servers: map[string]tool.Server{},
 		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{}, purse: newPurse(),
+		planned: map[string][]plan.Revision{},
 		secrets: map[string]string{},
 		tell:    func(string, map[string]any) {},
 	}
@@ -144,6 +148,23 @@ func (m *memory) Events(_ context.Context, _, runID string, after, limit int) ([
 	return slices.Clone(events[:min(limit, len(events))]), nil
 }
 
+func (m *memory) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.planned[r.ID]), nil
+}
+
+func (m *memory) Rules(_ context.Context, account string) (rule.Set, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if account != m.account {
+		return rule.Set{}, nil
+	}
+	set := m.rules
+	set.Rules = slices.Clone(set.Rules)
+	return set, nil
+}
+
 func (m *memory) Servers(_ context.Context, account string) ([]tool.Server, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -214,6 +235,11 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 // event appends an event to a run; the lock is held.
 func (m *memory) event(r *plan.Run, kind, step string, data string) {
 	r.EventSeq++
-	m.events[r.ID] = append(m.events[r.ID], plan.Event{Seq: r.EventSeq, At: m.now(), Type: kind, StepID: step, Data: []byte(data)})
+	e, err := plan.Event{Seq: r.EventSeq, At: m.now(), Type: kind, StepID: step, Data: []byte(data)}.Chained(r.Chain)
+	if err != nil {
+		panic(err)
+	}
+	r.Chain = e.Hash
+	m.events[r.ID] = append(m.events[r.ID], e)
 	m.tell("run", map[string]any{"conversationId": r.ChatID, "run_id": r.ID, "status": r.Status})
 }

@@ -20,6 +20,7 @@ type shell struct {
 	Facts Facts
 	Who   auth.Principal
 	Hooks bool // there are webhooks to be seen
+	Rules bool // and rules
 	Boot  boot
 }
 
@@ -53,11 +54,16 @@ func (s *site) boot(tag locale.Tag) (boot, error) {
 }
 
 // index is the page; what it shows is in its address:
-// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=, ?view=credits|webhooks.
+// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=,
+// ?view=credits|webhooks|rules, ?approve=RUN with &step=, ?view=receipt with &run=,
+// which is a page of its own.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
 		s.signInPage(w, v, http.StatusOK, "")
 		return nil
+	}
+	if q := v.URL.Query(); q.Get("view") == "receipt" {
+		return s.receiptPage(w, v, q.Get("run"))
 	}
 	sh, status, err := s.shell(v)
 	if err != nil {
@@ -69,7 +75,7 @@ func (s *site) index(w http.ResponseWriter, v visit) error {
 
 func (s *site) shell(v visit) (*shell, int, error) {
 	status := http.StatusOK
-	sh := &shell{Facts: s.Facts, Who: v.who, Hooks: s.Webhooks != nil && v.who.Allows(auth.ScopeAdmin)}
+	sh := &shell{Facts: s.Facts, Who: v.who, Hooks: s.Webhooks != nil && v.who.Allows(auth.ScopeAdmin), Rules: s.Rules != nil}
 	name, title, data, projectID, err := s.open(v)
 	switch {
 	case isMissing(err):
@@ -127,6 +133,15 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 	case q.Get("view") == "credits":
 		d, err := s.credits(ctx, v)
 		return "credits", locale.Text(v.tag, "page.credits"), d, "", err
+	case q.Get("view") == "rules":
+		d, err := s.rules(ctx, v)
+		return "rules", locale.Text(v.tag, "page.rules"), d, "", err
+	case q.Get("approve") != "":
+		c, err := s.approve(ctx, v, q.Get("approve"), q.Get("step"))
+		if err != nil {
+			return "", "", nil, "", err
+		}
+		return "chat", c.Chat.Title, c, c.Chat.ProjectID, nil
 	case q.Get("view") == "webhooks":
 		d, err := s.webhooks(ctx, v)
 		return "webhooks", locale.Text(v.tag, "page.webhooks"), d, "", err

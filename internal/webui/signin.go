@@ -2,6 +2,7 @@ package webui
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -21,10 +22,15 @@ const sessionLife = 30 * 24 * time.Hour
 type signInView struct {
 	Facts Facts
 	Key   string
+	Again string // the address that a link led to, from another site: the session is not sent along
 }
 
 func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string) {
-	s.write(w, v, status, "signin", signInView{Facts: s.Facts, Key: key})
+	view := signInView{Facts: s.Facts, Key: key}
+	if v.URL.Path == "/" && v.URL.RawQuery != "" {
+		view.Again = (&url.URL{Path: "/", RawQuery: v.URL.RawQuery}).String()
+	}
+	s.write(w, v, status, "signin", view)
 }
 
 // useCode signs in by the one-time code of a ready-made address.
@@ -56,7 +62,11 @@ func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.K
 		return s.refused(w, v, err, refused)
 	}
 	s.setSession(w, v.Request, session, int(sessionLife/time.Second))
-	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	to := "/"
+	if kind == auth.KindToken {
+		to = back(v.Request) // where a link led before there was a session
+	}
+	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 	return nil
 }
 

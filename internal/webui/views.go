@@ -35,6 +35,7 @@ func loadViews(a assets, now func() time.Time) views {
 			"asset":     a.url,
 			"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 			"clock":     func(at time.Time) string { return at.UTC().Format("15:04") },
+			"moment":    func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") },
 			"ago":       w.ago,
 			"since":     w.since,
 			"until":     w.until,

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -26,10 +27,17 @@ type Chats interface {
 	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
 }
 
-// Runs reads runs and their events, in order, after a sequence number.
+// Runs reads runs, their events in order after a sequence number, and the plans
+// they had, the oldest first.
 type Runs interface {
 	Run(ctx context.Context, account, runID string) (plan.Run, error)
 	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
+	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+}
+
+// Rules reads what the account lets plans do.
+type Rules interface {
+	Rules(ctx context.Context, account string) (rule.Set, error)
 }
 
 // Servers reads the registry. Entries is the allowlist in force of a server.
@@ -89,13 +97,14 @@ type Facts struct {
 // Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
 // Without Assistants and Credits there is nothing to see of either, and the
 // facts say who answers; without Breakers nothing is said of them, and without
-// Webhooks there are none to see.
+// Webhooks or Rules there are none to see.
 type Deps struct {
 	Chats      Chats
 	Runs       Runs
 	Servers    Servers
 	Breakers   Breakers
 	Webhooks   Webhooks
+	Rules      Rules
 	Projects   Projects
 	Assistants Assistants
 	Credits    Credits
@@ -134,6 +143,9 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/chats", s.chatsFragment)
 	fragment("/ui/chats/{id}", s.chatFragment)
 	fragment("/ui/runs/{id}", s.runFragment)
+	fragment("/ui/runs/{id}/edit", s.editFragment)
+	fragment("/ui/approve/{id}", s.approveFragment)
+	fragment("/ui/rules", s.rulesFragment)
 	fragment("/ui/servers", s.serversFragment)
 	fragment("/ui/servers/{id}", s.serverFragment)
 	fragment("/ui/projects", s.projectsFragment)

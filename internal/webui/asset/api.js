@@ -32,12 +32,13 @@ function signedOut(response) {
   if (response.status === 401) location.assign("/");
 }
 
-/** api sends JSON and returns what was answered; every failure is a Problem. */
+/** api sends JSON and returns what was answered; every failure is a Problem. A body
+    that is a text is JSON already. */
 export async function api(method, url, body, headers = {}) {
   const options = { method, headers: { Accept: "application/json", "Accept-Language": lang, ...headers } };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
+    options.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   const response = await request(url, options, method === "GET" ? 20 : 120);
   let answer = {};

@@ -4,23 +4,29 @@
 import * as assistants from "./assistants.js";
 import { askAnswer, startComposer, write } from "./chat.js";
 import * as credits from "./credits.js";
+import * as decisions from "./decide.js";
+import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
 import { arrange, submit } from "./form.js";
 import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
+import * as rules from "./rules.js";
 import { tellTime } from "./text.js";
 import * as webhooks from "./webhooks.js";
-import { arrived, atEnd, go, moreChats, older, refreshChat, toEnd } from "./view.js";
+import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd } from "./view.js";
 import { render, settle, stopWriting, writing } from "./writing.js";
 
-const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits };
+const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits, ...edit.submits, ...rules.submits };
 
 const actions = {
   ...manage.actions,
   ...credits.actions,
   ...assistants.actions,
   ...webhooks.actions,
+  ...decisions.actions,
+  ...edit.actions,
+  ...rules.actions,
   "confirm-run": confirmRun,
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
@@ -36,6 +42,7 @@ const actions = {
 const changes = {
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
+  "preview": manage.switchPreview,
   "arrange": arrange,
   "mode": setMode,
   "movement": credits.chooseMovement,
@@ -124,7 +131,7 @@ document.addEventListener("visibilitychange", () => {
 
 setInterval(() => {
   for (const time of tellTime()) {
-    const card = time.closest(".card[data-draft]");
+    const card = time.closest(".card[data-draft], .card[data-live]");
     if (card) refreshCard(card.dataset.run).then(() => refreshChat()).catch(() => {});
   }
 }, 15_000);
@@ -134,4 +141,5 @@ startComposer();
 startEligible(askAnswer);
 arrived();
 toEnd();
+showAsked();
 startLive();

@@ -1,6 +1,7 @@
 // Forms: sending one, and telling what was refused at the field that it is about.
 
 import { Problem } from "./api.js";
+import { located } from "./edit.js";
 import { busy, clear, problem } from "./notice.js";
 import { el, t } from "./text.js";
 import { view } from "./view.js";
@@ -61,8 +62,9 @@ let marks = 0;
 
 // mark says what is wrong with a field below it; false when the form has none of
 // that name.
-function mark(form, { loc, msg, type }) {
-  const input = fieldOf(form, (loc || []).filter((part) => part !== "body"));
+function mark(form, { loc, msg, type, input: known }) {
+  const place = (loc || []).slice(loc?.[0] === "body" && loc.length > 1 && !known ? 1 : 0);
+  const input = "located" in form.dataset ? located(form, place, known) : fieldOf(form, place.filter((part) => part !== "body"));
   if (!input) return false;
   const said = el("small", { class: "field-error", id: "field-error-" + ++marks }, sentence(type) || msg || type || "");
   input.setAttribute("aria-invalid", "true");

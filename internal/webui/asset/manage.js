@@ -70,6 +70,21 @@ export async function switchServer(box) {
   box.disabled = false;
 }
 
+/** switchPreview lets a server be looked at before a plan is confirmed, or not. */
+export async function switchPreview(box) {
+  box.disabled = true;
+  await attempt(box, async () => {
+    try {
+      await api("PUT", path("mcps", box.dataset.server, "preview"), { preview: box.checked });
+      toast(t("saved"));
+    } catch (failure) {
+      box.checked = !box.checked;
+      throw failure;
+    }
+  });
+  box.disabled = false;
+}
+
 /** search leaves the operations that hold every word. */
 export function search(input) {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);

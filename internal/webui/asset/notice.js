@@ -42,8 +42,9 @@ export function toast(text) {
 
 let answered = () => {}; // of the question that is open
 
-/** ask opens the dialog; it resolves to false, true, or the text typed into it. */
-export function ask({ title, text = "", yes, label, value, danger }) {
+/** ask opens the dialog; it resolves to false, true, or the text typed into it; of a
+    text that may be left out to {text}. */
+export function ask({ title, text = "", yes, label, value, danger, optional, longest = 200 }) {
   const dialog = document.getElementById("ask");
   const input = document.getElementById("ask-input");
   const button = document.getElementById("ask-yes");
@@ -52,7 +53,8 @@ export function ask({ title, text = "", yes, label, value, danger }) {
   document.getElementById("ask-field").hidden = !label;
   document.getElementById("ask-label").textContent = label || "";
   input.value = value || "";
-  input.required = Boolean(label);
+  input.required = Boolean(label) && !optional;
+  input.maxLength = longest;
   input.disabled = !label;
   button.textContent = yes;
   button.classList.toggle("danger", Boolean(danger));
@@ -68,7 +70,8 @@ export function ask({ title, text = "", yes, label, value, danger }) {
     answered = resolve;
     dialog.onclose = () => {
       if (dialog.open) return; // the end of the question before this one
-      resolve(dialog.returnValue === "yes" && (label ? input.value.trim() : true));
+      const typed = input.value.trim();
+      resolve(dialog.returnValue === "yes" && (optional ? { text: typed } : label ? typed : true));
     };
   });
 }

@@ -29,17 +29,25 @@ export const confirmRun = (button) => decide(button, "confirm");
 export const cancelRun = (button) => decide(button, "cancel");
 
 function decide(button, verb) {
+  return onCard(button, async ({ run, digest }, card) => {
+    const headers = verb === "confirm" ? { "Idempotency-Key": keyFor(card) } : {};
+    await api("POST", `/api/runs/${encodeURIComponent(run)}/${verb}`, { digest }, headers);
+  });
+}
+
+/** onCard does what a button of a card is for, with the card's other buttons switched
+    off; what fails is told on the card, as it is by then. still: nothing changed. */
+export function onCard(button, work, { still = false } = {}) {
   const card = button.closest(".card");
-  const { run, digest } = card.dataset;
+  const { run } = card.dataset;
   const place = card.querySelector("[data-problem]");
-  const others = [...card.querySelectorAll(".card-actions button")].filter((b) => b !== button);
+  const others = [...card.querySelectorAll(".card-actions button, .decision-actions button")].filter((b) => b !== button && !b.disabled);
   return busy(button, async () => {
     clear(place);
     others.forEach((b) => (b.disabled = true));
     try {
-      const headers = verb === "confirm" ? { "Idempotency-Key": keyFor(card) } : {};
-      await api("POST", `/api/runs/${encodeURIComponent(run)}/${verb}`, { digest }, headers);
-      await settle(run);
+      await work(card.dataset, card);
+      if (!still) await settle(run);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
       // The plan may have moved: show it as it is, and why it was not done.

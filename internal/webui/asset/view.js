@@ -30,6 +30,8 @@ function partOf(url) {
   if (q.get("view") === "projects") return "/ui/projects" + (id && "/" + id);
   if (q.get("view") === "assistants") return "/ui/assistants" + (id && "/" + id);
   if (q.get("view") === "webhooks") return "/ui/webhooks";
+  if (q.get("view") === "rules") return "/ui/rules";
+  if (q.get("approve")) return "/ui/approve/" + encodeURIComponent(q.get("approve")) + "?step=" + encodeURIComponent(q.get("step") || "");
   if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");
   return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
 }
@@ -58,6 +60,7 @@ export async function go(address, { push = true, focus = true, keep = false } = 
   restore();
   if (focus) landing().focus({ preventScroll: true });
   toEnd();
+  showAsked();
   refreshChats();
   return true;
 }
@@ -146,11 +149,28 @@ export function toEnd(smooth = false) {
   s.scrollTo({ top, behavior: smooth && !matchMedia("(prefers-reduced-motion: reduce)").matches ? "smooth" : "instant" });
 }
 
+/** showAsked brings what a link led to into sight, once: the person is asked there,
+    and nothing was done by coming. */
+export function showAsked() {
+  const { asked } = view().dataset;
+  const place = asked && thread() && document.getElementById(asked);
+  if (!place) return;
+  delete view().dataset.asked;
+  place.setAttribute("tabindex", "-1");
+  place.scrollIntoView({ block: "center" });
+  place.focus({ preventScroll: true });
+}
+
 /** replaceKept puts next in the place of old, with the same folds open, the same
     scroll positions, and the focus where it was. */
 export function replaceKept(old, next) {
   const active = document.activeElement;
-  const inside = old.contains(active) ? active.dataset.action || active.closest("[data-key]")?.dataset.key : undefined;
+  const keep = old.contains(active) ? active.dataset.keep : undefined;
+  const inside = old.contains(active) ? active.dataset.action || active.closest("[data-key]")?.dataset.key || keep : undefined;
+  for (const typed of old.querySelectorAll("[data-keep]")) {
+    const same = next.querySelector(`[data-keep="${CSS.escape(typed.dataset.keep)}"]`);
+    if (same) same.value = typed.value;
+  }
   for (const fold of old.querySelectorAll("details[data-key]")) {
     const same = next.querySelector(`details[data-key="${CSS.escape(fold.dataset.key)}"]`);
     if (same) same.open = fold.open;
@@ -160,7 +180,7 @@ export function replaceKept(old, next) {
   next.querySelectorAll("pre.code").forEach((pre, i) => (pre.scrollTop = marks[i] || 0));
   tellTime(next);
   if (!inside) return;
-  const again = next.querySelector(`[data-action="${CSS.escape(inside)}"]:not(:disabled)`) ||
+  const again = (keep && next.querySelector(`[data-keep="${CSS.escape(keep)}"]`)) || next.querySelector(`[data-action="${CSS.escape(inside)}"]:not(:disabled)`) ||
     next.querySelector(`details[data-key="${CSS.escape(inside)}"] > summary`);
   if (again) again.focus({ preventScroll: true });
   else {
