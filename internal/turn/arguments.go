@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"piloto/internal/fault"
-	"piloto/internal/plan"
 )
 
 // maxArguments bounds what a tool call may carry.
@@ -115,16 +114,7 @@ func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fa
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return []fault.Field{{Loc: where, Msg: "must be an object", Type: "type_error"}}
 	}
-	var wrong []fault.Field
-	for name := range members {
-		if !slices.Contains(known, name) {
-			wrong = append(wrong, fault.Field{
-				Loc: append(slices.Clone(where), name), Type: "extra_forbidden",
-				Msg: "is not a parameter; the parameters are " + strings.Join(known, ", "),
-			})
-		}
-	}
-	slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
+	wrong := foreign(raw, known, where...)
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var typeError *json.UnmarshalTypeError
@@ -135,80 +125,6 @@ func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fa
 		})
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		wrong = append(wrong, fault.Field{Loc: where, Msg: err.Error(), Type: "type_error"})
-	}
-	return wrong
-}
-
-var (
-	requestKeys = []string{"mcp_id", "method", "path", "query", "body", "tool"}
-	stepKeys    = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs"}
-	planKeys    = []string{"goal", "steps"}
-)
-
-// readRequest reads the arguments of mcp_request as a step.
-func readRequest(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
-	var s plan.ProposedStep
-	wrong := decodeStrict(raw, &s, requestKeys)
-	return s, append(wrong, tidy(&s)...)
-}
-
-// readPlan reads the arguments of propose_plan.
-func readPlan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
-	var outer struct {
-		Goal  string            `json:"goal"`
-		Steps []json.RawMessage `json:"steps"`
-	}
-	wrong := decodeStrict(raw, &outer, planKeys)
-	p := plan.Proposal{Goal: strings.TrimSpace(outer.Goal)}
-	if len(outer.Steps) > plan.MaxSteps {
-		return p, append(wrong, fault.Field{
-			Loc: []any{"steps"}, Type: "too_long", Msg: fmt.Sprintf("a plan has at most %d steps", plan.MaxSteps),
-		})
-	}
-	for i, rawStep := range outer.Steps {
-		var s plan.ProposedStep
-		bad := decodeStrict(rawStep, &s, stepKeys, "steps", i)
-		for _, f := range tidy(&s) {
-			f.Loc = append([]any{"steps", i}, f.Loc...)
-			bad = append(bad, f)
-		}
-		wrong = append(wrong, bad...)
-		p.Steps = append(p.Steps, s)
-	}
-	return p, wrong
-}
-
-// tidy brings a step into the one form that is shown and sent: the method in
-// capitals, absent for null, and an object that was written as a string as the
-// object. It says what is missing.
-func tidy(s *plan.ProposedStep) []fault.Field {
-	var wrong []fault.Field
-	missing := func(name, value string) {
-		if value == "" {
-			wrong = append(wrong, fault.Field{Loc: []any{name}, Msg: "is required", Type: "missing"})
-		}
-	}
-	s.Method = strings.ToUpper(strings.TrimSpace(s.Method))
-	s.Path = strings.TrimSpace(s.Path)
-	missing("mcp_id", s.MCPID)
-	if s.Tool = strings.TrimSpace(s.Tool); s.Tool == "" {
-		missing("method", s.Method)
-		missing("path", s.Path)
-	} else if s.Method+s.Path != "" || len(s.Query) > 0 {
-		wrong = append(wrong, fault.Field{
-			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path nor query: its arguments are the body",
-		})
-	}
-	if s.Method != "" && !slices.Contains(methods, s.Method) {
-		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(methods, ", ")})
-	}
-	s.Query, s.Body = unquoted(s.Query), unquoted(s.Body)
-	if len(s.Query) > 0 && s.Query[0] != '{' {
-		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Type: "type_error", Msg: "must be an object"})
-		s.Query = nil
-	}
-	if string(s.Query) == "{}" {
-		s.Query = nil
 	}
 	return wrong
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"piloto/internal/llm"
 	"piloto/internal/locale"
 	"piloto/internal/parallel"
+	"piloto/internal/plan"
 )
 
 // Bounds of one turn with the model.
@@ -30,6 +32,7 @@ type dialog struct {
 	inquiry
 	gathered
 	persona  string
+	pending  *plan.Run // the draft that waits, when the model may change it
 	searches int
 	broken   int
 	forced   bool // a ghost plan was asked again
@@ -46,8 +49,9 @@ func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() 
 	chat := d.chat // as it was found: what is stored beside this changes nothing that is read here
 	return []func() error{
 		func() (err error) { d.talk, err = d.loadTalk(ctx, d.req, chat, said); return },
-		func() (err error) { d.project, err = d.loadProject(ctx, d.req, chat); return },
-		func() (err error) { d.listed, err = d.loadCatalogue(ctx, d.req); return },
+		func() (err error) { d.project, err = d.loadProject(ctx, d.req.Principal.Account, chat.ProjectID); return },
+		func() (err error) { d.listed, err = d.loadCatalogue(ctx, d.req.Principal.Account); return },
+		func() (err error) { d.rules, err = d.Store.Rules(ctx, d.req.Principal.Account); return },
 		func() error { d.watched = d.Tell.Watched(ctx, d.req.Principal.Account); return nil },
 	}
 }
@@ -91,9 +95,10 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = snapshot.Assistant.Persona
 	}
 	d.listed = allowed(d.listed, d.project)
+	d.pending = d.waiting()
 	system, err := d.prompt()
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
-	d.tools = offers(d.listed)
+	d.tools = offers(d.listed, d.pending != nil)
 	return err
 }
 
@@ -193,8 +198,8 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 	for i, call := range answer.Calls {
 		raw, err := readArguments(call.Arguments)
 		switch {
-		case call.Name != toolRequest && call.Name != toolPlan && call.Name != toolSearch:
-			results[i] = failed("", fmt.Sprintf("there is no tool %q; there are %s, %s and %s", call.Name, toolRequest, toolPlan, toolSearch))
+		case !slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == call.Name }):
+			results[i] = failed("", fmt.Sprintf("there is no tool %q; there are %s", call.Name, names(d.tools)))
 			p.refuse(results[i])
 		case err != nil:
 			results[i] = failed("", err.Error())
@@ -208,12 +213,8 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 		}
 	}
 	if p.any() && len(p.wrong) == 0 && p.refused == "" { // a plan without one of its steps is another plan
-		draft, wrong, err := d.draft(ctx, p.proposal)
-		if err != nil {
-			return Reply{}, true, err
-		}
-		if len(wrong) == 0 {
-			reply, err := d.propose(ctx, draft)
+		reply, wrong, err := d.planned(ctx, p)
+		if err != nil || len(wrong) == 0 {
 			return reply, true, err
 		}
 		p.wrong = wrong

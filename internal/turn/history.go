@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"piloto/internal/conversation"
@@ -10,6 +9,7 @@ import (
 	"piloto/internal/llm"
 	"piloto/internal/parallel"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -23,6 +23,7 @@ const (
 	resultBytes     = 6 << 10  // of each step's answer
 	outcomeBytes    = 48 << 10 // of all answers together
 	pathBytes       = 512      // of each step's path
+	draftBytes      = 32 << 10 // of a draft that the model may change
 )
 
 // gathered is what the model needs to answer.
@@ -31,6 +32,7 @@ type gathered struct {
 	watched bool // somebody has the page open
 	project conversation.Project
 	listed  []tool.Listed
+	rules   rule.Set
 }
 
 // talk is what was said and done in a chat.
@@ -70,6 +72,11 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 		}
 		history = append(history, llm.Message{Role: role, Content: m.Content})
 	}
+	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // whatever was said since
+		if id != "" && !slices.Contains(runIDs, id) {
+			runIDs = append(runIDs, id)
+		}
+	}
 	slices.Reverse(history)
 	slices.Reverse(runIDs)
 	runs := make([]plan.Run, len(runIDs))
@@ -101,75 +108,4 @@ func (s *Service) newest(ctx context.Context, account, chatID string) ([]convers
 		}
 	}
 	return list, nil
-}
-
-// outcome is a run as the model reads it.
-type outcome struct {
-	Goal   string        `json:"goal"`
-	Status plan.Status   `json:"status"`
-	Error  string        `json:"error,omitempty"`
-	Steps  []stepOutcome `json:"steps"`
-}
-
-type stepOutcome struct {
-	ID        string          `json:"id"`
-	MCPID     string          `json:"mcp_id"`
-	Tool      string          `json:"tool,omitempty"`
-	Method    string          `json:"method,omitempty"`
-	Path      string          `json:"path,omitempty"`
-	Status    plan.StepStatus `json:"status"`
-	Answer    int             `json:"answer,omitempty"`
-	Body      json.RawMessage `json:"body,omitempty"`
-	Shortened bool            `json:"shortened,omitempty"`
-	Error     string          `json:"error,omitempty"`
-}
-
-// share is how much of each answer is shown, so that all of them leave room for
-// the conversation: a chat must go on after a long plan with large answers.
-func share(runs []plan.Run) int {
-	answers := 1
-	for _, r := range runs {
-		for _, st := range r.Steps {
-			if st.Result != nil {
-				answers++
-			}
-		}
-	}
-	return min(resultBytes, outcomeBytes/answers)
-}
-
-// outcomes writes runs as JSON lines in which no character can end a tag.
-func outcomes(runs []plan.Run) (string, error) {
-	var text []byte
-	most := share(runs)
-	for _, r := range runs {
-		o := outcome{Goal: r.Plan.Goal, Status: r.Status, Steps: []stepOutcome{}}
-		if r.Error != nil {
-			o.Error = r.Error.Message
-		}
-		for _, step := range r.Plan.Steps {
-			st := r.State(step.ID)
-			so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
-			if len(so.Path) > pathBytes {
-				so.Path = so.Path[:pathBytes] + "…"
-			}
-			if st.Error != nil {
-				so.Error = st.Error.Message
-			}
-			if st.Result != nil {
-				so.Answer, so.Body, so.Shortened = st.Result.Status, st.Result.Body, st.Result.Truncated
-				if len(so.Body) > most {
-					so.Body, _ = json.Marshal(string(so.Body[:most]))
-					so.Shortened = true
-				}
-			}
-			o.Steps = append(o.Steps, so)
-		}
-		line, err := json.Marshal(o)
-		if err != nil {
-			return "", err
-		}
-		text = append(append(text, line...), '\n')
-	}
-	return string(text), nil
 }

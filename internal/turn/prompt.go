@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"piloto/internal/locale"
+	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
 
@@ -28,7 +29,12 @@ const (
 // prompt writes the system prompt of a turn.
 func (d *dialog) prompt() (string, error) {
 	shown, total := d.shown()
-	runs, err := outcomes(d.runs)
+	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool { return d.pending != nil && r.ID == d.pending.ID })
+	runs, err := outcomes(ended, d.Now())
+	if err != nil {
+		return "", err
+	}
+	draft, err := shownDraft(d.pending)
 	if err != nil {
 		return "", err
 	}
@@ -41,6 +47,7 @@ func (d *dialog) prompt() (string, error) {
 		"Named":     hasNamed(d.listed),
 		"Omitted":   total - count(shown),
 		"Runs":      strings.TrimSpace(runs),
+		"Draft":     draft,
 	})
 }
 

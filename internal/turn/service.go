@@ -13,9 +13,9 @@ import (
 	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
-	"piloto/internal/parallel"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
+	"piloto/internal/rule"
 	"piloto/internal/run"
 	"piloto/internal/tally"
 	"piloto/internal/tool"
@@ -36,6 +36,10 @@ type Store interface {
 	// message; an older draft becomes superseded in the same transaction. It
 	// returns plan.ErrMoved when the chat or the older draft moved.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
+	// Revise gives a draft another plan, when the chat still waits for it as it was
+	// read; plan.ErrMoved.
+	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
+	Rules(ctx context.Context, account string) (rule.Set, error)
 	// AskStop notes that somebody wants the chat's answer to end, and StopAsked
 	// when that was; the zero time: never.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error
@@ -73,6 +77,7 @@ type Service struct {
 	Retry       llm.Retry
 	Tell        Listeners // of an answer while it is written
 	Tally       Tally
+	Previews    Previewer // nil: nothing is looked at before it is confirmed
 
 	Router    Router
 	DraftLife time.Duration
@@ -100,11 +105,22 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	return reply, err
 }
 
-// decide answers a plain yes or no.
+// decide answers a plain yes or no to the draft that waits. A run that waits for an
+// approval holds up nothing, and no words approve what it waits for.
 func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, error) {
+	if chat.ActiveRunID != "" {
+		active, err := s.Store.Run(ctx, req.Principal.Account, chat.ActiveRunID)
+		if err != nil {
+			return Reply{}, err
+		}
+		switch {
+		case active.Status != plan.Waiting:
+			return s.notice(ctx, req, chat, "turn.already_running")
+		case chat.PendingRunID == "":
+			return s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(active))
+		}
+	}
 	switch {
-	case chat.ActiveRunID != "":
-		return s.notice(ctx, req, chat, "turn.already_running")
 	case chat.PendingRunID == "":
 		return s.notice(ctx, req, chat, "turn.none_pending")
 	case said == intent.Confirm:
@@ -115,6 +131,16 @@ func (s *Service) decide(ctx context.Context, req Request, chat conversation.Cha
 		Typed: req.Message, Locale: req.Locale,
 	})
 	return decided(KindCancelled, d), err
+}
+
+// waitingStep is the title of the step for which a run waits.
+func waitingStep(r plan.Run) string {
+	for _, st := range r.Steps {
+		if s, ok := r.Plan.Step(st.StepID); ok && st.Status == plan.StepWaiting {
+			return s.Title
+		}
+	}
+	return r.Plan.Goal
 }
 
 func (s *Service) confirm(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
@@ -163,10 +189,10 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 }
 
 // notice answers with a sentence of the system's own.
-func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string) (Reply, error) {
+func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...string) (Reply, error) {
 	at := s.Now()
 	said := s.said(req, at) // first: what is said stands before what answers it
-	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key))
+	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...))
 	chat, err := s.add(ctx, req, chat, at, said, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
@@ -234,50 +260,4 @@ func (s *Service) said(req Request, at time.Time) conversation.Message {
 func (s *Service) message(role conversation.Role, kind conversation.Kind, at time.Time, text string) conversation.Message {
 	id := s.IDs.New(at)
 	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text, At: at}
-}
-
-// loadProject returns the chat's project. One that is gone allows no server.
-func (s *Service) loadProject(ctx context.Context, req Request, chat conversation.Chat) (conversation.Project, error) {
-	if chat.ProjectID == "" {
-		return conversation.Project{}, nil
-	}
-	p, err := s.Store.Project(ctx, req.Principal.Account, chat.ProjectID)
-	if errors.Is(err, conversation.ErrProjectNotFound) {
-		return conversation.Project{ID: chat.ProjectID, MCPIDs: []string{"none"}}, nil
-	}
-	return p, err
-}
-
-// loadCatalogue returns the active servers with their allowlists.
-func (s *Service) loadCatalogue(ctx context.Context, req Request) ([]tool.Listed, error) {
-	servers, err := s.Store.Servers(ctx, req.Principal.Account)
-	if err != nil {
-		return nil, err
-	}
-	var active []tool.Server
-	for _, server := range servers {
-		if server.Active && !server.IsAgent() {
-			active = append(active, server)
-		}
-	}
-	listed := make([]tool.Listed, len(active))
-	reads := make([]func() error, len(active))
-	for i, server := range active {
-		reads[i] = func() error {
-			entries, err := s.Store.Entries(ctx, req.Principal.Account, server)
-			listed[i] = tool.Listed{Server: server, Entries: callable(server, entries)}
-			return err
-		}
-	}
-	return listed, parallel.Do(reads...)
-}
-
-func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
-	var some []tool.Listed
-	for _, l := range listed {
-		if p.Uses(l.Server.ID) {
-			some = append(some, l)
-		}
-	}
-	return some
 }
