@@ -91,6 +91,24 @@ func Whole(text string) bool {
 	return err == nil && len(parts) == 1 && parts[0].ref != nil
 }
 
+// Literals returns what a text says around its references: one piece more than it
+// has references, of which any may be empty.
+func Literals(text string) ([]string, error) {
+	parts, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	pieces := []string{""}
+	for _, p := range parts {
+		if p.ref != nil {
+			pieces = append(pieces, "")
+		} else {
+			pieces[len(pieces)-1] += p.text
+		}
+	}
+	return pieces, nil
+}
+
 // InText returns the references in a text, in order.
 func InText(text string) ([]Reference, error) {
 	parts, err := split(text)

@@ -126,6 +126,22 @@ func TestMalformedReferencesAreSaid(t *testing.T) {
 	}
 }
 
+func TestLiteralsAreWhatStandsAroundReferences(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                               "",
+		"/a/b":                           "/a/b",
+		"/a/${s1.status}":                "/a/|",
+		"${s1.body[\"/\"]}${item}/$${x}": "||/${x}",
+	} {
+		if got, err := Literals(in); err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%s = %q, %v; want %q", in, got, err, want)
+		}
+	}
+	if got, err := Literals("${"); err == nil {
+		t.Errorf("%q", got)
+	}
+}
+
 func FuzzReferences(f *testing.F) {
 	for _, s := range []string{"${s1.body.a[0][\"b c\"]}", "a ${s.status} $${x} ${s.headers.Location}", "${", "$$${a.body}"} {
 		f.Add(s)
