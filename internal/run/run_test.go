@@ -407,7 +407,7 @@ func settled(t testing.TB, w *lab.World, id string, want plan.Status) {
 	gapFree(t, w, r)
 }
 
-// gapFree checks that a run's events count from 1 to its last.
+// gapFree checks that a run's events count from 1 to its last, and hold each other.
 func gapFree(t rapid.TB, w *lab.World, r plan.Run) {
 	t.Helper()
 	events, err := w.Store.Events(context.Background(), lab.Account, r.ID, 0, 1000)
@@ -417,12 +417,23 @@ func gapFree(t rapid.TB, w *lab.World, r plan.Run) {
 	if len(events) != r.EventSeq {
 		t.Errorf("%d events, the run counted %d", len(events), r.EventSeq)
 	}
+	hash := ""
 	for i, e := range events {
 		if e.Seq != i+1 {
 			t.Fatalf("event %d has number %d", i+1, e.Seq)
 		}
+		again, err := e.Chained(hash)
+		if err != nil || again.Hash != e.Hash {
+			t.Fatalf("event %d (%s) does not follow the one before it: %v", e.Seq, e.Type, err)
+		}
+		hash = e.Hash
+	}
+	if r.Chain != hash {
+		t.Errorf("the run keeps another hash than its last event's")
 	}
 }
+
+func chained(t testing.TB, w *lab.World, id string) { gapFree(t, w, w.Read(id)) }
 
 func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 	w := lab.NewWorld(t)

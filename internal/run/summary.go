@@ -25,7 +25,7 @@ const (
 func summary(r plan.Run) string {
 	for _, step := range slices.Backward(r.Plan.Steps) {
 		st := r.State(step.ID)
-		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated {
+		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
 			return describe(st.Result.Body, tagOf(r))
 		}
 	}
