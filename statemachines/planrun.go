@@ -8,17 +8,30 @@
 // the execution says: an execution that succeeded may well be a run that failed.
 //
 // A wave ends whole. A step that failed lets its neighbours finish their calls
-// before the run is settled, so that nothing is in flight when it ends.
+// before anything is undone or the run is settled, so that nothing is in flight
+// then.
 //
-// An execution is given 24 hours, which only servers that keep asking to be
-// called later can use up: a run that ends then, and says so, is better than one
-// that never does.
+// RunStep goes round in three loops, and the table ends each of them: an approval
+// is over when it expires, at most 24 hours after it was asked; a failed command is
+// thought about once, and not for long; the elements of a step are gone through
+// three times. What an execution may hold is 25,000 events and 262,144 bytes
+// between two states. An effect that is done at its first attempt is 7 events (an
+// element, an undo) or 11 (a step), an approval 13, another command 12, a step with
+// elements 22 beside them, and every repetition 3. With step.MostElements elements
+// in all, a run of plan.MaxSteps steps that each ask and are all undone is about
+// 10,000 events, which leaves each of its 1,100 effects four repetitions; its
+// longest payload is the list of its undos, 25 KB. An execution that servers wear
+// down to the last event fails, and its run is settled by what the execution's end
+// sets off, like any other.
+//
+// An execution is given seven days: waves may each wait for an approval. A run that
+// ends then, and says so, is better than one that never does.
 package statemachines
 
 import _ "embed"
 
-// Definition is planrun.asl.json before substitution: ${StepFunctionArn} and
-// ${SettleFunctionArn} stand for the functions of its tasks.
+// Definition is planrun.asl.json before substitution: ${StepFunctionArn},
+// ${SettleFunctionArn} and ${ReasonFunctionArn} stand for the functions of its tasks.
 //
 //go:embed planrun.asl.json
 var Definition []byte
@@ -27,23 +40,35 @@ var Definition []byte
 const (
 	StepFunctionArn   = "StepFunctionArn"
 	SettleFunctionArn = "SettleFunctionArn"
+	ReasonFunctionArn = "ReasonFunctionArn"
 )
 
 // The states that history, logs and tests name.
 const (
-	StateStart      = "Start"
-	StateWaves      = "Waves"
-	StateWave       = "Wave"
-	StateRunStep    = "RunStep"
-	StateStepFailed = "StepFailed"
-	StateOutcome    = "Outcome"
-	StateWaveFailed = "WaveFailed"
-	StateWaveDone   = "WaveDone"
-	StateFinish     = "Finish"
-	StateSettled    = "Settled"
+	StateStart         = "Start"
+	StateWaves         = "Waves"
+	StateWave          = "Wave"
+	StateRunStep       = "RunStep"
+	StateStepOutcome   = "StepOutcome"
+	StateAwaitApproval = "AwaitApproval"
+	StateReason        = "Reason"
+	StateEach          = "Each"
+	StateRunItem       = "RunItem"
+	StateItemFailed    = "ItemFailed"
+	StateStepEnded     = "StepEnded"
+	StateStepFailed    = "StepFailed"
+	StateOutcome       = "Outcome"
+	StateWaveFailed    = "WaveFailed"
+	StateWaveDone      = "WaveDone"
+	StateUndo          = "Undo"
+	StateUndos         = "Undos"
+	StateRunUndo       = "RunUndo"
+	StateUndoFailed    = "UndoFailed"
+	StateFinish        = "Finish"
+	StateSettled       = "Settled"
 )
 
-// The errors of its function that RunStep is repeated for; beside those of Lambda
+// The errors of their function that RunStep, RunItem and RunUndo are repeated for; beside those of Lambda
 // itself, any other ends the step.
 const (
 	ErrorTransient = "Step.Transient" // the call may be made again
@@ -60,7 +85,7 @@ type Input struct {
 	AccountID string `json:"account_id"`
 }
 
-// Action says which of its two tasks the settle function is asked for.
+// Action says which of its tasks the settle function is asked for.
 type Action string
 
 // The tasks of the settle function.
@@ -71,7 +96,7 @@ const (
 	ActionUndo   Action = "undo"  // what is to be undone, the newest first
 )
 
-// SettleInput is the input of Start and of Finish.
+// SettleInput is the input of Start, Await, Undo and Finish.
 type SettleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
@@ -90,7 +115,8 @@ type Error struct {
 
 // StartOutput is the output of Start: the ids of the steps of each wave, in
 // order. It is empty, never absent, when nothing is left to run (the run was
-// cancelled first): the execution then goes straight to Finish.
+// cancelled first): the execution then goes straight to Finish. Neither is Undos,
+// in the output of Undo.
 type StartOutput struct {
 	Waves [][]string `json:"waves"`
 	Undos []string   `json:"undos"` // of Undo: names of effects, the newest first

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/stepfunctions"
 	"piloto/internal/gateway"
+	"piloto/internal/plan"
 	"piloto/internal/step"
 	"piloto/statemachines"
 )
@@ -30,38 +32,48 @@ import (
 const (
 	settleARN = "arn:aws:lambda:us-east-1:123456789012:function:settle"
 	stepARN   = "arn:aws:lambda:us-east-1:123456789012:function:step"
+	reasonARN = "arn:aws:lambda:us-east-1:123456789012:function:reason"
 )
 
-// world plays both functions: what each is asked is on record, and it fails as
+// world plays the functions: what each is asked is on record, and it fails as
 // often, and by the names, that the case says.
 type world struct {
-	waves [][]string
-	fails map[string][]string // "start", "finish" or a step → the error of each call; the last for all that follow, "" is success
+	waves    [][]string
+	undos    []string
+	fails    map[string][]string                   // "start", "finish", "undo", "reason s1" or a step → the error of each call; the last for all that follow, "" is success
+	outcomes map[string][]statemachines.StepOutput // of a step, one after the other; then done
+	approve  bool                                  // somebody decides about what is asked, a minute later
+
+	states *sfn.Client
 
 	mu    sync.Mutex
-	calls []string // "start", "s1", "finish Run.StepFailed"
+	calls []string // "start", "s1", "await s1", "reason s1", "finish Run.StepFailed"
 	open  int      // steps under way
 	most  int
 	alien []string // payloads that hold anything but ids
 }
 
 func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
-	var in struct {
-		statemachines.SettleInput
-		StepID string `json:"step_id"`
-	}
+	var in statemachines.SettleInput
 	if err := json.Unmarshal(payload, &in); err != nil {
 		return nil, nil, err
 	}
-	called, told := string(in.Action), string(in.Action)
-	if arn == stepARN {
-		called, told = in.StepID, in.StepID
+	called := string(in.Action)
+	switch {
+	case arn == stepARN:
+		called = in.StepID
+	case arn == reasonARN:
+		called = "reason"
+	}
+	told := called
+	if arn != stepARN && in.StepID != "" {
+		told += " " + in.StepID
 	}
 	if in.Error != nil {
 		told += " " + in.Error.Error
 	}
 	w.mu.Lock()
-	if in.RunID != "run1" || in.AccountID != "acct1" || len(payload) > 400 {
+	if in.RunID != "run1" || in.AccountID != "acct1" || len(payload) > 400+len(in.Token) {
 		w.alien = append(w.alien, string(payload))
 	}
 	w.calls = append(w.calls, told)
@@ -78,7 +90,21 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 			return nil, &stepfunctions.FunctionError{Type: name, Message: "as the case says"}, nil
 		}
 	}
-	out, err := json.Marshal(statemachines.StartOutput{Waves: w.waves})
+	if in.Token != "" && w.approve {
+		go func() {
+			time.Sleep(time.Minute)
+			_, _ = w.states.SendTaskSuccess(context.Background(), &sfn.SendTaskSuccessInput{TaskToken: &in.Token, Output: aws.String("{}")})
+		}()
+	}
+	var answer any = statemachines.StartOutput{Waves: w.waves, Undos: append([]string{}, w.undos...)}
+	if arn == stepARN {
+		done := statemachines.StepOutput{Outcome: statemachines.OutcomeDone, Items: []string{}}
+		if list := w.outcomes[called]; len(list) > 0 {
+			done, w.outcomes[called] = list[0], list[1:]
+		}
+		answer = done
+	}
+	out, err := json.Marshal(answer)
 	return out, nil, err
 }
 
@@ -119,8 +145,10 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		BaseEndpoint: aws.String("http://states.local"), HTTPClient: inproc.Transport{Handler: engine},
 	})
+	w.states = client
 	definition := strings.NewReplacer(
 		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.SettleFunctionArn+"}", settleARN,
+		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
 	).Replace(string(statemachines.Definition))
 	machine, err := client.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{
 		Name: aws.String("planrun"), Definition: &definition, RoleArn: aws.String("arn:aws:iam::123456789012:role/test"),
@@ -150,7 +178,7 @@ func repeat(what string, n int) []string { return slices.Repeat([]string{what}, 
 func TestEveryPathEndsInFinish(t *testing.T) {
 	waves := [][]string{{"s1"}, {"s2", "s3"}, {"s4"}}
 	whole := []string{"start", "s1", "s2", "s3", "s4", "finish"}
-	failed := []string{"start", "s1", "s2", "s3", "finish Run.StepFailed"}
+	failed := []string{"start", "s1", "s2", "s3", "undo Run.StepFailed", "finish Run.StepFailed"}
 	for name, c := range map[string]struct {
 		waves [][]string
 		fails map[string][]string
@@ -194,7 +222,7 @@ func TestEveryPathEndsInFinish(t *testing.T) {
 		"a start that fails is finished": {
 			waves,
 			map[string][]string{"start": {statemachines.ErrorUnnamed}},
-			[]string{"start", "finish Task.Failed"},
+			[]string{"start", "undo Task.Failed", "finish Task.Failed"},
 			map[string]int{"start": 9},
 			types.ExecutionStatusSucceeded,
 		},
@@ -269,6 +297,104 @@ func TestAWaveRunsEightStepsAtOnceAndWavesFollowEachOther(t *testing.T) {
 	})
 }
 
+func out(outcome statemachines.Outcome, items ...string) statemachines.StepOutput {
+	return statemachines.StepOutput{Outcome: outcome, Items: append([]string{}, items...)}
+}
+
+func TestAStepGoesOnAsItsOutcomeSays(t *testing.T) {
+	approval, reason := out(statemachines.OutcomeApproval), out(statemachines.OutcomeReason)
+	each := out(statemachines.OutcomeEach, "s1[0]", "s1[1]")
+	failed := []string{"undo Run.StepFailed", "finish Run.StepFailed"}
+	for name, c := range map[string]struct {
+		outcomes []statemachines.StepOutput
+		fails    map[string][]string
+		silent   bool // nobody decides
+		calls    []string
+	}{
+		"it waits for an approval":     {[]statemachines.StepOutput{approval}, nil, false, []string{"s1", "await s1", "s1", "finish"}},
+		"it waits twice":               {[]statemachines.StepOutput{approval, approval}, nil, false, []string{"s1", "await s1", "s1", "await s1", "s1", "finish"}},
+		"nobody ever decides":          {[]statemachines.StepOutput{approval}, nil, true, []string{"s1", "await s1", "s1", "finish"}},
+		"the wait is written later":    {[]statemachines.StepOutput{approval}, map[string][]string{"await": {"Task.Failed", "Lambda.Unknown", ""}}, false, []string{"s1", "await s1", "await s1", "await s1", "s1", "finish"}},
+		"the wait cannot be written":   {[]statemachines.StepOutput{approval}, map[string][]string{"await": {"Task.Failed"}}, false, slices.Concat([]string{"s1"}, repeat("await s1", 13), failed)},
+		"it is done for each":          {[]statemachines.StepOutput{each}, nil, false, []string{"s1", "s1[0]", "s1[1]", "s1", "finish"}},
+		"an element fails":             {[]statemachines.StepOutput{each}, map[string][]string{"s1[0]": {"Step.Rejected"}}, false, []string{"s1", "s1[0]", "s1[1]", "s1", "finish"}},
+		"an element is repeated":       {[]statemachines.StepOutput{each}, map[string][]string{"s1[1]": {"Step.Transient", ""}}, false, []string{"s1", "s1[0]", "s1[1]", "s1[1]", "s1", "finish"}},
+		"there is no element":          {[]statemachines.StepOutput{out(statemachines.OutcomeEach)}, nil, false, []string{"s1", "s1", "finish"}},
+		"a command is thought about":   {[]statemachines.StepOutput{reason}, nil, false, []string{"s1", "reason s1", "s1", "finish"}},
+		"nothing comes to mind":        {[]statemachines.StepOutput{reason}, map[string][]string{"reason": {"Other"}}, false, slices.Concat([]string{"s1"}, repeat("reason s1", 6), []string{"s1", "finish"})},
+		"an outcome that nobody knows": {[]statemachines.StepOutput{out("other")}, nil, false, slices.Concat([]string{"s1"}, failed)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{
+					waves: [][]string{{"s1"}}, fails: c.fails, approve: !c.silent,
+					outcomes: map[string][]statemachines.StepOutput{"s1": c.outcomes},
+				}
+				if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
+					t.Errorf("the execution ended %s", ends)
+				}
+				if items := slices.Index(w.calls, "s1[1]"); items >= 0 && slices.Index(w.calls, "s1[0]") > items { // they run side by side
+					i := slices.Index(w.calls, "s1[0]")
+					w.calls[i], w.calls[items] = w.calls[items], w.calls[i]
+				}
+				if diff := cmp.Diff(append([]string{"start"}, c.calls...), w.calls); diff != "" {
+					t.Error(diff)
+				}
+				if len(w.alien) > 0 {
+					t.Errorf("more than ids travels: %s", w.alien)
+				}
+			})
+		})
+	}
+}
+
+func TestElementsRunEightAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var items []string
+		for i := range plan.MaxEach {
+			items = append(items, plan.ItemOf("s1", i))
+		}
+		w := &world{waves: [][]string{{"s1"}}, outcomes: map[string][]statemachines.StepOutput{"s1": {out(statemachines.OutcomeEach, items...)}}}
+		if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
+			t.Fatalf("the execution ended %s", ends)
+		}
+		if w.most != 8 || len(w.calls) != plan.MaxEach+4 {
+			t.Errorf("%d at once, %d calls", w.most, len(w.calls))
+		}
+	})
+}
+
+func TestWhatWasDoneIsUndoneOneAfterTheOther(t *testing.T) {
+	undos := []string{"undo:s2[1]", "undo:s2[0]", "undo:s1"}
+	for name, c := range map[string]struct {
+		fails map[string][]string
+		calls []string
+	}{
+		"all is undone":               {nil, undos},
+		"one cannot be":               {map[string][]string{"undo:s2[0]": {"Step.Rejected"}}, undos},
+		"one is repeated":             {map[string][]string{"undo:s2[0]": {"Step.Throttled", ""}}, []string{"undo:s2[1]", "undo:s2[0]", "undo:s2[0]", "undo:s1"}},
+		"nobody can say what to undo": {map[string][]string{"undo": {"Task.Failed"}}, repeat("undo Run.StepFailed", 8)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fails := map[string][]string{"s3": {"Step.Rejected"}}
+				maps.Copy(fails, c.fails)
+				w := &world{waves: [][]string{{"s3"}, {"s4"}}, undos: undos, fails: fails}
+				if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
+					t.Errorf("the execution ended %s", ends)
+				}
+				want := slices.Concat([]string{"start", "s3", "undo Run.StepFailed"}, c.calls, []string{"finish Run.StepFailed"})
+				if diff := cmp.Diff(want, w.calls); diff != "" {
+					t.Error(diff)
+				}
+				if w.most != 1 {
+					t.Errorf("%d at once", w.most)
+				}
+			})
+		})
+	}
+}
+
 func TestNamesAreThoseOfTheFunctions(t *testing.T) {
 	for name, want := range map[string]string{
 		statemachines.ErrorTransient: step.Transient,
@@ -286,7 +412,10 @@ func TestNamesAreThoseOfTheFunctions(t *testing.T) {
 	}
 	for _, state := range []string{
 		statemachines.StateStart, statemachines.StateWaves, statemachines.StateWave, statemachines.StateRunStep,
+		statemachines.StateStepOutcome, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateEach,
+		statemachines.StateRunItem, statemachines.StateItemFailed, statemachines.StateStepEnded,
 		statemachines.StateStepFailed, statemachines.StateOutcome, statemachines.StateWaveFailed, statemachines.StateWaveDone,
+		statemachines.StateUndo, statemachines.StateUndos, statemachines.StateRunUndo, statemachines.StateUndoFailed,
 		statemachines.StateFinish, statemachines.StateSettled,
 	} {
 		if !strings.Contains(string(statemachines.Definition), `"`+state+`": {`) {

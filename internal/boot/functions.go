@@ -3,6 +3,7 @@ package boot
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -151,18 +152,32 @@ func Settle(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := w.site(c.Config).telling(c.Push).runs(Machine{})
+	s := w.site(c.Config).telling(c.Push)
+	runs := s.runs(Machine{})
+	// It knows no state machine, which knows it: a token names its execution.
+	waits := &step.Executor{Store: s.table, Waker: stepfn.New(w.StepFunctions, ""), IDs: w.IDs, Now: w.Now, Log: s.log}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
-		if in.Action == statemachines.ActionStart {
-			waves, err := runs.Begin(ctx, in.AccountID, in.RunID)
-			return statemachines.StartOutput{Waves: waves}, err
-		}
+		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
 		cause := ""
 		if in.Error != nil {
 			cause = in.Error.Error
 		}
-		_, err := runs.Finish(ctx, in.AccountID, in.RunID, cause)
-		return statemachines.StartOutput{Waves: [][]string{}}, err
+		var err error
+		switch in.Action {
+		case statemachines.ActionStart:
+			out.Waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
+		case statemachines.ActionAwait:
+			err = waits.Await(ctx, step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID}, in.Token)
+		case statemachines.ActionUndo:
+			var undos []string
+			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, cause)
+			out.Undos = append(out.Undos, undos...) // never null
+		case statemachines.ActionFinish:
+			_, err = runs.Finish(ctx, in.AccountID, in.RunID, cause)
+		default:
+			err = fmt.Errorf("settle: no action %q", in.Action)
+		}
+		return out, err
 	}), nil
 }
 

@@ -13,15 +13,22 @@ import (
 //
 //	answered 2xx                         done
 //	a tool that says it failed           rejected
+//	a command that says it failed        try again, a few times
 //	a tool that is another by now        rejected, and nothing was called
 //	429, or 503 with Retry-After         try again later
 //	not sent                             try again
 //	lost, or 502/503/504:
 //	    the method may be repeated       try again
-//	    lost, 502, 504 otherwise         in doubt, for good
+//	    lost, 502, 504 otherwise         in doubt, or looked for when the step says how
 //	anything else                        rejected
-func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.Answer, err error) ending {
-	repeatable := plan.Idempotent(step.Method)
+func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer, err error) ending {
+	if err != nil {
+		return x.judgeError(r, step, st, err)
+	}
+	return x.judgeAnswer(r, step, st, call, a)
+}
+
+func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err error) ending {
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
 		return x.again(r, st, mostTransient, Transient, nil, x.failure(r, "step.unreachable", "target", origin(st.Last.URL)))
@@ -31,11 +38,14 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", told(err))}
-	case err != nil && repeatable:
-		return x.again(r, st, mostTransient, Transient, nil, x.failure(r, "step.transient"))
-	case err != nil:
-		return x.doubt(r, st)
+	case plan.Idempotent(step.Method):
+		return x.lost(r, step, st, nil, x.failure(r, "step.transient"))
 	}
+	return x.unknown(r, step, st)
+}
+
+func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
+	repeatable := plan.Idempotent(step.Method)
 	result := storable(a)
 	why := x.rejection(r, a)
 	wait, asked := a.RetryAfter(x.Now())
@@ -43,9 +53,12 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 	case a.Failed && a.Status/100 == 2:
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.failed(r, result)}
 	case a.Status/100 == 2:
+		if e := x.commandFailed(r, step, st, call.args, result); e != nil {
+			return *e
+		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	case step.Method == "DELETE" && st.Attempts > 1 && (a.Status == 404 || a.Status == 410):
-		// An earlier attempt whose answer was lost did it.
+	case step.Method == "DELETE" && (st.Attempts > 1 || plan.ParseEffect(step.ID).Undo) && (a.Status == 404 || a.Status == 410):
+		// An earlier attempt whose answer was lost did it; or there is nothing to undo.
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case a.Status == 429, a.Status == 503 && asked:
 		e := x.again(r, st, mostThrottled, Throttled, result, why)
@@ -53,19 +66,42 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, a tool.A
 			e.notBefore = x.Now().Add(wait)
 		}
 		return e
-	case repeatable && (a.Status == 502 || a.Status == 503 || a.Status == 504):
+	case repeatable && a.Status == 503:
 		return x.again(r, st, mostTransient, Transient, result, why)
+	case repeatable && (a.Status == 502 || a.Status == 504):
+		return x.lost(r, step, st, result, why)
 	case a.Status == 502 || a.Status == 504: // a gateway speaks, not the server
-		e := x.doubt(r, st)
+		e := x.unknown(r, step, st)
 		e.result = result
 		return e
 	}
 	return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 }
 
+// lost leaves a step whose method may be repeated open for another attempt. After the
+// last, nobody knows whether one of them was applied, unless it only reads.
+func (x *Executor) lost(r plan.Run, step plan.Step, st plan.StepState, result *plan.Result, why *plan.Failure) ending {
+	e := x.again(r, st, mostTransient, Transient, result, why)
+	if e.status == plan.StepFailed && step.Risk != plan.Read {
+		e = x.unknown(r, step, st)
+		e.result = result
+	}
+	return e
+}
+
+// unknown is the ending of an attempt that may have been applied: in doubt, unless the
+// step says how to find out, which the next invocation has time for.
+func (x *Executor) unknown(r plan.Run, step plan.Step, st plan.StepState) ending {
+	e := x.doubt(r, st)
+	if _, ok := r.Plan.CheckOf(step.ID); ok {
+		e.status, e.kind, e.name, e.quiet, e.open = plan.StepRunning, plan.EventStepWait, Throttled, true, true
+	}
+	return e
+}
+
 // again leaves the step open for another attempt, or fails it after the last.
 func (x *Executor) again(r plan.Run, st plan.StepState, most int, name string, result *plan.Result, why *plan.Failure) ending {
-	if st.Attempts >= most || r.CancelAt != nil {
+	if st.Attempts >= most || r.CancelAt != nil && !plan.ParseEffect(st.StepID).Undo {
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	}
 	return ending{name: name, status: plan.StepRunning, kind: plan.EventStepWait, result: result, failure: why, quiet: true}

@@ -1,19 +1,38 @@
 package step
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net/url"
+	"fmt"
 	"strings"
 
+	"piloto/internal/command"
 	"piloto/internal/fault"
+	"piloto/internal/locale"
+	"piloto/internal/parallel"
 	"piloto/internal/plan"
-	"piloto/internal/ref"
+	"piloto/internal/rule"
 	"piloto/internal/run"
 	"piloto/internal/tool"
 )
+
+// RequestHash names a request without its key: the lower-case hex SHA-256 of method,
+// URL and body, each on a line of its own. Of a tool, method is its name and URL the
+// server's.
+func RequestHash(method, url string, body []byte) string {
+	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
+	return hex.EncodeToString(sum[:])
+}
+
+// bound is what a step may call as things stand now.
+type bound struct {
+	server tool.Server
+	op     tool.Operation
+	rules  rule.Set
+}
 
 // prepared is a call ready to be made, with what is shown of it: a request, or
 // (then request only says where it goes) the call of a tool.
@@ -21,72 +40,133 @@ type prepared struct {
 	server  tool.Server
 	request tool.Request
 	tool    *tool.Call
+	args    tool.Arguments
 	body    json.RawMessage
 	key     *tool.Credential
+	hash    string    // RequestHash
+	ask     *plan.Ask // what the step must be approved for
 }
 
 // prepare checks that the step still is what was confirmed and builds its
-// request. A failure is why nothing may be sent; an error is ours.
-func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step) (prepared, *plan.Failure, error) {
-	if !x.intact.check(r.Plan, r.Digest) {
-		return prepared{}, x.failure(r, "step.plan_changed"), nil
+// request, but for its key. A failure is why nothing may be sent; an error is ours.
+func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step, look *results) (prepared, *plan.Failure, error) {
+	b, refused, err := x.bind(ctx, r, step)
+	if err != nil || refused != nil {
+		return prepared{}, refused, err
 	}
-	server, op, err := run.Bound(ctx, x.Store, r, step)
-	if err != nil {
-		if f, ok := x.refusal(r, err); ok {
-			return prepared{}, f, nil
-		}
-		return prepared{}, nil, err
-	}
-	args, err := resolve(r, step)
-	if err != nil {
-		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
-	}
-	call := prepared{server: server, body: args.Body}
-	if server.Key != nil {
-		key, err := x.Store.Credential(ctx, r.Account, server)
-		if err != nil {
-			return prepared{}, nil, err
-		}
-		call.key = &key
-	}
-	if op.Name != "" {
-		return x.prepareTool(r, step, op, call)
-	}
-	request, refused := x.build(r, server, op, args)
-	if refused != nil {
-		return prepared{}, refused, nil
-	}
-	request.Header["Idempotency-Key"] = effect(r, step)
-	if r.TraceID != "" {
-		request.Header["X-Trace-Id"] = r.TraceID
-	}
-	if step.Risk == plan.Read {
-		delete(request.Header, "Idempotency-Key")
-	}
-	call.request = request
-	return call, nil, nil
+	return x.fill(r, step, b, look)
 }
 
-// effect names what a step does, the same at every attempt.
-func effect(r plan.Run, step plan.Step) string { return r.ID + ":" + step.ID }
+// bind looks at what the step calls, and at the account's rules, as they are now.
+func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, *plan.Failure, error) {
+	if !x.intact.check(r.Plan, r.Digest) {
+		return bound{}, x.failure(r, "step.plan_changed"), nil
+	}
+	var b bound
+	var unbound error
+	err := parallel.Do(
+		func() error { b.server, b.op, unbound = run.Bound(ctx, x.Store, r, step); return nil },
+		func() (err error) { b.rules, err = x.Store.Rules(ctx, r.Account); return },
+	)
+	if unbound != nil {
+		if f, ok := x.refusal(r, unbound); ok {
+			return b, f, nil
+		}
+		return b, nil, unbound
+	}
+	return b, nil, err
+}
 
-// prepareTool makes the call of a tool. What the server's tool is now is asked
+// fill resolves the step's references and builds its request.
+func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
+	args, err := resolve(step, look.look)
+	switch {
+	case look.err != nil:
+		return prepared{}, nil, look.err
+	case err != nil:
+		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+	}
+	if moved := x.moved(r, step, look.look); moved != nil {
+		return prepared{}, moved, nil
+	}
+	st := r.State(step.ID)
+	args.Body = commanded(st, args)
+	call := prepared{server: b.server, args: args, body: args.Body}
+	var refused *plan.Failure
+	if b.op.Name != "" {
+		refused = x.fillTool(r, step, b.op, &call)
+	} else if call.request, refused = x.build(r, b.server, b.op, args); refused == nil {
+		call.hash = RequestHash(call.request.Method, call.request.URL, call.body)
+		if step.Risk != plan.Read {
+			call.request.Header["Idempotency-Key"] = effect(r, step, args)
+		}
+		if r.TraceID != "" {
+			call.request.Header["X-Trace-Id"] = r.TraceID
+		}
+	}
+	if refused == nil {
+		call.ask, refused = x.ruled(r, step, b, call)
+	}
+	return call, refused, nil
+}
+
+// ruled asks the account's rules about a call that is ready.
+func (x *Executor) ruled(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
+	c := rule.CallOf(step, b.server.Name)
+	c.Path, c.Query, c.Body, c.Resolved = call.args.Path, call.args.Query, call.body, true
+	ask, denied := b.rules.AskFor(step, r.Plan, c, locale.Text(locale.Tag(r.Locale), "turn.destroys"))
+	if denied != nil {
+		return nil, x.failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
+	}
+	return ask, nil
+}
+
+// keyed gives a call the key of its server.
+func (x *Executor) keyed(ctx context.Context, r plan.Run, call *prepared) error {
+	if call.server.Key == nil {
+		return nil
+	}
+	key, err := x.Store.Credential(ctx, r.Account, call.server)
+	if err != nil {
+		return err
+	}
+	call.key = &key
+	if call.tool != nil {
+		call.tool.Key = &key
+	}
+	return nil
+}
+
+// effect names what a step does, the same at every attempt whose outcome another
+// could repeat. A command that answered that it failed is over, and the next one is
+// another effect.
+func effect(r plan.Run, step plan.Step, args tool.Arguments) string {
+	name := r.ID + ":" + step.ID
+	if _, is := command.Of(args.Method, args.Path, args.Body); is {
+		if n := r.State(step.ID).Attempts; n > 0 {
+			return fmt.Sprintf("%s:%d", name, n+1)
+		}
+	}
+	return name
+}
+
+// fillTool makes the call of a tool. What the server's tool is now is asked
 // anew at every call: it must be the one that was confirmed.
-func (x *Executor) prepareTool(r plan.Run, step plan.Step, op tool.Operation, call prepared) (prepared, *plan.Failure, error) {
+func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call *prepared) *plan.Failure {
 	if problems := op.CheckResolved(tool.Arguments{Body: call.body}); len(problems) > 0 {
-		return prepared{}, x.failure(r, "step.arguments", "detail", sentence(problems)), nil
+		return x.failure(r, "step.arguments", "detail", sentence(problems))
 	}
 	arguments := call.body
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	call.tool = &tool.Call{
-		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments, Key: call.key,
-		Idempotency: effect(r, step), TraceID: r.TraceID, Limit: maxAnswer,
+		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments,
+		Idempotency: effect(r, step, call.args), TraceID: r.TraceID, Limit: maxAnswer,
 	}
 	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
-	return call, nil, nil
+	call.hash = RequestHash(op.Name, call.request.URL, call.body)
+	return nil
 }
 
 func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args tool.Arguments) (tool.Request, *plan.Failure) {
@@ -108,103 +188,6 @@ func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args
 		request.Header = map[string]string{}
 	}
 	return request, nil
-}
-
-// resolve replaces the references of a step by what they name. In the path a
-// value is one part of one segment: it is escaped, so it can add none.
-func resolve(r plan.Run, step plan.Step) (tool.Arguments, error) {
-	look := func(id string) (ref.Result, bool) {
-		st := r.State(id)
-		if st.Status != plan.StepDone || st.Result == nil {
-			return ref.Result{}, false
-		}
-		body := st.Result.Body
-		if st.Result.Truncated {
-			body = nil
-		}
-		return ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: body}, true
-	}
-	path, err := ref.ResolveText(step.Path, look, url.PathEscape)
-	if err != nil {
-		return tool.Arguments{}, err
-	}
-	query, err := ref.ResolveJSON(step.Query, look)
-	if err != nil {
-		return tool.Arguments{}, err
-	}
-	body, err := ref.ResolveJSON(step.Body, look)
-	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
-}
-
-// detail finds the sentence in an error answer that a person can use: what a tool
-// says, the detail, message or error of a JSON object, or the first line of a text.
-func detail(body json.RawMessage) string {
-	const most = 300
-	var object map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(body, &object) == nil {
-		if text = spoken(object["content"]); text == "" {
-			text = explained(object)
-		}
-	} else if json.Unmarshal(body, &text) != nil {
-		return ""
-	}
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if strings.HasPrefix(text, "<") { // a page, not a sentence
-		return ""
-	}
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
-}
-
-// explained is the member of an error that explains it.
-func explained(object map[string]json.RawMessage) string {
-	for _, name := range []string{"detail", "message", "error_description", "error", "title"} {
-		var text string
-		if json.Unmarshal(object[name], &text) == nil && text != "" {
-			return text
-		}
-		var nested struct{ Message string }
-		if json.Unmarshal(object[name], &nested) == nil && nested.Message != "" {
-			return nested.Message
-		}
-	}
-	return ""
-}
-
-// spoken is the first text among the content of a tool's result.
-func spoken(content json.RawMessage) string {
-	var blocks []struct{ Type, Text string }
-	if json.Unmarshal(content, &blocks) != nil {
-		return ""
-	}
-	for _, b := range blocks {
-		if b.Type == "text" && b.Text != "" {
-			return b.Text
-		}
-	}
-	return ""
-}
-
-// storable turns an answer into a result: JSON as it is, anything else as a
-// JSON string. Either is UTF-8, since it becomes part of JSON that clients read:
-// json.Valid lets any byte stand in a string.
-func storable(a tool.Answer) *plan.Result {
-	res := &plan.Result{Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated}
-	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte("\uFFFD"))
-	switch {
-	case len(body) == 0:
-	case !a.Truncated && json.Valid(body):
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, body); err == nil {
-			res.Body = compact.Bytes()
-		}
-	default:
-		res.Body, _ = json.Marshal(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
-	}
-	return res
 }
 
 // told says why a request was not built, for a person.

@@ -1,11 +1,17 @@
 // Package step owns one effect of a run: is it still allowed, what exactly is
-// sent, and what is known of it afterwards.
+// sent, and what is known of it afterwards. An effect is a step ("s2"), one element
+// of a step that is done for each of a list ("s2[3]"), or the undo of either.
 //
 // The order is what makes it safe. An intent is written before the call and a
 // result after it, each conditional on what was read. An intent without a
 // result is in doubt: a method that may be repeated is repeated with the same
-// Idempotency-Key, any other never is. What comes back is data: it is stored
-// and shown, and decides nothing but the references that name it.
+// Idempotency-Key, any other never is; a step that declares a check is looked for
+// with it. What comes back is data: it is stored and shown, and decides nothing but
+// the references that name it.
+//
+// Before the first call of a step the account's rules are read again. What they deny
+// is not called; what asks waits until somebody approved exactly what is sent. What
+// the plan showed that the step is about must still be that.
 package step
 
 import (
@@ -16,10 +22,7 @@ import (
 	"slices"
 	"time"
 
-	"piloto/internal/conversation"
-	"piloto/internal/fault"
 	"piloto/internal/ident"
-	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/run"
 	"piloto/internal/tool"
@@ -64,11 +67,26 @@ type Task struct {
 	StepID  string `json:"step_id"`
 }
 
-// Done is what a successful step returns to the state machine; the result
-// itself stays in the store.
+// Outcome says how the state machine goes on after an invocation that did not fail.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeDone     Outcome = "done"     // or skipped
+	OutcomeApproval Outcome = "approval" // somebody must approve: Await, then the step again
+	OutcomeEach     Outcome = "each"     // the effects in Items, then the step again
+	OutcomeReason   Outcome = "reason"   // a command failed: another may be thought of, then the step again
+)
+
+// Done is what a step that did not fail returns to the state machine: only names of
+// effects. The result itself stays in the store.
 type Done struct {
-	StepID string          `json:"step_id"`
-	Status plan.StepStatus `json:"status"`
+	Outcome Outcome  `json:"outcome"`
+	Items   []string `json:"items"` // never nil
+}
+
+func goOn(o Outcome, items ...string) Done {
+	return Done{Outcome: o, Items: append([]string{}, items...)}
 }
 
 // Store reads runs and writes intents and results. Its verbs are conditional on
@@ -81,10 +99,14 @@ type Store interface {
 	// FreezeTool notes that a server's tool is another than the approved one, while
 	// seen is the allowlist in force.
 	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
-	// BeginStep writes the intent of an attempt. The run must be running and
-	// not asked to stop.
+	// AskApproval notes that a step waits for an approval, and moves the run to
+	// waiting. The run must not be asked to stop.
+	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error)
+	// BeginStep writes the intent of an attempt. The run must not be asked to stop;
+	// for an undo, undoing must have begun.
 	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
-	// EndStep writes what became of an attempt, or why none was made.
+	// EndStep writes what became of an attempt, or why none was made. A run in which
+	// no step waits any more runs again.
 	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
 	// Whole returns a result with all of its body, when it is stored apart.
 	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
@@ -106,11 +128,18 @@ type Caller interface {
 	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
 }
 
-// Executor runs steps.
+// Waker lets an execution that waits with a token go on.
+type Waker interface {
+	Wake(ctx context.Context, token string) error
+}
+
+// Executor runs steps. One that only awaits needs a Waker, and neither Sender nor
+// Caller; one that only executes needs no Waker.
 type Executor struct {
 	Store  Store
 	Sender Sender
 	Caller Caller
+	Waker  Waker
 	IDs    *ident.Source
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -123,9 +152,9 @@ type Executor struct {
 	intact intact
 }
 
-// Execute makes one attempt at a step, unless it already ended: then it says
-// again how. It returns *Error when the step did not succeed; any other error is
-// ours, and the invocation may be repeated.
+// Execute makes one attempt at an effect, or says what it waits for, unless it
+// already ended: then it says again how. It returns *Error when the effect did not
+// succeed; any other error is ours, and the invocation may be repeated.
 func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	r, step, err := x.load(ctx, t)
 	if err != nil {
@@ -133,35 +162,105 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	}
 	st := r.State(step.ID)
 	switch {
-	case st.Status == plan.StepDone:
-		return Done{StepID: step.ID, Status: st.Status}, nil
+	case st.Status == plan.StepDone, st.Status == plan.StepSkipped:
+		return goOn(OutcomeDone), nil
 	case st.Status.Terminal():
 		return Done{}, &Error{Name: nameOf(st.Status), Message: messageOf(st)}
-	case r.Status != plan.Running:
-		return Done{}, &Error{Name: Cancelled, Message: fmt.Sprintf("the run is %s", r.Status)}
-	case st.Last.Open && !plan.Idempotent(step.Method) && x.mayBeCalling(st):
+	}
+	if why := misplaced(r, step); why != "" {
+		return Done{}, &Error{Name: Cancelled, Message: why}
+	}
+	stopping := r.CancelAt != nil && !plan.ParseEffect(step.ID).Undo
+	unsure := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method) || stopping && step.Risk != plan.Read)
+	switch {
+	case unsure && x.mayBeCalling(st):
 		return Done{}, &Error{Name: Throttled, Message: "another invocation may still be in its call"}
-	case st.Last.Open && !plan.Idempotent(step.Method):
-		return x.end(ctx, t, &r, x.doubt(r, st))
-	case r.CancelAt != nil && st.Last.Open && step.Risk != plan.Read:
-		return x.end(ctx, t, &r, x.doubt(r, st))
-	case r.CancelAt != nil:
+	case stopping && !unsure && !st.Expanded:
 		return x.end(ctx, t, &r, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: x.failure(r, "step.cancelled")})
 	case x.Now().Before(st.NotBefore):
-		return Done{}, &Error{Name: Throttled, Message: "the server asked us to wait"}
+		return Done{}, &Error{Name: Throttled, Message: "it is too early to ask again"}
+	case unsure:
+		return x.check(ctx, t, r, step)
 	}
-	call, refused, err := x.prepare(ctx, r, step)
+	return x.attempt(ctx, t, r, step)
+}
+
+// misplaced says why an effect has no place in the run as it stands, or nothing.
+func misplaced(r plan.Run, step plan.Step) string {
+	e := plan.ParseEffect(step.ID)
+	if r.Status != plan.Running && r.Status != plan.Waiting {
+		return fmt.Sprintf("the run is %s", r.Status)
+	}
+	if e.Undo {
+		e.Undo = false
+		base := r.State(e.String())
+		switch {
+		case r.UndoAt == nil:
+			return "nothing is being undone"
+		case base.Status != plan.StepDone && (base.Settled == nil || base.Settled.Outcome != plan.OutcomeDone):
+			return "what would be undone was not done"
+		}
+		return ""
+	}
+	if r.UndoAt != nil {
+		return "the run is being undone"
+	}
+	if e.Item >= 0 {
+		if parent := r.State(e.Step); !parent.Expanded || parent.Status.Terminal() || e.Item >= parent.Items {
+			return "the step is not being done for that element"
+		}
+	}
+	return ""
+}
+
+// attempt makes the next call of an effect that may make one, unless something
+// stands before it: a condition, elements, an approval, a thought.
+func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+	st := r.State(step.ID)
+	look := x.results(ctx, r, step.ID)
+	if effect := plan.ParseEffect(step.ID); st.Attempts == 0 && effect.Item < 0 && !effect.Undo {
+		e, err := x.skipped(r, step, look)
+		if e != nil || err != nil {
+			return x.ended(ctx, t, r, e, err)
+		}
+	}
+	if step.ForEach != "" {
+		return x.each(ctx, t, r, step, look)
+	}
+	call, refused, err := x.prepare(ctx, r, step, look)
+	if err != nil || refused != nil {
+		return x.ended(ctx, t, r, refusedWith(refused), err)
+	}
+	waits, refused := x.gate(r, st, call.wanted())
+	switch {
+	case refused != nil:
+		return x.ended(ctx, t, r, refusedWith(refused), nil)
+	case waits:
+		return goOn(OutcomeApproval), nil
+	case x.thinks(r, step, st):
+		return goOn(OutcomeReason), nil
+	}
+	if err := x.keyed(ctx, r, &call); err != nil {
+		return Done{}, err
+	}
+	return x.make(ctx, t, r, step, call)
+}
+
+// ended writes an ending that came before any call, unless it is an error of ours.
+func (x *Executor) ended(ctx context.Context, t Task, r plan.Run, e *ending, err error) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	if refused != nil {
-		return x.end(ctx, t, &r, ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: refused})
-	}
+	return x.end(ctx, t, &r, *e)
+}
+
+// make makes the call: intent, call, result.
+func (x *Executor) make(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
 	known := &r
 	if !alone(r.Plan, step.ID) { // its neighbours have moved the run by now
 		known = nil
 	}
-	r, err = x.begin(ctx, t, known, call)
+	r, err := x.begin(ctx, t, known, call)
 	if err != nil {
 		return Done{}, err
 	}
@@ -177,7 +276,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	// Whatever became of the call must be written, also when the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), answer, err))
+	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), call, answer, err))
 }
 
 // wholeCall is how long a call may take with all that belongs to it: a token, a
@@ -201,16 +300,24 @@ const longestCall = 2 * time.Minute
 
 // mayBeCalling reports whether the invocation that wrote the open attempt may
 // still get its answer. The state machine invokes a step again when it lost sight
-// of it, which does not mean that it ended.
+// of it, which does not mean that it ended. An open attempt with an error has ended:
+// its answer did not come.
 func (x *Executor) mayBeCalling(st plan.StepState) bool {
-	if !x.AloneSince.IsZero() && st.Last.SentAt.Before(x.AloneSince) {
+	switch {
+	case st.Error != nil:
+		return false
+	case !x.AloneSince.IsZero() && st.Last.SentAt.Before(x.AloneSince):
 		return false
 	}
 	return x.Now().Before(st.Last.SentAt.Add(longestCall))
 }
 
-// alone reports whether no other step of the plan may run beside this one.
+// alone reports whether no other effect of the run may move it beside this one.
 func alone(p plan.Plan, id string) bool {
+	e := plan.ParseEffect(id)
+	if e.Undo || e.Item >= 0 {
+		return e.Undo
+	}
 	waves, err := plan.Waves(p.Steps)
 	return err == nil && slices.ContainsFunc(waves, func(wave []string) bool { return len(wave) == 1 && wave[0] == id })
 }
@@ -225,173 +332,4 @@ func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error
 		return r, step, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID}
 	}
 	return r, step, nil
-}
-
-// decide lets f decide over the run: first as it is known, if it is, and then as
-// it is read, again and again while other writers move it first. What f writes
-// is conditional on what it was given, so that knowing it from before is as safe
-// as having read it.
-func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
-	return run.Retry(ctx, func() error {
-		done, err := x.turns.take(ctx, t.RunID)
-		if err != nil {
-			return err
-		}
-		defer done()
-		if known != nil {
-			r := *known
-			known = nil
-			step, _ := r.Plan.Step(t.StepID)
-			return f(r, step)
-		}
-		r, step, err := x.load(ctx, t)
-		if err != nil {
-			return err
-		}
-		return f(r, step)
-	})
-}
-
-// begin writes the intent and the message that goes with it. It returns the run
-// as that left it.
-func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prepared) (plan.Run, error) {
-	var next plan.Run
-	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
-		st := r.State(step.ID)
-		if r.Status != plan.Running || r.CancelAt != nil || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
-			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
-		}
-		at := x.Now()
-		again := st.Attempts > 0
-		reason := x.reason(r, st)
-		st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
-		st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
-		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
-			"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title,
-		}}
-		if step.Tool != "" {
-			rec.Data["tool"] = step.Tool
-		}
-		if again {
-			rec.Type = plan.EventStepRetry
-			rec.Data["reason"] = reason
-			rec.Messages = x.say(r, step, at, "run.step_retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
-		} else {
-			rec.Messages = x.say(r, step, at, "run.step_started")
-		}
-		begun, err := x.Store.BeginStep(ctx, r, st, rec)
-		next = begun
-		return err
-	})
-	return next, err
-}
-
-// ending is what became of an attempt. An empty name is success.
-type ending struct {
-	name      string // of the error for the state machine; derived from status when empty
-	status    plan.StepStatus
-	kind      string
-	result    *plan.Result
-	failure   *plan.Failure
-	notBefore time.Time
-	quiet     bool // not over: no event of its own, the retry will say why
-}
-
-// end writes what became of an attempt and says it to the state machine.
-func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, e ending) (Done, error) {
-	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
-		st := r.State(step.ID)
-		if st.Status.Terminal() { // somebody settled it meanwhile; the first word stands
-			return nil
-		}
-		at := x.Now()
-		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
-		st.Last.Open = false
-		_, err := x.Store.EndStep(ctx, r, st, x.record(r, step, st, e, at))
-		return err
-	})
-	switch {
-	case err != nil:
-		return Done{}, err
-	case e.status == plan.StepDone:
-		return Done{StepID: t.StepID, Status: e.status}, nil
-	case e.name == "":
-		e.name = nameOf(e.status)
-	}
-	return Done{}, &Error{Name: e.name, Message: e.failure.Message}
-}
-
-func (x *Executor) record(r plan.Run, step plan.Step, st plan.StepState, e ending, at time.Time) run.Record {
-	rec := run.Record{At: at, Type: e.kind, StepID: step.ID, Data: map[string]any{"attempt": st.Attempts, "title": step.Title}}
-	if e.result != nil {
-		rec.Data["status"], rec.Data["bytes"] = e.result.Status, e.result.Bytes
-	}
-	if e.failure != nil {
-		rec.Data["error"] = e.failure
-	}
-	switch {
-	case e.quiet:
-	case e.status == plan.StepDone:
-		rec.Messages = x.say(r, step, at, "run.step_done", "status", fmt.Sprint(e.result.Status))
-	case e.status == plan.StepInDoubt:
-		rec.Messages = x.say(r, step, at, "run.step_doubt", "reason", e.failure.Message)
-	case e.status == plan.StepFailed:
-		rec.Messages = x.say(r, step, at, "run.step_failed", "reason", e.failure.Message)
-	}
-	return rec
-}
-
-// say makes the chat's message about a step.
-func (x *Executor) say(r plan.Run, step plan.Step, at time.Time, key string, more ...string) []conversation.Message {
-	place := 1
-	for i, s := range r.Plan.Steps {
-		if s.ID == step.ID {
-			place = i + 1
-		}
-	}
-	args := append([]string{"at", fmt.Sprint(place), "n", fmt.Sprint(len(r.Plan.Steps)), "title", step.Title}, more...)
-	text := locale.Text(locale.Tag(r.Locale), key, args...)
-	return []conversation.Message{run.Message(x.IDs, r, conversation.KindProgress, at, text)}
-}
-
-func (x *Executor) failure(r plan.Run, code string, pairs ...string) *plan.Failure {
-	return &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), code, pairs...)}
-}
-
-// refusal turns a fault whose sentence is in locale into a failure.
-func (x *Executor) refusal(r plan.Run, err error) (*plan.Failure, bool) {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return nil, false
-	}
-	if _, ok := locale.Lookup(locale.Tag(r.Locale), f.Code); !ok {
-		return nil, false
-	}
-	return &plan.Failure{Code: f.Code, Message: locale.Fill(locale.Tag(r.Locale), f.Code, f.Args)}, true
-}
-
-func nameOf(s plan.StepStatus) string {
-	switch s {
-	case plan.StepInDoubt:
-		return InDoubt
-	case plan.StepCancelled:
-		return Cancelled
-	}
-	return Rejected
-}
-
-func messageOf(st plan.StepState) string {
-	if st.Error != nil {
-		return st.Error.Message
-	}
-	return string(st.Status)
-}
-
-// reason says why an attempt follows another: what ended that one, or that
-// nobody knows, since it was cut off in the middle.
-func (x *Executor) reason(r plan.Run, st plan.StepState) string {
-	if st.Last.Open {
-		return x.failure(r, "step.interrupted").Message
-	}
-	return messageOf(st)
 }
