@@ -120,6 +120,9 @@ func (d dialogue) decide() decision {
 	if text, ok := d.smallTalk(ops); ok {
 		return decision{text: text}
 	}
+	if change, ok := d.revise(ops); ok {
+		return change
+	}
 	return d.act(ops, searched)
 }
 

@@ -1,0 +1,87 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// toolRevise is offered while a plan waits to be confirmed.
+const toolRevise = "revise_plan"
+
+var (
+	draftText = regexp.MustCompile(`(?s)<draft>\s*(\{.*?\})\s*</draft>`)
+	rather    = regexp.MustCompile(`^\W*(?:mejor|no,? mejor|en vez|en lugar|que sea|ponlo|ponla|instead|rather|make it|better)\b`)
+)
+
+// draft is the plan that waits, with whatever its steps hold besides.
+type draft struct {
+	Goal  string                       `json:"goal,omitempty"`
+	Steps []map[string]json.RawMessage `json:"steps"`
+}
+
+// revise changes the plan that waits as the message says: values of its steps that
+// the message gives anew. It reports false when the message asks for no change.
+func (d dialogue) revise(ops []operation) (decision, bool) {
+	found := draftText.FindStringSubmatch(d.system)
+	if found == nil || !d.offers(toolRevise) {
+		return decision{}, false
+	}
+	var p draft
+	if json.Unmarshal([]byte(found[1]), &p) != nil {
+		return decision{}, false
+	}
+	f := readFacts(d.text, parameterNames(ops), d.today)
+	if kind, _ := intentOf(f.rest); kind != updates && !rather.MatchString(fold(d.text)) {
+		return decision{}, false
+	}
+	changed := false
+	for _, step := range p.Steps {
+		for _, part := range []string{"query", "body"} {
+			if now, ok := f.revised(step[part]); ok {
+				step[part], changed = now, true
+			}
+		}
+	}
+	return called(toolRevise, p), changed
+}
+
+// revised is an object with the values that the facts give anew; references stay.
+func (f facts) revised(raw json.RawMessage) (json.RawMessage, bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return nil, false
+	}
+	changed := false
+	start := text(object["start"])
+	for name, was := range object {
+		if strings.Contains(string(was), "${") || strings.HasSuffix(fold(name), "id") {
+			continue
+		}
+		kind := "string"
+		if strings.IndexByte("-0123456789", was[0]) >= 0 {
+			kind = "number"
+		}
+		if now, ok := f.value(operation{}, parameter{Name: name, Type: kind}); ok {
+			if raw := encode(now); string(raw) != string(was) {
+				object[name], changed = json.RawMessage(raw), true
+			}
+		}
+	}
+	if f.start != "" && f.end == "" { // it lasts as long as before
+		from, wrong := time.Parse("15:04", start)
+		until, unclear := time.Parse("15:04", text(object["end"]))
+		if wrong == nil && unclear == nil {
+			object["end"] = json.RawMessage(encode(later(f.start, int(until.Sub(from).Minutes()))))
+		}
+	}
+	return json.RawMessage(encode(object)), changed
+}
+
+// text is a JSON string's; empty for anything else.
+func text(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}

@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+const waiting = `
+<draft>
+{"goal":"Reserva","steps":[{"id":"s1","mcp_id":"m1","method":"GET","path":"/rooms","query":{"capacity":6,"free_on":"2026-11-21","start":"10:00","end":"11:30"}},{"id":"s2","mcp_id":"m1","method":"POST","path":"/reservations","body":{"room_id":"${s1.body.items[0].id}","date":"2026-11-21","start":"10:00","end":"11:30","people":6},"needs":["s1"],"verify":{"method":"GET","path":"/reservations","expect":{"value":"${check.status}","is":"equal","to":200}}}]}
+</draft>`
+
+func TestAPlanThatWaitsIsChangedAsTheMessageSays(t *testing.T) {
+	c := client(t)
+	tools := append([]openai.Tool{toolNamed(toolRevise)}, offered...)
+	for said, want := range map[string][]string{
+		"cambia la fecha al martes":   {`"free_on":"2026-11-24"`, `"date":"2026-11-24"`, `"start":"10:00"`, `"people":6`, `"verify":{`},
+		"mejor a las 12":              {`"start":"12:00"`, `"end":"13:30"`, `"date":"2026-11-21"`},
+		"que sea para 8 personas":     {`"capacity":8`, `"people":8`, `"room_id":"${s1.body.items[0].id}"`},
+		"change it to Monday at 9:00": {`"date":"2026-11-23"`, `"start":"09:00"`, `"end":"10:30"`},
+	} {
+		prompt := system(t)
+		prompt.Content += waiting
+		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
+			Model: ModelName, Tools: tools, Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: said}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := answer.Choices[0].Message
+		if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].Function.Name != toolRevise {
+			t.Errorf("%s: %s", said, show(reply))
+			continue
+		}
+		for _, piece := range want {
+			if !strings.Contains(reply.ToolCalls[0].Function.Arguments, piece) {
+				t.Errorf("%s: no %s in %s", said, piece, reply.ToolCalls[0].Function.Arguments)
+			}
+		}
+	}
+}
+
+func TestAnotherRequestIsAnotherPlan(t *testing.T) {
+	c := client(t)
+	prompt := system(t)
+	prompt.Content += waiting
+	for _, said := range []string{"Cancela la reserva r-3", "¿Qué salas hay?", "Gracias"} {
+		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
+			Model: ModelName, Tools: append([]openai.Tool{toolNamed(toolRevise)}, offered...), Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: said}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := show(answer.Choices[0].Message); strings.HasPrefix(got, toolRevise) {
+			t.Errorf("%s: %s", said, got)
+		}
+	}
+}
