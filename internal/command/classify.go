@@ -55,8 +55,11 @@ const (
 
 // Classify says how dangerous a shell command is. It reads at most 16 KB, in time
 // that grows with the text, and never fails: what cannot be read is sensitive.
-func Classify(text string) Result {
-	j := &judge{text: text, vars: map[string]value{}, funcs: map[string]bool{}}
+func Classify(text string) Result { return judged(text).result }
+
+// judged reads a text.
+func judged(text string) *judge {
+	j := &judge{text: text, vars: map[string]value{}, funcs: map[string]bool{}, programs: map[string]Class{}}
 	switch {
 	case strings.TrimSpace(text) == "":
 		j.find("", "empty", Sensitive)
@@ -66,7 +69,7 @@ func Classify(text string) Result {
 		j.read(text)
 		j.hidden()
 	}
-	return j.result
+	return j
 }
 
 // judge is what is known of one text while it is read.
@@ -83,6 +86,9 @@ type judge struct {
 	unseen  bool     // it runs code that is not in the text
 	fetches bool     // it brings code from elsewhere, or unpacks it
 	spoken  []string // texts that may be that code: of echo, and of here-documents
+
+	trace    []string         // what is run, in order: commands, and where they are redirected
+	programs map[string]Class // what is run, by name, with the highest class of its calls
 }
 
 // value is what a variable is known to hold.

@@ -23,6 +23,17 @@ func (j *judge) run(words []word) {
 		j.find(shown(words), "deep", j.atLeast(Sensitive))
 		return
 	}
+	j.trace = append(j.trace, strings.Join(texts(words), "\x00"))
+	outer := j.result.Class
+	j.result.Class = Safe
+	j.program(words)
+	name := stemmed(strings.ToLower(path.Base(words[0].text)))
+	j.programs[name] = max(j.programs[name], j.result.Class)
+	j.result.Class = max(j.result.Class, outer)
+}
+
+// program judges a command whose first word is the program.
+func (j *judge) program(words []word) {
 	first, args := words[0], words[1:]
 	if first.dynamic || first.glob || first.text == "" {
 		j.computed(words)

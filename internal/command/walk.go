@@ -61,7 +61,7 @@ func (j *judge) declare(f *syntax.FuncDecl) {
 		j.funcs[name.Value] = true
 		calls := 0
 		syntax.Walk(f.Body, func(n syntax.Node) bool {
-			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == name.Value {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && j.one(call.Args[0]).text == name.Value {
 				calls++
 			}
 			return true
@@ -200,6 +200,7 @@ func (j *judge) redirect(r *syntax.Redirect) {
 		return
 	}
 	w := j.one(r.Word)
+	j.trace = append(j.trace, r.Op.String()+w.text)
 	switch r.Op {
 	case syntax.RdrIn:
 		j.reads(w)

@@ -68,10 +68,8 @@ func (w wrapper) command(args []word) ([]word, bool) {
 					i++
 				}
 			}
-			understood = understood && strings.Contains(" "+w.valued+" -n -E -H -S -i -k -b -K -A -l -s -v -p --preserve-env --foreground --preserve-status -f -w -c ", " "+name+" ")
-			if strings.Trim(strings.TrimPrefix(name, "-"), "0123456789") == "" {
-				understood = true
-			}
+			number := strings.Trim(strings.TrimPrefix(name, "-"), "0123456789") == ""
+			understood = understood && (number || strings.Contains(" "+w.valued+" -n -E -H -S -i -k -b -K -A -l -s -v -p --preserve-env --foreground --preserve-status -f -w -c ", " "+name+" "))
 		case skip > 0:
 			skip--
 		default:
