@@ -49,7 +49,10 @@ func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() 
 	chat := d.chat // as it was found: what is stored beside this changes nothing that is read here
 	return []func() error{
 		func() (err error) { d.talk, err = d.loadTalk(ctx, d.req, chat, said); return },
-		func() (err error) { d.project, err = d.loadProject(ctx, d.req.Principal.Account, chat.ProjectID); return },
+		func() (err error) {
+			d.project, err = d.loadProject(ctx, d.req.Principal.Account, chat.ProjectID)
+			return
+		},
 		func() (err error) { d.listed, err = d.loadCatalogue(ctx, d.req.Principal.Account); return },
 		func() (err error) { d.rules, err = d.Store.Rules(ctx, d.req.Principal.Account); return },
 		func() error { d.watched = d.Tell.Watched(ctx, d.req.Principal.Account); return nil },
