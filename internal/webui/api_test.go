@@ -1,7 +1,9 @@
 package webui
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,6 +36,8 @@ type world struct {
 	next  chan struct{}            // when given, each piece waits for it
 	stops map[string]chan struct{} // by chat
 	looks looks
+
+	lastBody []byte // of the request that holds the lock, with every digit of it
 }
 
 func newWorld(now func() time.Time, facts Facts) *world {
@@ -126,14 +130,16 @@ func (w *world) api() http.Handler {
 	locked := func(pattern string, h func(http.ResponseWriter, *http.Request, map[string]any)) {
 		mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
 			body := map[string]any{}
+			var raw bytes.Buffer
 			if r.Body != nil && r.ContentLength > 0 {
-				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				if err := json.NewDecoder(io.TeeReader(r.Body, &raw)).Decode(&body); err != nil {
 					refuse(rw, 400, "malformed", "No se puede leer.")
 					return
 				}
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			w.lastBody = raw.Bytes()
 			h(rw, r, body)
 		})
 	}
@@ -158,6 +164,7 @@ func (w *world) api() http.Handler {
 	locked("POST /api/chats/{id}/answer", w.answerLast)
 	w.aiRoutes(mux, locked)
 	w.hookRoutes(mux)
+	w.decisionRoutes(locked)
 	locked("POST /api/runs/{id}/confirm", w.confirm)
 	locked("POST /api/runs/{id}/cancel", w.cancel)
 	locked("GET /api/runs/{id}/events", w.more)
@@ -279,8 +286,8 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 		list[len(list)-1].Code = string(block.Reason)
 		answer["kind"], answer["message"], answer["block"] = "blocked", m, blockOf(block)
 		w.hub.push("ai:execution_blocked", map[string]any{"conversationId": chatID, "reason": block.Reason})
-	case strings.Contains(text, "eserva"):
-		r := w.propose(chatID, roomPlan(w.now()))
+	case planOf(text, w.now()) != nil:
+		r := w.propose(chatID, *planOf(text, w.now()))
 		answer["kind"], answer["message"] = "plan", map[string]any{"content": r.Plan.Goal}
 	case strings.Contains(text, "cuento"):
 		answer["message"] = w.narrate(chatID)
@@ -316,11 +323,13 @@ func (w *world) propose(chatID string, p plan.Plan) plan.Run {
 		panic(err)
 	}
 	r := plan.Run{ID: w.ids.New(w.now()), Account: w.account, ChatID: chatID, Plan: p, Digest: digest, Status: plan.Draft, CreatedAt: w.now()}
+	r.User = "ana"
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	w.event(&r, plan.EventProposed, "", "{}")
+	w.event(&r, plan.EventProposed, "", `{"digest":"`+string(digest)+`"}`)
 	w.runs[r.ID] = r
+	w.planned[r.ID] = []plan.Revision{{Plan: p, Digest: digest, By: "ana", Model: "reglas", At: w.now()}}
 	c.PendingRunID = r.ID
 	w.chats[chatID] = c
 	w.say(chatID, conversation.RoleAssistant, conversation.KindPlan, r.ID, "Plan propuesto: "+p.Goal)
@@ -337,6 +346,8 @@ func (w *world) confirm(rw http.ResponseWriter, r *http.Request, body map[string
 		refuse(rw, 409, "plan.not_pending", "El plan ya no está pendiente.")
 	case body["digest"] != string(run.Digest):
 		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+	case w.busy(run):
+		refuse(rw, 409, "plan.already_running", "Ya está ejecutándose.")
 	default:
 		w.start(run.ID)
 		tell(rw, 202, map[string]any{"run": map[string]any{"run_id": run.ID, "status": "queued"}})
@@ -348,21 +359,28 @@ func (w *world) start(runID string) {
 	c := w.chats[r.ChatID]
 	c.PendingRunID, c.ActiveRunID = "", r.ID
 	w.chats[c.ID] = c
-	r.Status = plan.Queued
-	w.event(&r, plan.EventConfirmed, "", "{}")
+	r.Status, r.Confirmer = plan.Queued, "ana"
+	w.event(&r, plan.EventConfirmed, "", `{"by":"ana","digest":"`+string(r.Digest)+`"}`)
 	w.runs[r.ID] = r
 	w.say(r.ChatID, conversation.RoleSystem, conversation.KindNotice, r.ID, locale.Text(locale.Spanish, "turn.confirmed"))
 }
 
-func (w *world) cancel(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+func (w *world) cancel(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 	run, ok := w.runs[r.PathValue("id")]
-	if !ok {
+	digest, given := body["digest"].(string)
+	switch {
+	case !ok:
 		refuse(rw, 404, "run.not_found", "No existe.")
 		return
+	case run.Status.Terminal():
+		refuse(rw, 409, "plan.not_pending", "El plan ya no está pendiente.")
+		return
+	case given && digest != string(run.Digest):
+		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+		return
 	}
-	c := w.chats[run.ChatID]
-	c.PendingRunID, c.ActiveRunID = "", ""
-	w.chats[c.ID] = c
+	w.free(run)
+	run.Reason, _ = body["reason"].(string)
 	run.Status = plan.Cancelled
 	w.event(&run, plan.EventCancelled, "", "{}")
 	w.runs[run.ID] = run
@@ -377,7 +395,7 @@ func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) 
 		return
 	}
 	for range 2 {
-		if run.Status.Active() {
+		if run.Status.Active() && run.Status != plan.Waiting {
 			w.advance(&run)
 		}
 	}
@@ -398,20 +416,42 @@ func (w *world) advance(r *plan.Run) {
 		s := &r.Steps[i]
 		switch s.Status {
 		case plan.StepPending:
+			if w.waits(r, s) {
+				return
+			}
 			s.Status, s.Attempts = plan.StepRunning, 1
-			w.event(r, plan.EventStepStart, s.StepID, "{}")
+			s.Last = plan.Attempt{Number: 1, URL: r.Plan.Bindings[i].BaseURL + r.Plan.Steps[i].Path, Body: r.Plan.Steps[i].Body, SentAt: w.now()}
+			w.event(r, plan.EventStepStart, s.StepID, `{"attempt":1}`)
 			return
 		case plan.StepRunning:
+			if w.breaks(r, s) {
+				return
+			}
 			s.Status = plan.StepDone
 			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID + `","ok":true}`), Bytes: 24}
-			w.event(r, plan.EventStepDone, s.StepID, "{}")
+			w.event(r, plan.EventStepDone, s.StepID, `{"status":200,"bytes":24}`)
 			return
 		}
 	}
-	r.Status = plan.Done
-	w.event(r, plan.EventFinished, "", "{}")
+	w.finish(r, plan.Done)
+}
+
+// finish ends a run: what was not begun will not be.
+func (w *world) finish(r *plan.Run, status plan.Status) {
+	r.Status = status
+	done := 0
+	for i := range r.Steps {
+		switch s := &r.Steps[i]; s.Status {
+		case plan.StepDone:
+			done++
+		case plan.StepPending, plan.StepWaiting:
+			s.Status = plan.StepCancelled
+		}
+	}
+	w.event(r, plan.EventFinished, "", `{"status":"`+string(status)+`"}`)
+	w.free(*r)
 	c := w.chats[r.ChatID]
-	c.ActiveRunID, c.LastRunID, c.LastRunStatus = "", r.ID, "done"
+	c.LastRunID, c.LastRunStatus = r.ID, string(status)
 	w.chats[c.ID] = c
-	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado done: 3 de 3 pasos hechos.")
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado "+string(status)+": "+strconv.Itoa(done)+" de "+strconv.Itoa(len(r.Steps))+" pasos hechos.")
 }

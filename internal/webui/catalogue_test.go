@@ -55,6 +55,7 @@ func families() map[string][]string {
 	f["page.js.bad_"] = []string{
 		"out_of_range", "missing", "unknown_provider", "duplicate", "string_too_short", "string_too_long", "too_long", "enum",
 		"string_pattern_mismatch", "extra_forbidden", "greater_than_equal", "less_than_equal", "int_parsing", "float_parsing", "value_error",
+		"glob", "only_ask", "not_allow", "decimal", "place",
 	}
 	f["page.server.transport."] = []string{string(tool.TransportStreamable), string(tool.TransportSSE)}
 	f["page.part."] = []string{"image", "audio", "resource", "resource_link", "data", "other"}

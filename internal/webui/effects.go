@@ -3,7 +3,6 @@ package webui
 import (
 	"html/template"
 	"net/url"
-	"time"
 
 	"piloto/internal/locale"
 	"piloto/internal/plan"
@@ -115,7 +114,7 @@ func (a arranger) beside(v *cardStep, s plan.Step) {
 	}
 	if s.Ask != nil {
 		a.card.Asks++
-		v.Ask = &asking{Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: span(time.Duration(s.Ask.Minutes) * time.Minute)}
+		v.Ask = &asking{Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: lasts(s.Ask.Minutes)}
 	}
 	for _, t := range s.Targets {
 		v.Targets = append(v.Targets, found{Ref: a.named("${" + t.Ref + "}"), Label: a.show(t.Label)})

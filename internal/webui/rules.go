@@ -4,7 +4,6 @@ import (
 	"context"
 	"html/template"
 	"net/http"
-	"time"
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
@@ -65,7 +64,7 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 			if n == 0 {
 				n = rule.Minutes
 			}
-			row.Waits = span(time.Duration(n) * time.Minute)
+			row.Waits = lasts(n)
 		}
 		view.Rules = append(view.Rules, row)
 	}

@@ -89,6 +89,14 @@ func span(d time.Duration) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
 }
 
+// lasts says a number of minutes, exactly.
+func lasts(minutes int) string {
+	if minutes%60 != 0 {
+		return strconv.Itoa(minutes) + " min"
+	}
+	return strconv.Itoa(minutes/60) + " h"
+}
+
 func (w words) ago(at time.Time) string {
 	d := w.now().Sub(at)
 	if d < time.Minute {

@@ -87,7 +87,7 @@ function fieldOf(form, loc) {
   if (!last) return null;
   const list = at > 0 && form.querySelector(`[data-list="${CSS.escape(loc[at - 1])}"]`);
   const scope = list ? list.children[loc[at]] : form;
-  const names = list ? [`${loc[at - 1]}_${last}`, last] : [loc.join("_"), last, ...loc];
+  const names = list ? [`${loc[at - 1]}_${last}`, last] : [loc.join("_"), loc.slice(-2).join("_"), last, ...loc];
   for (const name of names) {
     const input = scope?.querySelector(`[name="${CSS.escape(String(name))}"]:not([type=checkbox])`) || scope?.querySelector(`[name="${CSS.escape(String(name))}"]`);
     if (input) return input;

@@ -22,8 +22,8 @@ export const submits = {
       const text = (data.get(name) || "").trim();
       if (text) rule[name] = name === "method" ? text.toUpperCase() : text;
     }
-    const at = data.get("over_at").trim();
-    const most = data.get("over_most").trim().replace(",", ".");
+    const at = (data.get("over_at") || "").trim();
+    const most = (data.get("over_most") || "").trim().replace(",", ".");
     if (at || most) rule.over = { at, most };
     if (data.has("another")) rule.another = true;
     if (data.get("minutes")) rule.minutes = Number(data.get("minutes"));
