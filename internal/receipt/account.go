@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"piloto/internal/plan"
@@ -63,7 +64,8 @@ const (
 // effect is what the events say of one effect.
 type effect struct {
 	Step
-	phase phase
+	method string
+	phase  phase
 }
 
 // account is what the events of a run say happened.
@@ -122,7 +124,7 @@ func (a *account) effect(p plan.Plan, id string) *effect {
 	}
 	e := &effect{Step: Step{ID: id}}
 	if s, ok := p.Step(id); ok {
-		e.Title, e.Called = s.Title, s.Called()
+		e.Title, e.Called, e.method = s.Title, s.Called(), s.Method
 	}
 	a.effects = append(a.effects, e)
 	return e
@@ -162,7 +164,7 @@ func (f *effect) tell(e plan.Event, s said) {
 		f.end(plan.StepDone, s)
 	case plan.EventStepFailed:
 		f.end(plan.StepFailed, s)
-		if f.Error == "step.cancelled" {
+		if strings.HasSuffix(f.Error, "cancelled") {
 			f.Status = plan.StepCancelled
 		}
 	case plan.EventStepDoubt:
@@ -211,25 +213,32 @@ func (f *effect) end(status plan.StepStatus, s said) {
 }
 
 // may lists what the status of the effect may be: what its events say, or, where they
-// say no end, what the end of the run leaves open.
+// say no end, how the end of the run closes it.
 func (f *effect) may(a account) []plan.StepStatus {
+	again := plan.Idempotent(f.method)
 	switch {
 	case f.phase == ended:
 		return []plan.StepStatus{f.Status}
 	case f.phase == untouched && !a.over:
 		return []plan.StepStatus{plan.StepPending}
-	case f.phase == untouched && a.confirmed != nil:
+	case f.phase == untouched && a.status != plan.Cancelled && a.confirmed != nil, a.over && f.phase == decided:
 		return []plan.StepStatus{plan.StepCancelled}
-	case f.phase == untouched:
+	case f.phase == untouched: // of a run that never ran
 		return []plan.StepStatus{plan.StepPending, plan.StepCancelled}
-	case a.over && (f.phase == open || f.phase == expanded):
-		return []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepCancelled}
-	case a.over:
+	case a.over && (f.phase == open || f.phase == between) && again:
+		return []plan.StepStatus{plan.StepFailed}
+	case a.over && f.phase == open:
+		return []plan.StepStatus{plan.StepInDoubt}
+	case a.over && f.phase == between: // a check may still have been to come
+		return []plan.StepStatus{plan.StepInDoubt, plan.StepFailed}
+	case a.over && f.phase == asked:
 		return []plan.StepStatus{plan.StepFailed, plan.StepCancelled}
+	case a.over: // as the worst of its elements
+		return []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepCancelled}
 	case f.phase == asked:
 		return []plan.StepStatus{plan.StepWaiting}
 	case f.phase == decided:
 		return []plan.StepStatus{plan.StepPending}
 	}
-	return []plan.StepStatus{plan.StepRunning, plan.StepPending}
+	return []plan.StepStatus{plan.StepRunning}
 }
