@@ -1,0 +1,36 @@
+package boot
+
+import (
+	"context"
+
+	"piloto/internal/command"
+	"piloto/internal/gateway"
+	"piloto/statemachines"
+)
+
+// ReasonConfig is what functions/reason reads.
+type ReasonConfig struct {
+	Config
+	Push
+	AI
+}
+
+// StartReason runs functions/reason.
+func StartReason() { startTask(Reason) }
+
+// Reason builds functions/reason.
+func Reason(w World, e Environment) (gateway.Function, error) {
+	c, err := read[ReasonConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config).telling(c.Push)
+	eligible, models := s.eligible(c.AI)
+	reasoner := &command.Service{
+		Store: s.table, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
+	}
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
+		err := reasoner.Reason(ctx, in.AccountID, in.RunID, in.StepID)
+		return statemachines.StepOutput{Outcome: statemachines.OutcomeReason, Items: []string{}}, err
+	}), nil
+}
