@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"piloto/internal/auth"
+	"piloto/internal/plan"
+	"piloto/internal/receipt"
 )
 
 var errUnclassified = errors.New("httpapi: a route that does not say who may use it")
@@ -31,7 +34,7 @@ func newAPI(c Config) *api {
 				Description: "A chat that acts, and asks first. Errors are RFC 9457 problems with a stable code and a trace id.",
 			},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer":  {Type: "http", Scheme: "bearer"},
 					"token":   {Type: "apiKey", In: "header", Name: "X-VX11-Token"},
@@ -42,6 +45,22 @@ func newAPI(c Config) *api {
 		Formats: map[string]huma.Format{"application/json": format, "json": format}, DefaultFormat: "application/json",
 	})
 	return a
+}
+
+// schemaName names a type in the document. What a receipt is made of has the names
+// of what it is about.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	switch {
+	case t.PkgPath() == reflect.TypeFor[receipt.Receipt]().PkgPath() && name != "Receipt":
+		return "Receipt" + name
+	case t == reflect.TypeFor[plan.Step]() || t == reflect.TypeFor[plan.Revision]():
+		return "Plan" + name
+	}
+	return name
 }
 
 // handler returns what was registered, to be served by one function.

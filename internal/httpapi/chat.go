@@ -14,7 +14,8 @@ import (
 )
 
 // Chat serves the routes that answer a message: POST /api/send,
-// POST /operator/chat, POST /api/agent/chat, and those that ask for an answer and stop it.
+// POST /operator/chat, POST /api/agent/chat, those that ask for an answer and stop it, and
+// PATCH /api/runs/{id}/plan, which writes a plan as a turn does.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -48,6 +49,7 @@ func (a *api) chat(turns Turns) {
 		summary:  "Stop the answer that is being written; what was written so far stays",
 		failures: []int{404},
 	}, sender{a.config, turns}.stop)
+	a.edits(turns)
 }
 
 // SendRequest is the body of POST /api/send.

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/run"
 )
 
-// Confirm serves the routes that decide over a draft:
-// POST /api/runs/{id}/confirm and /cancel.
+// Confirm serves the routes that decide over a run, all of them by POST: confirm,
+// cancel, approve, settle and retry, below /api/runs/{id}.
 func Confirm(c Config, runs Runs) http.Handler {
 	a := newAPI(c)
 	a.confirm(runs)
@@ -29,9 +29,10 @@ func (a *api) confirm(runs Runs) {
 	}, d.confirm)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat,
-		summary:  "Drop a draft, or stop a run between two steps",
+		summary:  "Drop a draft, or stop a run between two steps; what was done is undone where that was confirmed",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, d.cancel)
+	a.decisions(d)
 }
 
 // ConfirmRequest is the body of a confirmation.
@@ -42,6 +43,7 @@ type ConfirmRequest struct {
 // CancelRequest is the body of a cancellation.
 type CancelRequest struct {
 	Digest plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the draft is another one by now"`
+	Reason string      `json:"reason,omitempty" maxLength:"500" doc:"why a draft is rejected; the model is told"`
 }
 
 type confirmInput struct {
@@ -96,7 +98,8 @@ func (d decider) cancel(ctx context.Context, in *struct {
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Cancel(ctx, run.Cancellation{
-		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Locale: askedFrom(ctx).lang,
+		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Reason: in.Body.Reason,
+		Locale: askedFrom(ctx).lang,
 	})
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ func describe() *api {
 	a.confirm(nil)
 	a.ai(AIServices{})
 	a.registry(nil)
+	a.rules()
 	a.companies(nil)
 	a.records(nil, nil)
 	a.memory(nil)

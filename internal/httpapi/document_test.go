@@ -48,7 +48,7 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	var b bytes.Buffer
 	for _, r := range everyRoute() {
-		fmt.Fprintf(&b, "%-6s %-29s %-11s %-13s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
+		fmt.Fprintf(&b, "%-6s %-36s %-11s %-13s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
 	}
 	golden(t, "routes.txt", b.Bytes())
 }

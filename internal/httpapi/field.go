@@ -15,6 +15,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/plan"
 )
 
 // huma makes its own errors through these two variables. They are set once, here,
@@ -175,6 +176,19 @@ func shown(name string) string {
 	return name
 }
 
+// ofPlan says what is wrong with a place of a plan. The domain says it in English, for
+// models, and in that language nothing says more; in another it is the sentence of
+// the place and type, in which {detail} is what follows the type's name there.
+func ofPlan(lang locale.Tag, one fault.Field, own string) string {
+	if lang == locale.English && one.Msg != "" {
+		return one.Msg
+	}
+	if own == "" {
+		own = locale.Text(lang, "fault.plan.invalid.steps.other")
+	}
+	return strings.ReplaceAll(own, "{detail}", strings.TrimPrefix(one.Msg, one.Type+": "))
+}
+
 // localised returns the fields of a fault with a sentence each, in a language:
 // the one that its code has for that member and type, else what the domain says,
 // else the one of the type.
@@ -194,6 +208,9 @@ func localised(lang locale.Tag, f *fault.Error) []fault.Field {
 			}
 		}
 		general, _ := locale.Lookup(lang, "fault.field."+one.Type)
+		if f.Is(plan.ErrInvalid) {
+			own = ofPlan(lang, one, own)
+		}
 		one.Msg = cmp.Or(own, one.Msg, general)
 		out = append(out, one)
 	}

@@ -45,6 +45,7 @@ func (a *api) records(store Store, checks []Check) {
 		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
 		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
 	}, s.events)
+	a.history(s)
 	register(a, operation{
 		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,
 		summary: "Read a session with its newest messages (Operator API)", failures: []int{404},
@@ -70,14 +71,8 @@ func (p PageInput) size() int {
 	return p.Limit
 }
 
-func (s records) run(ctx context.Context, in *struct {
-	ID string `path:"id"`
-},
-) (*reply[Run], error) {
-	if !ident.Valid(in.ID) {
-		return nil, plan.ErrRunNotFound
-	}
-	r, err := s.store.Run(ctx, caller(ctx).Account, in.ID)
+func (s records) run(ctx context.Context, in *runInput) (*reply[Run], error) {
+	r, err := s.known(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ import (
 var bodies = map[string]string{
 	"send": `{"chat_id":"` + chatID + `","message":"hola"}`, "operatorChat": `{"message":"hola"}`,
 	"confirmRun": `{"digest":"` + string(digest) + `"}`, "cancelRun": `{"digest":"` + string(digest) + `"}`,
+	"approveStep": `{"step_id":"s2"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`,
+	"revisePlan": `{"digest":"` + string(digest) + `","steps":[{"mcp_id":"` + serverID + `","method":"GET","path":"/rooms"}]}`,
+	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerPreview": `{"preview":true}`,
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
@@ -52,7 +55,7 @@ func operationID(r *route) string {
 
 // pathOf is the path of a route for an id, and for a provider that there is.
 func pathOf(r *route, id string) string {
-	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7").Replace(r.pattern)
+	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1").Replace(r.pattern)
 }
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
@@ -80,12 +83,14 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter")
+		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerPreview")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
-		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies")
+		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
+		"revisePlan settleStep retryRun readReceipt listRevisions readResult readRules")
+	approvers := []string{"approveStep"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		path := pathOf(r, owned(r.pattern))
@@ -118,7 +123,12 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 			try(talker, 403, "auth.scope")
 			try(manager, 200, "")
 			try(biller, 200, "")
+		case slices.Contains(approvers, id):
+			try(talker, 200, "")
+			try(approver, 200, "")
+			try(biller, 403, "auth.scope")
 		case slices.Contains(chats, id):
+			try(approver, 403, "auth.scope")
 			s := newSite()
 			if w := s.do(ask(talker, r.method, path, body)); w.Code/100 != 2 {
 				t.Errorf("with scope chat: %d %s", w.Code, w.Body)

@@ -13,10 +13,11 @@ import (
 )
 
 // Registry serves the routes of what an account is connected with: its services
-// (/api/mcps and below), its webhooks, and what it sets of the router.
+// (/api/mcps and below), its webhooks, its rules, and what it sets of the router.
 func Registry(c Config, servers Servers, companies Companies) http.Handler {
 	a := newAPI(c)
 	a.registry(servers)
+	a.rules()
 	a.companies(companies)
 	return a.handler()
 }
@@ -51,6 +52,10 @@ func (a *api) registry(servers Servers) {
 			summary: "Switch a service on or off", failures: []int{400, 404, 413, 415, 422},
 		}, r.activate)
 	}
+	register(a, operation{
+		method: http.MethodPut, path: "/api/mcps/{id}/preview", id: "setServerPreview", access: withAdmin,
+		summary: "Say whether a service's GETs may be done before a plan is confirmed, to show what it is about", failures: []int{400, 404, 413, 415, 422},
+	}, r.preview)
 	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
 		summary: "Store the key that is sent to a service", failures: []int{400, 404, 413, 415, 422},
@@ -94,6 +99,11 @@ type RegisterRequest struct {
 // ActiveRequest is the body of a switch.
 type ActiveRequest struct {
 	Active bool `json:"active"`
+}
+
+// PreviewRequest is the body that says whether a service may be looked at.
+type PreviewRequest struct {
+	Preview bool `json:"preview"`
 }
 
 // maxListed bounds the endpoints in a list of services: past it a service shows
@@ -202,6 +212,20 @@ func (r registrar) activate(ctx context.Context, in *struct {
 		return nil, tool.ErrServerNotFound
 	}
 	if _, err := r.servers.SetActive(ctx, caller(ctx).Account, in.ID, in.Body.Active, r.config.Now()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
+}
+
+func (r registrar) preview(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body PreviewRequest
+},
+) (*reply[ServerDetail], error) {
+	if !ident.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	if _, err := r.servers.SetPreview(ctx, caller(ctx).Account, in.ID, in.Body.Preview); err != nil {
 		return nil, err
 	}
 	return r.read(ctx, &serverInput{in.ID})

@@ -16,10 +16,11 @@ type access string
 
 // Nobody may use a route that does not say who may: the zero access refuses.
 const (
-	open        access = "open"                        // everybody
-	withChat    access = access(auth.ScopeChat)        // whoever has the scope chat
-	withAdmin   access = access(auth.ScopeAdmin)       // whoever has the scope admin
-	withBilling access = access(auth.ScopeBilling)     // whoever has the scope billing
+	open        access = "open"                    // everybody
+	withChat    access = access(auth.ScopeChat)    // whoever has the scope chat
+	withAdmin   access = access(auth.ScopeAdmin)   // whoever has the scope admin
+	withBilling access = access(auth.ScopeBilling) // whoever has the scope billing
+	withApprove access = withChat + "|" + access(auth.ScopeApprove)
 	withEither  access = withAdmin + "|" + withBilling // whoever has one of the two
 )
 

@@ -27,6 +27,7 @@ type Config struct {
 	Realtime Realtime // where clients are told what happens; zero: nowhere
 	Ops      Ops      // what is told of the deployment, and of how turns went
 
+	Rules    Rules        // of the accounts, for Registry
 	Webhooks Webhooks     // who signed requests are from; nil: from nobody
 	Once     *replay.Once // what was answered to a request with a key
 }
@@ -55,6 +56,7 @@ type Turns interface {
 	Answer(ctx context.Context, r turn.Request) (turn.Reply, error)
 	// Stop ends the answer that is being written in a chat, if there is one.
 	Stop(ctx context.Context, p auth.Principal, chatID string) error
+	Editor
 }
 
 // AIServices are what the routes below /ai are made of.
@@ -114,10 +116,14 @@ type Owned interface {
 	Project(ctx context.Context, account, id string) (conversation.Project, error)
 }
 
-// Runs decides over drafts.
+// Runs decides over runs.
 type Runs interface {
 	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
 	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
+	Approve(ctx context.Context, a run.Approval) (run.Decision, error)
+	Settle(ctx context.Context, s run.Settling) (run.Decision, error)
+	// Retry returns the draft that goes on from a run.
+	Retry(ctx context.Context, r run.Retrial) (run.Decision, error)
 }
 
 // Servers is the account's registry of services.
@@ -127,6 +133,8 @@ type Servers interface {
 	SetActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error)
 	// SetKey stores a server's key; nil removes it.
 	SetKey(ctx context.Context, account, id string, key *tool.Credential, at time.Time) (tool.Server, error)
+	// SetPreview says whether its GETs may be done before a plan is confirmed.
+	SetPreview(ctx context.Context, account, id string, on bool) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error
 	List(ctx context.Context, account string) ([]tool.Server, error)
 	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)
@@ -166,6 +174,10 @@ type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	// Events returns those with a sequence number above after, in order.
 	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
+	// Revisions lists the plans a run had, the oldest first and the current one last.
+	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+	// Whole returns a result with all of its body, when it is stored apart.
+	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
 }
 
 // Check is one dependency that /health asks.

@@ -2,89 +2,12 @@ package httpapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/url"
 	"time"
 
 	"piloto/internal/eligibility"
-	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
-
-// Run is a run as clients see it.
-type Run struct {
-	RunID     string        `json:"run_id"`
-	ChatID    string        `json:"chat_id"`
-	ProjectID string        `json:"project_id,omitempty"`
-	PlanID    string        `json:"plan_id"`
-	Revision  int           `json:"revision"`
-	Goal      string        `json:"goal"`
-	Status    plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
-	Digest    plan.Digest   `json:"digest" doc:"what a confirmation must name"`
-	ExpiresAt time.Time     `json:"expires_at"`
-	CreatedAt time.Time     `json:"created_at"`
-	UpdatedAt time.Time     `json:"updated_at"`
-	Locale    string        `json:"locale"`
-	Stopping  bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
-	Steps     []Step        `json:"steps" nullable:"false"`
-	Error     *plan.Failure `json:"error,omitempty"`
-}
-
-// Step is a step of a run as clients see it: what was proposed, where it goes,
-// and what became of it.
-type Step struct {
-	ID       string          `json:"id"`
-	Title    string          `json:"title"`
-	MCPID    string          `json:"mcp_id"`
-	Server   string          `json:"server" doc:"the server's name when it was proposed"`
-	Target   string          `json:"target" doc:"the host it is sent to"`
-	Tool     string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
-	Method   string          `json:"method"`
-	Path     string          `json:"path"`
-	Query    json.RawMessage `json:"query,omitempty"`
-	Body     json.RawMessage `json:"body,omitempty"`
-	Needs    []string        `json:"needs" nullable:"false"`
-	Risk     plan.Risk       `json:"risk" enum:"read,write,destructive"`
-	Status   plan.StepStatus `json:"status" enum:"pending,running,done,error,in_doubt,cancelled"`
-	Attempts int             `json:"attempts"`
-	Result   *plan.Result    `json:"result,omitempty"`
-	Error    *plan.Failure   `json:"error,omitempty"`
-}
-
-// maxResults is how much of all answers of services a run shows, in bytes.
-const maxResults = 2 << 20
-
-// showRun is a run as clients see it. Large answers of services are shortened,
-// and say so: a Lambda cannot answer more than 6 MB, and a client must always be
-// able to read how its run went.
-func showRun(r plan.Run) Run {
-	v := Run{
-		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
-		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, ExpiresAt: r.Plan.ExpiresAt.UTC(),
-		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale,
-		Stopping: r.CancelAt != nil && !r.Status.Terminal(), Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
-	}
-	most := maxResults / max(1, len(r.Steps))
-	for _, s := range r.Plan.Steps {
-		bound, _ := r.Plan.Binding(s.ID)
-		state := r.State(s.ID)
-		if state.Result != nil {
-			result := state.Result.Shortened(most)
-			state.Result = &result
-		}
-		v.Steps = append(v.Steps, Step{
-			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Server: bound.ServerName, Target: host(bound.BaseURL),
-			Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body, Needs: list(s.Needs), Risk: s.Risk,
-			Status: state.Status, Attempts: state.Attempts, Result: state.Result, Error: state.Error,
-		})
-	}
-	return v
-}
-
-// RunAnswer is a run alone.
-type RunAnswer struct {
-	Run Run `json:"run"`
-}
 
 // Server is a registered service as clients see it, without its operations.
 type Server struct {
@@ -96,6 +19,7 @@ type Server struct {
 	Transport   tool.Transport `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
 	Description string         `json:"description,omitempty" doc:"of an agent"`
 	Keywords    []string       `json:"keywords,omitempty" doc:"of an agent"`
+	Preview     bool           `json:"preview,omitempty" doc:"its GETs may be done before a plan is confirmed, to show what the plan is about"`
 	Frozen      []string       `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
 	DocumentURL string         `json:"document_url,omitempty"`
 	Active      bool           `json:"active"`
@@ -145,7 +69,7 @@ type ServerRefreshed struct {
 func showServer(s tool.Server) Server {
 	v := Server{
 		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
-		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Preview: s.Preview, Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
 	}

@@ -21,6 +21,7 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/run"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
@@ -58,6 +59,13 @@ type world struct {
 	server   tool.Server
 	session_ conversation.Chat
 	stops    []string
+	approved []run.Approval
+	settled  []run.Settling
+	retried  []run.Retrial
+	edits    []turn.Edit
+	previews []bool
+	ruled    rule.Set
+	refusal  error // of the next decision
 	tickets  int
 	shelf    *shelf
 	hooks    *hookShelf
@@ -196,12 +204,88 @@ func (w *world) Issue(_ context.Context, p auth.Principal, at time.Time) (string
 
 func (w *world) Confirm(_ context.Context, c run.Confirmation) (run.Decision, error) {
 	w.confirms = append(w.confirms, c)
-	return run.Decision{Run: w.run_, Chat: w.chat}, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+	return w.decided(c.Account, c.RunID)
 }
 
 func (w *world) Cancel(_ context.Context, c run.Cancellation) (run.Decision, error) {
 	w.cancels = append(w.cancels, c)
-	return run.Decision{Run: w.run_, Chat: w.chat}, w.called(c.Account, c.RunID, runID, plan.ErrRunNotFound)
+	return w.decided(c.Account, c.RunID)
+}
+
+// decided is what a decision answers: refusal, when there is one.
+func (w *world) decided(account, id string) (run.Decision, error) {
+	if err := w.called(account, id, runID, plan.ErrRunNotFound); err != nil {
+		return run.Decision{}, err
+	}
+	return run.Decision{Run: w.run_, Chat: w.chat}, w.refusal
+}
+
+// Approve takes one approval, as a run does.
+func (w *world) Approve(_ context.Context, a run.Approval) (run.Decision, error) {
+	w.approved = append(w.approved, a)
+	d, err := w.decided(a.Account, a.RunID)
+	w.refusal = plan.ErrNotWaiting
+	return d, err
+}
+
+func (w *world) Settle(_ context.Context, s run.Settling) (run.Decision, error) {
+	w.settled = append(w.settled, s)
+	d, err := w.decided(s.Account, s.RunID)
+	if s.Outcome == plan.OutcomeRetry {
+		d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft
+	}
+	return d, err
+}
+
+func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
+	w.retried = append(w.retried, r)
+	d, err := w.decided(r.Account, r.RunID)
+	d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft
+	return d, err
+}
+
+// Revise checks the steps as a draft's are.
+func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
+	w.edits = append(w.edits, e)
+	d, err := w.decided(e.Principal.Account, e.RunID)
+	if err != nil {
+		return d.Run, err
+	}
+	steps, wrong := plan.Arrange(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
+	for i := range wrong {
+		wrong[i].Loc = append([]any{"body"}, wrong[i].Loc...)
+	}
+	if len(wrong) > 0 {
+		return d.Run, plan.ErrInvalid.At(wrong...)
+	}
+	d.Run.Plan.Replaces, d.Run.Plan.Revision, d.Run.Plan.Steps = d.Run.Digest, 2, steps
+	d.Run.Status, d.Run.Steps = plan.Draft, nil
+	return d.Run, nil
+}
+
+func (w *world) Rules(_ context.Context, account string) (rule.Set, error) {
+	if err := w.called(account, "", "", nil); err != nil || account != "a" {
+		return rule.Set{}, err
+	}
+	return w.ruled, nil
+}
+
+func (w *world) SetRules(_ context.Context, account string, seen int, set rule.Set) error {
+	if err := w.called(account, "", "", nil); err != nil {
+		return err
+	}
+	if seen != w.ruled.Version {
+		return rule.ErrMoved
+	}
+	w.ruled = set
+	w.ruled.Version = seen + 1
+	return nil
+}
+
+func (w *world) SetPreview(_ context.Context, account, id string, on bool) (tool.Server, error) {
+	w.previews = append(w.previews, on)
+	w.server.Preview = on
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
 func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
@@ -351,6 +435,26 @@ func (w *world) Events(_ context.Context, account, id string, after, limit int) 
 	return all[:min(limit, len(all))], nil
 }
 
+// Revisions are the plan as it is, and one before it whose step was another.
+func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error) {
+	before := r.Plan
+	before.Steps = slices.Clone(before.Steps)
+	before.Steps[1].Path = "/bookings"
+	after := r.Plan
+	after.Revision = 2
+	return []plan.Revision{
+		{Plan: before, Digest: plan.Digest(strings.Repeat("cd", 32)), By: "ana", Model: "gpt-4o-mini", At: noon.Add(-time.Hour)},
+		{Plan: after, Digest: r.Digest, By: "eva", At: noon},
+	}, nil
+}
+
+func (w *world) Whole(_ context.Context, _ plan.Run, _ string, res plan.Result) (plan.Result, error) {
+	if res.Apart > 0 {
+		res.Body = json.RawMessage(`"whole"`)
+	}
+	return res, nil
+}
+
 // site is the handlers of a world, as they are routed in the deployment. Each is
 // made when it is first asked.
 type site struct {
@@ -371,6 +475,7 @@ func newSite(checks ...Check) *site {
 		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
 		Realtime: Realtime{URL: "wss://live.example.org/prod", Tickets: w},
 	}
+	c.Rules = w
 	c.Webhooks, c.Once = w.hooks.services(c)
 	watch := newWatch(w)
 	c.Ops = watched(watch)
@@ -398,12 +503,13 @@ func (s *site) handler(f Function) http.Handler {
 
 // Principals of the tests.
 var (
-	boss    = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
-	manager = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
-	biller  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeBilling}}
-	talker  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}
-	scopeNo = auth.Principal{Account: "a", User: "ana"}
-	other   = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
+	boss     = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
+	manager  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	biller   = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeBilling}}
+	talker   = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}
+	approver = auth.Principal{Account: "a", User: "eva", Scopes: []auth.Scope{auth.ScopeApprove}}
+	scopeNo  = auth.Principal{Account: "a", User: "ana"}
+	other    = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
 )
 
 // do sends a request to the function that API Gateway would send it to.
