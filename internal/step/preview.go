@@ -3,7 +3,6 @@ package step
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"slices"
 	"time"
 
@@ -170,7 +169,7 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if err != nil || !server.Preview || server.Kind != tool.KindOpenAPI || op.Method != s.Method {
 		return nil
 	}
-	args, err := argumentsOf(s, look)
+	args, err := resolve(s, look)
 	if err != nil {
 		return nil
 	}
@@ -207,14 +206,4 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	}
 	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", server.ID, "step", s.ID, "bytes", answer.Bytes)
 	return storable(answer)
-}
-
-// argumentsOf replaces the references of a step by what they name.
-func argumentsOf(s plan.Step, look ref.Lookup) (tool.Arguments, error) {
-	path, err := ref.ResolveText(s.Path, look, url.PathEscape)
-	if err != nil {
-		return tool.Arguments{}, err
-	}
-	query, err := ref.ResolveJSON(s.Query, look)
-	return tool.Arguments{Method: s.Method, Path: path, Query: query}, err
 }

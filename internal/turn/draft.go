@@ -8,12 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/command"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/ref"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
+
+// commandCeiling is how many tokens may be spent on another command in the place of
+// one that failed. It is part of what is confirmed.
+const commandCeiling = 4000
 
 // drafting makes plans of proposals, whoever wrote them: of what may be called, and
 // under the account's rules.
@@ -99,6 +105,11 @@ func (d drafting) bindStep(ctx context.Context, s *plan.ProposedStep, to *drafte
 func (d drafting) complete(ctx context.Context, p *plan.Plan, i int, all drafted) error {
 	s := &p.Steps[i]
 	s.Risk = s.Risk.Raised(all.own.op.Destructive)
+	if text, ok := command.Of(s.Method, s.Path, s.Body); ok {
+		p.Ceiling = commandCeiling
+		// What a result says is nothing that anybody has read yet.
+		s.Risk = s.Risk.Raised(ref.Contains(text) || command.Classify(text).Class == command.Destructive)
+	}
 	add := func(b bound, id string) {
 		b.binding.StepID = id
 		p.Bindings = append(p.Bindings, b.binding)
