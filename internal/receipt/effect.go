@@ -111,7 +111,7 @@ func (v *verifier) started(e plan.Event, s said, step plan.Step, t, whole *track
 	if !t.replaced && s.Request != requestOf(step, s) && plainBody(step) {
 		v.say(at(e), "%s was sent with another body than the plan's", e.StepID)
 	}
-	v.approved(e, s, step, t, whole)
+	v.approved(e, s, t, whole)
 	t.attempts, t.open, t.request, t.changed = s.Attempt, true, s.Request, false
 }
 
@@ -121,19 +121,24 @@ func plainBody(step plan.Step) bool {
 	return err == nil && len(refs) == 0
 }
 
-// requestOf names the request of a step whose body is plain: the hex SHA-256 of its
-// method (or tool), its URL and its body, each on a line of its own.
+// requestOf names the request of a step whose body is plain.
 func requestOf(step plan.Step, s said) string {
 	body, err := ref.ResolveJSON(step.Body, nil)
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(cmp.Or(step.Tool, s.Method) + "\n" + s.URL + "\n" + string(body)))
+	return Request(cmp.Or(step.Tool, s.Method), s.URL, body)
+}
+
+// Request names a request: the lower-case hex SHA-256 of its method (or its tool), its
+// URL and its body, each on a line of its own.
+func Request(method, url string, body []byte) string {
+	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
 	return hex.EncodeToString(sum[:])
 }
 
 // approved holds what was sent to the approval that it waited for.
-func (v *verifier) approved(e plan.Event, s said, step plan.Step, t, whole *track) {
+func (v *verifier) approved(e plan.Event, s said, t, whole *track) {
 	id := plan.ParseEffect(e.StepID)
 	planned, _ := v.plan.Step(id.Step)
 	switch {

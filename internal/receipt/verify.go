@@ -148,7 +148,7 @@ func (v *verifier) order() {
 		plan.EventStepSettled: 5, plan.EventRetried: 5,
 	}
 	once := []string{plan.EventProposed, plan.EventConfirmed, plan.EventStarted, plan.EventUndoing}
-	reached, seen := -1, map[string]bool{}
+	reached, over, seen := -1, false, map[string]bool{}
 	for _, e := range v.r.Events {
 		n, known := rank[e.Type]
 		if !known {
@@ -157,7 +157,7 @@ func (v *verifier) order() {
 		switch {
 		case reached < 0 && e.Type != plan.EventProposed:
 			v.say(at(e), "%s before anything was proposed", e.Type)
-		case n < reached, n == reached && n == 4, slices.Contains(once, e.Type) && seen[e.Type]:
+		case n < reached, over && n == 4, slices.Contains(once, e.Type) && seen[e.Type]:
 			v.say(at(e), "%s comes too late", e.Type)
 		case slices.Contains([]int{2, 3, 5}, n) && !seen[plan.EventConfirmed]:
 			v.say(at(e), "%s although nobody had confirmed", e.Type)
@@ -166,7 +166,7 @@ func (v *verifier) order() {
 		case known && n != 5 && e.StepID != "":
 			v.say(at(e), "%s is of a step", e.Type)
 		}
-		reached, seen[e.Type] = max(reached, n), true
+		reached, over, seen[e.Type] = max(reached, n), over || n == 4, true
 	}
 }
 
