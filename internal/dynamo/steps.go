@@ -94,7 +94,7 @@ func stepOf(it item) (plan.StepState, error) {
 
 // rowOfStep is a step's state as it is stored.
 func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
-	raw, err := json.Marshal(st)
+	raw, err := written(st)
 	if err != nil {
 		return stepRow{}, err
 	}
@@ -103,7 +103,7 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 		return stepRow{}, err
 	}
 	if len(state) > maxState {
-		if raw, err = json.Marshal(shortened(st)); err != nil {
+		if raw, err = written(shortened(st)); err != nil {
 			return stepRow{}, err
 		}
 		if state, err = zip(raw); err != nil {
@@ -118,6 +118,16 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 		row.Until = millis(st.Approval.ExpiresAt)
 	}
 	return row, nil
+}
+
+// written is the JSON of a state. What was answered stays as it was answered: no
+// character of it is written as another.
+func written(st plan.StepState) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(st)
+	return b.Bytes(), err
 }
 
 // putStep returns the write of a step's state, which needs the one before it to be as

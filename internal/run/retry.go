@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -171,45 +170,6 @@ func finished(r plan.Run) []plan.StepState {
 		states = append(states, reused(r, st))
 	}
 	return states
-}
-
-// StillReused is what a draft still has of an earlier run when its steps are edited: a
-// step that says exactly what it said, and needs none that is done again. Nil when
-// there is none.
-func StillReused(r plan.Run, steps []plan.Step) *plan.Reuse {
-	if r.Plan.Reuse == nil {
-		return nil
-	}
-	same := map[string]bool{}
-	for again := true; again; { // needs come in any order
-		again = false
-		for _, step := range steps {
-			before, ok := r.Plan.Step(step.ID)
-			if !ok || same[step.ID] || !sameStep(before, step) {
-				continue
-			}
-			if !slices.ContainsFunc(step.Needs, func(id string) bool { return !same[id] }) {
-				same[step.ID], again = true, true
-			}
-		}
-	}
-	still := plan.Reuse{RunID: r.Plan.Reuse.RunID}
-	for _, id := range r.Plan.Reuse.Steps {
-		if same[plan.ParseEffect(id).Step] {
-			still.Steps = append(still.Steps, id)
-		}
-	}
-	if len(still.Steps) == 0 {
-		return nil
-	}
-	return &still
-}
-
-func sameStep(a, b plan.Step) bool {
-	a.Title, a.Ask, a.Targets, a.Undo, a.Verify = b.Title, b.Ask, b.Targets, b.Undo, b.Verify
-	x, err := json.Marshal(a)
-	y, wrong := json.Marshal(b)
-	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
 // settledDone reports whether an effect was done: as far as we know, or as somebody

@@ -81,7 +81,7 @@ func NewWorld(t testing.TB) *World {
 	w := &World{t: t, Store: Table(t), IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
 	log := slog.New(slog.DiscardHandler)
 	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log, DraftLife: 24 * time.Hour}
-	w.Steps = &step.Executor{Store: w.Store, Sender: w, IDs: w.IDs, Now: w.Clock, Log: log}
+	w.Steps = &step.Executor{Store: w.Store, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: log}
 	w.answer = func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
 	}
@@ -358,30 +358,6 @@ func (w *World) Confirm(r plan.Run) error {
 		Account: Account, User: "ana", RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
 	})
 	return err
-}
-
-// Execute does what the state machine does, without its retries.
-func (w *World) Execute(id string) {
-	w.t.Helper()
-	ctx := context.Background()
-	waves, err := w.Runs.Begin(ctx, Account, id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	cause := ""
-	for _, wave := range waves {
-		for _, s := range wave {
-			if _, err := w.Steps.Execute(ctx, step.Task{Account: Account, RunID: id, StepID: s}); err != nil {
-				cause = "Run.StepFailed"
-			}
-		}
-		if cause != "" {
-			break
-		}
-	}
-	if _, err := w.Runs.Finish(ctx, Account, id, cause); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // Messages returns everything said in the world's chat.
