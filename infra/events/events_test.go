@@ -43,6 +43,7 @@ var answers = map[string]answer{
 	"mcp":         {status: 200, body: "[]"},
 	"eligibility": {status: 200, body: `"reason":"no_api_key"`},
 	"realtime":    {body: `"statusCode":403`},
+	"reason":      {failed: "Task.Failed"},
 	"records":     {status: 201, body: "Salas de la semana"},
 	"settle":      {failed: "Task.Failed"},
 	"step":        {failed: "Task.Failed"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"piloto/internal/fault"
@@ -11,6 +12,9 @@ import (
 	"piloto/internal/plan"
 	"piloto/internal/receipt"
 )
+
+// eventsPage is how many events are read at a time, of all that there are.
+const eventsPage = 1000
 
 // maxReceipt is how large a receipt may be, in bytes: a Lambda cannot answer more
 // than 6 MB.
@@ -75,6 +79,8 @@ func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Rece
 	if err != nil {
 		return nil, err
 	}
+	// A plan that was written after the run was read is of another moment.
+	revisions = slices.DeleteFunc(revisions, func(rev plan.Revision) bool { return rev.Plan.Revision > r.Plan.Revision })
 	events, err := s.everyEvent(ctx, r)
 	if err != nil {
 		return nil, err
@@ -91,7 +97,7 @@ func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Rece
 func (s records) everyEvent(ctx context.Context, r plan.Run) ([]plan.Event, error) {
 	var all []plan.Event
 	for len(all) < r.EventSeq {
-		page, err := s.store.Events(ctx, r.Account, r.ID, len(all), min(eventsSize, r.EventSeq-len(all)))
+		page, err := s.store.Events(ctx, r.Account, r.ID, len(all), min(eventsPage, r.EventSeq-len(all)))
 		if err != nil {
 			return nil, err
 		}

@@ -262,6 +262,26 @@ func TestRulesAreSetOnceForAVersion(t *testing.T) {
 	}
 }
 
+// TestAReceiptIsOfOneMoment reads one while the run moves on: nothing of it is later
+// than the run is.
+func TestAReceiptIsOfOneMoment(t *testing.T) {
+	s := newSite()
+	s.run_.EventSeq = 1
+	w := s.do(ask(talker, "GET", "/api/runs/"+runID+"/receipt", ""))
+	got := decode(t, w)
+	if n := len(listOf(got["events"])); n != 1 {
+		t.Errorf("%d events, want the one the run knows of", n)
+	}
+	if n := len(listOf(got["revisions"])); n != 1 {
+		t.Errorf("%d revisions, want the one the run has", n)
+	}
+	s.run_.EventSeq, s.run_.Plan.Revision = 2, 2
+	got = decode(t, s.do(ask(talker, "GET", "/api/runs/"+runID+"/receipt", "")))
+	if len(listOf(got["events"])) != 2 || len(listOf(got["revisions"])) != 2 {
+		t.Errorf("%s", w.Body)
+	}
+}
+
 func TestAResultIsReadWhole(t *testing.T) {
 	s := newSite()
 	s.run_.Steps[0].Result.Apart = 3
