@@ -37,7 +37,8 @@ type said struct {
 	Was      string        `json:"was"`
 	Now      string        `json:"now"`
 	Because  string        `json:"because"`
-	Holds    *bool         `json:"holds"`
+	Held     *bool         `json:"held"`     // of a check: what it expects
+	Requests []string      `json:"requests"` // of an approval of all elements: each one's
 }
 
 // read returns what an event says; an event whose data is not an object says nothing,
@@ -172,7 +173,8 @@ func (f *effect) tell(e plan.Event, s said) {
 	case plan.EventStepSkipped:
 		f.end(plan.StepSkipped, s)
 	case plan.EventStepChecked:
-		if s.Holds == nil || *s.Holds {
+		f.phase = between
+		if s.Held == nil || *s.Held {
 			f.end(plan.StepDone, s)
 			f.Error = ""
 		}
@@ -207,7 +209,7 @@ func (f *effect) tellApproval(e plan.Event, s said) {
 
 func (f *effect) end(status plan.StepStatus, s said) {
 	f.phase, f.Status = ended, status
-	if n, ok := s.Status.(float64); ok {
+	if n, ok := s.Status.(float64); ok && s.Held == nil { // else it is the answer of a check
 		f.Result = &Result{Status: int(n), Bytes: s.Bytes, SHA256: s.SHA256}
 	}
 }

@@ -78,7 +78,7 @@ func (v *verifier) effect(e plan.Event, step plan.Step, t, whole *track) {
 		t.open = false
 	case plan.EventStepChecked:
 		t.checked = true
-		if s.Holds == nil || *s.Holds {
+		if s.Held == nil || *s.Held {
 			t.open, t.ended = false, true
 		}
 	case plan.EventStepReasoned:
@@ -149,6 +149,8 @@ func (v *verifier) approved(e plan.Event, s said, t, whole *track) {
 		v.say(at(e), "%s was sent, and nobody had approved it", e.StepID)
 	case whole == t && !t.changed && whole.asked.Request != s.Request:
 		v.say(at(e), "%s was sent as another request than was approved", e.StepID)
+	case whole != t && (id.Item >= len(whole.asked.Requests) || whole.asked.Requests[id.Item] != s.Request):
+		v.say(at(e), "%s was sent as another request than was approved", e.StepID)
 	}
 }
 
@@ -181,7 +183,10 @@ func (v *verifier) sendable(e plan.Event, s said, step plan.Step) {
 	switch {
 	case !bound:
 		v.say(at(e), "%s is bound to nothing", e.StepID)
-	case step.ForEach != "" && s.URL == "": // asked before there is an element
+	case step.ForEach != "": // asked for all elements at once
+		if whole := binding.BaseURL + step.Path; step.Tool == "" && s.URL != whole || step.Tool != "" && s.URL != binding.BaseURL {
+			v.say(at(e), "%s cannot lead to %s", step.Called(), s.URL)
+		}
 	case step.Tool != "":
 		if s.URL != binding.BaseURL || cmp.Or(s.Tool, step.Tool) != step.Tool {
 			v.say(at(e), "%s is the tool %s at %s, and %s at %s was called", e.StepID, step.Tool, binding.BaseURL, s.Tool, s.URL)

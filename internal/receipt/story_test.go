@@ -152,6 +152,10 @@ func (s *story) ended(id, kind string, status plan.StepStatus, code string) {
 func (s *story) ask(id, url string) {
 	d := s.request(id, url, "")
 	d["reason"], d["rule"], d["another"], d["expires_at"] = "destruye", "r1", true, s.at.Add(time.Hour)
+	s.asked(id, d)
+}
+
+func (s *story) asked(id string, d data) {
 	s.tell(id, plan.EventStepAsked, d)
 	s.state(id, plan.StepWaiting)
 	s.run.Status = plan.Waiting
@@ -248,6 +252,39 @@ func stories(t *testing.T) map[string]Receipt {
 	again.ended("s3", plan.EventStepFailed, plan.StepFailed, "step.refused")
 	again.finish(plan.Failed)
 	all["refused"] = again.receipt()
+
+	p = thePlan()
+	p.Steps[1].Ask, p.Steps[1].Verify = &plan.Ask{Reason: "caro", Minutes: 5}, &plan.Check{Call: plan.Call{MCPID: "m", Method: "GET", Path: "/bookings"}}
+	each := begin(t, p)
+	each.confirm()
+	each.send("s1", 1, rooms, "")
+	each.done("s1", 200)
+	first, second := each.request("s2[0]", room+"1/bookings", date), each.request("s2[1]", room+"2/bookings", date)
+	each.asked("s2", data{
+		"method": "POST", "url": room + "${item.id}/bookings", "request": "of both", "reason": "caro", "expires_at": each.at.Add(time.Hour),
+		"requests": []any{first["request"], second["request"]},
+	})
+	each.tell("s2", plan.EventStepApproved, data{"by": "luis", "note": "", "request": "of both"})
+	each.state("s2", plan.StepPending)
+	each.run.Status = plan.Running
+	all["approved"] = each.receipt()
+	each.tell("s2", plan.EventStepExpanded, data{"items": 2})
+	each.state("s2", plan.StepRunning)
+	each.send("s2[0]", 1, room+"1/bookings", date)
+	each.tell("s2[0]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
+	each.tell("s2[0]", plan.EventStepChecked, data{"held": false, "check": 1, "status": 404})
+	each.tell("s2[0]", plan.EventStepChecked, data{"held": true, "check": 2, "status": 200})
+	each.state("s2[0]", plan.StepDone)
+	each.send("s2[1]", 1, room+"2/bookings", date)
+	each.tell("s2[1]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
+	each.ended("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.not_done")
+	each.finish(plan.Failed)
+	for i := range each.run.Steps {
+		if each.run.Steps[i].StepID == "s2" {
+			each.run.Steps[i].Status = plan.StepFailed
+		}
+	}
+	all["checked"] = each.receipt()
 
 	gone := begin(t, thePlan())
 	gone.tell("", plan.EventCancelled, data{"by": "ana", "reason": "mejor no"})
