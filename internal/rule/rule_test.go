@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -366,6 +367,28 @@ func FuzzJudge(f *testing.F) {
 		ask.Effect = Ask
 		if alone == Deny && (Set{Rules: []Rule{ask}}).Judge(call).Effect != Ask {
 			t.Fatal("what is denied for sure does not even ask")
+		}
+	})
+}
+
+// TestSumsAreExact compares what is added up with rationals.
+func TestSumsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?`), 1, 6).Draw(t, "numbers")
+		most := rapid.StringMatching(`-?[0-9]{1,20}(\.[0-9]{1,20})?`).Draw(t, "most")
+		total := new(big.Rat)
+		for _, text := range texts {
+			n, _ := new(big.Rat).SetString(text)
+			total.Add(total, n)
+		}
+		limit, _ := new(big.Rat).SetString(most)
+		want := isNot
+		if total.Cmp(limit) > 0 {
+			want = isOver
+		}
+		body := &arguments{raw: []byte("[" + strings.Join(texts, ",") + "]")}
+		if got := (Over{"body[]", most}).judge(&arguments{}, body, true); got != want {
+			t.Fatalf("%v over %s: %v, want %v", texts, most, got, want)
 		}
 	})
 }
