@@ -44,6 +44,13 @@ func commanded(st plan.StepState, args tool.Arguments) json.RawMessage {
 	return command.With(args.Body, c.Now)
 }
 
+// rises reports whether a command destroys something only since its references are
+// resolved: what a result says must not make more of a command than was confirmed.
+func rises(step plan.Step, args tool.Arguments) bool {
+	text, is := command.Of(args.Method, args.Path, args.Body)
+	return is && step.Risk != plan.Destructive && command.Classify(text).Class == command.Destructive
+}
+
 // commandFailed is the ending of an attempt at a command that answered that it failed;
 // nil for what is no command, or did not fail.
 func (x *Executor) commandFailed(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {

@@ -57,7 +57,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case len(list) > plan.MaxEach:
 		return fail(x.failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
 	}
-	if moved := x.moved(r, step, look.look); moved != nil {
+	if moved := x.moved(r, step, look.look); moved != nil && look.err == nil {
 		return fail(moved, nil)
 	}
 	b, refused, err := x.bind(ctx, r, step)

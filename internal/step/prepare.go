@@ -79,18 +79,19 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 
 // fill resolves the step's references and builds its request.
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
+	moved := x.moved(r, step, look.look)
 	args, err := resolve(step, look.look)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
+	case moved != nil:
+		return prepared{}, moved, nil
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+	case rises(step, args):
+		return prepared{}, x.failure(r, "step.command_rises"), nil
 	}
-	if moved := x.moved(r, step, look.look); moved != nil {
-		return prepared{}, moved, nil
-	}
-	st := r.State(step.ID)
-	args.Body = commanded(st, args)
+	args.Body = commanded(r.State(step.ID), args)
 	call := prepared{server: b.server, args: args, body: args.Body}
 	var refused *plan.Failure
 	if b.op.Name != "" {
