@@ -51,6 +51,7 @@ const (
 	maxDepth    = 8        // texts within texts
 	maxRead     = 1 << 20  // bytes of all texts and words together
 	maxFindings = 40
+	maxPending  = 1000
 )
 
 // Classify says how dangerous a shell command is. It reads at most 16 KB, in time
@@ -83,8 +84,10 @@ type judge struct {
 
 	scanned, destroys bool // whether a word of the text destroys, once it was asked
 
+	inside  bool     // it went to a place that a system depends on
 	unseen  bool     // it runs code that is not in the text
 	fetches bool     // it brings code from elsewhere, or unpacks it
+	pending [][]word // words that may be a command: arguments of functions, elements of arrays
 	spoken  []string // texts that may be that code: of echo, and of here-documents
 
 	trace    []string         // what is run, in order: commands, and where they are redirected
@@ -200,13 +203,16 @@ func (j *judge) pieces(text string) {
 		if part == "" || !j.spend(len(part)) {
 			continue
 		}
-		if file, ok := parse(part); ok {
-			j.walk(file)
-			continue
-		}
 		var words []word
 		for _, w := range strings.Fields(strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(part)) {
 			words = append(words, word{text: w, dynamic: strings.ContainsAny(w, "$*?")})
+		}
+		if len(words) > 1 { // what it is given, should it be a function
+			j.pending = append(j.pending, words[1:])
+		}
+		if file, ok := parse(part); ok {
+			j.walk(file)
+			continue
 		}
 		j.run(words)
 	}
@@ -224,7 +230,10 @@ func (j *judge) hidden() {
 	case j.atLeast(Sensitive) == Destructive:
 		j.find(j.text, "unseen", Destructive)
 	}
-	for _, text := range j.spoken {
-		j.read(text)
+	for i := 0; i < len(j.spoken); i++ {
+		j.read(j.spoken[i])
+	}
+	for i := 0; i < len(j.pending) && i < maxPending; i++ {
+		j.inner(j.pending[i])
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -146,6 +147,12 @@ func (c call) throwsAway() bool {
 		for _, a := range c.args {
 			if a.text == "--" || a.text == "." || strings.HasPrefix(a.text, ":/") || a.text == "*" {
 				return true
+			}
+		}
+		if !c.flag("-b", "--track", "--orphan", "-t", "--detach") {
+			list := texts(c.positional())
+			if len(list) > 1 || len(list) == 1 && strings.Trim(strings.TrimPrefix(path.Ext(list[0]), "."), "0123456789") != "" {
+				return true // files, as they were committed
 			}
 		}
 		return c.flag("-f", "--force", "-B", "--ours", "--theirs", "--pathspec-from-file")

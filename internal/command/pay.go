@@ -98,8 +98,18 @@ func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request
 	if !a.hold.At.IsZero() && need.Tokens == 0 && need.Micros == 0 {
 		return nil, nil
 	}
+	first := a.hold.At.IsZero()
 	var err error
 	a.hold, err = a.Credit.Cover(ctx, a.hold, need)
+	if err == nil && first { // whoever held it before may have been done by then
+		r, err := a.Store.Run(ctx, a.run.Account, a.run.ID)
+		if err == nil && !due(r, a.step.ID) {
+			err = errThought
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case errors.Is(err, credit.ErrInsufficient):
 		return eligibility.Refuse(eligibility.InsufficientCredits, use.Provider, a.tag), nil
@@ -112,13 +122,26 @@ func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request
 // settle ends the hold and writes the record of what was used, once. What cannot be
 // settled the sweep gives back.
 func (a *asking) settle(ctx context.Context) {
-	if a.turn.ID == "" { // the hold is another's, and so is the record
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if err := a.Credit.Settle(ctx, a.hold, a.turn); err != nil {
 		a.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.turn.ID, "micros", a.turn.Micros, "tokens", a.turn.Charged, "error", err)
+	}
+}
+
+// release gives back what was held for a call that was not made.
+func (a *asking) release(ctx context.Context) {
+	if !a.hold.Asked {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	kept, err := a.Credit.Store.Hold(ctx, a.run.Account, a.hold.ID)
+	if err == nil {
+		err = a.Credit.Store.Release(ctx, kept, kept.Deadline)
+	}
+	if err != nil && !errors.Is(err, credit.ErrSettled) {
+		a.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.turn.ID, "error", err)
 	}
 }
 

@@ -37,6 +37,7 @@ func register() {
 	each("chmod chown chgrp setfacl chattr chcon", rights)
 	each("kill", kill)
 	each("crontab", crontab)
+	each("iptables-restore ip6tables-restore", fixed("system", Destructive))
 	each("iptables ip6tables nft ufw firewall-cmd ebtables", firewall)
 	each("systemctl service rc-service launchctl supervisorctl initctl loginctl journalctl dmesg", services)
 	each("mount umount", fixed("system", Sensitive))
@@ -53,7 +54,7 @@ func register() {
 // tools are programs with commands of their own, and the ones of these that only
 // look. Any other is sensitive, or destructive when a word of it destroys.
 var tools = map[string]string{
-	"kubectl": "get describe logs version api-resources api-versions cluster-info top explain", "oc": "get describe logs version whoami", "k": "get describe logs version",
+	"kubectl": "get logs version api-resources api-versions cluster-info top explain", "oc": "get logs version whoami", "k": "get logs version",
 	"helm": "list ls status version search history", "terraform": "version validate providers graph", "tofu": "version validate", "terragrunt": "version", "pulumi": "version about",
 	"npm": "ls list view info outdated version search", "yarn": "list info why outdated", "pnpm": "list ls outdated why", "pip": "list show freeze check", "pip3": "list show freeze check",
 	"apt": "list search show policy", "apt-get": "", "apt-cache": "search show policy depends", "dpkg": "", "yum": "list info search", "dnf": "list info search", "rpm": "",
@@ -86,10 +87,10 @@ func toolkit(c call) {
 // name no secret, and ask for no file to be written.
 func (c call) harmless() bool {
 	for _, a := range c.args {
-		if a.dynamic || secret(a.text) || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
+		if a.dynamic || secret(a.text) || strings.Contains(a.text, "jsonpath") || strings.Contains(a.text, "template") || strings.Contains(a.text, "=yaml") || strings.Contains(a.text, "=json") || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
 			return false
 		}
-		if slices.Contains([]string{"configmap", "configmaps", "cm", "env", "-f"}, a.text) && c.name != "docker" {
+		if slices.Contains([]string{"configmap", "configmaps", "cm", "env", "-f", "-oyaml", "-ojson", "yaml", "json"}, a.text) && c.name != "docker" {
 			return false
 		}
 	}
@@ -108,7 +109,7 @@ func network(c call) {
 		if strings.HasPrefix(a.text, "--delete") || strings.HasPrefix(a.text, "--remove-source") {
 			class = Destructive
 		}
-		if i > 0 && (c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {
+		if i > 0 && (c.args[i-1].text == "-P" || c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {
 			c.writes(a, false)
 		}
 		if (c.name == "nc" || c.name == "ncat" || c.name == "socat") && (isFlag(a.text, "-e", "-c", "--exec", "--sh-exec") || strings.Contains(strings.ToUpper(a.text), "EXEC:") || strings.Contains(strings.ToUpper(a.text), "SYSTEM:")) {

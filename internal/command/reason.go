@@ -73,6 +73,9 @@ func (asked) Error() string { return "another invocation may still be asking" }
 // TaskErrorName is the name by which the state machine tries again, later.
 func (asked) TaskErrorName() string { return "Step.Throttled" }
 
+// errThought is that another invocation was done before this one held anything.
+var errThought = errors.New("command: it was thought of before")
+
 // Reason asks a model for another command for a step whose command failed, and
 // writes in the step's state what it is tried with next: the other command, or the
 // same one when none can be used, with the reason in the event and in the chat.
@@ -94,8 +97,10 @@ func (s *Service) Reason(ctx context.Context, account, runID, stepID string) err
 	a.hold = credit.Hold{ID: a.turn.ID, Account: account, For: a.turn}
 	said, err := a.think(ctx)
 	if err != nil { // no model was asked: what was held goes back, and the next call holds it anew
-		a.turn.Outcome = credit.OutcomeReleased
-		a.settle(ctx)
+		a.release(ctx)
+		if errors.Is(err, errThought) {
+			return nil
+		}
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -207,7 +212,6 @@ func (a *asking) interrupted(ctx context.Context) (outcome, error) {
 	}
 	if err != nil || a.Now().Before(kept.At.Add(askTime+settleTime)) {
 		a.hold.Asked = false // it is another's
-		a.turn.ID = ""
 		return outcome{}, asked{}
 	}
 	return a.same("interrupted", a.because("interrupted")), nil

@@ -43,6 +43,7 @@ func (j *judge) program(words []word) {
 	known := strings.ToLower(name)
 	if dir := path.Dir(first.text); known != name || strings.Contains(first.text, "/") && !trusted[dir] {
 		if j.funcs[first.text] {
+			j.pending = append(j.pending, args)
 			return
 		}
 		j.unseen = true
@@ -53,9 +54,11 @@ func (j *judge) program(words []word) {
 		judgeProgram(c)
 		return
 	}
-	if !j.funcs[first.text] {
-		c.found("unknown", wordsClass(words))
+	if j.funcs[first.text] {
+		j.pending = append(j.pending, args)
+		return
 	}
+	c.found("unknown", wordsClass(words))
 }
 
 // call is one command with its program known by name.
@@ -99,13 +102,43 @@ func isSetting(s string) bool {
 // computed judges a command whose program is not known until it runs.
 func (j *judge) computed(words []word) {
 	class := max(wordsClass(words), j.atLeast(Sensitive))
-	for name := range destructiveWords {
-		if ok, _ := path.Match(path.Base(words[0].text), name); words[0].glob && ok {
-			class = Destructive
+	first := words[0].text
+	if words[0].glob {
+		class = max(class, j.matching(words))
+	}
+	if strings.Contains(first, "{") { // the shell makes several words of it
+		var list []word
+		for _, w := range strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune("{},", r) }) {
+			list = append(list, word{text: w})
 		}
+		j.pending = append(j.pending, append(list, words[1:]...))
 	}
 	j.unseen = true
 	j.find(shown(words), "dynamic", class)
+}
+
+// matching judges a command whose program is a pattern by the programs that it
+// matches.
+func (j *judge) matching(words []word) Class {
+	const most = 8
+	pattern := path.Base(words[0].text)
+	for name := range destructiveWords {
+		if ok, _ := path.Match(pattern, name); ok {
+			return Destructive
+		}
+	}
+	var names []string
+	for name := range programs {
+		if ok, _ := path.Match(pattern, name); ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) <= most {
+		for _, name := range names {
+			j.pending = append(j.pending, append([]word{{text: name}}, words[1:]...))
+		}
+	}
+	return Sensitive
 }
 
 // wordsClass is the class of words whose meaning is not known.
@@ -155,7 +188,7 @@ func isFlag(arg string, options ...string) bool {
 		switch {
 		case long && (arg == o || strings.HasPrefix(arg, o+"=")), arg == o:
 			return true
-		case long && strings.HasPrefix(arg, "--") && len(arg) > 3 && strings.HasPrefix(o, before(arg, "=")): // GNU programs take the beginning of an option
+		case long && strings.HasPrefix(arg, "--") && len(before(arg, "=")) > 2 && strings.HasPrefix(o, before(arg, "=")): // GNU programs take the beginning of an option
 			return true
 		case !long && !strings.HasPrefix(arg, "--") && len(o) == 2 && strings.Contains(arg, o[1:]):
 			return true

@@ -62,6 +62,10 @@ func quiet(c call) {
 			if a.foreign {
 				c.found("dynamic", Sensitive)
 			}
+			if secret(a.text) && c.name != "exit" {
+				c.found("secrets", Sensitive)
+			}
+			c.inside = c.inside || protected(a.text) && a.text != "." && a.text != ".." && a.text != "~"
 		}
 	}
 	if c.name == "unset" {
@@ -79,6 +83,23 @@ func reader(c call) {
 	options := strings.Fields(readers[c.name])
 	if len(options) > 0 && (c.flag(options...) || options[0] == "-") {
 		c.found("writes", wordsClass(c.words))
+	}
+	if c.name == "sort" {
+		for i, a := range c.args {
+			target, joined := strings.CutPrefix(a.text, "-o")
+			if value, long := strings.CutPrefix(a.text, "--output="); long {
+				target, joined = value, true
+			}
+			if i > 0 && (c.args[i-1].text == "-o" || c.args[i-1].text == "--output") {
+				target, joined = a.text, true
+			}
+			if joined && target != "" {
+				c.writes(word{text: target, dynamic: a.dynamic, glob: a.glob}, false)
+			}
+		}
+	}
+	if strings.HasSuffix(c.name, "diff") && c.flag("-r", "--recursive") {
+		c.found("secrets", Sensitive)
 	}
 	positional := c.positional()
 	if (c.name == "uniq" || c.name == "xxd") && len(positional) > 1 { // the second is written
@@ -116,6 +137,10 @@ func (c call) recursive(positional []word) {
 	}
 	for _, a := range positional {
 		p := cleaned(a.text)
+		if strings.Trim(a.text, ".*^$+?=: []|()'\"") == "" && a.text != "." || a.text == "." && len(positional) > 0 && positional[0].text == "." { // it finds every line
+			c.found("secrets", Sensitive)
+			return
+		}
 		if p == "/" || p == "~" || p == ".." || hiddenGlob(p) || c.name == "rg" && c.flag("--hidden", "-u", "-uu", "-uuu", "-.", "--no-ignore") {
 			c.found("secrets", Sensitive)
 			return
@@ -170,6 +195,9 @@ func processes(c call) {
 		if a.dynamic || strings.Contains(a.text, "e") && !strings.HasPrefix(a.text, "-") {
 			c.found("secrets", Sensitive)
 		}
+		if a.text == "-E" {
+			c.found("secrets", Sensitive)
+		}
 	}
 }
 
@@ -186,159 +214,6 @@ func printf(c call) {
 	if c.flag("-v") {
 		c.found("dynamic", c.atLeast(Sensitive))
 	}
-}
-
-// find judges find: where it looks, and what it does with what it finds.
-func find(c call) {
-	for i, a := range c.args {
-		switch a.text {
-		case "-delete":
-			c.found("deletes", Destructive)
-		case "-fprint", "-fprint0", "-fprintf", "-fls":
-			c.found("overwrites", Sensitive)
-			if i+1 < len(c.args) {
-				c.writes(c.args[i+1], false)
-			}
-		case "-files0-from":
-			c.found("secrets", Sensitive)
-		case "-exec", "-execdir", "-ok", "-okdir":
-			c.each(c.args[i+1:])
-		}
-		if a.dynamic || secret(a.text) {
-			c.found("secrets", max(Sensitive, wordsClass(c.words[:1])))
-		}
-	}
-}
-
-// each judges the command of -exec: the files it is given are not known.
-func (c call) each(rest []word) {
-	end := len(rest)
-	for i, a := range rest {
-		if a.text == ";" || a.text == "+" && i > 0 && rest[i-1].text == "{}" {
-			end = i
-			break
-		}
-	}
-	var words []word
-	for _, a := range rest[:end] {
-		a.dynamic = a.dynamic || strings.Contains(a.text, "{}")
-		words = append(words, a)
-	}
-	if len(words) == 0 {
-		c.found("unknown", Sensitive)
-		return
-	}
-	c.inner(words)
-}
-
-func finder(c call) {
-	for i, a := range c.args {
-		if isFlag(a.text, "-x", "-X", "--exec", "--exec-batch") {
-			c.inner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
-			c.found("unknown", wordsClass(c.words))
-			return
-		}
-		if a.dynamic || secret(a.text) {
-			c.found("secrets", Sensitive)
-		}
-	}
-}
-
-// sed judges sed: it reads, as long as its script only prints, deletes lines of
-// what it prints, or replaces.
-func sed(c call) {
-	if c.flag("-i", "--in-place", "-f", "--file") {
-		c.found("overwrites", wordsClass(c.words[:1]))
-		for _, a := range c.positional() {
-			if protected(a.text) {
-				c.found("protected", Destructive)
-			}
-		}
-		return
-	}
-	scripted := false
-	var files []word
-	for i := 0; i < len(c.args); i++ {
-		a := c.args[i]
-		value, long := strings.CutPrefix(a.text, "--expression=")
-		switch {
-		case long:
-			c.script(word{text: value, dynamic: a.dynamic})
-			scripted = true
-		case (a.text == "-e" || a.text == "--expression" || a.text == "-ne" || a.text == "-Ee" || a.text == "-re") && i+1 < len(c.args):
-			i++
-			c.script(c.args[i])
-			scripted = true
-		case a.text == "-n", a.text == "-E", a.text == "-r", a.text == "-s", a.text == "-u", a.text == "-z", a.text == "--quiet", a.text == "--posix", a.text == "-nE", a.text == "-En", a.text == "-nr", a.text == "--regexp-extended", a.text == "--version":
-		case strings.HasPrefix(a.text, "-") && a.text != "-":
-			c.found("unknown", wordsClass(c.words))
-		default:
-			files = append(files, a)
-		}
-	}
-	if !scripted && len(files) > 0 {
-		c.script(files[0])
-		files = files[1:]
-	}
-	for _, f := range files {
-		c.reads(f)
-	}
-}
-
-func (c call) script(w word) {
-	for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return r == '\n' }) {
-		if !onlyPrints(strings.TrimSpace(part)) || w.dynamic {
-			c.found("writes", wordsClass([]word{w}))
-			return
-		}
-	}
-}
-
-// onlyPrints reports whether one command of sed is known to be harmless: an
-// address and p, d, q, = or l, or s with only the flags g, i, p and a number.
-func onlyPrints(s string) bool {
-	s = strings.TrimLeft(s, "0123456789,$ ~+")
-	if strings.HasPrefix(s, "/") {
-		_, rest, ok := upTo(s[1:], '/')
-		if !ok {
-			return false
-		}
-		s = strings.TrimLeft(rest, "I ,0123456789$+")
-		if strings.HasPrefix(s, "/") {
-			if _, s, ok = upTo(s[1:], '/'); !ok {
-				return false
-			}
-		}
-	}
-	s = strings.TrimLeft(s, "! ")
-	switch s {
-	case "p", "d", "q", "=", "l", "P", "D", "n", "G", "$!N":
-		return true
-	}
-	if len(s) < 4 || s[0] != 's' && s[0] != 'y' || s[1] == '\\' || s[1] == ';' {
-		return false
-	}
-	_, rest, ok := upTo(s[2:], s[1])
-	if !ok {
-		return false
-	}
-	if _, rest, ok = upTo(rest, s[1]); !ok {
-		return false
-	}
-	return strings.Trim(rest, "gipIm0123456789 ") == ""
-}
-
-// upTo cuts at the first delimiter that is not escaped.
-func upTo(s string, delimiter byte) (before, after string, ok bool) {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case delimiter:
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
 }
 
 func date(c call) {
@@ -385,6 +260,7 @@ func command(c call) {
 }
 
 func shellOptions(c call) {
+	c.pending = append(c.pending, c.positional())
 	if len(c.args) == 0 {
 		c.found("secrets", Sensitive) // it lists every variable
 	}
@@ -400,10 +276,8 @@ func alias(c call) {
 }
 
 func trap(c call) {
-	for i, a := range c.args {
-		if i == 0 && a.text != "-" && !strings.HasPrefix(a.text, "-") {
-			c.code(a)
-		}
+	if list := c.positional(); len(list) > 0 && !c.flag("-l", "-p") {
+		c.code(list[0])
 	}
 }
 
@@ -433,9 +307,11 @@ func readVariable(c call) {
 func ip(c call) {
 	for _, a := range c.positional() {
 		switch a.text {
+		case "exec":
+			c.found("system", wordsClass(c.args))
 		case "del", "delete", "flush", "down":
 			c.found("system", Destructive)
-		case "add", "set", "change", "replace", "append", "netns", "exec", "up", "monitor", "restore", "save":
+		case "add", "set", "change", "replace", "append", "netns", "up", "monitor", "restore", "save":
 			c.found("system", Sensitive)
 		}
 	}
@@ -445,7 +321,10 @@ func ip(c call) {
 }
 
 func ifconfig(c call) {
-	if len(c.positional()) > 1 {
+	if list := texts(c.positional()); len(list) > 1 {
+		if list[1] == "down" {
+			c.found("system", Destructive)
+		}
 		c.found("system", wordsClass(c.words))
 	}
 }

@@ -33,7 +33,7 @@ func docker(c call) {
 	case len(positional) > 0 && slices.Contains([]string{"down", "stop", "kill", "rm", "rmi", "prune"}, positional[0]):
 		class = Destructive
 	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.harmless() &&
-		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df", "history"}, positional[0]):
+		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df"}, positional[0]):
 		return
 	}
 	c.found("containers", class)

@@ -116,6 +116,15 @@ func (j *judge) assignment(a *syntax.Assign, before bool) {
 		return
 	}
 	name, w := a.Name.Value, word{dynamic: true}
+	if a.Array != nil {
+		var list []word
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				list = append(list, j.fields(e.Value)...)
+			}
+		}
+		j.pending = append(j.pending, list)
+	}
 	if a.Value != nil && a.Array == nil && a.Index == nil && !a.Append {
 		w = j.one(a.Value)
 	}
@@ -134,6 +143,9 @@ func (j *judge) setting(name, text string, given bool) {
 			c = Destructive
 		}
 		j.find(name+"="+text, "environment", c)
+		if strings.Contains(text, " ") { // a command, as those of GIT_… and PAGER are
+			j.read(text)
+		}
 	case given && !strings.HasPrefix(name, "LC_") && !harmlessVars[name]:
 		c := Sensitive
 		if destroys(text) {
@@ -234,8 +246,9 @@ func (j *judge) writes(w word, added bool) {
 	switch {
 	case !w.dynamic && !w.glob && nowhere[w.text]:
 	case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
+		j.fetches = true
 		j.find("> "+w.text, "network", Sensitive)
-	case protected(w.text) || w.glob && protectedGlob(w.text):
+	case protected(w.text) || j.inside && !strings.HasPrefix(w.text, "/") || w.glob && protectedGlob(w.text):
 		j.find("> "+w.text, "protected", Destructive)
 	case added:
 		j.find(">> "+w.text, "writes", Sensitive)

@@ -225,10 +225,10 @@ var (
 	destructiveWords = set(`rm rmdir del rd dd shred wipe wipefs mkfs mke2fs mkswap truncate unlink fdisk sfdisk cfdisk gdisk sgdisk parted
 		blkdiscard shutdown reboot poweroff halt kill killall pkill kill9 xkill userdel groupdel deluser delgroup drop dropdb dropuser dropdatabase
 		dropcollection dropindexes erase prune flush flushall flushdb uninstall autoremove zap nuke rb srm
-		autoclean deprovision decommission lvremove vgremove pvremove erase cryptsetup luksformat hdparm rmi rmdirs rimraf`)
+		autoclean deprovision decommission lvremove vgremove pvremove erase cryptsetup luksformat hdparm rmi rmdirs rimraf drain`)
 	destructiveStems = []string{
 		"delet", "remov", "destroy", "purg", "terminat", "truncat", "unlink", "rmdir", "uninstall", "deregister", "erase", "wipe",
-		"shred", "mkfs", "rmsync", "rmtree", "shutdown", "flushall", "flushdb", "borra", "elimina",
+		"shred", "mkfs", "rmsync", "rmtree", "shutdown", "flushall", "flushdb", "unpublish", "borra", "elimina",
 	}
 	devices = []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/dm-", "/dev/loop", "/dev/md", "/dev/rdisk"}
 )

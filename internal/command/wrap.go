@@ -71,6 +71,7 @@ func (w wrapper) command(args []word) ([]word, bool) {
 			number := strings.Trim(strings.TrimPrefix(name, "-"), "0123456789") == ""
 			understood = understood && (number || strings.Contains(" "+w.valued+" -n -E -H -S -i -k -b -K -A -l -s -v -p --preserve-env --foreground --preserve-status -f -w -c ", " "+name+" "))
 		case skip > 0:
+			understood = understood && !args[i].dynamic
 			skip--
 		default:
 			return args[i:], understood
@@ -118,12 +119,23 @@ func (c call) commandText() {
 				c.code(word{text: text, dynamic: a.dynamic})
 				return
 			}
-			for _, next := range c.args[i+1:] {
+			for n, next := range c.args[i+1:] {
 				if !strings.HasPrefix(next.text, "-") && !strings.HasPrefix(next.text, "+") && next.text != "pipefail" && next.text != "errexit" {
 					c.code(next)
+					c.parameters(c.args[i+n+2:])
 					return
 				}
 			}
+		}
+	}
+}
+
+// parameters notes the $0, $1… of a text: it may run them.
+func (c call) parameters(list []word) {
+	for i, w := range list {
+		c.spoken = append(c.spoken, w.text)
+		if i < 2 {
+			c.pending = append(c.pending, list[i:])
 		}
 	}
 }
@@ -145,9 +157,18 @@ func shell(c call) {
 	c.found("unseen", wordsClass(c.words))
 }
 
+// ownless is a list without the -- that ends the options before it.
+func ownless(list []word) []word {
+	if len(list) > 0 && list[0].text == "--" {
+		return list[1:]
+	}
+	return list
+}
+
 // eval judges words that are read as code.
 func eval(c call) {
-	text, dynamic := strings.Join(texts(c.args), " "), dynamic(c.args)
+	args := ownless(c.args)
+	text, dynamic := strings.Join(texts(args), " "), dynamic(args)
 	if text != "" {
 		c.code(word{text: text, dynamic: dynamic})
 	}
@@ -162,7 +183,7 @@ func source(c call) {
 // interpreter judges a program that runs code of its own language, which is not
 // read: only its words are.
 func interpreter(c call) {
-	if c.only() || len(c.args) == 1 && c.args[0].text == "-v" {
+	if c.only() || len(c.args) == 1 && c.args[0].text == "-v" && (c.name == "node" || c.name == "perl" || c.name == "php") {
 		return
 	}
 	if !c.flag("-c", "-e", "-E", "-r", "--eval", "--execute") || dynamic(c.args) {
@@ -208,7 +229,7 @@ func remote(c call) {
 		case strings.HasPrefix(a, "-"):
 			c.find(a, "network", wordsClass(c.args[i:i+1]))
 		default:
-			if rest := c.args[i+1:]; len(rest) > 0 {
+			if rest := ownless(c.args[i+1:]); len(rest) > 0 {
 				c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
 			} else {
 				c.unseen = true
@@ -231,7 +252,11 @@ func su(c call) {
 // joined judges a program whose other words are one text for a shell.
 func joined(c call) {
 	c.found("process", wordsClass(c.words))
-	rest, _ := wrapper{valued: "-n --interval -j --jobs -d -N"}.command(c.args)
+	valued := "-n --interval"
+	if c.name == "parallel" {
+		valued = "-j --jobs -n -N -a -I -S"
+	}
+	rest, _ := wrapper{valued: valued}.command(c.args)
 	if len(rest) > 0 {
 		c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
 	}
