@@ -327,9 +327,9 @@ func (w *world) propose(chatID string, p plan.Plan) plan.Run {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	w.event(&r, plan.EventProposed, "", `{"digest":"`+string(digest)+`"}`)
+	w.tellEvent(&r, plan.EventProposed, "", map[string]any{"digest": digest, "goal": p.Goal, "model": "reglas", "by": "ana"})
 	w.runs[r.ID] = r
-	w.planned[r.ID] = []plan.Revision{{Plan: p, Digest: digest, By: "ana", Model: "reglas", At: w.now()}}
+	w.planned[r.ID] = []plan.Revision{{Plan: p, Digest: digest, By: "ana", Model: "reglas", At: w.events[r.ID][0].At}}
 	c.PendingRunID = r.ID
 	w.chats[chatID] = c
 	w.say(chatID, conversation.RoleAssistant, conversation.KindPlan, r.ID, "Plan propuesto: "+p.Goal)
@@ -420,8 +420,9 @@ func (w *world) advance(r *plan.Run) {
 				return
 			}
 			s.Status, s.Attempts = plan.StepRunning, 1
-			s.Last = plan.Attempt{Number: 1, URL: r.Plan.Bindings[i].BaseURL + r.Plan.Steps[i].Path, Body: r.Plan.Steps[i].Body, SentAt: w.now()}
-			w.event(r, plan.EventStepStart, s.StepID, `{"attempt":1}`)
+			url, body, request := requestOf(*r, i)
+			s.Last = plan.Attempt{Number: 1, URL: url, Body: json.RawMessage(body), SentAt: w.now()}
+			w.tellEvent(r, plan.EventStepStart, s.StepID, map[string]any{"attempt": 1, "method": r.Plan.Steps[i].Method, "url": url, "request": request, "title": r.Plan.Steps[i].Title})
 			return
 		case plan.StepRunning:
 			if w.breaks(r, s) {
@@ -429,7 +430,7 @@ func (w *world) advance(r *plan.Run) {
 			}
 			s.Status = plan.StepDone
 			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID + `","ok":true}`), Bytes: 24}
-			w.event(r, plan.EventStepDone, s.StepID, `{"status":200,"bytes":24}`)
+			w.event(r, plan.EventStepDone, s.StepID, `{"status":200,"bytes":24,"sha256":"ab12"}`)
 			return
 		}
 	}

@@ -1,8 +1,12 @@
 package webui
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	neturl "net/url"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +14,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/rule"
 )
 
@@ -22,6 +27,7 @@ func planOf(text string, now time.Time) *plan.Plan {
 		p.Goal = "Borrar la reserva vieja"
 		p.Steps = p.Steps[:2]
 		p.Steps[1].Method, p.Steps[1].Path, p.Steps[1].Body, p.Steps[1].Title = "DELETE", "/reservations/7", nil, "Borrar la vieja"
+		p.Steps[1].Risk = plan.Destructive
 		p.Steps[1].Ask = &plan.Ask{Reason: "Destruye datos.", Minutes: 60}
 	case strings.Contains(text, "duda"):
 		p.Goal = "Reservar con duda"
@@ -34,6 +40,33 @@ func planOf(text string, now time.Time) *plan.Plan {
 	}
 	p.Bindings = p.Bindings[:len(p.Steps)]
 	return &p
+}
+
+// requestOf is what a step sends, with what its references name, and its hash.
+func requestOf(r plan.Run, i int) (url, body, request string) {
+	step := r.Plan.Steps[i]
+	named := strings.NewReplacer("${s1.body.items[0].id}", "a1", "${s2.body.id}", "r-s2")
+	url, body = r.Plan.Bindings[i].BaseURL+named.Replace(step.Path), named.Replace(string(step.Body))
+	var query map[string]any
+	_ = json.Unmarshal(step.Query, &query)
+	values := neturl.Values{}
+	for name, v := range query {
+		values.Set(name, fmt.Sprint(v))
+	}
+	if len(values) > 0 {
+		url += "?" + values.Encode()
+	}
+	sum := sha256.Sum256([]byte(step.Method + "\n" + url + "\n" + body))
+	return url, body, hex.EncodeToString(sum[:])
+}
+
+// tellEvent is event with data that is made to JSON.
+func (w *world) tellEvent(r *plan.Run, kind, step string, data map[string]any) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	w.event(r, kind, step, string(text))
 }
 
 // busy reports whether another run that does not wait holds the chat.
@@ -61,11 +94,12 @@ func (w *world) waits(r *plan.Run, s *plan.StepState) bool {
 		return false
 	}
 	s.Status, r.Status = plan.StepWaiting, plan.Waiting
+	url, _, request := requestOf(*r, slices.IndexFunc(r.Plan.Steps, func(p plan.Step) bool { return p.ID == s.StepID }))
 	s.Approval = &plan.Approval{
-		Ask: *step.Ask, Method: step.Method, URL: roomsURL + step.Path, Body: step.Body, Request: "c0ffee", Token: "s3cret-token",
+		Ask: *step.Ask, Method: step.Method, URL: url, Body: step.Body, Request: request, Token: "s3cret-token",
 		AskedAt: w.now(), ExpiresAt: w.now().Add(time.Duration(step.Ask.Minutes) * time.Minute),
 	}
-	w.event(r, plan.EventStepAsked, s.StepID, `{"request":"c0ffee"}`)
+	w.tellEvent(r, plan.EventStepAsked, s.StepID, map[string]any{"request": request, "url": url, "method": step.Method, "reason": step.Ask.Reason, "rule": "", "another": step.Ask.Another, "expires_at": s.Approval.ExpiresAt})
 	return true
 }
 
@@ -77,11 +111,11 @@ func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 		return false // the second time it works
 	case strings.Contains(step.Title, "duda"):
 		s.Status, s.Error = plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: "La petición se envió y no llegó respuesta."}
-		w.event(r, plan.EventStepDoubt, s.StepID, "{}")
+		w.tellEvent(r, plan.EventStepDoubt, s.StepID, map[string]any{"error": s.Error})
 		w.finish(r, plan.InDoubt)
 	case strings.Contains(step.Title, "falle"):
 		s.Status, s.Error = plan.StepFailed, &plan.Failure{Code: "step.rejected", Message: "El servicio respondió 500."}
-		w.event(r, plan.EventStepFailed, s.StepID, "{}")
+		w.tellEvent(r, plan.EventStepFailed, s.StepID, map[string]any{"error": s.Error})
 		w.finish(r, plan.Failed)
 	default:
 		return false
@@ -98,7 +132,8 @@ func (w *world) decisionRoutes(locked lockedRoute) {
 	locked("GET /api/rules", func(rw http.ResponseWriter, _ *http.Request, _ map[string]any) { tell(rw, 200, w.rules) })
 	locked("PUT /api/rules", w.setRules)
 	locked("GET /api/runs/{id}/receipt", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
-		tell(rw, 200, map[string]any{"version": "piloto.receipt/1", "run_id": r.PathValue("id"), "events": w.events[r.PathValue("id")]})
+		run := w.runs[r.PathValue("id")]
+		tell(rw, 200, receipt.New(run, w.planned[run.ID], w.events[run.ID]))
 	})
 	locked("PUT /api/mcps/{id}/preview", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 		s := w.servers[r.PathValue("id")]
@@ -153,13 +188,15 @@ func (w *world) revise(rw http.ResponseWriter, r *http.Request, body map[string]
 		next.Bindings = append(next.Bindings, plan.Binding{StepID: s.ID, MCPID: s.MCPID, ServerName: "Salas de demostración", BaseURL: roomsURL, Template: s.Path, Fingerprint: "f"})
 	}
 	run.Plan = next
+	before := run.Digest
 	run.Digest, _ = next.Digest()
 	run.Steps = nil
 	for _, s := range steps {
 		run.Steps = append(run.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	w.planned[run.ID] = append(w.planned[run.ID], plan.Revision{Plan: next, Digest: run.Digest, By: "ana", At: w.now()})
-	w.event(&run, plan.EventRevised, "", `{"by":"ana"}`)
+	w.tellEvent(&run, plan.EventRevised, "", map[string]any{"by": "ana", "before": before, "digest": run.Digest, "revision": next.Revision})
+	told := w.events[run.ID]
+	w.planned[run.ID] = append(w.planned[run.ID], plan.Revision{Plan: next, Digest: run.Digest, By: "ana", At: told[len(told)-1].At})
 	w.runs[run.ID] = run
 	tell(rw, 200, map[string]any{"run_id": run.ID, "revision": next.Revision, "digest": run.Digest})
 }
@@ -189,6 +226,9 @@ func (w *world) approveStep(rw http.ResponseWriter, r *http.Request, body map[st
 	case run.Status != plan.Waiting || s.Status != plan.StepWaiting || s.Approval.Decision != "":
 		refuse(rw, 409, "approval.not_waiting", "Ese paso ya no espera.")
 		return
+	case body["digest"] != nil && body["digest"] != string(run.Digest):
+		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+		return
 	case !s.Approval.Open(w.now()):
 		refuse(rw, 410, "approval.expired", "La aprobación caducó.")
 		return
@@ -203,12 +243,12 @@ func (w *world) approveStep(rw http.ResponseWriter, r *http.Request, body map[st
 	if body["decision"] == "refuse" {
 		approval.Decision = plan.Refused
 		s.Status, s.Error = plan.StepFailed, &plan.Failure{Code: "step.refused", Message: "No se aprobó."}
-		w.event(&run, plan.EventStepRefused, s.StepID, `{"by":"ana"}`)
+		w.tellEvent(&run, plan.EventStepRefused, s.StepID, map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
 		w.finish(&run, plan.Failed)
 	} else {
 		approval.Decision = plan.Approved
 		s.Status, run.Status = plan.StepPending, plan.Running
-		w.event(&run, plan.EventStepApproved, s.StepID, `{"by":"ana"}`)
+		w.tellEvent(&run, plan.EventStepApproved, s.StepID, map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
 	}
 	w.runs[run.ID] = run
 	tell(rw, 200, map[string]any{"run": map[string]any{"run_id": run.ID, "status": run.Status}})
@@ -226,7 +266,7 @@ func (w *world) settleStep(rw http.ResponseWriter, r *http.Request, body map[str
 	}
 	note, _ := body["note"].(string)
 	s.Settled = &plan.Settlement{Outcome: plan.Outcome(outcome), By: "ana", Note: note, At: w.now()}
-	w.event(&run, plan.EventStepSettled, s.StepID, `{"by":"ana","outcome":"`+outcome+`"}`)
+	w.tellEvent(&run, plan.EventStepSettled, s.StepID, map[string]any{"by": "ana", "outcome": outcome, "note": note})
 	w.runs[run.ID] = run
 	if outcome == string(plan.OutcomeRetry) {
 		run = w.again(run)

@@ -19,6 +19,13 @@
 //   - What a tool returned is text: what is none (images, audio, resources) is
 //     named and sized, and neither fetched nor drawn (guarantee I31). A tool without
 //     a method is shown as a write at least, whatever its server says of it.
+//   - What an approval would let through is shown whole, as it would be sent, and by
+//     whom it may be given; following a link to one changes nothing, and the token
+//     by which its run goes on is never rendered.
+//   - An edit sends back what nobody touched as it came, digit by digit; the card of a
+//     draft that was edited says what changed from the revision before.
+//   - A receipt says what the receipt that can be downloaded says, and whether that
+//     holds; half of one is not judged.
 //   - A key, of a server or of a provider, is never part of anything rendered here,
 //     nor is the secret of a webhook: the script shows that one once, as the API
 //     told it.

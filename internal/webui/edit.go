@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"piloto/internal/ident"
 	"piloto/internal/plan"
@@ -29,6 +28,7 @@ type editStep struct {
 	Path   string // "" of a tool
 	Tool   bool
 	Rest   string
+	Needs  string // JSON; of a step that is taken out, its own take its place
 	Parts  []editPart
 	Open   bool
 }
@@ -77,7 +77,7 @@ func newEdit(run plan.Run) (*editView, error) {
 			return nil, err
 		}
 		e := editStep{
-			Number: i + 1, ID: s.ID, Title: s.Title, Called: plain(s.Called()), Path: s.Path, Tool: s.Tool != "", Rest: rest,
+			Number: i + 1, ID: s.ID, Title: s.Title, Called: plain(s.Called()), Path: s.Path, Tool: s.Tool != "", Rest: rest, Needs: needsOf(s),
 			Open: len(run.Plan.Steps) <= 3,
 		}
 		if !e.Tool {
@@ -94,21 +94,16 @@ func newEdit(run plan.Run) (*editView, error) {
 
 // restOf is the JSON of a proposed step without what the editor changes.
 func restOf(s plan.Step) (string, error) {
-	needs := slices.Clone(s.Needs)
-	if needs == nil {
-		needs = []string{}
-	}
 	p := struct {
-		ID      string   `json:"id"`
-		MCPID   string   `json:"mcp_id"`
-		Tool    string   `json:"tool,omitempty"`
-		Method  string   `json:"method"`
-		Needs   []string `json:"needs"`
-		When    any      `json:"when,omitempty"`
-		ForEach string   `json:"for_each,omitempty"`
-		Undo    any      `json:"undo,omitempty"`
-		Verify  any      `json:"verify,omitempty"`
-	}{ID: s.ID, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Needs: needs, ForEach: s.ForEach}
+		ID      string `json:"id"`
+		MCPID   string `json:"mcp_id"`
+		Tool    string `json:"tool,omitempty"`
+		Method  string `json:"method"`
+		When    any    `json:"when,omitempty"`
+		ForEach string `json:"for_each,omitempty"`
+		Undo    any    `json:"undo,omitempty"`
+		Verify  any    `json:"verify,omitempty"`
+	}{ID: s.ID, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
 	if s.When != nil {
 		p.When = s.When
 	}
@@ -120,6 +115,14 @@ func restOf(s plan.Step) (string, error) {
 	}
 	raw, err := json.Marshal(p)
 	return string(raw), err
+}
+
+func needsOf(s plan.Step) string {
+	raw, err := json.Marshal(append([]string{}, s.Needs...))
+	if err != nil {
+		return "[]"
+	}
+	return string(raw)
 }
 
 // mostMembers is how many members of a body are a form; more are easier as JSON.

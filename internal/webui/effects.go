@@ -125,29 +125,17 @@ func (a arranger) beside(v *cardStep, s plan.Step) {
 // undo, an approval, a doubt, another command.
 func (a arranger) effects(v *cardStep, s plan.Step, state plan.StepState) {
 	if state.Approval != nil {
-		v.Approval = a.approval(v, state)
+		v.Approval, v.Ask = a.approval(v, state), nil
 	}
 	if c := state.Command; c != nil && c.Now != "" {
 		v.Command = &replaced{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
 	}
 	if s.ForEach != "" && (state.Expanded || state.Items > 0) {
 		v.Items = a.items(s, state)
-		if v.Items.doubtful() {
-			return // the element says it
-		}
-	} else {
-		v.Undone = a.undo(plan.EffectID{Step: s.ID, Item: -1, Undo: true}, 0)
+		return // of what is in doubt, the elements say so
 	}
+	v.Undone = a.undo(plan.EffectID{Step: s.ID, Item: -1, Undo: true}, 0)
 	v.Doubt = a.doubt(s.ID, state)
-}
-
-func (i items) doubtful() bool {
-	for _, e := range i.List {
-		if e.Doubt != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (a arranger) items(s plan.Step, state plan.StepState) *items {

@@ -23,9 +23,9 @@ func roomPlan(now time.Time) plan.Plan {
 	p := plan.Plan{
 		ID: "01JPLAN0000000000000000000", Revision: 1, Goal: "Reservar una sala para 6 mañana a las 10", ExpiresAt: now.Add(24 * time.Hour).Truncate(time.Second),
 		Steps: []plan.Step{
-			{ID: "s1", Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":6,"free_on":"2026-03-06"}`), Needs: []string{}},
-			{ID: "s2", Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room_id":"${s1.body.items[0].id}","date":"2026-03-06","start":"10:00","people":6,"ticket":9007199254740993}`), Needs: []string{"s1"}},
-			{ID: "s3", Title: "Comprobar la reserva", MCPID: "rooms", Method: "GET", Path: "/reservations/${s2.body.id}", Needs: []string{"s2"}},
+			{ID: "s1", Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":6,"free_on":"2026-03-06"}`), Needs: []string{}, Risk: plan.Read},
+			{ID: "s2", Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room_id":"${s1.body.items[0].id}","date":"2026-03-06","start":"10:00","people":6,"ticket":9007199254740993}`), Needs: []string{"s1"}, Risk: plan.Write},
+			{ID: "s3", Title: "Comprobar la reserva", MCPID: "rooms", Method: "GET", Path: "/reservations/${s2.body.id}", Needs: []string{"s2"}, Risk: plan.Read},
 		},
 	}
 	for _, s := range p.Steps {

@@ -1,19 +1,19 @@
 package webui
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"html/template"
 	"net/http"
-	"slices"
 	"time"
 
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 )
 
 // receiptView is a run as it is printed: what was proposed, what was approved and
-// what was executed, with the chain that binds them.
+// what was executed, with the chain that binds them. It says what the receipt says
+// that can be downloaded, and whether that holds.
 type receiptView struct {
 	Card      *card
 	Asked     template.HTML // who asked for it
@@ -25,40 +25,51 @@ type receiptView struct {
 	Head      string
 	Problems  []string // what does not hold; none when it does
 	Whole     bool     // every event is here
+	Going     bool     // the run still goes on
 	Download  string
 	Made      time.Time
 }
 
 // signature is who said something, and when.
 type signature struct {
-	By template.HTML
-	At time.Time
+	By     template.HTML
+	At     time.Time
+	Digest string
 }
 
-// receiptStep is one effect that was sent: a step, an element or an undo.
+// receiptStep is one effect: a step, an element or an undo.
 type receiptStep struct {
 	Name     string
 	Called   template.HTML // as it was proposed
 	State    plan.StepStatus
 	Sent     *sent
-	Status   int
-	Bytes    int
-	Result   string // SHA-256
-	Approval *approval
+	Result   *receipt.Result
+	Approval *receiptApproval
 	Settled  *settled
 	Command  *replaced
-	Error    template.HTML
+	Error    string // a code
 	Reused   string
 }
 
-// sent is one request as it left.
+// sent is the last request as it left.
 type sent struct {
 	Method   string
 	Target   target
 	Path     template.HTML
+	Body     *code
 	Request  string // SHA-256
 	At       time.Time
 	Attempts int
+}
+
+// receiptApproval is what a step waited for, and what somebody said.
+type receiptApproval struct {
+	State    string
+	Reason   template.HTML
+	By, Note template.HTML
+	At       time.Time
+	Request  string
+	Same     bool // what was sent is what was approved
 }
 
 type receiptEvent struct {
@@ -69,8 +80,10 @@ type receiptEvent struct {
 	Hash string
 }
 
-// receiptEvents is how many events of a run a receipt reads.
-const receiptEvents = 20_000
+const (
+	receiptEvents = 20_000  // of a run are read
+	receiptBody   = 8 << 10 // bytes of what was sent are printed
+)
 
 func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	if !ident.Valid(runID) {
@@ -93,100 +106,60 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	return nil
 }
 
-// newReceipt arranges a run to be printed, and says whether its events hold.
+// newReceipt arranges a run to be printed. A run that moved between the reads is
+// told as such, and not as one that does not hold.
 func newReceipt(run plan.Run, list []plan.Revision, events []plan.Event, v visit) *receiptView {
 	c := newCard(run, events, v.tag, v.now)
 	a := arranger{run: run, card: c, words: words{tag: v.tag}, now: v.now}
-	if n := len(list); n == 0 || list[n-1].Digest != run.Digest {
-		list = append(slices.Clone(list), plan.Revision{Plan: run.Plan, Digest: run.Digest, By: run.User, At: run.CreatedAt})
-	}
 	r := &receiptView{
 		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
-		Whole: len(events) == run.EventSeq, Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
+		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
 	}
-	r.Problems = chained(run, events)
-	requests := map[string]string{}
-	for _, e := range events {
-		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID), Hash: e.Hash})
-		switch e.Type {
-		case plan.EventConfirmed:
-			r.Confirmed = &signature{By: a.show(run.Confirmer), At: e.At}
-		case plan.EventStepStart, plan.EventStepRetry:
-			var data struct{ Request string }
-			if json.Unmarshal(e.Data, &data) == nil && data.Request != "" {
-				requests[e.StepID] = data.Request
-			}
+	told := receipt.New(run, list, events)
+	if r.Whole {
+		for _, p := range receipt.Verify(told) {
+			r.Problems = append(r.Problems, plain(p.String()))
 		}
 	}
-	for _, id := range effectsOf(run) {
-		r.Steps = append(r.Steps, a.receiptStep(id, requests[id]))
+	if told.Confirmed != nil {
+		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
+	}
+	for _, e := range events {
+		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID), Hash: e.Hash})
+	}
+	for _, s := range told.Steps {
+		r.Steps = append(r.Steps, a.receiptStep(s))
 	}
 	return r
 }
 
-// chained says where the chain of a run's events breaks.
-func chained(run plan.Run, events []plan.Event) (broken []string) {
-	prev := ""
-	for i, e := range events {
-		same, err := e.Chained(prev)
-		if err != nil || same.Hash != e.Hash || e.Seq != i+1 {
-			broken = append(broken, fmt.Sprintf("%d %s", e.Seq, e.Type))
+func (a arranger) receiptStep(s receipt.Step) receiptStep {
+	r := receiptStep{
+		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
+	}
+	if s.Sent != nil {
+		r.Sent = &sent{Method: s.Sent.Method, Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
+		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
+		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
+		r.Sent.Body = answerBody(body.Body)
+	}
+	if p := s.Approval; p != nil {
+		r.Approval = &receiptApproval{
+			State: cmp.Or(string(p.Decision), "open"), Reason: a.show(p.Reason), By: a.show(p.By), Note: a.show(p.Note), Request: p.Request,
+			Same: s.Sent != nil && s.Sent.Request == p.Request,
 		}
-		prev = e.Hash
-	}
-	if len(events) == run.EventSeq && prev != run.Chain {
-		broken = append(broken, run.Chain)
-	}
-	return broken
-}
-
-// effectsOf names every effect of a run: each step, its elements, and the undos, in
-// the plan's order.
-func effectsOf(run plan.Run) (ids []string) {
-	known := map[string]bool{}
-	for _, s := range run.Steps {
-		known[s.StepID] = true
-	}
-	for _, s := range run.Plan.Steps {
-		e := plan.EffectID{Step: s.ID, Item: -1}
-		for e.Item < run.State(s.ID).Items {
-			undo := e
-			undo.Undo = true
-			if e.Item < 0 || known[e.String()] {
-				ids = append(ids, e.String())
-			}
-			if known[undo.String()] {
-				ids = append(ids, undo.String())
-			}
-			e.Item++
+		if p.At != nil {
+			r.Approval.At = *p.At
+		}
+		if p.Decision == "" && !a.now.Before(p.ExpiresAt) {
+			r.Approval.State = "expired"
 		}
 	}
-	return ids
-}
-
-func (a arranger) receiptStep(id, request string) receiptStep {
-	state := a.run.State(id)
-	step, _ := a.run.Plan.Step(id)
-	r := receiptStep{Name: stepOf(a.run.Plan, id, a.words.tag), Called: a.show(step.Called()), State: state.Status, Reused: plain(state.Reused)}
-	if last := state.Last; last.URL != "" {
-		s := sent{Method: step.Method, Request: request, At: last.SentAt, Attempts: state.Attempts}
-		s.Target, s.Path = sentTo(last.URL)
-		r.Sent = &s
+	if p := s.Settled; p != nil {
+		r.Settled = &settled{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
 	}
-	if state.Result != nil {
-		r.Status, r.Bytes, r.Result = state.Result.Status, state.Result.Bytes, state.Result.SHA256
-	}
-	if state.Approval != nil {
-		r.Approval = a.approval(&cardStep{ID: id, Key: a.run.ID + "-" + plain(id)}, state)
-	}
-	if s := state.Settled; s != nil {
-		r.Settled = &settled{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
-	}
-	if c := state.Command; c != nil && c.Now != "" {
-		r.Command = &replaced{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
-	}
-	if state.Error != nil {
-		r.Error = a.show(state.Error.Message)
+	if p := s.Command; p != nil {
+		r.Command = &replaced{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
 	}
 	return r
 }

@@ -205,6 +205,13 @@ func TestTheRegistryIsManagedFromThePage(t *testing.T) {
 	b.see("#changes li")
 	b.click(".server-head .switch input")
 	b.until(`document.querySelector(".toast")?.innerText.includes("desactivado") || [...document.querySelectorAll(".toast")].some(t => t.innerText.includes("desactivado"))`)
+	b.click(`[data-change=preview]`)
+	b.until(`[...document.querySelectorAll(".toast")].some(t => t.innerText === "Guardado") && document.querySelector("[data-change=preview]:enabled").checked`)
+	b.world.mu.Lock()
+	if !b.servers[eval[string](b, `document.getElementById("view").dataset.server`)].Preview {
+		t.Error("whether the server may be looked at was not kept")
+	}
+	b.world.mu.Unlock()
 	b.click(`[data-action="remove-server"]`)
 	b.see("#ask-yes")
 	b.picture("remove")

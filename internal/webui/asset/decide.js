@@ -17,8 +17,8 @@ function noteOf(button) {
 }
 
 function decideStep(button, decision) {
-  return onCard(button, async ({ run }) => {
-    await api("POST", path(run, "approve"), { step_id: button.dataset.step, decision, ...noteOf(button) });
+  return onCard(button, async ({ run, digest }) => {
+    await api("POST", path(run, "approve"), { step_id: button.dataset.step, decision, digest, ...noteOf(button) });
     const approved = decision === "approve";
     announce(t(approved ? "approved" : "refused"));
   });

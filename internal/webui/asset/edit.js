@@ -47,8 +47,19 @@ function partJSON(part) {
   return text;
 }
 
-function stepJSON(step) {
-  const parts = [`"title":${JSON.stringify(step.querySelector("[data-loc=title]").value)}`];
+// needsOf are the steps that come before one: of those that are taken out, what they
+// needed themselves.
+function needsOf(step, steps, gone, seen = new Set()) {
+  return JSON.parse(step.dataset.needs).flatMap((id) => {
+    if (seen.has(id)) return [];
+    seen.add(id);
+    const dropped = gone.has(id) && steps.find((s) => s.dataset.id === id);
+    return dropped ? needsOf(dropped, steps, gone, seen) : [id];
+  });
+}
+
+function stepJSON(step, steps, gone) {
+  const parts = [`"needs":${JSON.stringify(needsOf(step, steps, gone))}`, `"title":${JSON.stringify(step.querySelector("[data-loc=title]").value)}`];
   parts.push(`"path":${JSON.stringify(step.querySelector("[data-loc=path]")?.value.trim() ?? "")}`);
   for (const part of step.querySelectorAll("[data-part]")) {
     const json = partJSON(part);
@@ -60,8 +71,13 @@ function stepJSON(step) {
 // kept are the steps that stay, in their order: where the API counts to.
 const kept = (form) => [...form.querySelectorAll("[data-edit-step]")].filter((step) => !step.querySelector("[data-drop]")?.checked);
 
-const planJSON = (form) =>
-  `{"digest":${JSON.stringify(form.dataset.digest)},"goal":${JSON.stringify(form.elements.goal.value.trim())},"steps":[${kept(form).map(stepJSON).join(",")}]}`;
+function planJSON(form) {
+  const steps = [...form.querySelectorAll("[data-edit-step]")];
+  const stay = kept(form);
+  const gone = new Set(steps.filter((s) => !stay.includes(s)).map((s) => s.dataset.id));
+  const written = stay.map((step) => stepJSON(step, steps, gone));
+  return `{"digest":${JSON.stringify(form.dataset.digest)},"goal":${JSON.stringify(form.elements.goal.value.trim())},"steps":[${written.join(",")}]}`;
+}
 
 function open(form) {
   document.getElementById("editor-place").replaceChildren(form);
