@@ -65,7 +65,7 @@ func judged(text string) *judge {
 	case strings.TrimSpace(text) == "":
 		j.find("", "empty", Sensitive)
 	case len(text) > maxText:
-		j.find(text, "long", j.atLeast(Sensitive))
+		j.find(text, "long", j.unknown())
 	default:
 		j.read(text)
 		j.hidden()
@@ -119,16 +119,16 @@ func clipped(s string) string {
 	return s
 }
 
-// atLeast is c, or Destructive when a word anywhere in the text destroys: for parts
-// whose meaning is not known.
-func (j *judge) atLeast(c Class) Class {
+// unknown is the class of a part whose meaning is not known: Sensitive, or Destructive
+// when a word anywhere in the text destroys.
+func (j *judge) unknown() Class {
 	if !j.scanned {
 		j.scanned, j.destroys = true, destroys(j.text)
 	}
 	if j.destroys {
 		return Destructive
 	}
-	return c
+	return Sensitive
 }
 
 // spend counts what was read, and reports whether more may be.
@@ -140,7 +140,7 @@ func (j *judge) spend(n int) bool {
 // read judges a text as a shell would.
 func (j *judge) read(text string) {
 	if j.depth >= maxDepth || !j.spend(len(text)) || nesting(text) > maxNesting {
-		j.find(text, "deep", j.atLeast(Sensitive))
+		j.find(text, "deep", j.unknown())
 		j.unseen = true
 		return
 	}
@@ -148,7 +148,7 @@ func (j *judge) read(text string) {
 	defer func() { j.depth-- }()
 	file, ok := parse(text)
 	if !ok {
-		j.find(text, "unparsed", j.atLeast(Sensitive))
+		j.find(text, "unparsed", j.unknown())
 		if callsItself(text) {
 			j.find(text, "endless", Destructive)
 		}
@@ -227,7 +227,7 @@ func (j *judge) hidden() {
 	switch {
 	case j.fetches:
 		j.find(j.text, "fetched", Destructive)
-	case j.atLeast(Sensitive) == Destructive:
+	case j.unknown() == Destructive:
 		j.find(j.text, "unseen", Destructive)
 	}
 	for i := 0; i < len(j.spoken); i++ {

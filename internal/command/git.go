@@ -41,7 +41,7 @@ func git(c call) {
 	g := call{judge: c.judge, name: sub.text, args: rest[1:], words: c.words}
 	switch {
 	case sub.dynamic:
-		c.found("dynamic", max(wordsClass(c.words), c.atLeast(Sensitive)))
+		c.found("dynamic", max(wordsClass(c.words), c.unknown()))
 	case g.throwsAway():
 		c.found("history", Destructive)
 	case g.looks():

@@ -20,7 +20,7 @@ func (j *judge) run(words []word) {
 		return
 	}
 	if j.depth > maxDepth || !j.spend(len(words)) {
-		j.find(shown(words), "deep", j.atLeast(Sensitive))
+		j.find(shown(words), "deep", j.unknown())
 		return
 	}
 	j.trace = append(j.trace, strings.Join(texts(words), "\x00"))
@@ -101,7 +101,7 @@ func isSetting(s string) bool {
 
 // computed judges a command whose program is not known until it runs.
 func (j *judge) computed(words []word) {
-	class := max(wordsClass(words), j.atLeast(Sensitive))
+	class := max(wordsClass(words), j.unknown())
 	first := words[0].text
 	if words[0].glob {
 		class = max(class, j.matching(words))
@@ -258,7 +258,7 @@ func (j *judge) inner(words []word) {
 func (j *judge) code(w word) {
 	if w.dynamic {
 		j.unseen = true
-		j.find(w.text, "dynamic", max(wordsClass([]word{w}), j.atLeast(Sensitive)))
+		j.find(w.text, "dynamic", max(wordsClass([]word{w}), j.unknown()))
 	}
 	j.read(w.text)
 }

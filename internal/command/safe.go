@@ -212,7 +212,7 @@ func printf(c call) {
 		}
 	}
 	if c.flag("-v") {
-		c.found("dynamic", c.atLeast(Sensitive))
+		c.found("dynamic", c.unknown())
 	}
 }
 
@@ -300,7 +300,7 @@ func readVariable(c call) {
 		}
 	}
 	if c.flag("-C") {
-		c.found("dynamic", c.atLeast(Sensitive))
+		c.found("dynamic", c.unknown())
 	}
 }
 

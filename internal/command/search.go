@@ -115,13 +115,13 @@ func (c call) script(w word) {
 func onlyPrints(s string) bool {
 	s = strings.TrimLeft(s, "0123456789,$ ~+")
 	if strings.HasPrefix(s, "/") {
-		_, rest, ok := upTo(s[1:], '/')
+		rest, ok := upTo(s[1:], '/')
 		if !ok {
 			return false
 		}
 		s = strings.TrimLeft(rest, "I ,0123456789$+")
 		if strings.HasPrefix(s, "/") {
-			if _, s, ok = upTo(s[1:], '/'); !ok {
+			if s, ok = upTo(s[1:], '/'); !ok {
 				return false
 			}
 		}
@@ -134,25 +134,25 @@ func onlyPrints(s string) bool {
 	if len(s) < 4 || s[0] != 's' && s[0] != 'y' || s[1] == '\\' || s[1] == ';' {
 		return false
 	}
-	_, rest, ok := upTo(s[2:], s[1])
+	rest, ok := upTo(s[2:], s[1])
 	if !ok {
 		return false
 	}
-	if _, rest, ok = upTo(rest, s[1]); !ok {
+	if rest, ok = upTo(rest, s[1]); !ok {
 		return false
 	}
 	return strings.Trim(rest, "gipIm0123456789 ") == ""
 }
 
-// upTo cuts at the first delimiter that is not escaped.
-func upTo(s string, delimiter byte) (before, after string, ok bool) {
+// upTo returns what follows the first delimiter that is not escaped.
+func upTo(s string, delimiter byte) (after string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case delimiter:
-			return s[:i], s[i+1:], true
+			return s[i+1:], true
 		}
 	}
-	return s, "", false
+	return "", false
 }

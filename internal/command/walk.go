@@ -31,7 +31,7 @@ func (j *judge) walk(file *syntax.File) {
 			j.find("coproc", "process", Sensitive)
 		case *syntax.ParamExp:
 			if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // its value is read as code, or as a name
-				j.find("${…}", "dynamic", j.atLeast(Sensitive))
+				j.find("${…}", "dynamic", j.unknown())
 			}
 		}
 		return true
@@ -181,7 +181,7 @@ func (j *judge) declaration(d *syntax.DeclClause) {
 			w := j.one(a.Value)
 			exported = exported || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
 			if w.dynamic || d.Variant.Value == "export" && !strings.HasPrefix(w.text, "-n") || strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "pnx") {
-				j.find(d.Variant.Value+" "+w.text, "environment", j.atLeast(Sensitive))
+				j.find(d.Variant.Value+" "+w.text, "environment", j.unknown())
 			}
 		case a.Naked:
 			if exported {

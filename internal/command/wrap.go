@@ -207,7 +207,7 @@ func xargs(c call) {
 			c.inner(append(words, word{text: "{}", dynamic: true}))
 			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells[words[0].text] {
 				c.unseen = true
-				c.found("unseen", c.atLeast(Sensitive))
+				c.found("unseen", c.unknown())
 			}
 			return
 		}
