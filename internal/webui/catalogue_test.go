@@ -25,9 +25,7 @@ func families() map[string][]string {
 		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled), string(plan.StepPending), string(plan.StepWaiting), string(plan.StepSkipped)},
 		"page.server.": {"online", "offline"},
 	}
-	for _, state := range f["page.state."] {
-		f["page.undone."] = append(f["page.undone."], state)
-	}
+	f["page.undone."] = f["page.state."]
 	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}
 	f["page.settled."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}
 	f["page.when."] = []string{

@@ -92,7 +92,8 @@ func severalItems() plan.Run {
 	states := []plan.StepState{
 		{StepID: "s1", Status: plan.StepDone, Reused: "01JRUN00000000000000000009", Result: &plan.Result{Status: 200, Bytes: 300_000, Apart: 2, Body: raw(`"{\"items\":["`)}},
 		{StepID: "s2", Status: plan.StepDone, Attempts: 3, Result: &plan.Result{Status: 201, Bytes: 11, Body: raw(`{"id":"r1"}`)}, Command: &plan.Command{Was: "ls <x>", Now: "ls -la", Because: "Faltaba una opción.", Asked: true}},
-		{StepID: "s3", Status: plan.StepRunning, Items: 4, Expanded: true}, done("s3[0]", 202),
+		{StepID: "s3", Status: plan.StepRunning, Items: 4, Expanded: true},
+		done("s3[0]", 202),
 		{StepID: "s3[1]", Status: plan.StepFailed, Attempts: 1, Result: &plan.Result{Status: 422, Bytes: 2, Body: raw(`{}`)}, Error: &plan.Failure{Message: "No existe ese buzón."}},
 		{StepID: "s3[2]", Status: plan.StepRunning, Attempts: 1},
 	}
