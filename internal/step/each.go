@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"piloto/internal/plan"
@@ -28,7 +27,7 @@ const mostRounds = 3
 func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step, look *results) (Done, error) {
 	st := r.State(step.ID)
 	if st.Expanded {
-		return x.collect(ctx, t, r, step, look)
+		return x.collect(ctx, t, r, step)
 	}
 	n, w, refused, err := x.elements(ctx, r, step, look)
 	if err != nil || refused != nil {
@@ -57,8 +56,8 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case len(list) > plan.MaxEach:
 		return fail(x.failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
 	}
-	if moved := x.moved(r, step, look.look); moved != nil && look.err == nil {
-		return fail(moved, nil)
+	if moved := x.moved(r, step, look.look); moved != nil || look.err != nil {
+		return fail(moved, look.err)
 	}
 	b, refused, err := x.bind(ctx, r, step)
 	if err != nil || refused != nil {
@@ -70,19 +69,11 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	}
 	requests := make([]element, len(list))
 	for i := range list {
-		one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
-		item := x.results(ctx, r, one.ID)
-		item.read = maps.Clone(look.read) // what all of them name is read once
-		item.read[plan.ItemName] = &ref.Result{Status: 200, Body: list[i]}
-		call, refused, err := x.fill(r, one, b, item)
-		if err != nil {
+		call, refused, err := x.element(ctx, r, step, b, look, i, list[i])
+		switch {
+		case err != nil:
 			return fail(nil, err)
-		}
-		if refused == nil && call.ask == nil { // an element asks as its step does
-			one.ID = step.ID
-			call.ask, refused = x.ruled(r, one, b, call)
-		}
-		if refused != nil {
+		case refused != nil:
 			return fail(x.failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
 		}
 		w.ask = stricter(w.ask, call.ask)
@@ -94,6 +85,23 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	}
 	w.hash = RequestHash(w.method, w.url, w.body)
 	return len(list), w, nil, nil
+}
+
+// element makes ready what would be sent for one element. What it asks is what its step
+// does. What it names is read once for all elements.
+func (x *Executor) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
+	one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
+	item := x.results(ctx, r, one.ID)
+	item.read = look.read
+	item.read[plan.ItemName] = &ref.Result{Status: 200, Body: value}
+	defer delete(look.read, plan.ItemName)
+	call, refused, err := x.fill(r, one, b, item)
+	if err != nil || refused != nil {
+		return call, refused, err
+	}
+	one.ID = step.ID
+	call.ask, refused = x.ruled(r, one, b, call)
+	return call, refused, nil
 }
 
 // stricter is what asks for more: another person before anybody, and less time.
@@ -175,7 +183,7 @@ func unfinished(r plan.Run, stepID string, n int) []string {
 
 // collect puts the results of all elements together, or says what became of the step
 // when not all were done.
-func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.Step, look *results) (Done, error) {
+func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	if len(unfinished(r, step.ID, st.Items)) > 0 {
 		return x.round(ctx, t, st.Items)

@@ -10,6 +10,7 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/plan"
 	"piloto/internal/rule"
+	"piloto/internal/run"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 )
@@ -193,4 +194,26 @@ func TestAStepForEachIsApprovedOnce(t *testing.T) {
 		t.Errorf("ended %s: %s, %d requests", got, status(w, r, "s2"), len(w.Requests()))
 	}
 	same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepExpanded, plan.EventStepDone})
+}
+
+func TestOnlyElementsThatWereApprovedAreSent(t *testing.T) {
+	w, r := begun(t, nil, forEach()...)
+	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
+	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
+	drive(t, w, r, "s1")
+	drive(t, w, r, "s2")
+	wait(t, w, r, "s2", "token")
+	approve(t, w, r, "s2", "berta", false)
+	drive1(t, w, r, "s2")
+	now := w.Read(r.ID)
+	st := now.State("s2")
+	a := *st.Approval
+	a.Body = json.RawMessage(strings.Replace(string(a.Body), step.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
+	st.Approval = &a
+	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: "s2"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2[0]") != "done" || status(w, r, "s2[1]") != "error step.approval_changed" || len(w.Requests()) != 2 {
+		t.Errorf("ended %s: %s, %s", got, status(w, r, "s2[0]"), status(w, r, "s2[1]"))
+	}
 }
