@@ -68,10 +68,11 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 	if c.Reason != "" {
 		text = locale.Text(c.Locale, "run.rejected", "reason", c.Reason)
 	}
+	said := s.said(c.Typed, at) // first: it stands before what answers it
 	answer := s.message(r, conversation.KindNotice, at, text)
 	r.Reason = c.Reason
 	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
-		At: at, Type: plan.EventCancelled, Data: c.reasoned(), Messages: append(s.said(c.Typed, at), answer),
+		At: at, Type: plan.EventCancelled, Data: c.reasoned(), Messages: append(said, answer),
 	})
 	if chat.PendingRunID == r.ID {
 		chat.PendingRunID, chat.UpdatedAt = "", at
@@ -90,9 +91,10 @@ func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.C
 }
 
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
+	said := s.said(c.Typed, at) // first: it stands before what answers it
 	answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "run.stopping"))
 	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
-		At: at, Type: plan.EventStopping, Data: c.reasoned(), Messages: append(s.said(c.Typed, at), answer),
+		At: at, Type: plan.EventStopping, Data: c.reasoned(), Messages: append(said, answer),
 	})
 	*d = Decision{Run: stopping, Chat: chat, Message: answer}
 	return err

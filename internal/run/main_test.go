@@ -9,8 +9,10 @@ import (
 // TestMain bounds the lifecycle model, each of whose checks is dozens of
 // durable writes; -rapid.checks asks for more.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "20"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"rapid.checks": "20", "rapid.steps": "60"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	flag.Parse()
 	os.Exit(m.Run())

@@ -78,7 +78,13 @@ func (w *World) Started() []string {
 
 // NewWorld returns a world with one server registered and one chat.
 func NewWorld(t testing.TB) *World {
-	w := &World{t: t, Store: Table(t), IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
+	return NewWorldOver(t, Table(t))
+}
+
+// NewWorldOver is NewWorld over a table of the test's own, which works when it is
+// called.
+func NewWorldOver(t testing.TB, table *dynamo.Table) *World {
+	w := &World{t: t, Store: table, IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
 	log := slog.New(slog.DiscardHandler)
 	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log, DraftLife: 24 * time.Hour}
 	w.Steps = &step.Executor{Store: w.Store, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: log}
