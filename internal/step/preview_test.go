@@ -83,7 +83,8 @@ func TestNothingElseIsLookedAt(t *testing.T) {
 			{Method: "GET", Path: "/rooms"}, {Method: "GET", Path: "/bookings/${s1.body.items[0].id}"},
 		}},
 		"what comes after a change": {nil, []plan.ProposedStep{
-			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)}, {Method: "GET", Path: "/rooms"},
+			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)},
+			{Method: "GET", Path: "/rooms"},
 			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"${s2.body.items[0].id}"}`)},
 		}},
 		"what changes": {nil, []plan.ProposedStep{

@@ -3,7 +3,7 @@
 //
 //	validate → load chat, history, servers → intent
 //	  → eligibility → prompt → model and its tools
-//	  → text, or a draft plan
+//	  → text, a draft plan, or another revision of the draft that waits
 //
 // or, for the router,
 //
@@ -13,7 +13,9 @@
 //
 // What stays true: the message of the person is stored before anything answers
 // it; only the person's own words can confirm, and only a pending draft; text of
-// the model, of a tool or of a document never executes anything.
+// the model, of a tool or of a document never executes anything, and no words approve
+// what a run waits for. Every plan, whoever wrote it, is drafted by the same checks; an
+// edit is a new revision, and the digest of the one before confirms nothing.
 package turn
 
 import (
