@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// binary is the one-process deployment, built once for all tests; root is the
-// folder of the module, in which it runs.
-var binary, root string
+// binary is the one-process deployment, and verifier what verifies a receipt, both
+// built once for all tests; root is the folder of the module, in which they run.
+var binary, verifier, root string
 
 func TestMain(m *testing.M) {
 	code, err := buildAndRun(m)
@@ -42,6 +42,12 @@ func buildAndRun(m *testing.M) (int, error) {
 	build.Dir, build.Stderr = root, os.Stderr
 	if err := build.Run(); err != nil {
 		return 1, fmt.Errorf("go build ./infra/local: %w", err)
+	}
+	verifier = filepath.Join(folder, "verify")
+	build = exec.Command("go", "build", "-o", verifier, "./infra/verify")
+	build.Dir, build.Stderr = root, os.Stderr
+	if err := build.Run(); err != nil {
+		return 1, fmt.Errorf("go build ./infra/verify: %w", err)
 	}
 	return m.Run(), nil
 }

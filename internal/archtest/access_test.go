@@ -34,8 +34,8 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem"),
 	"chat": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine),
-	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
+	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
 	"eligibility": append(append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
@@ -43,10 +43,13 @@ var grants = map[string][]string{
 		"secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
-	"settle":   telling("GetItem", "PutItem", "Query", "UpdateItem"),
-	"step":     telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"reason": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+		"secretsmanager:GetSecretValue "+ownKeys),
+	"settle": append(telling("GetItem", "PutItem", "Query", "UpdateItem"),
+		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun"),
+	"step": telling("GetItem", "PutItem", "Query", "UpdateItem"),
 	"sweep": append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
-		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine,
+		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
 	"web": append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query"), on(listed, "Query")...),
 }
@@ -70,6 +73,7 @@ var withheld = map[string]map[string]string{
 	"NoServerKeysPolicy": {
 		"mcp":  "stores the keys of servers",
 		"step": "sends them to tools",
+		"chat": "sends them with what is looked up for a plan before anybody confirms it",
 	},
 	"NoAgentKeysPolicy": {
 		"mcp":  "stores the keys of agents",

@@ -29,9 +29,9 @@ var layers = []layer{
 	{
 		"domain",
 		[]string{
-			"internal/agent", "internal/auth", "internal/canon", "internal/conversation", "internal/credit",
+			"internal/agent", "internal/auth", "internal/canon", "internal/command", "internal/conversation", "internal/credit",
 			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
-			"internal/ref", "internal/replay", "internal/run", "internal/step", "internal/tally", "internal/tool", "internal/turn",
+			"internal/receipt", "internal/ref", "internal/replay", "internal/rule", "internal/run", "internal/step", "internal/tally", "internal/tool", "internal/turn",
 		},
 		[]string{"vocabulary", "domain"},
 		"what Piloto does must not depend on what it runs on",
@@ -166,7 +166,7 @@ var owners = map[string][]string{
 	"github.com/sashabaranov/go-openai":                            {"internal/openai"},
 	"github.com/yuin/goldmark":                                     {"internal/webui"},
 	"go.etcd.io/bbolt":                                             {"infra/local/disk", "infra/local/dynamodb", "infra/local/stepfunctions"},
-	"mvdan.cc/sh":                                                  {"internal/step"},
+	"mvdan.cc/sh":                                                  {"internal/command"},
 }
 
 func TestEachLibraryHasOneOwner(t *testing.T) {

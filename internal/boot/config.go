@@ -78,6 +78,7 @@ type (
 		Config
 		Machine
 		Push
+		Drafts
 	}
 	// MCPConfig is what functions/mcp reads.
 	MCPConfig struct {

@@ -72,10 +72,18 @@ func Chat(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Store: s.table, Runs: s.runs(c.Machine), Previews: w.previews(s), Eligibility: eligible, Credit: s.credits(), Models: models,
 		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation), DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
+}
+
+// previewTimeout is of one look at what a plan is about.
+const previewTimeout = 5 * time.Second
+
+// previews is how a plan's reads are made before it is confirmed.
+func (w World) previews(s site) step.Preview {
+	return step.Preview{Store: s.table, Sender: outbound.NewSender(w.outbound(previewTimeout)).With(w.tokens()), Log: s.log}
 }
 
 // Confirm builds functions/confirm.
@@ -85,7 +93,9 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
-	return s.serve(httpapi.Confirm(s.http, s.runs(c.Machine))), nil
+	runs := s.runs(c.Machine)
+	runs.DraftLife = c.draftLife()
+	return s.serve(httpapi.Confirm(s.http, runs)), nil
 }
 
 // MCP builds functions/mcp.
@@ -96,6 +106,7 @@ func MCP(w World, e Environment) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
+	s.http.Rules = s.table
 	return s.serve(httpapi.Registry(s.http, w.Registry(s.table), s.companies())), nil
 }
 
@@ -124,7 +135,7 @@ func Web(w World, e Environment) (http.Handler, error) {
 	}
 	return s.serve(webui.New(webui.Deps{
 		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
-		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.gate(agent.Usual), Webhooks: s.table, Facts: facts,
+		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.gate(agent.Usual), Webhooks: s.table, Rules: s.table, Facts: facts,
 		Now: w.Now, Log: s.log,
 	})), nil
 }

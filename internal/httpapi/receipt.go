@@ -128,7 +128,7 @@ func (s records) revisions(ctx context.Context, in *runInput) (*reply[RevisionLi
 			shown.Steps = append(shown.Steps, showPlanned(rev.Plan, step))
 		}
 		if i > 0 {
-			shown.Changes = list(plan.Diff(revisions[i-1].Plan, rev.Plan))
+			shown.Changes = list(plan.Edits(revisions[i-1].Plan, rev.Plan))
 		}
 		v.Revisions = append(v.Revisions, shown)
 	}

@@ -40,6 +40,20 @@ type Change struct {
 	Kind   ChangeKind      `json:"kind"`
 }
 
+// writtenParts are the parts of a plan that somebody writes.
+var writtenParts = []string{
+	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "verify", "step",
+}
+
+// Edits returns how the plan after differs from the one before in what somebody
+// wrote: what follows from it, or counts it, is left out.
+func Edits(before, after Plan) []Change {
+	return slices.DeleteFunc(Diff(before, after), func(c Change) bool {
+		part, rest, _ := strings.Cut(c.Field, "/")
+		return !slices.Contains(writtenParts, part) || part == "undo" && rest == "suggested"
+	})
+}
+
 // Diff returns how the plan after differs from the one before: first of the plan
 // itself, then step by step as they stand after, then what was removed, then
 // bindings. It is empty exactly when both have the same digest.

@@ -27,7 +27,7 @@ var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler,
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": boot.Step, "settle": boot.Settle, "sweep": boot.Sweep, "authorize": boot.Authorize,
+	"step": boot.Step, "settle": boot.Settle, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 

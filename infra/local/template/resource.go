@@ -135,6 +135,7 @@ func (r *reader) index(n *yaml.Node, path string) Index {
 func (r *reader) stateMachine(id string, n *yaml.Node, path string) {
 	m := StateMachine{ID: id, Substitutions: map[string]Value{}, Line: n.Line}
 	r.object(n, path, handlers{
+		"Name":                    unused("in one process it is called as its resource is"),
 		"Type":                    r.oneOf("STANDARD"),
 		"DefinitionUri":           r.into(&m.Definition),
 		"DefinitionSubstitutions": r.values(m.Substitutions),

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/ident"
+)
+
+// TestAnotherPersonApproves: where a rule wants a second person, whoever confirmed
+// cannot approve, and neither can somebody without the scope; two who press at
+// once are one approval.
+func TestAnotherPersonApproves(t *testing.T) {
+	t.Parallel()
+	model := newProvider()
+	t.Cleanup(model.Close)
+	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
+	d.aws = freeAddress(t)
+	d.mustStart(t)
+	people := map[string]*client{}
+	for user, scopes := range map[string][]auth.Scope{
+		"ana":  {auth.ScopeAdmin, auth.ScopeApprove},
+		"bea":  {auth.ScopeChat},
+		"carl": {auth.ScopeApprove},
+		"dora": {auth.ScopeChat, auth.ScopeApprove},
+	} {
+		addToken(t, d, auth.Token{
+			Hash: ident.Hash("token-of-" + user), Kind: auth.KindToken, Account: "shared", User: user, Scopes: scopes, CreatedAt: time.Now(),
+		})
+		people[user] = newClient(d.url(), "token-of-"+user)
+	}
+	ana := people["ana"]
+	upstream := startOrders(t)
+	server := ana.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	ana.must(t, 200, "PUT", "/api/rules", object("version", 0, "rules", []any{
+		map[string]any{"effect": "ask", "method": "POST", "path": "/orders/*/pay", "another": true, "minutes": 30, "reason": "Los cobros los mira otra persona"},
+	}))
+	chat := ana.chat(t)
+	proposed(t, ana, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
+	run := ana.say(t, chat, "confirmo").text("run.run_id")
+	if err := eventually(patience, func() error {
+		return matches(`"status":"waiting"`, ana.must(t, 200, "GET", "/api/runs/"+run, "").String())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	approve := "/api/runs/" + run + "/approve"
+	for user, code := range map[string]string{"ana": "approval.self", "bea": "auth.scope"} {
+		a, err := people[user].do("POST", approve, "{}")
+		if err != nil || problemOf(a, 403, code) != nil {
+			t.Errorf("%s: %v %s", user, err, a)
+		}
+	}
+	if n := len(upstream.got("POST /orders/7/pay")); n != 0 {
+		t.Fatalf("%d payments before anybody approved", n)
+	}
+	var wg sync.WaitGroup
+	answers := make([]answer, 20)
+	for i := range answers {
+		wg.Go(func() { answers[i], _ = people[[]string{"carl", "dora"}[i%2]].do("POST", approve, `{"note":"visto"}`) })
+	}
+	wg.Wait()
+	won := 0
+	for _, a := range answers {
+		if a.status == 200 {
+			won++
+		} else if err := problemOf(a, 409, "approval.not_waiting"); err != nil {
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d approvals", won)
+	}
+	ended, err := ana.ended(run, 30*time.Second)
+	if err != nil || ended.text("status") != "done" {
+		t.Fatalf("%v %s", err, ended)
+	}
+	if n := len(upstream.got("POST /orders/7/pay")); n != 1 {
+		t.Errorf("%d payments", n)
+	}
+	if by := ended.text("steps.0.approval.by"); by != "carl" && by != "dora" {
+		t.Errorf("approved by %q", by)
+	}
+	if r := receipt(t, ana, run); !strings.Contains(r.String(), "step.approved") {
+		t.Errorf("the receipt does not say who approved: %s", r)
+	}
+}

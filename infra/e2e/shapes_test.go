@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPlansOfOneToFiftyStepsRun: chains, fans and lattices of every size there may
+// be end well, with every step sent once; a plan of one more is none.
+func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
+	t.Parallel()
+	_, c, model := scripted(t)
+	upstream := startOrders(t)
+	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	step := func(i int, needs ...string) map[string]any {
+		path := fmt.Sprintf("/orders/%d/pay", i)
+		if len(needs) > 0 {
+			path = "/orders/${" + needs[0] + ".body.id}/pay"
+		}
+		return map[string]any{"id": fmt.Sprint("s", i), "mcp_id": server, "method": "POST", "path": path, "needs": append([]string{}, needs...)}
+	}
+	shapes := map[string]func(i int) []string{
+		"chain": func(i int) []string {
+			if i == 1 {
+				return nil
+			}
+			return []string{fmt.Sprint("s", i-1)}
+		},
+		"fan": func(i int) []string {
+			if i == 1 {
+				return nil
+			}
+			return []string{"s1"}
+		},
+		"lattice": func(i int) []string {
+			if i < 3 {
+				return nil
+			}
+			return []string{fmt.Sprint("s", i/2), fmt.Sprint("s", i-2)}
+		},
+	}
+	chat := c.chat(t)
+	for name, needs := range shapes {
+		for _, n := range []int{2, 8, 9, 50} {
+			var steps []map[string]any
+			for i := 1; i <= n; i++ {
+				steps = append(steps, step(i, needs(i)...))
+			}
+			before := len(upstream.got(""))
+			proposed(t, c, model, chat, steps...)
+			run := c.say(t, chat, "confirmo").text("run.run_id")
+			ended, err := c.ended(run, time.Minute)
+			if err != nil || ended.text("status") != "done" {
+				t.Fatalf("%s of %d: %v %s", name, n, err, ended)
+			}
+			if got := len(upstream.got("")) - before; got != n {
+				t.Errorf("%s of %d: %d requests", name, n, got)
+			}
+			receipt(t, c, run)
+		}
+	}
+	var many []map[string]any
+	for i := 1; i <= 51; i++ {
+		many = append(many, step(i))
+	}
+	call := reply{calls: []call{{"propose_plan", object("goal", "Demasiado", "steps", many)}}}
+	model.will(call)
+	model.will(call)
+	model.will(call)
+	if a := c.say(t, chat, "Hazlo todo"); a.text("kind") != "notice" || !strings.Contains(a.text("message.content"), "50") {
+		t.Errorf("51 steps: %s", a)
+	}
+}
+
+// receipt reads the receipt of a run and has the command verify it.
+func receipt(t *testing.T, c *client, run string) answer {
+	t.Helper()
+	a := c.must(t, 200, "GET", "/api/runs/"+run+"/receipt", "")
+	file := filepath.Join(t.TempDir(), "receipt.json")
+	if err := os.WriteFile(file, a.body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := verify(t, file)
+	if err != nil || !strings.Contains(out, "valid") {
+		t.Errorf("run %s: %v\n%s", run, err, out)
+	}
+	forged := strings.Replace(string(a.body), `"url":"http://127`, `"url":"http://128`, 1)
+	if forged == string(a.body) {
+		t.Fatalf("the receipt names no request: %s", a)
+	}
+	if err := os.WriteFile(file, []byte(forged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := verify(t, file); err == nil {
+		t.Errorf("a forged receipt is called valid:\n%s", out)
+	}
+	return a
+}
+
+func verify(t *testing.T, file string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), verifier, file).CombinedOutput()
+	return string(out), err
+}
+
+// TestLargeResultsNeverWedgeARun: answers around every limit there is are kept,
+// referenced by later steps, and read whole.
+func TestLargeResultsNeverWedgeARun(t *testing.T) {
+	t.Parallel()
+	_, c, model := scripted(t)
+	upstream := startOrders(t)
+	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
+	chat := c.chat(t)
+	for _, size := range []int{199 << 10, 200 << 10, 201 << 10, 255 << 10, 256 << 10, 257 << 10, 399 << 10, 400 << 10, 401 << 10, 1 << 20} {
+		for _, sign := range []string{"x", "ñ", "😀"} {
+			text := strings.Repeat(sign, size/len(sign))
+			upstream.behave("GET /orders", behaviour{behaveBody, object("id", "last", "text", text)})
+			proposed(t, c, model, chat,
+				map[string]any{"id": "s1", "mcp_id": server, "method": "GET", "path": "/orders"},
+				map[string]any{"id": "s2", "mcp_id": server, "method": "POST", "path": "/orders/${s1.body.id}/pay"})
+			run := c.say(t, chat, "confirmo").text("run.run_id")
+			ended, err := c.ended(run, time.Minute)
+			if err != nil || ended.text("status") != "done" {
+				t.Fatalf("%d bytes of %q: %v %s", size, sign, err, tail(ended.String()))
+			}
+			whole := c.must(t, 200, "GET", "/api/runs/"+run+"/steps/s1/result", "")
+			if got := whole.text("body.text"); got != text {
+				t.Errorf("%d bytes of %q came back as %d", size, sign, len(got))
+			}
+		}
+	}
+	if n := len(upstream.got("POST /orders/last/pay")); n != 30 {
+		t.Errorf("%d steps used what came before them", n)
+	}
+}
