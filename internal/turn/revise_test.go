@@ -18,6 +18,7 @@ import (
 	"piloto/internal/plan"
 	"piloto/internal/rule"
 	"piloto/internal/run"
+	"piloto/internal/tool"
 	"piloto/internal/turn"
 )
 
@@ -393,5 +394,43 @@ func TestTheModelIsToldWhatBecameOfDrafts(t *testing.T) {
 	}
 	if strings.Contains(system, "<b>") || strings.Contains(system, "<draft>\n") {
 		t.Error("a tag came through, or a draft that is none is shown")
+	}
+}
+
+// TestWhatWasDoneBeforeStaysWhatItWas edits the draft of a run that goes on from
+// another: its finished step stays, the one that failed may be another.
+func TestWhatWasDoneBeforeStaysWhatItWas(t *testing.T) {
+	w := newWorld(t)
+	w.Runs.DraftLife = time.Hour
+	w.Answer(func(r tool.Request) (tool.Answer, error) {
+		if r.Method == "GET" {
+			return tool.Answer{Status: 200, Body: []byte(`{"id":"n1"}`)}, nil
+		}
+		return tool.Answer{Status: 409}, nil
+	})
+	steps := `[{"id":"s1","mcp_id":"SERVER","method":"GET","path":"/rooms"},{"id":"s2","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]`
+	failed := w.proposed(t, steps)
+	if err := w.Confirm(failed); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(failed.ID)
+	again, err := w.Runs.Retry(t.Context(), run.Retrial{Account: lab.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish})
+	if err != nil || again.Run.Plan.Reuse == nil {
+		t.Fatalf("%+v %v", again.Run.Plan, err)
+	}
+	for name, changed := range map[string]string{
+		"changed":  strings.ReplaceAll(steps, `"path":"/rooms"`, `"path":"/bookings/7"`),
+		"left out": `[{"id":"s2","needs":[],"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]`,
+	} {
+		if _, err := w.service.Revise(t.Context(), w.edit(t, again.Run, "", changed)); !errors.Is(err, plan.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	next, err := w.service.Revise(t.Context(), w.edit(t, again.Run, "", strings.ReplaceAll(steps, "norte", "sur")))
+	if err != nil || next.Plan.Reuse == nil || next.Plan.Revision != again.Run.Plan.Revision+1 {
+		t.Fatalf("%+v %v", next.Plan, err)
+	}
+	if now := w.Read(next.ID); now.State("s1").Status != plan.StepDone || now.State("s2").Status != plan.StepPending {
+		t.Errorf("%+v", now.Steps)
 	}
 }
