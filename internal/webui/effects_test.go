@@ -126,6 +126,8 @@ func edited() (plan.Run, []plan.Revision) {
 	p := fullPlan(noon)
 	p.Revision, p.Replaces, p.Goal = 2, r.Digest, "Reservar otra sala\u202e y avisar"
 	p.Steps[1].Body = raw(`{"room_id":"${s1.body.items[1].id}","ticket":9007199254740993}`)
+	p.Steps[1].Targets = []plan.Target{{Ref: "s1.body.items[1].id", Value: raw(`"b2"`), Label: "Sala Sur, 8"}}
+	p.Steps[1].Ask = &plan.Ask{Reason: "Sala <grande>", Minutes: 30}
 	only := is("${s1.status}", ref.Less, "300")
 	p.Steps[1].When = &only
 	p.Steps = p.Steps[:3]

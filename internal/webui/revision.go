@@ -78,6 +78,9 @@ func (a arranger) changes(before, after plan.Plan) (list []change) {
 			}
 		}
 		v.Before, v.After = a.part(d.Field, d.Before), a.part(d.Field, d.After)
+		if v.Before == v.After && v.Before != "" { // in words they are the same: they differ in what words leave out
+			v.Before, v.After = a.inline(d.Before), a.inline(d.After)
+		}
 		list = append(list, v)
 	}
 	return list
@@ -88,9 +91,20 @@ func (a arranger) part(field string, raw json.RawMessage) template.HTML {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}
-	var c ref.Condition
-	if field == "when" && json.Unmarshal(raw, &c) == nil {
-		return a.condition(c)
+	var when ref.Condition
+	var ask plan.Ask
+	var targets []plan.Target
+	switch {
+	case field == "when" && json.Unmarshal(raw, &when) == nil:
+		return a.condition(when)
+	case field == "ask" && json.Unmarshal(raw, &ask) == nil:
+		return a.show(ask.Reason)
+	case field == "targets" && json.Unmarshal(raw, &targets) == nil:
+		labels := make([]string, len(targets))
+		for i, t := range targets {
+			labels[i] = t.Label
+		}
+		return a.show(strings.Join(labels, " · "))
 	}
 	return a.inline(raw)
 }
