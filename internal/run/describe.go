@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -29,8 +30,34 @@ func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 		if len(s.Body) > 0 {
 			b.WriteString("\n   " + seen(string(s.Body), jsonEscape))
 		}
+		for _, line := range beside(tag, p, s) {
+			b.WriteString("\n   " + line)
+		}
 	}
 	return b.String()
+}
+
+// beside is what holds of a step beside its call: when, how often, what takes it back,
+// and what it will wait for.
+func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
+	var lines []string
+	if s.When != nil {
+		lines = append(lines, locale.Text(tag, "run.plan_when", "when", seen(s.When.Text(), jsonEscape)))
+	}
+	if s.ForEach != "" {
+		lines = append(lines, locale.Text(tag, "run.plan_each", "list", seen(s.ForEach, jsonEscape)))
+	}
+	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
+		binding, _ := p.Binding(undo.ID)
+		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)))
+	}
+	if s.Ask != nil {
+		lines = append(lines, locale.Text(tag, "run.plan_ask", "reason", plan.Line(s.Ask.Reason)))
+	}
+	if p.Reuse != nil && slices.Contains(p.Reuse.Steps, s.ID) {
+		lines = append(lines, locale.Text(tag, "run.plan_done"))
+	}
+	return lines
 }
 
 // target writes what a step calls, and where.

@@ -504,7 +504,7 @@ func (m *model) check(t *rapid.T) {
 		if r.EventSeq != l.events {
 			t.Fatalf("%d events of %d transitions", r.EventSeq, l.events)
 		}
-		if (r.DueAt.IsZero()) != l.status.Terminal() {
+		if r.DueAt.IsZero() != l.status.Terminal() {
 			t.Fatalf("a %s run is due %s", r.Status, r.DueAt)
 		}
 		for id, e := range l.effects {
