@@ -31,6 +31,7 @@ import (
 //	say MESSAGE KIND                POST /api/send; keeps $RUN and $DIGEST of a plan
 //	[!] reads RE                    a message of the chat
 //	ends STATUS                     the run $RUN comes to that end
+//	halts                           the run $RUN comes to wait for an approval
 //	model start                     a model provider, which piloto start then uses
 //	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
 //	model request N                 what it was asked the Nth time (-1: last), for json
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 			"problem": command((*stage).isProblem), "json": command((*stage).hasJSON),
 			"body": command((*stage).hasBody), "keep": command((*stage).keep),
 			"chat": command((*stage).newChat), "say": command((*stage).say),
-			"reads": command((*stage).reads), "ends": command((*stage).ends),
+			"reads": command((*stage).reads), "ends": command((*stage).ends), "halts": command((*stage).halts),
 			"model": command((*stage).model), "service": command((*stage).service),
 			"register": command((*stage).register), "tools": command((*stage).toolServers),
 		},
@@ -333,6 +334,20 @@ func (s *stage) ends(args []string) error {
 	}
 	s.ts.Logf("%s", s.last)
 	return nil
+}
+
+// halts waits for the run to wait for somebody.
+func (s *stage) halts(args []string) error {
+	if len(args) != 0 {
+		return usage("halts")
+	}
+	return eventually(patience, func() error {
+		err := s.request([]string{"GET", "/api/runs/" + s.ts.Getenv("RUN")})
+		if err == nil && s.last.text("status") != "waiting" {
+			err = fmt.Errorf("want the run waiting, got %s", s.last)
+		}
+		return err
+	})
 }
 
 func (s *stage) model(args []string) error {

@@ -108,7 +108,7 @@ func (v *verifier) started(e plan.Event, s said, step plan.Step, t, whole *track
 	if p := v.plan.Reuse; p != nil && slices.Contains(p.Steps, e.StepID) {
 		v.say(at(e), "%s was sent, and has the result of an earlier run", e.StepID)
 	}
-	if !t.replaced && s.Request != requestOf(step, s) && plainBody(step) {
+	if !t.replaced && plainBody(step) && s.Request != requestOf(step, s) {
 		v.say(at(e), "%s was sent with another body than the plan's", e.StepID)
 	}
 	v.approved(e, s, t, whole)

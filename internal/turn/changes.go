@@ -19,18 +19,9 @@ const (
 	changeBytes  = 1 << 10
 )
 
-// parts are the parts of a plan that somebody writes, each with a name in locale.
-// What follows from them, or counts them, is not said.
-var parts = []string{
-	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "verify", "step",
-}
-
 // changes are what somebody changed in a draft.
 func (c change) changes() []plan.Change {
-	return slices.DeleteFunc(plan.Diff(c.before.Plan, c.next), func(one plan.Change) bool {
-		part, rest, _ := strings.Cut(one.Field, "/")
-		return !slices.Contains(parts, part) || part == "undo" && rest == "suggested"
-	})
+	return plan.Edits(c.before.Plan, c.next)
 }
 
 // noted are changes as an event keeps them: their number and their values bounded.

@@ -220,7 +220,7 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 		if err != nil || len(wrong) == 0 {
 			return reply, true, err
 		}
-		p.wrong = wrong
+		p.wrong = p.place(wrong)
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
 		if d.broken++; d.broken > mostMended {

@@ -22,6 +22,7 @@ type proposals struct {
 	wrong    []fault.Field
 	refused  string
 	calls    int
+	requests int  // calls that are one step each
 	revises  bool // the draft that waits, in the place of a new one
 }
 
@@ -32,6 +33,7 @@ func (p *proposals) refuse(why string) { p.refused = why }
 func (p *proposals) read(name string, raw json.RawMessage) {
 	p.calls++
 	if name == toolRequest {
+		p.requests++
 		s, wrong := readRequest(raw)
 		if p.revises {
 			wrong = append(wrong, fault.Field{Type: "alone", Msg: "revise_plan is called once, and no other proposal with it"})
@@ -49,6 +51,20 @@ func (p *proposals) read(name string, raw json.RawMessage) {
 	if p.proposal.Goal == "" {
 		p.proposal.Goal = whole.Goal
 	}
+}
+
+// place puts what is wrong with a plan where its writer finds it: a request that
+// stands alone has no steps.
+func (p *proposals) place(wrong []fault.Field) []fault.Field {
+	if p.calls > 1 || p.requests == 0 {
+		return wrong
+	}
+	for i, f := range wrong {
+		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
+			wrong[i].Loc = f.Loc[2:]
+		}
+	}
+	return wrong
 }
 
 // reason says in one line what was wrong, for the person.
