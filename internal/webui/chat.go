@@ -45,6 +45,7 @@ type chatView struct {
 type line struct {
 	Message conversation.Message
 	Card    *card
+	Earlier bool // its plan was changed: the card stands further down
 	Text    template.HTML
 	Status  plan.Status // of the run that ended, for a final line
 	Action  string      // what to do about a block
@@ -172,6 +173,7 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 			view.Lines = append(view.Lines, l)
 		}
 	}
+	oneCardEach(view.Lines)
 	if n := len(view.Lines); n > 0 && cursor == "" {
 		openLast(view.Lines)
 	}
@@ -198,6 +200,22 @@ func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list [
 		}
 	}
 	return list, older, nil
+}
+
+// oneCardEach leaves the card of a run at the newest message that shows its plan: an
+// edit is said where it was made, and there is one plan to confirm.
+func oneCardEach(lines []line) {
+	seen := map[string]bool{}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if lines[i].Card == nil {
+			continue
+		}
+		if run := lines[i].Message.RunID; seen[run] {
+			lines[i].Card, lines[i].Earlier = nil, true
+		} else {
+			seen[run] = true
+		}
+	}
 }
 
 // openLast unfolds the newest plan, unless it came to nothing.

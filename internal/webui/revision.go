@@ -63,10 +63,14 @@ func (a arranger) revisions(list []plan.Revision) (all []revision) {
 	return all
 }
 
-// changes leaves out what every revision changes.
+// changes leaves out what every revision changes, and which operation a call is
+// where the call itself is another.
 func (a arranger) changes(before, after plan.Plan) (list []change) {
+	edited := plan.Edits(before, after)
 	for _, d := range plan.Diff(before, after) {
-		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) {
+		bound := strings.TrimPrefix(strings.TrimPrefix(d.StepID, "undo:"), "check:")
+		called := slices.ContainsFunc(edited, func(e plan.Change) bool { return e.StepID == bound })
+		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) || d.Field == "binding" && called {
 			continue
 		}
 		v := change{Field: a.field(d.Field), Kind: string(d.Kind)}

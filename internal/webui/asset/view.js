@@ -265,6 +265,8 @@ function reconcile(list, fresh) {
     const card2 = next.querySelector(".card");
     if (card && card2) {
       if (stamp(card) !== stamp(card2)) replaceKept(card, card2);
+    } else if (card) { // its plan was changed: the card stands further down
+      old.replaceChildren(...next.childNodes);
     } else if (old.innerHTML !== next.innerHTML && !old.querySelector("time")) {
       old.replaceChildren(...next.childNodes);
     }
