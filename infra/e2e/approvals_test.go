@@ -83,7 +83,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 	if by := ended.text("steps.0.approval.by"); by != "carl" && by != "dora" {
 		t.Errorf("approved by %q", by)
 	}
-	if r := receipt(t, ana, run); !strings.Contains(string(r.body), "step.approved") {
+	if r := receiptOf(t, ana, run); !strings.Contains(string(r.body), "step.approved") {
 		t.Errorf("the receipt does not say who approved: %s", r)
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"piloto/internal/receipt"
 )
 
 // The commands of the scripts, besides those of testscript itself. In quoted
@@ -30,7 +33,7 @@ import (
 //	chat [BODY]                     a new chat, $CHAT
 //	say MESSAGE KIND                POST /api/send; keeps $RUN and $DIGEST of a plan
 //	[!] reads RE                    a message of the chat
-//	ends STATUS                     the run $RUN comes to that end
+//	ends STATUS                     the run $RUN comes to that end, and its receipt holds
 //	halts                           the run $RUN comes to wait for an approval
 //	model start                     a model provider, which piloto start then uses
 //	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
@@ -333,6 +336,22 @@ func (s *stage) ends(args []string) error {
 		return fmt.Errorf("want the run %s, got %s", args[0], s.last)
 	}
 	s.ts.Logf("%s", s.last)
+	return s.proved()
+}
+
+// proved holds the run's receipt to what it says of itself.
+func (s *stage) proved() error {
+	a, err := s.client.do("GET", "/api/runs/"+s.ts.Getenv("RUN")+"/receipt", "")
+	if err != nil {
+		return err
+	}
+	var r receipt.Receipt
+	if err := json.Unmarshal(a.body, &r); err != nil || a.status != 200 {
+		return fmt.Errorf("no receipt: %w %s", err, a)
+	}
+	if wrong := receipt.Verify(r); len(wrong) > 0 {
+		return fmt.Errorf("the receipt does not hold: %v", wrong)
+	}
 	return nil
 }
 

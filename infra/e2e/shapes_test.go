@@ -61,7 +61,7 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 			if got := len(upstream.got("")) - before; got != n {
 				t.Errorf("%s of %d: %d requests", name, n, got)
 			}
-			receipt(t, c, run)
+			receiptOf(t, c, run)
 		}
 	}
 	var many []map[string]any
@@ -77,8 +77,8 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 	}
 }
 
-// receipt reads the receipt of a run and has the command verify it.
-func receipt(t *testing.T, c *client, run string) answer {
+// receiptOf reads the receipt of a run and has the command verify it.
+func receiptOf(t *testing.T, c *client, run string) answer {
 	t.Helper()
 	a := c.must(t, 200, "GET", "/api/runs/"+run+"/receipt", "")
 	file := filepath.Join(t.TempDir(), "receipt.json")

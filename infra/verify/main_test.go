@@ -31,7 +31,7 @@ func written(t *testing.T) string {
 		{Type: plan.EventProposed, Data: json.RawMessage(`{"digest":"` + string(digest) + `","by":"ana","run_id":"01R","chat_id":"01C"}`)},
 		{Type: plan.EventConfirmed, Data: json.RawMessage(`{"by":"luis","digest":"` + string(digest) + `"}`)},
 		{Type: plan.EventStarted, Data: json.RawMessage(`{}`)},
-		{Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"attempt":1,"method":"GET","url":"http://x/rooms","request":"` + receipt.Request("GET", "http://x/rooms", nil) + `"}`)},
+		{Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"attempt":1,"method":"GET","url":"http://x/rooms","request":"` + plan.RequestHash("GET", "http://x/rooms", nil) + `"}`)},
 		{Type: plan.EventStepDone, StepID: "s1", Data: json.RawMessage(`{"status":200,"bytes":2,"sha256":"ab"}`)},
 		{Type: plan.EventFinished, Data: json.RawMessage(`{"status":"done"}`)},
 	} {

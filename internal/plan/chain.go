@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"piloto/internal/canon"
@@ -20,4 +22,12 @@ func (e Event) Chained(prev string) (Event, error) {
 	}
 	e.Hash = sum
 	return e, nil
+}
+
+// RequestHash names a request without its key: the lower-case hex SHA-256 of its
+// method (or its tool), its URL and its body, each on a line of its own. What is
+// approved, what is sent and what a receipt shows is compared by it.
+func RequestHash(method, url string, body []byte) string {
+	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
+	return hex.EncodeToString(sum[:])
 }

@@ -56,6 +56,7 @@ type Ask struct {
 	Rule    string `json:"rule,omitempty"`    // the id of the account's rule; empty: it destroys something
 	Another bool   `json:"another,omitempty"` // whoever confirmed may not approve
 	Minutes int    `json:"minutes"`           // how long it waits
+	Maybe   bool   `json:"maybe,omitempty"`   // only if what earlier steps answer is as the rule says
 }
 
 // Target is what a reference of a step was found to name when the plan was

@@ -2,8 +2,6 @@ package receipt
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -127,14 +125,7 @@ func requestOf(step plan.Step, s said) string {
 	if err != nil {
 		return ""
 	}
-	return Request(cmp.Or(step.Tool, s.Method), s.URL, body)
-}
-
-// Request names a request: the lower-case hex SHA-256 of its method (or its tool), its
-// URL and its body, each on a line of its own.
-func Request(method, url string, body []byte) string {
-	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
-	return hex.EncodeToString(sum[:])
+	return plan.RequestHash(cmp.Or(step.Tool, s.Method), s.URL, body)
 }
 
 // approved holds what was sent to the approval that it waited for.
@@ -142,7 +133,7 @@ func (v *verifier) approved(e plan.Event, s said, t, whole *track) {
 	id := plan.ParseEffect(e.StepID)
 	planned, _ := v.plan.Step(id.Step)
 	switch {
-	case whole.asked == nil && planned.Ask != nil && !id.Undo:
+	case whole.asked == nil && planned.Ask != nil && !planned.Ask.Maybe && !id.Undo:
 		v.say(at(e), "%s was sent, and nobody had been asked", e.StepID)
 	case whole.asked == nil:
 	case whole.decision != plan.Approved:

@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"strings"
 
 	"piloto/internal/plan"
@@ -92,11 +94,23 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 	case v.Effect == Allow, effect.Undo, effect.Item >= 0:
 		return nil, nil
 	case v.Effect == Ask:
-		return &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: wait(v.Rule)}, nil
+		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: wait(v.Rule)}
+		ask.Maybe = !s.certain(c) && (step.Risk != plan.Destructive || len(p.Steps) == 1)
+		return ask, nil
 	case step.Risk == plan.Destructive && len(p.Steps) > 1:
 		return &plan.Ask{Reason: why, Minutes: Minutes}, nil
 	}
 	return nil, nil
+}
+
+// certain reports whether a rule asks whatever the call's references come to.
+func (s Set) certain(c Call) bool {
+	seen := view(c)
+	return slices.ContainsFunc(s.Rules, func(r Rule) bool {
+		asks := r.Effect == Ask
+		r.Effect = Deny // which holds only for sure
+		return asks && seen.matches(r)
+	})
 }
 
 // seen is a call as rules look at it.

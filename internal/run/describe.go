@@ -52,7 +52,11 @@ func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)))
 	}
 	if s.Ask != nil {
-		lines = append(lines, locale.Text(tag, "run.plan_ask", "reason", plan.Line(s.Ask.Reason)))
+		key := "run.plan_ask"
+		if s.Ask.Maybe {
+			key = "run.plan_ask_maybe"
+		}
+		lines = append(lines, locale.Text(tag, key, "reason", plan.Line(s.Ask.Reason)))
 	}
 	if p.Reuse != nil && slices.Contains(p.Reuse.Steps, s.ID) {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))

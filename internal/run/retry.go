@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -117,9 +118,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 	}
 	at := s.Now()
 	card := s.message(next, conversation.KindPlan, at, Describe(tagOf(next), next.Plan, old != nil))
-	data := map[string]any{
-		"goal": next.Plan.Goal, "digest": next.Digest, "steps": len(next.Plan.Steps), "retries": next.Retries, "by": next.User,
-	}
+	data := Proposed(next, map[string]any{"retries": next.Retries})
 	if next.Plan.Reuse != nil {
 		data["reused"] = next.Plan.Reuse.Steps
 	}
@@ -196,4 +195,15 @@ func reused(r plan.Run, st plan.StepState) plan.StepState {
 		StepID: st.StepID, Status: plan.StepDone, Attempts: st.Attempts, Last: st.Last, Result: st.Result, UpdatedAt: st.UpdatedAt,
 		Settled: st.Settled, Items: st.Items, Expanded: st.Expanded, Reused: from,
 	}
+}
+
+// Proposed is what the event of a proposal says: what it is about, whose it is, and
+// more.
+func Proposed(r plan.Run, more map[string]any) map[string]any {
+	data := map[string]any{
+		"run_id": r.ID, "chat_id": r.ChatID, "by": r.User,
+		"goal": r.Plan.Goal, "digest": r.Digest, "steps": len(r.Plan.Steps),
+	}
+	maps.Copy(data, more)
+	return data
 }

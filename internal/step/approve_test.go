@@ -61,7 +61,7 @@ func TestAStepThatDestroysWaitsForSomebody(t *testing.T) {
 	now := w.Read(r.ID)
 	a := now.State("s2").Approval
 	if now.Status != plan.Waiting || status(w, r, "s2") != "waiting" || a.Method != "DELETE" || a.URL != "https://rooms.example/bookings/r-1" ||
-		a.Request != step.RequestHash("DELETE", a.URL, nil) || a.Token != "token-1" || !a.ExpiresAt.Equal(w.Clock().Add(24*time.Hour)) {
+		a.Request != plan.RequestHash("DELETE", a.URL, nil) || a.Token != "token-1" || !a.ExpiresAt.Equal(w.Clock().Add(24*time.Hour)) {
 		t.Errorf("%s, %+v", now.Status, a)
 	}
 	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) || len(w.Requests()) != 1 {
@@ -128,7 +128,7 @@ func TestWhatIsApprovedIsWhatIsSent(t *testing.T) {
 	now := w.Read(r.ID)
 	st := now.State("s2")
 	a := *st.Approval
-	a.Request = step.RequestHash("DELETE", "https://rooms.example/bookings/r-2", nil)
+	a.Request = plan.RequestHash("DELETE", "https://rooms.example/bookings/r-2", nil)
 	st.Approval, st.UpdatedAt = &a, w.Clock()
 	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: "s2"}); err != nil {
 		t.Fatal(err)

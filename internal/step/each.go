@@ -83,7 +83,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	if w.body, err = json.Marshal(requests); err != nil {
 		return fail(nil, err)
 	}
-	w.hash = RequestHash(w.method, w.url, w.body)
+	w.hash = plan.RequestHash(w.method, w.url, w.body)
 	return len(list), w, nil, nil
 }
 

@@ -186,7 +186,7 @@ func TestAStepForEachIsApprovedOnce(t *testing.T) {
 	wait(t, w, r, "s2", "token")
 	a := w.Read(r.ID).State("s2").Approval
 	var list []struct{ URL, Request string }
-	if err := json.Unmarshal(a.Body, &list); err != nil || len(list) != 3 || list[2].Request != step.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r2"}`)) {
+	if err := json.Unmarshal(a.Body, &list); err != nil || len(list) != 3 || list[2].Request != plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r2"}`)) {
 		t.Errorf("%v %s", err, a.Body)
 	}
 	approve(t, w, r, "s2", "berta", false)
@@ -208,7 +208,7 @@ func TestOnlyElementsThatWereApprovedAreSent(t *testing.T) {
 	now := w.Read(r.ID)
 	st := now.State("s2")
 	a := *st.Approval
-	a.Body = json.RawMessage(strings.Replace(string(a.Body), step.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
+	a.Body = json.RawMessage(strings.Replace(string(a.Body), plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
 	st.Approval = &a
 	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: "s2"}); err != nil {
 		t.Fatal(err)

@@ -2,8 +2,6 @@ package step
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,14 +16,6 @@ import (
 	"piloto/internal/run"
 	"piloto/internal/tool"
 )
-
-// RequestHash names a request without its key: the lower-case hex SHA-256 of method,
-// URL and body, each on a line of its own. Of a tool, method is its name and URL the
-// server's.
-func RequestHash(method, url string, body []byte) string {
-	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
-	return hex.EncodeToString(sum[:])
-}
 
 // bound is what a step may call as things stand now.
 type bound struct {
@@ -43,7 +33,7 @@ type prepared struct {
 	args    tool.Arguments
 	body    json.RawMessage
 	key     *tool.Credential
-	hash    string    // RequestHash
+	hash    string    // plan.RequestHash
 	ask     *plan.Ask // what the step must be approved for
 }
 
@@ -97,7 +87,7 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	if b.op.Name != "" {
 		refused = x.fillTool(r, step, b.op, &call)
 	} else if call.request, refused = x.build(r, b.server, b.op, args); refused == nil {
-		call.hash = RequestHash(call.request.Method, call.request.URL, call.body)
+		call.hash = plan.RequestHash(call.request.Method, call.request.URL, call.body)
 		if step.Risk != plan.Read {
 			call.request.Header["Idempotency-Key"] = effect(r, step, args)
 		}
@@ -118,6 +108,9 @@ func (x *Executor) ruled(r plan.Run, step plan.Step, b bound, call prepared) (*p
 	ask, denied := b.rules.AskFor(step, r.Plan, c, locale.Text(locale.Tag(r.Locale), "turn.destroys"))
 	if denied != nil {
 		return nil, x.failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
+	}
+	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // who confirmed was told that it would wait
+		ask = step.Ask
 	}
 	return ask, nil
 }
@@ -166,7 +159,7 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 		Idempotency: effect(r, step, call.args), TraceID: r.TraceID, Limit: maxAnswer,
 	}
 	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
-	call.hash = RequestHash(op.Name, call.request.URL, call.body)
+	call.hash = plan.RequestHash(op.Name, call.request.URL, call.body)
 	return nil
 }
 

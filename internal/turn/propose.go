@@ -151,7 +151,7 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},
-			Data: d.proposed(r.Plan, r.Digest),
+			Data: run.Proposed(r, d.written()),
 		})
 		if err != nil {
 			return err
@@ -161,13 +161,6 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 		return nil
 	})
 	return reply, err
-}
-
-// proposed is what the event of a proposal says.
-func (d *dialog) proposed(p plan.Plan, digest plan.Digest) map[string]any {
-	data := d.written()
-	data["goal"], data["digest"], data["steps"] = p.Goal, digest, len(p.Steps)
-	return data
 }
 
 // written is what an event says of the model that wrote a plan.

@@ -32,6 +32,7 @@ type check struct {
 type asking struct {
 	Reason  template.HTML
 	Another bool
+	Maybe   bool // depending on what earlier steps answer
 	Length  string
 }
 
@@ -114,7 +115,7 @@ func (a arranger) beside(v *cardStep, s plan.Step) {
 	}
 	if s.Ask != nil {
 		a.card.Asks++
-		v.Ask = &asking{Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: lasts(s.Ask.Minutes)}
+		v.Ask = &asking{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: lasts(s.Ask.Minutes)}
 	}
 	for _, t := range s.Targets {
 		v.Targets = append(v.Targets, found{Ref: a.named("${" + t.Ref + "}"), Label: a.show(t.Label)})
