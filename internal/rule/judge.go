@@ -2,7 +2,6 @@ package rule
 
 import (
 	"slices"
-
 	"strings"
 
 	"piloto/internal/plan"

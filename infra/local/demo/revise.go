@@ -65,7 +65,7 @@ func (f facts) revised(raw json.RawMessage) (json.RawMessage, bool) {
 		}
 		if now, ok := f.value(operation{}, parameter{Name: name, Type: kind}); ok {
 			if raw := encode(now); string(raw) != string(was) {
-				object[name], changed = json.RawMessage(raw), true
+				object[name], changed = raw, true
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func (f facts) revised(raw json.RawMessage) (json.RawMessage, bool) {
 		from, wrong := time.Parse("15:04", start)
 		until, unclear := time.Parse("15:04", text(object["end"]))
 		if wrong == nil && unclear == nil {
-			object["end"] = json.RawMessage(encode(later(f.start, int(until.Sub(from).Minutes()))))
+			object["end"] = encode(later(f.start, int(until.Sub(from).Minutes())))
 		}
 	}
-	return json.RawMessage(encode(object)), changed
+	return encode(object), changed
 }
 
 // text is a JSON string's; empty for anything else.
