@@ -136,6 +136,24 @@ func InJSON(raw json.RawMessage) ([]Reference, error) {
 	return refs, err
 }
 
+// Span returns how much of a text that begins with "${" is a reference, to its
+// closing brace outside quotes, whatever stands in it; closed is false, and the
+// length that of the text, when there is none.
+func Span(text string) (length int, closed bool) {
+	quoted := false
+	for i := 2; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == '}' && !quoted:
+			return i + 1, true
+		}
+	}
+	return len(text), false
+}
+
 type part struct {
 	text string
 	ref  *Reference

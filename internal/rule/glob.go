@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"piloto/internal/ref"
 )
 
 // unknown stands in a text for a reference: characters that nobody knows yet, none
@@ -237,7 +239,8 @@ func segmentsOf(path string, resolved bool) [][]rune {
 	var segments [][]rune
 	var one []rune
 	for at := 0; at < len(path); {
-		if n := referenceAt(path[at:]); n > 0 && !resolved {
+		if !resolved && strings.HasPrefix(path[at:], "${") {
+			n, _ := ref.Span(path[at:])
 			one = append(one, unknown)
 			at += n
 			continue
@@ -254,24 +257,4 @@ func segmentsOf(path string, resolved bool) [][]rune {
 		at += size
 	}
 	return append(segments, one)
-}
-
-// referenceAt returns how long the reference is that a text begins with, to its
-// closing brace outside quotes; 0 when it begins with none.
-func referenceAt(text string) int {
-	if !strings.HasPrefix(text, "${") {
-		return 0
-	}
-	quoted := false
-	for i := 2; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && quoted:
-			i++
-		case c == '}' && !quoted:
-			return i + 1
-		}
-	}
-	return len(text)
 }

@@ -3,6 +3,8 @@ package tool
 import (
 	"net/url"
 	"strings"
+
+	"piloto/internal/ref"
 )
 
 // piece is part of one segment of a template: literal text, or a parameter.
@@ -142,16 +144,8 @@ func splitPath(path string) []string {
 // referenceLength returns how much of text, which begins with "${", belongs to
 // the reference: up to its closing brace outside quotes, or just the "${".
 func referenceLength(text string) int {
-	quoted := false
-	for i := 2; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && quoted:
-			i++
-		case c == '}' && !quoted:
-			return i + 1
-		}
+	if n, closed := ref.Span(text); closed {
+		return n
 	}
 	return 2
 }
