@@ -23,9 +23,9 @@ func (a *asking) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) 
 	var first *eligibility.Block
 	for {
 		r.Model, r.Temperature = use.Model, use.Assistant.Temperature
-		a.turn.Provider, a.turn.Model, a.turn.Priced = use.Provider, use.Model, string(use.Estimate.Priced)
+		a.Turn.Provider, a.Turn.Model, a.Turn.Priced = use.Provider, use.Model, string(use.Estimate.Priced)
 		if swap := use.Swap; swap != nil {
-			a.turn.Preferred, a.turn.Because = swap.Preferred, string(swap.Reason)
+			a.Turn.Preferred, a.Turn.Because = swap.Preferred, string(swap.Reason)
 		}
 		block, err := a.cover(ctx, use, r)
 		if err != nil {
@@ -61,20 +61,9 @@ func (a *asking) call(ctx context.Context, use *eligibility.Plan, r llm.Request)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	answer, err := a.Retry.Complete(ctx, model, r, func(at llm.Attempt) {
-		if at.Provider == "" {
-			at.Provider = use.Provider
-		}
-		a.turn.Attempts = append(a.turn.Attempts, at)
-	})
+	answer, err := a.Retry.Complete(ctx, model, r, a.Watch(use))
 	if err == nil || answer.Text != "" {
-		in, out := max(0, answer.Usage.Input), max(0, answer.Usage.Output)
-		a.turn.Input, a.turn.Output = a.turn.Input+in, a.turn.Output+out
-		a.turn.Estimated = a.turn.Estimated || answer.Usage.Estimated
-		a.turn.Micros += use.Price.Cost(in, out)
-		if use.RequiresCredits {
-			a.turn.Charged += in + out
-		}
+		a.Used(use, answer)
 	}
 	return answer, err
 }
@@ -83,38 +72,20 @@ func (a *asking) call(ctx context.Context, use *eligibility.Plan, r llm.Request)
 // makes the call one. It returns why it cannot, credit.ErrMoved when another
 // invocation has it, and any other error that is ours.
 func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request) (*eligibility.Block, error) {
-	input, output := r.Estimate(), r.MaxTokens
-	cost := use.Price.Cost(input, output)
-	if use.Limits.Run > 0 && a.turn.Micros+cost > use.Limits.Run {
-		return eligibility.Refuse(eligibility.BudgetExceeded, use.Provider, a.tag), nil
-	}
-	need := credit.Need{Policy: use.Policy, Limits: use.Limits, Actor: a.run.User, Reason: locale.Text(a.tag, "command.session")}
-	if use.RequiresCredits {
-		need.Tokens = max(0, a.turn.Charged+input+output-a.hold.Tokens())
-	}
-	if use.RequiresCredits || use.Limits.Day > 0 || use.Limits.Month > 0 {
-		need.Micros = max(0, a.turn.Micros+cost-a.hold.Micros)
-	}
-	if !a.hold.At.IsZero() && need.Tokens == 0 && need.Micros == 0 {
+	first := a.Hold.At.IsZero()
+	why, err := a.Cover(ctx, use, r, locale.Text(a.tag, "command.session"))
+	switch {
+	case err != nil:
+		return nil, err
+	case why != "":
+		return eligibility.Refuse(why, use.Provider, a.tag), nil
+	case !first:
 		return nil, nil
 	}
-	first := a.hold.At.IsZero()
-	var err error
-	a.hold, err = a.Credit.Cover(ctx, a.hold, need)
-	if err == nil && first { // whoever held it before may have been done by then
-		r, err := a.Store.Run(ctx, a.run.Account, a.run.ID)
-		if err == nil && !due(r, a.step.ID) {
-			err = errThought
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case errors.Is(err, credit.ErrInsufficient):
-		return eligibility.Refuse(eligibility.InsufficientCredits, use.Provider, a.tag), nil
-	case errors.Is(err, credit.ErrBudget):
-		return eligibility.Refuse(eligibility.BudgetExceeded, use.Provider, a.tag), nil
+	// Whoever held it before may have been done by then.
+	now, err := a.Store.Run(ctx, a.run.Account, a.run.ID)
+	if err == nil && !due(now, a.step.ID) {
+		err = errThought
 	}
 	return nil, err
 }
@@ -124,24 +95,24 @@ func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request
 func (a *asking) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	if err := a.Credit.Settle(ctx, a.hold, a.turn); err != nil {
-		a.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.turn.ID, "micros", a.turn.Micros, "tokens", a.turn.Charged, "error", err)
+	if err := a.Service.Credit.Settle(ctx, a.Hold, a.Turn); err != nil {
+		a.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.Turn.ID, "micros", a.Turn.Micros, "tokens", a.Turn.Charged, "error", err)
 	}
 }
 
 // release gives back what was held for a call that was not made.
 func (a *asking) release(ctx context.Context) {
-	if !a.hold.Asked {
+	if !a.Hold.Asked {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	kept, err := a.Credit.Store.Hold(ctx, a.run.Account, a.hold.ID)
+	kept, err := a.Service.Credit.Store.Hold(ctx, a.run.Account, a.Hold.ID)
 	if err == nil {
-		err = a.Credit.Store.Release(ctx, kept, kept.Deadline)
+		err = a.Service.Credit.Store.Release(ctx, kept, kept.Deadline)
 	}
 	if err != nil && !errors.Is(err, credit.ErrSettled) {
-		a.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.turn.ID, "error", err)
+		a.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.Turn.ID, "error", err)
 	}
 }
 

@@ -92,8 +92,8 @@ func (s *Service) Reason(ctx context.Context, account, runID, stepID string) err
 	a := &asking{Service: s, run: r, step: step, state: r.State(stepID), tag: locale.Tag(r.Locale)}
 	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
 	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
-	a.turn = credit.Turn{ID: runID + ":" + stepID, At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand}
-	a.hold = credit.Hold{ID: a.turn.ID, Account: account, For: a.turn}
+	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + stepID, At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand})
+	a.Always = true
 	said, err := a.think(ctx)
 	if err != nil { // no model was asked: what was held goes back, and the next call holds it anew
 		a.release(ctx)
@@ -120,6 +120,7 @@ func due(r plan.Run, stepID string) bool {
 // asking is one step's call.
 type asking struct {
 	*Service
+	eligibility.Meter
 	run       plan.Run
 	step      plan.Step
 	state     plan.StepState
@@ -127,8 +128,6 @@ type asking struct {
 	confirmed string // the command of the plan
 	was       string // the one that failed
 
-	hold credit.Hold
-	turn credit.Turn
 }
 
 // outcome is what came of a call. An empty refused means that now may be run.
@@ -151,7 +150,7 @@ func (a *asking) think(ctx context.Context) (outcome, error) {
 	case err != nil:
 		return outcome{}, err
 	case !ok:
-		a.turn.Reason = "budget"
+		a.Turn.Reason = "budget"
 		return a.same("budget", a.because("budget")), nil
 	}
 	need := eligibility.Need{Input: request.Estimate(), Output: request.MaxTokens}
@@ -167,7 +166,7 @@ func (a *asking) think(ctx context.Context) (outcome, error) {
 	switch {
 	case errors.Is(err, credit.ErrMoved):
 		return a.interrupted(ctx)
-	case err != nil && len(a.turn.Attempts) > 0: // it was asked, and is not asked again
+	case err != nil && len(a.Turn.Attempts) > 0: // it was asked, and is not asked again
 		a.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
 		return a.same("interrupted", a.because("interrupted")), nil
 	case err != nil:
@@ -205,21 +204,21 @@ func (a *asking) request() (llm.Request, bool, error) {
 // interrupted is the outcome when the hold is taken: nothing, once whoever took it
 // cannot be asking any more.
 func (a *asking) interrupted(ctx context.Context) (outcome, error) {
-	kept, err := a.Credit.Store.Hold(ctx, a.run.Account, a.hold.ID)
+	kept, err := a.Service.Credit.Store.Hold(ctx, a.run.Account, a.Hold.ID)
 	if err != nil && !errors.Is(err, credit.ErrSettled) {
 		return outcome{}, err
 	}
 	if err != nil || a.Now().Before(kept.At.Add(askTime+settleTime)) {
-		a.hold.Asked = false // it is another's
+		a.Hold.Asked = false // it is another's
 		return outcome{}, asked{}
 	}
 	return a.same("interrupted", a.because("interrupted")), nil
 }
 
 func (a *asking) blocked(b *eligibility.Block) outcome {
-	a.turn.Outcome, a.turn.Reason = credit.OutcomeBlocked, string(b.Reason)
-	if a.turn.Provider == "" {
-		a.turn.Provider = b.Provider
+	a.Turn.Outcome, a.Turn.Reason = credit.OutcomeBlocked, string(b.Reason)
+	if a.Turn.Provider == "" {
+		a.Turn.Provider = b.Provider
 	}
 	return a.same(string(b.Reason), locale.Text(a.tag, "command.unasked", "reason", b.Message))
 }
@@ -270,10 +269,10 @@ func (s *Service) write(ctx context.Context, a *asking, said outcome) error {
 			return nil
 		}
 		at, st := s.Now(), r.State(a.step.ID)
-		tokens := a.turn.Input + a.turn.Output
+		tokens := a.Turn.Input + a.Turn.Output
 		st.Command = &plan.Command{Was: a.was, Now: said.now, Because: said.because, Tokens: tokens, Asked: true}
 		st.UpdatedAt = at
-		data := map[string]any{"was": a.was, "now": said.now, "because": said.because, "provider": a.turn.Provider, "model": a.turn.Model, "tokens": tokens}
+		data := map[string]any{"was": a.was, "now": said.now, "because": said.because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens}
 		key := "command.retried"
 		if said.refused != "" {
 			data["refused"], key = said.refused, "command.repeated"
@@ -284,7 +283,7 @@ func (s *Service) write(ctx context.Context, a *asking, said outcome) error {
 		})
 		if err == nil {
 			s.Log.InfoContext(ctx, "command.reasoned", "run_id", r.ID, "step_id", a.step.ID, "refused", said.refused,
-				"provider", a.turn.Provider, "model", a.turn.Model, "tokens", tokens)
+				"provider", a.Turn.Provider, "model", a.Turn.Model, "tokens", tokens)
 		}
 		return err
 	})

@@ -108,7 +108,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 // converse lets the model answer, within asking, until it comes to a text or to
 // a draft.
 func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
-	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.turn.ID, d.began)
+	asking, d.writing = d.write(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
 	force := false

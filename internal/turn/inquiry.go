@@ -85,7 +85,7 @@ func (q *inquiry) ask(ctx context.Context, force bool) (llm.Reply, error) {
 		if !ok {
 			return llm.Reply{}, errBlocked{q.first}
 		}
-		q.Log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
+		q.Log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.Turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
 		q.use = next
 	}
 }
@@ -106,14 +106,14 @@ func (q *inquiry) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		q.writing.Reset()
 		r.Sink = q.writing
 	}
-	answer, err := q.Retry.Complete(ctx, model, r, q.meter.watch(q.use))
+	answer, err := q.Retry.Complete(ctx, model, r, q.meter.Watch(q.use))
 	if err == nil || answer.Text != "" {
-		q.meter.used(q.use, answer)
+		q.meter.Used(q.use, answer)
 	}
 	if err == nil {
-		q.Log.InfoContext(ctx, "model.answered", "turn_id", q.meter.turn.ID, "provider", q.use.Provider, "model", answer.Model,
+		q.Log.InfoContext(ctx, "model.answered", "turn_id", q.meter.Turn.ID, "provider", q.use.Provider, "model", answer.Model,
 			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "estimated", answer.Usage.Estimated,
-			"cost_micros", q.meter.turn.Micros, "tool_calls", len(answer.Calls), "preferred", q.by().Preferred, "because", q.by().Reason)
+			"cost_micros", q.meter.Turn.Micros, "tool_calls", len(answer.Calls), "preferred", q.by().Preferred, "because", q.by().Reason)
 	}
 	return answer, err
 }
