@@ -127,7 +127,6 @@ type asking struct {
 	tag       locale.Tag
 	confirmed string // the command of the plan
 	was       string // the one that failed
-
 }
 
 // outcome is what came of a call. An empty refused means that now may be run.

@@ -5,7 +5,8 @@
 // function over it. It returns a Plan or a Block, never both and never neither.
 // A provider is not swapped for another unless the assistant lists that other
 // one, and then the plan says which was preferred and why it is not used. What
-// could not be read is internal_error: it is never taken for a lack of credits.
+// could not be read is internal_error: it is never taken for a lack of credits. A
+// Meter then holds what each call may cost before it is made, and counts what it did.
 package eligibility
 
 import (
