@@ -146,7 +146,7 @@ func (s site) operations(c RecordsConfig) httpapi.Ops {
 }
 
 // Version is that of the product.
-const Version = "0.4.0"
+const Version = "0.5.0"
 
 // effective is the configuration in force, under document 001's names where it has
 // one.
