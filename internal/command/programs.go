@@ -80,13 +80,26 @@ func toolkit(c call) {
 	if c.name == "dpkg" && c.flag("-P", "-r") || c.name == "rpm" && c.flag("-e") || c.name == "pacman" && c.flag("-R") {
 		class = Destructive
 	}
+	switch shown := " " + strings.Join(texts(c.args), " ") + " "; {
+	case c.name == "rclone" && strings.Contains(shown, " sync "), c.name == "kubectl" && strings.Contains(shown, " replace ") && c.flag("--force"),
+		strings.HasPrefix(c.name, "ansible") && strings.Contains(shown, "state=absent"):
+		class = Destructive
+	}
 	c.found("changes", class)
 }
 
 // harmless reports whether the arguments of a command that only looks are known,
 // name no secret, and ask for no file to be written.
 func (c call) harmless() bool {
+	positional := texts(c.positional())
+	if len(positional) > 1 && (c.name == "npm" || c.name == "poetry") && positional[0] == "version" || // it sets one
+		slices.Contains(positional, "dump") || c.name == "oc" && c.flag("-t", "--show-token") {
+		return false
+	}
 	for _, a := range c.args {
+		if isFlag(a.text, "--log", "--python", "--setopt", "--config-option", "--overlay") || strings.HasPrefix(a.text, "-overlay") || strings.HasPrefix(a.text, "-o=") {
+			return false
+		}
 		if a.dynamic || secret(a.text) || strings.Contains(a.text, "jsonpath") || strings.Contains(a.text, "template") || strings.Contains(a.text, "=yaml") || strings.Contains(a.text, "=json") || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
 			return false
 		}
@@ -103,10 +116,10 @@ func network(c call) {
 	class := Sensitive
 	for i, a := range c.args {
 		if i > 0 && (c.args[i-1].text == "-X" || c.args[i-1].text == "--request") && strings.EqualFold(a.text, "DELETE") ||
-			strings.EqualFold(a.text, "-XDELETE") || strings.EqualFold(a.text, "--request=delete") || strings.EqualFold(a.text, "DELETE") {
+			strings.HasPrefix(a.text, "-") && strings.HasSuffix(strings.ToUpper(a.text), "XDELETE") || strings.EqualFold(a.text, "--method=delete") || strings.EqualFold(a.text, "--request=delete") || strings.EqualFold(a.text, "DELETE") {
 			class = Destructive
 		}
-		if strings.HasPrefix(a.text, "--delete") || strings.HasPrefix(a.text, "--remove-source") {
+		if strings.HasPrefix(a.text, "--del") || strings.HasPrefix(a.text, "--remove-source") {
 			class = Destructive
 		}
 		if i > 0 && (c.args[i-1].text == "-P" || c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func init() {
 		"find": find, "ps": processes, "fd": finder, "sed": sed, "gsed": sed, "date": date, "hostname": hostname, "type": locate, "which": locate, "hash": locate,
 		"command": command, "sort": reader, "history": fixed("secrets", Sensitive), "set": shellOptions,
 		"echo": printer, "printf": printf, "alias": alias, "trap": trap, "printenv": fixed("secrets", Sensitive), "ip": ip, "ifconfig": ifconfig,
-		"unset": quiet, "exit": quiet, "return": quiet, "break": quiet, "continue": quiet, "shift": quiet, "wait": quiet, "jobs": quiet, "cd": quiet, "pushd": quiet,
+		"unset": quiet, "exit": quiet, "return": quiet, "break": quiet, "continue": quiet, "shift": quiet, "wait": quiet, "jobs": jobs, "cd": quiet, "pushd": quiet,
 		"popd": quiet, "dirs": quiet, "umask": quiet, "getopts": quiet, "local": variables, "export": variables, "declare": variables, "typeset": variables, "readonly": variables,
 		"read": readVariable, "mapfile": readVariable, "readarray": readVariable, "let": fixed("dynamic", Sensitive),
 	} {
@@ -42,17 +43,17 @@ var readers = map[string]string{
 	"cut": "", "paste": "", "nl": "", "tac": "", "rev": "", "fold": "", "fmt": "", "column": "", "comm": "", "join": "", "expand": "", "unexpand": "",
 	"cmp": "", "diff": "--to-file --from-file", "diff3": "--diff-program", "sdiff": "-o --output --diff-program", "md5sum": "", "sha1sum": "", "sha224sum": "", "sha256sum": "", "sha384sum": "",
 	"sha512sum": "", "b2sum": "", "cksum": "", "sum": "", "readlink": "", "realpath": "", "od": "", "hexdump": "", "strings": "", "grep": "-f --file", "egrep": "-f --file",
-	"fgrep": "-f --file", "zgrep": "-f", "rg": "--pre --pre-glob -f --file -z --search-zip", "sort": "-o --output -T --temporary-directory --compress-program --files0-from",
-	"tree": "-o --output", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o", "xmllint": "-o --output", "cal": "", "uniq": "",
-	"namei": "", "lsattr": "", "getfacl": "", "bat": "--pager", "iconv": "-o --output", "tr": "", "csplit": "-", "shasum": "", "dos2unix": "-", "numfmt": "",
-	"base64": "", "base32": "", "xxd": "", "cloc": "--exec",
+	"fgrep": "-f --file", "zgrep": "-f", "rg": "--hostname-bin --pre --pre-glob -f --file -z --search-zip", "sort": "-o --output -T --temporary-directory --compress-program --files0-from",
+	"tree": "-o --output", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o", "xmllint": "-o --output --shell", "cal": "", "uniq": "",
+	"namei": "", "lsattr": "", "getfacl": "", "bat": "--pager --build --clear", "iconv": "-o --output", "tr": "", "csplit": "-", "shasum": "", "dos2unix": "-", "numfmt": "",
+	"base64": "", "base32": "", "xxd": "",
 }
 
 // printers say something of the system, or compute; they read no file.
 var printers = map[string]string{
 	"true": "", "false": "", ":": "", "pwd": "", "whoami": "", "id": "", "groups": "", "uname": "", "uptime": "", "free": "", "nproc": "", "arch": "", "basename": "",
 	"dirname": "", "seq": "", "sleep": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "", "lspci": "", "lsmod": "", "w": "", "who": "", "last": "", "users": "",
-	"test": "", "[": "", "ss": "-K --kill", "netstat": "", "vmstat": "", "iostat": "", "mpstat": "", "getconf": "", "locale": "", "logname": "", "pgrep": "",
+	"test": "", "[": "", "ss": "-K --kill -D --diag", "netstat": "", "vmstat": "", "iostat": "", "mpstat": "", "getconf": "", "locale": "", "logname": "", "pgrep": "",
 	"pidof": "", "findmnt": "", "echo": "", "factor": "", "ncal": "", "times": "", "bc": "-", "lsns": "", "pstree": "-a",
 }
 
@@ -133,6 +134,10 @@ func reader(c call) {
 // reads them.
 func (c call) recursive(positional []word) {
 	if !c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "--no-ignore", "-u", "-uu") && c.name != "rg" {
+		return
+	}
+	if c.flag("-v", "--invert-match") { // it finds almost every line
+		c.found("secrets", Sensitive)
 		return
 	}
 	for _, a := range positional {
@@ -229,6 +234,16 @@ func date(c call) {
 	}
 }
 
+// jobs judges the builtin, which with -x runs a command.
+func jobs(c call) {
+	for i, a := range c.args {
+		if strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "x") {
+			c.inner(c.args[i+1:])
+			return
+		}
+	}
+}
+
 func hostname(c call) {
 	if len(c.positional()) > 0 || c.flag("-F", "--file", "-b", "--boot") {
 		c.found("system", Sensitive)
@@ -304,15 +319,21 @@ func readVariable(c call) {
 	}
 }
 
+// ip takes the beginning of a word for the word: «ip r d» deletes a route.
 func ip(c call) {
-	for _, a := range c.positional() {
-		switch a.text {
-		case "exec":
+	for i, a := range c.positional() {
+		begins := func(words ...string) bool {
+			return i > 0 && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, a.text) })
+		}
+		switch {
+		case a.text == "exec":
 			c.found("system", wordsClass(c.args))
-		case "del", "delete", "flush", "down":
+		case a.text == "down", begins("delete", "flush"):
 			c.found("system", Destructive)
-		case "add", "set", "change", "replace", "append", "netns", "up", "monitor", "restore", "save":
+		case begins("add", "change", "replace", "append", "monitor", "restore"), a.text == "set", a.text == "up", a.text == "save", a.text == "netns":
 			c.found("system", Sensitive)
+		case i == 0 && (a.text == "xfrm" || a.text == "macsec"):
+			c.found("secrets", Sensitive)
 		}
 	}
 	if dynamic(c.args) || c.flag("-b", "-batch", "-force") {

@@ -70,7 +70,7 @@ func database(c call) {
 		given = true
 		class = max(class, sqlClass(statement))
 		if a.dynamic {
-			class = max(class, Sensitive)
+			class = max(class, c.unknown())
 		}
 	}
 	if !given {
@@ -205,13 +205,22 @@ func cloud(c call) {
 			looks = true
 		}
 	}
-	if c.flag("--delete") || c.flag("--force-destroy") {
+	if c.flag("--delete") || c.flag("--force-destroy") || c.name == "gsutil" && c.flag("-d") && slices.Contains(texts(c.args), "rsync") ||
+		c.name == "heroku" && strings.HasSuffix(strings.Join(texts(c.args[:min(1, len(c.args))]), ""), ":reset") {
 		class = Destructive
 	}
 	if class == Sensitive && looks && !dynamic(c.args) && !c.secretive() {
 		return
 	}
 	c.found("cloud", class)
+}
+
+// cloudSecrets are in the words by which a cloud is asked for a secret, or for something
+// that it tells with one: an environment, a key of a connection.
+var cloudSecrets = []string{
+	"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env",
+	"--endpoint", "--debug", "object", "user-pool-client", "apprunner", "vpn-connections", "job-definitions", "amplify", "opsworks", "list-functions",
+	"containerapp", "databases",
 }
 
 // secretive reports whether what is asked of a cloud is, or may be, a secret, or
@@ -222,9 +231,12 @@ func (c call) secretive() bool {
 		!slices.Contains([]string{"get-caller-identity", "get-bucket-location", "get-bucket-versioning", "get-metric-statistics", "get-metric-data", "get-cost-and-usage", "get-rest-apis"}, positional[1]) {
 		return true
 	}
+	if c.name == "gcloud" && len(positional) > 0 && (positional[0] == "run" || positional[0] == "functions" || positional[0] == "app") && slices.Contains(positional, "describe") {
+		return true // with its environment
+	}
 	for _, a := range c.args {
 		text := strings.ToLower(a.text)
-		for _, part := range []string{"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env", "--endpoint", "--debug", "object"} {
+		for _, part := range cloudSecrets {
 			if strings.Contains(text, part) && !strings.Contains(text, "list-objects") || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "fileb:") {
 				return true
 			}

@@ -3,6 +3,8 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +37,75 @@ func member(body json.RawMessage) (name, text string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// Texts are what a shell may read of a step that Of finds a command in, or would but
+// for its shape: receivers differ in which member they run, whether it is a list, and
+// what they add to it, so all of it counts. None for any other step.
+func Texts(method, path string, body json.RawMessage) (texts []string) {
+	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok {
+		return nil
+	}
+	if text := shellText("", body); text != "" {
+		return []string{text}
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	added := ""
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		text := shellText(name, object[name])
+		switch kind := strings.ToLower(name); {
+		case text == "":
+		case carriers[kind]:
+			texts = append(texts, text)
+		case additions[kind]:
+			added += " " + text
+		case inputs[kind]:
+			added += " <<<'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+		}
+	}
+	for i := range texts {
+		texts[i] += added
+	}
+	return texts
+}
+
+// Destroys reports whether any text of a step that carries a command is destructive.
+// Where none is known the whole body is looked at.
+func Destroys(method, path string, body json.RawMessage) bool {
+	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok || len(body) == 0 {
+		return false
+	}
+	texts := Texts(method, path, body)
+	if len(texts) == 0 {
+		return destroys(string(body))
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return Classify(text).Class == Destructive })
+}
+
+// The members of a body that receivers run, those that they add to it, and those that
+// it reads.
+var (
+	carriers  = set("command commands cmd cmds commandline command_line script shell run exec code")
+	additions = set("args argv arguments params parameters flags options")
+	inputs    = set("stdin input")
+)
+
+// shellText is a text, or a list of words or of lines, as a shell would read it.
+func shellText(name string, raw json.RawMessage) string {
+	var text string
+	var list []string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		return strings.TrimSpace(text)
+	case json.Unmarshal(raw, &list) != nil || len(list) == 0:
+		return ""
+	case strings.HasSuffix(name, "ds"), name == "script", strings.Contains(strings.TrimSpace(list[0]), " "):
+		return strings.Join(list, "\n")
+	}
+	return strings.Join(list, " ")
 }
 
 // With returns the body with another command, and everything else as it is. A body

@@ -34,6 +34,40 @@ func TestACommandIsWhatAPostToCommandCarries(t *testing.T) {
 	}
 }
 
+func TestAnyMemberThatAShellMayReadCanDestroy(t *testing.T) {
+	for _, c := range []struct {
+		path, body string
+		want       bool
+	}{
+		{"/command", `{"command":"ls"}`, false},
+		{"/command", `{"command":"ls","cwd":"/srv/delete-me","note":"rm is not run"}`, false},
+		{"/command", `{"command":"ls","cmd":"rm -rf /"}`, true},
+		{"/command", `{"command":"ls","Cmd":"rm -rf /"}`, true},
+		{"/command", `{"command":"ls","script":["cd /","rm -rf x"]}`, true},
+		{"/command", `{"command":"rm","args":["-rf","/"]}`, true},
+		{"/command", `{"command":"find . -type f","args":["-delete"]}`, true},
+		{"/command", `{"command":["rm","-rf","/"]}`, true},
+		{"/command", `{"command":["ls","-l"]}`, false},
+		{"/command", `{"commands":["ls","rm x"]}`, true},
+		{"/command", `["rm","x"]`, true},
+		{"/command", `"rm x"`, true},
+		{"/command", `{"command":"sh","stdin":"rm -rf /"}`, true},
+		{"/command", `{"command":"cat","stdin":"remove it's end"}`, false},
+		{"/command", `{"action":{"name":"reboot"}}`, true},
+		{"/command", `{"action":"start"}`, false},
+		{"/command", `null`, false},
+		{"/command", ``, false},
+		{"/notes", `{"command":"rm x"}`, false},
+	} {
+		if got := Destroys("POST", c.path, json.RawMessage(c.body)); got != c.want {
+			t.Errorf("POST %s %s: %v", c.path, c.body, got)
+		}
+	}
+	if got := Texts("POST", "/command", json.RawMessage(`{"command":"ls","args":["${s1.body.x}"]}`)); len(got) != 1 || got[0] != "ls ${s1.body.x}" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAnotherCommandLeavesTheRestOfTheBody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was, now := rapid.String().Draw(t, "was"), rapid.String().Draw(t, "now")

@@ -257,6 +257,9 @@ func joined(c call) {
 		valued = "-j --jobs -n -N -a -I -S"
 	}
 	rest, _ := wrapper{valued: valued}.command(c.args)
+	if c.name == "at" || c.name == "batch" || len(rest) == 0 { // it reads what it is to run
+		c.unseen = true
+	}
 	if len(rest) > 0 {
 		c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
 	}

@@ -16,10 +16,17 @@ const (
 // nameLike are the members that say best what a thing is.
 var nameLike = []string{"name", "title", "label", "nombre", "título", "titulo"}
 
+// secretLike are parts of the names of members that may hold a secret, which nobody
+// needs to tell one thing from another.
+var secretLike = []string{
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key", "privatekey", "private_key",
+	"credential", "authorization", "cookie", "contraseña", "contrasena", "clave", "cvv", "cvc",
+}
+
 // Around returns what a reference names, and what a person would call the thing
 // that it is of: the first scalar members of the object that holds it, those that
-// are names first ("Sala Norte, 6"), in one line of at most 120 characters. It is
-// ErrUnresolved when the reference names nothing.
+// are names first ("Sala Norte, 6"), in one line of at most 120 characters, and none
+// that may be a secret. It is ErrUnresolved when the reference names nothing.
 func Around(r Reference, look Lookup) (json.RawMessage, string, error) {
 	rs := newResults(look)
 	v, err := rs.follow(r)
@@ -41,7 +48,7 @@ type member struct{ name, text string }
 // label is what the scalar members of an object say of it. The one that is named
 // already counts only when there is no other.
 func label(holder json.RawMessage, itself string) string {
-	members := scalars(holder)
+	members := slices.DeleteFunc(scalars(holder), secretly)
 	others := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.name == itself })
 	if len(others) > 0 {
 		members = others
@@ -56,6 +63,18 @@ func label(holder json.RawMessage, itself string) string {
 		return string(runes[:maxLabel-1]) + "…"
 	}
 	return line
+}
+
+func secretly(m member) bool { return secret(m.name) }
+
+// Secret reports whether what a reference names may be a secret, by its name.
+func (r Reference) Secret() bool {
+	return slices.ContainsFunc(r.Path, func(s Segment) bool { return secret(s.Name) })
+}
+
+func secret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(secretLike, func(part string) bool { return strings.Contains(name, part) })
 }
 
 func rank(name string) int {

@@ -234,6 +234,16 @@ func TestAroundSaysWhatAThingIs(t *testing.T) {
 		}
 	}
 	refs, _ := InText("${s1.body.items[7].id}")
+	for body, want := range map[string]string{
+		`{"id":7,"api_key":"k-1","Password":"p","name":"Caja","tokens":9}`: "Caja",
+		`{"id":7,"accessToken":"t"}`:                                       "7",
+		`{"id":7,"clave":"1234","floor":2}`:                                "2",
+	} {
+		secret, _ := InText("${s1.body.id}")
+		if _, label, err := Around(secret[0], results1(body)); err != nil || label != want {
+			t.Errorf("%s: %q, %v; want %q", body, label, err, want)
+		}
+	}
 	if _, _, err := Around(refs[0], look); !errors.Is(err, ErrUnresolved) {
 		t.Error(err)
 	}

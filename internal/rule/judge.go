@@ -156,6 +156,9 @@ func (v seen) matches(r Rule) bool {
 
 func (v seen) pathMatches(r Rule) bool {
 	if v.call.Tool != "" {
+		if r.Effect != Allow && strings.Trim(r.Path, "/*") == "" {
+			return true // whoever writes "/**" means everything
+		}
 		return readGlob(r.Path, false).matchesPath(v.plain[0], false)
 	}
 	g := pathGlob(r.Path)

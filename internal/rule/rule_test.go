@@ -136,6 +136,7 @@ func TestWhoAndWhatARuleIsAbout(t *testing.T) {
 		{Rule{Path: "orders/*"}, named, true},
 		{Rule{Path: "**delete"}, named, true},
 		{Rule{Path: "/orders/delete"}, named, false},
+		{Rule{Path: "/**"}, named, true},
 		{Rule{Path: "/orders", Method: "POST", Server: "*norte"}, call, true},
 		{Rule{Path: "/orders", Method: "POST", Server: "*sur"}, call, false},
 	} {

@@ -66,7 +66,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
-		if err := s.approvable(r, st, *a); err != nil {
+		if err := s.approvable(r, chat, st, *a); err != nil {
 			return err
 		}
 		asked := *st.Approval
@@ -140,7 +140,8 @@ func waiting(r plan.Run, stepID string) (plan.StepState, error) {
 }
 
 // approvable says why somebody may not decide over a step, or nil.
-func (s *Service) approvable(r plan.Run, st plan.StepState, a Approval) error {
+// Whom a session says it speaks for is no other person either.
+func (s *Service) approvable(r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
 	asked := st.Approval
 	switch {
 	case asked == nil || asked.Decision != "":
@@ -155,7 +156,7 @@ func (s *Service) approvable(r plan.Run, st plan.StepState, a Approval) error {
 		return nil
 	case !a.MayApprove:
 		return auth.ErrScope
-	case a.User == r.Confirmer || a.User == r.User:
+	case a.User == r.Confirmer || a.User == r.User || a.User == chat.UserID:
 		return plan.ErrSelfApproval
 	}
 	return nil

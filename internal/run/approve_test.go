@@ -11,6 +11,7 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/internal/auth"
+	"piloto/internal/conversation"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/run"
@@ -26,18 +27,22 @@ func TestApproveRefuses(t *testing.T) {
 		approve func(*run.Approval)
 		want    error
 	}{
-		"nobody's run":                        {anybody, nil, func(a *run.Approval) { a.Account = "other" }, plan.ErrRunNotFound},
-		"a run that is not there":             {anybody, nil, func(a *run.Approval) { a.RunID = "01ARZ3NDEKTSV4RRFFQ69G5FAV" }, plan.ErrRunNotFound},
-		"a step that is not":                  {anybody, nil, func(a *run.Approval) { a.StepID = "s9" }, plan.ErrStepNotFound},
-		"a step that never asked":             {anybody, nil, func(a *run.Approval) { a.StepID = "s1" }, plan.ErrNotWaiting},
-		"another plan":                        {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
-		"at the very end":                     {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
-		"long after":                          {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
-		"after an approval":                   {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
-		"after a refusal":                     {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
-		"a run that stops":                    {anybody, func(t testing.TB, w hand, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
-		"a run that ended":                    {anybody, func(t testing.TB, w hand, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
-		"whoever confirmed":                   {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
+		"nobody's run":            {anybody, nil, func(a *run.Approval) { a.Account = "other" }, plan.ErrRunNotFound},
+		"a run that is not there": {anybody, nil, func(a *run.Approval) { a.RunID = "01ARZ3NDEKTSV4RRFFQ69G5FAV" }, plan.ErrRunNotFound},
+		"a step that is not":      {anybody, nil, func(a *run.Approval) { a.StepID = "s9" }, plan.ErrStepNotFound},
+		"a step that never asked": {anybody, nil, func(a *run.Approval) { a.StepID = "s1" }, plan.ErrNotWaiting},
+		"another plan":            {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
+		"at the very end":         {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
+		"long after":              {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
+		"after an approval":       {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
+		"after a refusal":         {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
+		"a run that stops":        {anybody, func(t testing.TB, w hand, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
+		"a run that ended":        {anybody, func(t testing.TB, w hand, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
+		"whoever confirmed":       {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
+		"whom the session speaks for": {another, func(t testing.TB, w hand, r plan.Run) {
+			_, err := w.Store.OpenSession(t.Context(), lab.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
+			must(t, err)
+		}, func(a *run.Approval) { a.User = "berta" }, plan.ErrSelfApproval},
 		"without the scope":                   {another, nil, func(a *run.Approval) { a.MayApprove = false }, auth.ErrScope},
 		"nothing":                             {anybody, nil, nil, nil},
 		"whoever confirmed, when anybody may": {anybody, nil, func(a *run.Approval) { a.User = "ana" }, nil},

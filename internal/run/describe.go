@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -49,7 +50,11 @@ func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	}
 	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 		binding, _ := p.Binding(undo.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)))
+		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+sent(undo)))
+	}
+	if check, ok := p.CheckOf(s.ID); ok {
+		binding, _ := p.Binding(check.ID)
+		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+sent(check)))
 	}
 	if s.Ask != nil {
 		key := "run.plan_ask"
@@ -62,6 +67,17 @@ func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))
 	}
 	return lines
+}
+
+// sent is what a call beside a step's own sends, on the same line.
+func sent(s plan.Step) string {
+	text := ""
+	for _, part := range []json.RawMessage{s.Query, s.Body} {
+		if len(part) > 0 {
+			text += " " + seen(string(part), jsonEscape)
+		}
+	}
+	return text
 }
 
 // target writes what a step calls, and where.

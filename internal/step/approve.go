@@ -52,6 +52,10 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, re
 		return false, x.failure(r, "step.refused", "by", a.By)
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, x.failure(r, "step.approval_changed")
+	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
+		// A rule that came since wants another person: an approval of one's own is none.
+		step, _ := r.Plan.Step(st.StepID)
+		return false, x.failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason)
 	case a.Decision == plan.Approved:
 		return false, nil
 	case a.Open(x.Now()):

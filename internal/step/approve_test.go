@@ -39,6 +39,23 @@ func stop(t *testing.T, w *lab.World, r plan.Run) {
 	}
 }
 
+func TestARuleThatCameSinceWantsAnotherPerson(t *testing.T) {
+	for user, want := range map[string]string{"ana": "error step.denied", "berta": "done"} {
+		w, r := begun(t, nil, proposed("s1", "POST", "/bookings", `{"room":"norte"}`))
+		ask := rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/bookings", Reason: "Se mira antes."}
+		ruled(t, w, ask)
+		drive(t, w, r, "s1")
+		wait(t, w, r, "s1", "token")
+		approve(t, w, r, "s1", user, false)
+		ask.Another = true
+		ruled(t, w, ask)
+		drive(t, w, r, "s1")
+		if status(w, r, "s1") != want {
+			t.Errorf("approved by %s, who may be the one who confirmed (%s): %s", user, w.Read(r.ID).Confirmer, status(w, r, "s1"))
+		}
+	}
+}
+
 // deleting is a plan that destroys something in its middle.
 func deleting() []plan.ProposedStep {
 	return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), proposed("s2", "DELETE", "/bookings/${s1.body.id}", "")}

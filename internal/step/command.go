@@ -45,10 +45,13 @@ func commanded(st plan.StepState, args tool.Arguments) json.RawMessage {
 }
 
 // rises reports whether a command destroys something only since its references are
-// resolved: what a result says must not make more of a command than was confirmed.
+// resolved: what a result says must not make more of a command than was confirmed. An
+// undo has no risk beyond its method's: what was shown as destroying is no more.
 func rises(step plan.Step, args tool.Arguments) bool {
-	text, is := command.Of(args.Method, args.Path, args.Body)
-	return is && step.Risk != plan.Destructive && command.Classify(text).Class == command.Destructive
+	if step.Risk == plan.Destructive || !command.Destroys(args.Method, args.Path, args.Body) {
+		return false
+	}
+	return !plan.ParseEffect(step.ID).Undo || !command.Destroys(step.Method, step.Path, step.Body)
 }
 
 // commandFailed is the ending of an attempt at a command that answered that it failed;

@@ -2,6 +2,7 @@ package step_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,42 @@ func TestACommandThatWasApprovedIsNotReplaced(t *testing.T) {
 
 func TestAResultMakesNoCommandWorse(t *testing.T) {
 	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls ${s1.body.folder}"}`))
+	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
+	drive(t, w, r, "s1")
+	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.command_rises" || len(w.Requests()) != 1 {
+		t.Errorf("ended %s: %s", got, status(w, r, "s2"))
+	}
+}
+
+func TestAnUndoIsTheCommandThatWasShown(t *testing.T) {
+	for name, c := range map[string]struct{ undo, file, is string }{
+		"it removes, as was shown":          {"rm ${s1.body.file}", "a.txt", "done"},
+		"it removes since it was resolved":  {"touch ${s1.body.file}", "a; rm -rf /", "error step.command_rises"},
+		"it removes nothing":                {"touch ${s1.body.file}", "a.txt", "done"},
+		"it removes what was written whole": {"rm a.txt", "", "done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := proposed("s1", "POST", "/command", `{"command":"mktemp"}`)
+			s.Undo = &plan.Call{Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"` + c.undo + `"}`)}
+			w, r := begun(t, func(p *plan.Plan) {
+				undo := p.Bindings[len(p.Bindings)-1]
+				undo.StepID = plan.UndoOf("s1")
+				p.Bindings = append(p.Bindings, undo)
+			}, s, proposed("s2", "GET", "/rooms", "", "s1"))
+			upstream(w, map[string]string{"POST /command": `{"file":"` + c.file + `"}`, "GET /rooms": "#400 {}"})
+			drive(t, w, r, "s1")
+			drive(t, w, r, "s2")
+			undos(t, w, r)
+			drive(t, w, r, "undo:s1")
+			if status(w, r, "undo:s1") != c.is {
+				t.Errorf("ended %s", status(w, r, "undo:s1"))
+			}
+		})
+	}
+}
+
+func TestEveryMemberOfACommandIsLookedAt(t *testing.T) {
+	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls","args":["${s1.body.folder}"]}`))
 	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.command_rises" || len(w.Requests()) != 1 {

@@ -57,7 +57,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 			continue
 		}
 		for _, name := range references(s) {
-			if _, ok := seen[name.Step]; !ok || len(found[i]) == targetsOfStep ||
+			if _, ok := seen[name.Step]; !ok || name.Secret() || len(found[i]) == targetsOfStep ||
 				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
 				continue
 			}

@@ -60,6 +60,19 @@ func TestWhatAChangeNamesIsLookedUp(t *testing.T) {
 	}
 }
 
+func TestASecretIsNoTarget(t *testing.T) {
+	w := previewed(t)
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		body := `{"id":"n1","access_token":"s3cret","name":"Caja"}`
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+	})
+	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
+	found := previewer(w).Targets(t.Context(), r, time.Second)
+	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestNothingElseIsLookedAt lists what is not sent before a plan is confirmed.
 func TestNothingElseIsLookedAt(t *testing.T) {
 	for name, c := range map[string]struct {

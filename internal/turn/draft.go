@@ -105,11 +105,11 @@ func (d drafting) bindStep(ctx context.Context, s *plan.ProposedStep, to *drafte
 func (d drafting) complete(ctx context.Context, p *plan.Plan, i int, all drafted) error {
 	s := &p.Steps[i]
 	s.Risk = s.Risk.Raised(all.own.op.Destructive)
-	if text, ok := command.Of(s.Method, s.Path, s.Body); ok {
+	if _, ok := command.Of(s.Method, s.Path, s.Body); ok {
 		p.Ceiling = commandCeiling
-		// What a result says is nothing that anybody has read yet.
-		s.Risk = s.Risk.Raised(ref.Contains(text) || command.Classify(text).Class == command.Destructive)
 	}
+	// What a result says is nothing that anybody has read yet.
+	s.Risk = s.Risk.Raised(slices.ContainsFunc(command.Texts(s.Method, s.Path, s.Body), ref.Contains) || command.Destroys(s.Method, s.Path, s.Body))
 	add := func(b bound, id string) {
 		b.binding.StepID = id
 		p.Bindings = append(p.Bindings, b.binding)

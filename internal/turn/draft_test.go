@@ -210,6 +210,18 @@ func TestACommandIsClassedAndHasACeiling(t *testing.T) {
 		}
 	}
 	_, draft := shop(t)
+	for body, want := range map[string]plan.Risk{
+		`{"command":"ls","cmd":"rm -rf /"}`:               plan.Destructive,
+		`{"command":"rm","args":["-rf","/"]}`:             plan.Destructive,
+		`{"command":["rm","-rf","/"]}`:                    plan.Destructive,
+		`{"command":"ls","args":["${s1.body.x}"]}`:        plan.Destructive,
+		`{"command":"ls","args":["-l"],"cwd":"/deleted"}`: plan.Write,
+	} {
+		p := draft(fmt.Sprintf(`[{"mcp_id":"SERVER","method":"GET","path":"/rooms"},{"mcp_id":"SHOP","method":"POST","path":"/command","body":%s}]`, body))
+		if p.Steps[1].Risk != want {
+			t.Errorf("%s is %s, not %s", body, p.Steps[1].Risk, want)
+		}
+	}
 	if p := draft(`[{"mcp_id":"SHOP","method":"POST","path":"/mails","body":{"command":"rm -rf /"}}]`); p.Ceiling != 0 || p.Steps[0].Risk != plan.Write {
 		t.Errorf("%+v", p)
 	}

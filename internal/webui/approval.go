@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -20,7 +21,7 @@ type approval struct {
 	State     string // open, expired, approved or refused
 	Reason    template.HTML
 	Another   bool
-	Method    string
+	Method    template.HTML // or the name of a tool
 	Target    target
 	Path      template.HTML
 	Body      *code
@@ -39,7 +40,7 @@ type approval struct {
 type doubt struct {
 	Run, Step string
 	Key       string
-	Method    string
+	Method    template.HTML // or the name of a tool
 	Target    target
 	Path      template.HTML
 	Body      *code
@@ -61,7 +62,7 @@ func (a arranger) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
-		Method: p.Method, Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, AskedAt: p.AskedAt, ExpiresAt: p.ExpiresAt,
+		Method: a.show(p.Method), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, AskedAt: p.AskedAt, ExpiresAt: p.ExpiresAt,
 		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
 		Link: "/?approve=" + a.run.ID + "&step=" + v.ID,
 	}
@@ -85,7 +86,7 @@ func (a arranger) doubt(id string, state plan.StepState) *doubt {
 	last := state.Last
 	step, _ := a.run.Plan.Step(id)
 	d := &doubt{
-		Run: a.run.ID, Step: id, Key: a.run.ID + "-" + plain(id), Method: step.Method, Body: a.code(answerBody(last.Body)),
+		Run: a.run.ID, Step: id, Key: a.run.ID + "-" + plain(id), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
 		May: a.run.Status.Terminal() && state.Settled == nil,
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"piloto/internal/ident"
 	"piloto/internal/plan"
@@ -169,7 +170,7 @@ func membersOf(raw json.RawMessage) (list []member, flat bool) {
 			if json.Unmarshal(value, &m.Text) != nil {
 				return nil, false
 			}
-			m.Kind, m.Long = "text", len(m.Text) > 80 || bytes.Contains(value, []byte(`\n`))
+			m.Kind, m.Long = "text", len(m.Text) > 80 || strings.ContainsAny(m.Text, "\r\n")
 		case c == 't' || c == 'f':
 			m.Kind, m.Text = "truth", m.Raw
 		case c == '-' || c >= '0' && c <= '9':

@@ -135,6 +135,37 @@ func edited() (plan.Run, []plan.Revision) {
 	return r, []plan.Revision{before, {Plan: p, Digest: r.Digest, By: "luz", At: noon.Add(-time.Minute)}}
 }
 
+func TestADoubtNamesTheToolThatWasCalled(t *testing.T) {
+	r := unsure(nil)
+	r.Plan.Steps[1].Tool, r.Plan.Steps[1].Method, r.Plan.Steps[1].Path = "book_room", "", ""
+	c := newCard(r, nil, locale.Spanish, noon)
+	if got := c.Steps[1].Doubt; got == nil || got.Method != "book_room" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Where a call goes by now is seen in what changed, also where the call was edited too.
+func TestAnEditHidesNoOtherPlace(t *testing.T) {
+	r, list := edited()
+	for i := range list[1].Plan.Bindings {
+		list[1].Plan.Bindings[i].BaseURL = "https://elsewhere.example"
+	}
+	r.Plan = list[1].Plan
+	digest, err := r.Plan.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Digest, list[1].Digest = digest, digest
+	c := newCard(r, nil, locale.Spanish, noon)
+	c.revised(r, list, locale.Spanish)
+	for _, v := range c.Changes {
+		if v.Step == 2 && strings.Contains(string(v.After), "elsewhere.example") {
+			return
+		}
+	}
+	t.Errorf("%+v", c.Changes)
+}
+
 func renderFor(t *testing.T, r plan.Run, list []plan.Revision, who auth.Principal, tag locale.Tag) string {
 	t.Helper()
 	var b bytes.Buffer

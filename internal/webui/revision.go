@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"bytes"
 	"encoding/json"
 	"html/template"
 	"slices"
@@ -68,9 +69,7 @@ func (a arranger) revisions(list []plan.Revision) (all []revision) {
 func (a arranger) changes(before, after plan.Plan) (list []change) {
 	edited := plan.Edits(before, after)
 	for _, d := range plan.Diff(before, after) {
-		bound := strings.TrimPrefix(strings.TrimPrefix(d.StepID, "undo:"), "check:")
-		called := slices.ContainsFunc(edited, func(e plan.Change) bool { return e.StepID == bound })
-		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) || d.Field == "binding" && called {
+		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) || d.Field == "binding" && follows(d, edited) {
 			continue
 		}
 		v := change{Field: a.field(d.Field), Kind: string(d.Kind)}
@@ -88,6 +87,23 @@ func (a arranger) changes(before, after plan.Plan) (list []change) {
 		list = append(list, v)
 	}
 	return list
+}
+
+// follows reports whether a call is bound to something else because it is another call.
+// Where a service is found by now follows only from its being another service.
+func follows(bound plan.Change, edited []plan.Change) bool {
+	id, part := bound.StepID, ""
+	if rest, undo := strings.CutPrefix(id, "undo:"); undo {
+		id, part = rest, "undo/"
+	} else if rest, check := strings.CutPrefix(id, "check:"); check {
+		id, part = rest, "verify/"
+	}
+	moved := bytes.Contains(bound.After, []byte(`"base_url"`))
+	return slices.ContainsFunc(edited, func(e plan.Change) bool {
+		name, own := strings.CutPrefix(e.Field, part)
+		return e.StepID == id && (e.Field == "step" || e.Field+"/" == part || own && (name == "server" ||
+			!moved && (name == "tool" || name == "method" || name == "path")))
+	})
 }
 
 // part shows a part of a plan on one line; "" for nothing.

@@ -195,6 +195,16 @@ func TestOnlyFlatObjectsAreForms(t *testing.T) {
 	}
 }
 
+// A line end would be dropped by an input of one line.
+func TestATextOfSeveralLinesIsLong(t *testing.T) {
+	for text, want := range map[string]bool{`"a b"`: false, `"a\nb"`: true, `"a\rb"`: true, `"a\u000ab"`: true, `"a\\nb"`: false} {
+		p := partOf("body", json.RawMessage(`{"note":`+text+`}`))
+		if len(p.Members) != 1 || p.Members[0].Long != want {
+			t.Errorf("%s: %+v", text, p.Members)
+		}
+	}
+}
+
 // What nobody edits goes back as it is: the rest of a step is a proposal that means
 // the same, but for an undo that was only suggested.
 func TestWhatIsNotEditedStaysAsItIs(t *testing.T) {

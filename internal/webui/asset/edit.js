@@ -27,8 +27,11 @@ function memberJSON(input) {
     if (!number.test(text)) throw new Wrong(input, t("bad_number"));
     return text;
   }
-  return raw !== undefined && JSON.parse(raw) === input.value ? raw : JSON.stringify(input.value);
+  return raw !== undefined && input.value === untouched.get(input) ? raw : JSON.stringify(input.value);
 }
+
+// What inputs held when they were opened: they drop line ends that a value may have.
+const untouched = new WeakMap();
 
 const members = (part) => [...part.querySelectorAll("[data-member]")].map((input) => JSON.stringify(input.dataset.member) + ":" + memberJSON(input));
 
@@ -81,6 +84,7 @@ function planJSON(form) {
 
 function open(form) {
   document.getElementById("editor-place").replaceChildren(form);
+  for (const input of form.querySelectorAll("[data-member]")) untouched.set(input, input.value);
   dialog().showModal();
   form.elements.goal.focus();
 }
