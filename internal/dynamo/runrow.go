@@ -28,6 +28,7 @@ type runRow struct {
 	Confirmer string `dynamodbav:"confirmer,omitempty"`
 	Reason    string `dynamodbav:"reason,omitempty"`
 	Retries   string `dynamodbav:"retries,omitempty"`
+	Next      string `dynamodbav:"next_run_id,omitempty"`
 	UndoAt    int64  `dynamodbav:"undo_at,omitempty"`
 	Chain     string `dynamodbav:"chain,omitempty"`
 	ExpiresAt int64  `dynamodbav:"expires_at"` // unix milliseconds, as every time here
@@ -59,7 +60,7 @@ func (row runRow) run() (plan.Run, error) {
 	r := plan.Run{
 		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
-		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason, Retries: row.Retries, Chain: row.Chain,
+		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason, Retries: row.Retries, Next: row.Next, Chain: row.Chain,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {

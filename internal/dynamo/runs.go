@@ -182,6 +182,9 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 		condition, values[":seen"] = "pending_run_id = :seen", str(chat.PendingRunID)
 	}
 	writes = append(writes, put, t.touch(r.Account, chat.ID, rec.At, "pending_run_id = :run", "", condition, values))
+	if r.Retries != "" {
+		writes = append(writes, t.update(runKey(r.Account, r.Retries), "RUN", "SET next_run_id = :id", "attribute_exists(PK)", item{":id": str(r.ID)}, plan.ErrMoved))
+	}
 	var earlier []realtime.Event
 	if old != nil {
 		superseded := run.Record{At: rec.At, Type: plan.EventSuperseded, Data: map[string]any{"by": r.ID}}

@@ -32,7 +32,7 @@ func (a *api) decisions(d decider) {
 
 // ApproveRequest is the body of an approval, or of a refusal.
 type ApproveRequest struct {
-	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"may be absent while exactly one step waits"`
+	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"may be absent while only one step of the run waits, or ever waited"`
 	Decision string      `json:"decision,omitempty" enum:"approve,refuse" doc:"approve when absent"`
 	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the plan is another one"`
 	Note     string      `json:"note,omitempty" maxLength:"500"`

@@ -210,6 +210,7 @@ type StepState struct {
 	Status    StepStatus
 	Attempts  int
 	Last      Attempt
+	Lost      bool `json:",omitempty"` // the answer of an attempt was lost: it may have been applied, whatever became of later ones
 	Result    *Result
 	Error     *Failure
 	NotBefore time.Time // the server asked us to wait until then; zero when it did not
@@ -300,6 +301,7 @@ type Run struct {
 	Confirmer string     // the user who confirmed
 	Reason    string     // why somebody rejected the draft, in their words
 	Retries   string     // the run that this one goes on from
+	Next      string     // the run that was last proposed to go on from this one
 	UndoAt    *time.Time // since when what was done is being undone
 	Chain     string     // hash of the last event
 	CreatedAt time.Time

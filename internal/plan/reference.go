@@ -105,3 +105,31 @@ func (a *arrangement) before(i, earlier int) bool {
 	}
 	return false
 }
+
+// Named lists the steps that the references of a step's own call, its condition and its
+// list name.
+func (s Step) Named() ([]string, error) {
+	var names []string
+	add := func(refs []ref.Reference, err error) error {
+		for _, r := range refs {
+			names = append(names, r.Step)
+		}
+		return err
+	}
+	if err := add(ref.InText(s.Path)); err != nil {
+		return nil, err
+	}
+	if err := add(ref.InJSON(s.Query)); err != nil {
+		return nil, err
+	}
+	if err := add(ref.InJSON(s.Body)); err != nil {
+		return nil, err
+	}
+	if err := add(ref.InText(s.ForEach)); err != nil {
+		return nil, err
+	}
+	if s.When != nil {
+		return names, add(s.When.References())
+	}
+	return names, nil
+}

@@ -217,7 +217,6 @@ func (f *effect) end(status plan.StepStatus, s said) {
 // may lists what the status of the effect may be: what its events say, or, where they
 // say no end, how the end of the run closes it.
 func (f *effect) may(a account) []plan.StepStatus {
-	again := plan.Idempotent(f.method)
 	switch {
 	case f.phase == ended:
 		return []plan.StepStatus{f.Status}
@@ -227,7 +226,7 @@ func (f *effect) may(a account) []plan.StepStatus {
 		return []plan.StepStatus{plan.StepCancelled}
 	case f.phase == untouched: // of a run that never ran
 		return []plan.StepStatus{plan.StepPending, plan.StepCancelled}
-	case a.over && (f.phase == open || f.phase == between) && again:
+	case a.over && (f.phase == open || f.phase == between) && plan.Idempotent(f.method) && plan.RiskOf(f.method) == plan.Read:
 		return []plan.StepStatus{plan.StepFailed}
 	case a.over && f.phase == open:
 		return []plan.StepStatus{plan.StepInDoubt}

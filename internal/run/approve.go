@@ -16,7 +16,7 @@ type Approval struct {
 	User       string
 	MayApprove bool // has the scope approve
 	RunID      string
-	StepID     string      // may be empty when exactly one step waits
+	StepID     string      // may be empty while only one step of the run has ever waited
 	Digest     plan.Digest // optional: refuse when the plan is another
 	Refuse     bool
 	Note       string
@@ -28,7 +28,7 @@ type Approval struct {
 //
 // It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (nobody
 // asked, somebody was faster, or the run is stopping), plan.ErrApprovalOver,
-// plan.ErrStale, plan.ErrInvalid when several steps wait and none is named; and, of an
+// plan.ErrStale, plan.ErrInvalid when several steps wait, or waited, and none is named; and, of an
 // approval that must be another person's, auth.ErrScope and plan.ErrSelfApproval.
 // Whoever may talk may refuse, as they may stop the run.
 func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
@@ -116,7 +116,8 @@ func (a Approval) text(r plan.Run, step plan.Step) string {
 }
 
 // waiting returns the step that is meant: the one that is named, or the only one that
-// waits.
+// ever waited. Once another was decided its approval may be under way twice, and must
+// not be taken for that of the step that waits by now.
 func waiting(r plan.Run, stepID string) (plan.StepState, error) {
 	if stepID != "" {
 		if _, ok := r.Plan.Step(stepID); !ok {
@@ -124,19 +125,23 @@ func waiting(r plan.Run, stepID string) (plan.StepState, error) {
 		}
 		return r.State(stepID), nil
 	}
-	var found []plan.StepState
+	var found plan.StepState
+	waits, asked := 0, 0
 	for _, st := range r.Steps {
+		if st.Approval != nil {
+			asked++
+		}
 		if st.Status == plan.StepWaiting {
-			found = append(found, st)
+			found, waits = st, waits+1
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case waits == 0:
 		return plan.StepState{}, plan.ErrNotWaiting
-	case 1:
-		return found[0], nil
+	case asked == 1:
+		return found, nil
 	}
-	return plan.StepState{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "step_id"}, Type: "missing", Msg: "several steps wait: say which"})
+	return plan.StepState{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "step_id"}, Type: "missing", Msg: "more than one step waits, or waited: say which"})
 }
 
 // approvable says why somebody may not decide over a step, or nil.

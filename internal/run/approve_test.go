@@ -106,7 +106,10 @@ func TestARunWaitsUntilItsLastStepWasDecided(t *testing.T) {
 	if got := w.Read(r.ID).Status; got != plan.Waiting {
 		t.Errorf("it is %s", got)
 	}
-	must(t, w.approve(r.ID, "", nil))
+	if err := w.approve(r.ID, "", nil); !errors.Is(err, plan.ErrInvalid) { // the same press, arriving twice
+		t.Errorf("the one that is left: %v", err)
+	}
+	must(t, w.approve(r.ID, "s1", nil))
 	if got := w.Read(r.ID).Status; got != plan.Running {
 		t.Errorf("it is %s", got)
 	}

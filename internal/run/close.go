@@ -46,19 +46,20 @@ func (s *Service) open(r plan.Run) []plan.StepState {
 	return closed
 }
 
-// closed is how an effect ended that nobody ends any more: an attempt without a
-// result is in doubt unless its method may be repeated, and nothing kept it from being
-// repeated; and what never began is cancelled.
+// closed is how an effect ended that nobody ends any more: one that was sent, and of
+// which nobody read the answer, is in doubt, unless it only reads (nobody repeats it any
+// more, even where that would be safe); and what never began is cancelled.
 func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
 	tag := tagOf(r)
 	step, _ := r.Plan.Step(st.StepID)
-	stopping := r.CancelAt != nil && step.Risk != plan.Read && !plan.ParseEffect(st.StepID).Undo
+	unknown := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method)) ||
+		(st.Last.Open || st.Lost) && step.Risk != plan.Read
 	switch {
 	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(s.Now()):
 		return plan.StepFailed, &plan.Failure{Code: "step.approval_expired", Message: locale.Text(tag, "step.approval_expired")}
 	case st.Status == plan.StepPending, st.Status == plan.StepWaiting:
 		return plan.StepCancelled, nil
-	case st.Last.Open && (!plan.Idempotent(step.Method) || st.Error != nil || stopping):
+	case unknown:
 		return plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: locale.Text(tag, "step.in_doubt", "target", st.Last.URL)}
 	case st.Error != nil:
 		return plan.StepFailed, st.Error

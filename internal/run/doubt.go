@@ -33,7 +33,8 @@ type Settling struct {
 //
 // It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrAlreadyRunning while
 // the run is active, plan.ErrNotInDoubt (also when it was settled before),
-// plan.ErrInvalid for an outcome that is none, and what Retry returns.
+// plan.ErrInvalid for an outcome that is none, or retry of an undo, and what Retry
+// returns.
 func (s *Service) Settle(ctx context.Context, c Settling) (Decision, error) {
 	c.Note = short(c.Note)
 	if !slices.Contains([]plan.Outcome{plan.OutcomeDone, plan.OutcomeNotDone, plan.OutcomeRetry}, c.Outcome) {
@@ -70,6 +71,8 @@ func (c Settling) inDoubt(r plan.Run, settled map[string]bool) ([]string, error)
 	switch {
 	case !ok:
 		return nil, plan.ErrStepNotFound
+	case c.Outcome == plan.OutcomeRetry && plan.ParseEffect(c.StepID).Undo: // what goes on from a run undoes nothing of it
+		return nil, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "outcome"}, Type: "enum", Msg: "an undo is not tried again: it is done or not_done"})
 	case r.Status.Active():
 		return nil, plan.ErrAlreadyRunning
 	}

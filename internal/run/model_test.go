@@ -37,6 +37,7 @@ type life struct {
 	undoing   bool
 	effects   map[string]*effect
 	order     []string // of effects that were done, the oldest first
+	next      *life    // the draft that was last proposed to go on from it
 }
 
 type effect struct {
@@ -433,7 +434,11 @@ func (m *model) doSettle(t *rapid.T) {
 }
 
 func (m *model) doRetry(t *rapid.T) {
-	l := m.pick(t)
+	named := m.pick(t)
+	l := named
+	for l.next != nil && l.next.confirmed {
+		l = l.next
+	}
 	done := func(id string) bool {
 		e := l.effects[id]
 		return e.status == plan.StepDone || e.status == plan.StepInDoubt && e.settled == plan.OutcomeDone
@@ -446,7 +451,7 @@ func (m *model) doRetry(t *rapid.T) {
 		}
 	}
 	may = may && len(reused) < len(stepIDs)
-	d, err := m.retry(l.id)
+	d, err := m.retry(named.id)
 	if may != (err == nil) {
 		t.Fatalf("retry of a %s run: %v", l.status, err)
 	}
@@ -455,6 +460,7 @@ func (m *model) doRetry(t *rapid.T) {
 	}
 	l.events++
 	next := newLife(d.Run)
+	l.next = next
 	for id := range reused {
 		next.effects[id].status, next.effects[id].reused = plan.StepDone, true
 	}

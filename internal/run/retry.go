@@ -25,7 +25,9 @@ type Retrial struct {
 
 // Retry proposes the plan of a run again, as a new draft of its chat: what the run
 // finished is not done again, and everything else runs when the draft is confirmed.
-// What was undone is done again.
+// What was undone is done again, and what was read of that. Of a run that another went
+// on from, and was confirmed, it is that other that is gone on from: what it did since
+// is not done twice.
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active;
 // plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnsettled while
@@ -33,7 +35,13 @@ type Retrial struct {
 // what was shown any more; and conversation.ErrChatNotFound.
 func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 	var d Decision
+	from := c.RunID
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+		r, err := s.newest(ctx, r)
+		if err != nil {
+			return err
+		}
+		from = r.ID
 		if err := retriable(r); err != nil {
 			return err
 		}
@@ -50,10 +58,27 @@ func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 	if err != nil {
 		return d, err
 	}
+	c.RunID = from
 	if err := s.retried(ctx, c, d.Run.ID); err != nil { // the draft is there, and says itself where it comes from
 		s.Log.WarnContext(ctx, "run.retry_untold", "run_id", c.RunID, "error", err)
 	}
 	return d, nil
+}
+
+// newest is the last of the runs that were confirmed to go on from a run, one from the
+// other; the run itself when there is none.
+func (s *Service) newest(ctx context.Context, r plan.Run) (plan.Run, error) {
+	for r.Next != "" {
+		next, err := s.Store.Run(ctx, r.Account, r.Next)
+		if err != nil {
+			return r, err
+		}
+		if next.ConfirmBy == "" {
+			break
+		}
+		r = next
+	}
+	return r, nil
 }
 
 func retriable(r plan.Run) error {
@@ -141,7 +166,8 @@ func (s *Service) retried(ctx context.Context, c Retrial, by string) error {
 
 // finished are the states of what a run did that stays done, for the run that goes on
 // from it: also what a person said was done, which has no result. A step that was done
-// for each element, but not whole, is done for the rest, while the list is the same.
+// for each element, but not whole, is done for the rest, while the list is the same. What only reads
+// does not stay when it read of what does not: the answer is of a thing that is gone.
 func finished(r plan.Run) []plan.StepState {
 	stays := map[string]bool{}
 	for _, st := range r.Steps {
@@ -160,6 +186,20 @@ func finished(r plan.Run) []plan.StepState {
 			stays[step.ID] = stays[step.ID] && (stays[plan.ItemOf(step.ID, n)] || r.State(plan.ItemOf(step.ID, n)).Status == plan.StepSkipped)
 		}
 	}
+	gone := func(id string) bool { return !stays[id] && r.State(id).Status != plan.StepSkipped }
+	for more := true; more; { // what was read of something that is done again is read again
+		more = false
+		for _, step := range r.Plan.Steps {
+			if step.Risk != plan.Read || !names(step, gone) {
+				continue
+			}
+			more = more || stays[step.ID]
+			stays[step.ID] = false
+			for n := range r.State(step.ID).Items {
+				stays[plan.ItemOf(step.ID, n)] = false
+			}
+		}
+	}
 	var states []plan.StepState
 	for _, st := range r.Steps {
 		e := plan.ParseEffect(st.StepID)
@@ -169,6 +209,12 @@ func finished(r plan.Run) []plan.StepState {
 		states = append(states, reused(r, st))
 	}
 	return states
+}
+
+// names reports whether a step's references name a step that is such.
+func names(step plan.Step, such func(id string) bool) bool {
+	ids, err := step.Named()
+	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id != plan.ItemName && such(id) })
 }
 
 // settledDone reports whether an effect was done: as far as we know, or as somebody

@@ -190,6 +190,67 @@ func TestAReusedResultIsWhole(t *testing.T) {
 	}
 }
 
+// What was read of something that was undone is read again: it is of a thing that is
+// gone. What was read of anything else stays.
+func TestRetryReadsAgainWhatWasReadOfTheUndone(t *testing.T) {
+	w := newHand(t)
+	of := func(path string) plan.ProposedStep {
+		return plan.ProposedStep{Title: "Leer", Method: "GET", Path: path}
+	}
+	r := w.running(t, reading("Mirar"), undoable("Una"), of("/bookings/${s2.body.id}"), of("/bookings/${s3.body.id}"), of("/bookings/${s1.body.id}"), undoable("Otra"))
+	for _, id := range []string{"s1", "s2", "s3", "s4", "s5"} {
+		w.do(t, r.ID, id, plan.StepDone)
+	}
+	w.do(t, r.ID, "s6", plan.StepFailed)
+	w.undo(t, r.ID, "Run.StepFailed")
+	w.do(t, r.ID, "undo:s2", plan.StepDone)
+	w.finish(t, r.ID, "Run.StepFailed")
+	d, err := w.retry(r.ID)
+	must(t, err)
+	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(got, []string{"s1", "s5"}) {
+		t.Errorf("reused %v", got)
+	}
+}
+
+// A run is gone on from once: what the run that did so has done since is not done
+// again by another that goes on from the first.
+func TestRetryOfARunThatWasGoneOnFromGoesOnFromTheLast(t *testing.T) {
+	w := newHand(t)
+	first := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+	w.do(t, first.ID, "s1", plan.StepDone)
+	w.do(t, first.ID, "s2", plan.StepFailed)
+	w.finish(t, first.ID, "Run.StepFailed")
+	d, err := w.retry(first.ID)
+	must(t, err)
+	again, err := w.retry(first.ID) // nobody confirmed the first draft
+	must(t, err)
+	if again.Run.Retries != first.ID || w.Read(d.Run.ID).Status != plan.Superseded {
+		t.Fatalf("goes on from %s", again.Run.Retries)
+	}
+	must(t, w.Confirm(w.Read(again.Run.ID)))
+	w.started(t, again.Run.ID)
+	w.waits(t, again.Run.ID, "s2", plan.Ask{Reason: "x", Minutes: 5})
+	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("while the second goes on: %v", err)
+	}
+	must(t, w.approve(again.Run.ID, "s2", nil))
+	w.do(t, again.Run.ID, "s2", plan.StepDone)
+	w.do(t, again.Run.ID, "s3", plan.StepFailed)
+	w.finish(t, again.Run.ID, "Run.StepFailed")
+	third, err := w.retry(first.ID)
+	must(t, err)
+	if got := third.Run.Plan.Reuse; third.Run.Retries != again.Run.ID || got.RunID != again.Run.ID || !slices.Equal(got.Steps, []string{"s1", "s2"}) {
+		t.Errorf("goes on from %s with %v", third.Run.Retries, got)
+	}
+	must(t, w.Confirm(w.Read(third.Run.ID)))
+	w.started(t, third.Run.ID)
+	w.do(t, third.Run.ID, "s3", plan.StepDone)
+	w.finish(t, third.Run.ID, "")
+	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrNothingToRetry) {
+		t.Errorf("when all of it is done: %v", err)
+	}
+}
+
 // What another run did is not undone by one that goes on from it.
 func TestAReusedStepIsNotUndone(t *testing.T) {
 	w := newHand(t)
@@ -280,6 +341,26 @@ func TestSettle(t *testing.T) {
 		t.Errorf("events %v", list)
 	}
 	chained(t, w.World, r.ID)
+}
+
+// What goes on from a run undoes nothing of it: to "retry" an undo would do the plan
+// again, and leave what was to be undone.
+func TestAnUndoInDoubtIsNotRetried(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, undoable("Una"), undoable("Dos"))
+	w.do(t, r.ID, "s1", plan.StepDone)
+	w.do(t, r.ID, "s2", plan.StepFailed)
+	w.undo(t, r.ID, "Run.StepFailed")
+	w.do(t, r.ID, "undo:s1", plan.StepInDoubt)
+	w.finish(t, r.ID, "Run.StepFailed")
+	if _, err := w.settle(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
+		t.Errorf("retry: %v", err)
+	}
+	if got := w.Read(r.ID).State("undo:s1").Settled; got != nil {
+		t.Errorf("settled %+v", got)
+	}
+	_, err := w.settle(r.ID, "undo:s1", plan.OutcomeNotDone)
+	must(t, err)
 }
 
 func TestAStepInDoubtIsSettledWithAllItsElements(t *testing.T) {

@@ -81,7 +81,8 @@ type Store interface {
 
 	// Propose writes a draft, makes it its chat's pending run and posts its message,
 	// in one transaction in which an older draft becomes superseded. The states of r that
-	// are another run's (Reused) are its own from then on.
+	// are another run's (Reused) are its own from then on, and the
+	// run that it goes on from names it (Next).
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
 	// Revise gives a draft another plan, and keeps the one before it. rev is the new
 	// one; the chat must still wait for the run.

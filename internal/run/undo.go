@@ -61,7 +61,8 @@ func uncertain(r plan.Run) bool {
 		if !ok || plan.ParseEffect(st.StepID).Undo {
 			return false
 		}
-		return st.Status == plan.StepInDoubt || st.Last.Open && step.Risk != plan.Read
+		unknown := st.Last.Open || st.Lost && !st.Status.Terminal()
+		return st.Status == plan.StepInDoubt || unknown && step.Risk != plan.Read
 	})
 }
 

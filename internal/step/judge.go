@@ -39,7 +39,7 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", told(err))}
 	case plan.Idempotent(step.Method):
-		return x.lost(r, step, st, nil, x.failure(r, "step.transient"))
+		return x.lost(r, st, nil, x.failure(r, "step.transient"))
 	}
 	return x.unknown(r, step, st)
 }
@@ -57,7 +57,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	case step.Method == "DELETE" && (st.Attempts > 1 || plan.ParseEffect(step.ID).Undo) && (a.Status == 404 || a.Status == 410):
+	case step.Method == "DELETE" && (st.Lost || plan.ParseEffect(step.ID).Undo) && (a.Status == 404 || a.Status == 410):
 		// An earlier attempt whose answer was lost did it; or there is nothing to undo.
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case a.Status == 429, a.Status == 503 && asked:
@@ -69,7 +69,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 	case repeatable && a.Status == 503:
 		return x.again(r, st, mostTransient, Transient, result, why)
 	case repeatable && (a.Status == 502 || a.Status == 504):
-		return x.lost(r, step, st, result, why)
+		return x.lost(r, st, result, why)
 	case a.Status == 502 || a.Status == 504: // a gateway speaks, not the server
 		e := x.unknown(r, step, st)
 		e.result = result
@@ -80,12 +80,9 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 
 // lost leaves a step whose method may be repeated open for another attempt. After the
 // last, nobody knows whether one of them was applied, unless it only reads.
-func (x *Executor) lost(r plan.Run, step plan.Step, st plan.StepState, result *plan.Result, why *plan.Failure) ending {
+func (x *Executor) lost(r plan.Run, st plan.StepState, result *plan.Result, why *plan.Failure) ending {
 	e := x.again(r, st, mostTransient, Transient, result, why)
-	if e.status == plan.StepFailed && step.Risk != plan.Read {
-		e = x.unknown(r, step, st)
-		e.result = result
-	}
+	e.lost = true
 	return e
 }
 

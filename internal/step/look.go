@@ -122,7 +122,7 @@ func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, 
 			because: x.failure(r, "step.skipped_"+why, pairs...).Message,
 		}
 	}
-	names, err := named(step)
+	names, err := step.Named()
 	if err != nil {
 		return refusedWith(x.failure(r, "step.reference", "detail", err.Error())), nil
 	}
@@ -144,33 +144,6 @@ func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, 
 		return skip("condition"), nil
 	}
 	return nil, nil
-}
-
-// named lists the steps that a step's references name.
-func named(step plan.Step) ([]string, error) {
-	var names []string
-	add := func(refs []ref.Reference, err error) error {
-		for _, r := range refs {
-			names = append(names, r.Step)
-		}
-		return err
-	}
-	if err := add(ref.InText(step.Path)); err != nil {
-		return nil, err
-	}
-	if err := add(ref.InJSON(step.Query)); err != nil {
-		return nil, err
-	}
-	if err := add(ref.InJSON(step.Body)); err != nil {
-		return nil, err
-	}
-	if err := add(ref.InText(step.ForEach)); err != nil {
-		return nil, err
-	}
-	if step.When != nil {
-		return names, add(step.When.References())
-	}
-	return names, nil
 }
 
 func titleOf(r plan.Run, id string) string {

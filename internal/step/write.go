@@ -49,7 +49,7 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 		again := st.Attempts > 0
 		reason := x.reason(r, st)
 		st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
-		st.Result, st.Error = nil, nil
+		st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
 		st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
 		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
 			"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,
@@ -83,10 +83,23 @@ type ending struct {
 	notBefore time.Time
 	quiet     bool           // not over: no message of its own, the retry will say why
 	open      bool           // what became of the call is still to be found out
+	lost      bool           // the answer of the attempt was
 	checks    int            // how often that was tried
 	data      map[string]any // of its event, beside what every one has
 	said      string         // the message instead of the one that its status has
 	because   string         // of the message
+}
+
+// unanswered reports whether an effect would end as not done without a word of the
+// server: of an attempt before it whose answer was lost, nobody then knows.
+func (e ending) unanswered() bool {
+	switch {
+	case e.status != plan.StepFailed && e.status != plan.StepCancelled, e.checks > 0:
+		return false
+	case e.result == nil:
+		return true
+	}
+	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504
 }
 
 func refusedWith(why *plan.Failure) *ending {
@@ -94,11 +107,17 @@ func refusedWith(why *plan.Failure) *ending {
 }
 
 // end writes what became of an attempt and says it to the state machine.
-func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, e ending) (Done, error) {
+func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, came ending) (Done, error) {
+	e := came
 	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
+		e = came
 		if st.Status.Terminal() { // somebody settled it meanwhile; the first word stands
 			return nil
+		}
+		if st.Lost = st.Lost || e.lost; st.Lost && e.unanswered() && step.Risk != plan.Read {
+			e = x.unknown(r, step, st)
+			e.result = came.result
 		}
 		at := x.Now()
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at

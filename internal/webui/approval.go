@@ -46,6 +46,7 @@ type doubt struct {
 	Body      *code
 	SentAt    time.Time
 	Attempts  int
+	Undo      bool // it is not tried again
 	Declared  bool // there is a check
 	Checks    int  // how often it was asked
 	Settled   *settled
@@ -88,7 +89,7 @@ func (a arranger) doubt(id string, state plan.StepState) *doubt {
 	d := &doubt{
 		Run: a.run.ID, Step: id, Key: a.run.ID + "-" + plain(id), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
-		May: a.run.Status.Terminal() && state.Settled == nil,
+		May: a.run.Status.Terminal() && state.Settled == nil, Undo: plan.ParseEffect(id).Undo,
 	}
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Settled; s != nil {

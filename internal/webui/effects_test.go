@@ -281,6 +281,22 @@ func TestADoubtIsSettledOnlyWhenTheRunIsOver(t *testing.T) {
 	}
 }
 
+func TestAnUndoInDoubtIsNotOfferedToBeRetried(t *testing.T) {
+	r := unsure(nil)
+	for i, st := range r.Steps {
+		if st.Status == plan.StepInDoubt {
+			r.Steps[i].Status, r.Steps[i].Error = plan.StepDone, nil
+			st.StepID = plan.UndoOf(st.StepID)
+			at := noon
+			r.UndoAt, r.Steps = &at, append(r.Steps, st)
+			break
+		}
+	}
+	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "settle-step") != 2 || strings.Contains(got, `data-outcome="retry"`) {
+		t.Error(got)
+	}
+}
+
 func TestARunIsGoneOnFromOnlyWhenSomethingIsLeft(t *testing.T) {
 	all := []plan.StepState{done("s1", 200), done("s2", 201), done("s3", 200), done("s4", 204)}
 	for name, c := range map[string]struct {

@@ -270,7 +270,7 @@ func (w *World) Draft(p plan.Proposal) plan.Run {
 	}
 	r.ChatID = chat.ID
 	r, err = w.Store.Propose(ctx, r, chat, old, run.Record{
-		At: w.Clock(), Type: plan.EventProposed, Data: map[string]any{"goal": r.Plan.Goal, "digest": r.Digest},
+		At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil),
 	})
 	if err != nil {
 		w.t.Fatal(err)
