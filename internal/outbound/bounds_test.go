@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			_ = c.Close()
 		}, tool.ErrLost, nil, true},
 		{"broken gzip", say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"), tool.ErrLost, nil, true},
+		{"an upgrade", forever("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", page, 0), tool.ErrLost, tool.ErrLost, false},
 		{"invalid UTF-8", say("HTTP/1.1 200 OK\r\nContent-Type: \xff\xfe\r\nContent-Length: 2\r\n\r\n\xff\xfe"), nil, nil, false},
 		{"exactly the limit", say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", limit, strings.Repeat("x", limit))), nil, nil, false},
 		{"one byte more", say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", limit+1, strings.Repeat("x", limit+1))), nil, nil, true},
@@ -100,6 +102,32 @@ func TestAnswersAreBounded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestABombIsNotUnpacked (guarantee I19): 200 MB in 200 KB cost what is kept of them.
+func TestABombIsNotUnpacked(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	zeros := make([]byte, 1<<20)
+	for range 200 {
+		_, _ = z.Write(zeros)
+	}
+	_ = z.Close()
+	bomb := b.Bytes()
+	r := serveRaw(t, func(c net.Conn) {
+		say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(bomb)))(c)
+		_, _ = c.Write(bomb)
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a, err := sender(5*time.Second).Send(t.Context(), to(r.url, "GET"), nil, 2<<20)
+	runtime.ReadMemStats(&after)
+	if err != nil || !a.Truncated || len(a.Body) > 2<<20 {
+		t.Errorf("%d bytes, truncated %v, %v", len(a.Body), a.Truncated, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+		t.Errorf("it took %d MB", used>>20)
 	}
 }
 

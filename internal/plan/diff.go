@@ -84,7 +84,7 @@ var (
 	stepParts = []string{
 		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "verify", "ask", "targets",
 	}
-	bindingParts = []string{"server_name", "base_url", "template", "fingerprint", "mcp_id"}
+	bindingParts = []string{"server_name", "base_url", "template", "fingerprint", "auth", "mcp_id"}
 )
 
 // deep are the parts that are compared member by member.

@@ -122,6 +122,7 @@ type Binding struct {
 	BaseURL     string `json:"base_url"`
 	Template    string `json:"template"` // the path as the document has it
 	Fingerprint string `json:"fingerprint"`
+	Auth        string `json:"auth,omitempty"` // where the server's key goes; empty: it has none
 }
 
 // Plan is what is proposed. Nothing in it changes after it was shown; an edit

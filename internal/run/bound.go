@@ -18,11 +18,12 @@ var (
 	ErrServerInactive   = fault.New(fault.Conflict, "step.server_inactive")
 	ErrServerNotAllowed = fault.New(fault.Conflict, "step.server_not_allowed")
 	ErrToolChanged      = fault.New(fault.Conflict, "step.tool_changed")
+	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
 )
 
 // Bound returns what a step is bound to, when the binding still holds: the
-// server exists, is active, may be used by the project, has the base URL that
-// was shown, and its current catalogue has the tool with the same fingerprint.
+// server exists, is active, may be used by the project, has the base URL and sends
+// its key where that was shown, and its current catalogue has the tool with the same fingerprint.
 func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	b, ok := r.Plan.Binding(step.ID)
@@ -41,6 +42,8 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		return none(ErrServerInactive)
 	case server.BaseURL != b.BaseURL, slices.Contains(server.Frozen, step.Tool), server.IsAgent():
 		return none(changed)
+	case server.Key.String() != b.Auth:
+		return none(ErrKeyMoved.With("server", server.Name))
 	}
 	if r.ProjectID != "" {
 		project, err := c.Project(ctx, r.Account, r.ProjectID)

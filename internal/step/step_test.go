@@ -334,13 +334,14 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 		body  []byte
 		apart bool
 	}{
-		"none":              {nil, false},
-		"text":              {[]byte("hola"), false},
-		"not UTF-8":         {[]byte{0xff, 'a'}, false},
-		"JSON, not UTF-8":   {[]byte("{\"a\":\"\xff\xfe\"}"), false},
-		"a large list":      {[]byte("[" + strings.Repeat(`{"id":1,"name":"sala"},`, 50_000) + "1]"), true},
-		"large and opaque":  {append(append([]byte(`"`), noise...), '"'), true},
-		"deeper than depth": {[]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), false},
+		"none":               {nil, false},
+		"text":               {[]byte("hola"), false},
+		"not UTF-8":          {[]byte{0xff, 'a'}, false},
+		"JSON, not UTF-8":    {[]byte("{\"a\":\"\xff\xfe\"}"), false},
+		"a large list":       {[]byte("[" + strings.Repeat(`{"id":1,"name":"sala"},`, 50_000) + "1]"), true},
+		"large and opaque":   {append(append([]byte(`"`), noise...), '"'), true},
+		"deeper than a tree": {[]byte(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), false},
+		"deeper than depth":  {[]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := running(t, find)

@@ -18,10 +18,13 @@ import (
 )
 
 // held answers a function when it is let go.
-type held struct{ calls, release chan struct{} }
+type held struct {
+	calls   chan []byte
+	release chan struct{}
+}
 
 func (h held) Invoke(ctx context.Context, _ string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
-	h.calls <- struct{}{}
+	h.calls <- payload
 	select {
 	case <-h.release:
 	case <-ctx.Done():
@@ -37,7 +40,7 @@ func TestARunStartsOnceAndIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	function := held{make(chan struct{}, 10), make(chan struct{})}
+	function := held{make(chan []byte, 10), make(chan struct{})}
 	engine, err := stepfunctions.Open(store, function)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +82,9 @@ func TestARunStartsOnceAndIsWatched(t *testing.T) {
 	if err := machine.StartExecution(ctx, "acme", id); err != nil {
 		t.Fatal(err)
 	}
-	<-function.calls
+	if input := string(<-function.calls); input != `{"run_id":"`+id+`","account_id":"acme"}` && input != `{"account_id":"acme","run_id":"`+id+`"}` {
+		t.Errorf("more than names travels: %s", input) // guarantee I21
+	}
 	watch(run.ExecutionRunning)
 	if err := machine.StartExecution(ctx, "acme", id); err != nil {
 		t.Errorf("a second start: %v", err)

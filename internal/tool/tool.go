@@ -14,6 +14,7 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,14 @@ type KeyPlace struct {
 	Name     string `json:"name,omitempty"`
 	TokenURL string `json:"token_url,omitempty"`
 	Scope    string `json:"scope,omitempty"`
+}
+
+// String says it in one line, the same for the same place; of none it is empty.
+func (p *KeyPlace) String() string {
+	if p == nil {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", p.In, p.Name, p.TokenURL, p.Scope))
 }
 
 // Credential is a server's key. It is stored apart from the server, read only

@@ -51,7 +51,7 @@ func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Fi
 	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body
 	*to = bound{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
-		Template: entry.Path, Fingerprint: entry.Fingerprint,
+		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
 	}}
 	return wrong, nil
 }

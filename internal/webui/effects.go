@@ -36,8 +36,9 @@ type asking struct {
 	Length  string
 }
 
-// found is what a reference was found to name.
-type found struct{ Ref, Label template.HTML }
+// found is what a reference was found to name: the value that is sent, and what a person
+// calls it. The label is of the service that answered, and alone could be anything.
+type found struct{ Ref, Label, Value template.HTML }
 
 // items is what became of the elements that a step is done for.
 type items struct {
@@ -118,7 +119,7 @@ func (a arranger) beside(v *cardStep, s plan.Step) {
 		v.Ask = &asking{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: lasts(s.Ask.Minutes)}
 	}
 	for _, t := range s.Targets {
-		v.Targets = append(v.Targets, found{Ref: a.named("${" + t.Ref + "}"), Label: a.show(t.Label)})
+		v.Targets = append(v.Targets, found{Ref: a.named("${" + t.Ref + "}"), Label: a.show(t.Label), Value: a.inline(t.Value)})
 	}
 }
 

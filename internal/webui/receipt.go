@@ -53,7 +53,7 @@ type receiptStep struct {
 
 // sent is the last request as it left.
 type sent struct {
-	Method   string
+	Method   template.HTML // or the tool
 	Target   target
 	Path     template.HTML
 	Body     *code
@@ -138,7 +138,7 @@ func (a arranger) receiptStep(s receipt.Step) receiptStep {
 		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
 	}
 	if s.Sent != nil {
-		r.Sent = &sent{Method: s.Sent.Method, Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
+		r.Sent = &sent{Method: a.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
 		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
 		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
 		r.Sent.Body = answerBody(body.Body)
