@@ -72,6 +72,38 @@ func (r Reference) Secret() bool {
 	return slices.ContainsFunc(r.Path, func(s Segment) bool { return secret(s.Name) })
 }
 
+// Secretive reports whether a value has a member, however deep, that may hold a secret.
+func Secretive(v json.RawMessage) bool {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	type level struct{ object, name bool } // in an object, and whether its next text is a name
+	var open []level
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		last := len(open) - 1
+		if d, ok := t.(json.Delim); ok {
+			if d == '}' || d == ']' {
+				open = open[:last]
+				last--
+			} else {
+				open = append(open, level{object: d == '{', name: d == '{'})
+				continue
+			}
+		} else if last >= 0 && open[last].name {
+			if name, ok := t.(string); ok && secret(name) {
+				return true
+			}
+			open[last].name = false
+			continue
+		}
+		if last >= 0 && open[last].object {
+			open[last].name = true
+		}
+	}
+}
+
 func secret(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(secretLike, func(part string) bool { return strings.Contains(name, part) })

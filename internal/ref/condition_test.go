@@ -272,3 +272,14 @@ func FuzzConditions(f *testing.F) {
 		}
 	})
 }
+
+func TestAValueWithASecretInItIsKnown(t *testing.T) {
+	for v, want := range map[string]bool{
+		`"token"`: false, `{"name":"token"}`: false, `{"a":["password",{"b":1}],"c":2}`: false, `[]`: false, `7`: false, ``: false, `{"a":`: false,
+		`{"token":1}`: true, `{"a":{"b":[1,{"api_key":"x"}]}}`: true, `{"a":{},"clave":null}`: true, `[[{"x":1},{"Password":2}]]`: true,
+	} {
+		if Secretive(json.RawMessage(v)) != want {
+			t.Errorf("%s: %v", v, !want)
+		}
+	}
+}

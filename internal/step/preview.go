@@ -62,7 +62,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 				continue
 			}
 			value, label, err := ref.Around(name, look)
-			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left {
+			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left && !ref.Secretive(value) {
 				left -= size
 				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label})
 			}

@@ -208,9 +208,20 @@ func (a arranger) aftermath() *aftermath {
 	return &all
 }
 
+// done reports whether the effect was done, as far as is known or as somebody said.
+func (e *effect) done() bool {
+	switch {
+	case e == nil:
+		return false
+	case e.Doubt != nil && e.Doubt.Settled != nil:
+		return e.Doubt.Settled.Outcome == plan.OutcomeDone
+	}
+	return e.State == plan.StepDone
+}
+
 func (l *aftermath) add(name template.HTML, state plan.StepStatus, undo *effect) {
 	switch {
-	case undo != nil && undo.State == plan.StepDone:
+	case undo.done():
 		l.Undone = append(l.Undone, name)
 	case undo != nil:
 		l.Kept = append(l.Kept, name)
