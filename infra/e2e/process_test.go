@@ -180,14 +180,21 @@ func tail(text string) string {
 	return text
 }
 
+// given holds the addresses that freeAddress returned.
+var given sync.Map
+
 // freeAddress returns a loopback address nobody listens on. It is outside the
 // range from which connections take theirs, so that it stays free while the
-// process that has it is killed and started again.
+// process that has it is killed and started again; and it is given to nobody else
+// here, who may be about to listen on it too.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	var config net.ListenConfig
 	for range 200 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 10240+rand.IntN(20000))
+		if _, taken := given.LoadOrStore(addr, true); taken {
+			continue
+		}
 		if l, err := config.Listen(context.Background(), "tcp", addr); err == nil {
 			_ = l.Close()
 			return addr

@@ -47,6 +47,7 @@ type StepRequest struct {
 	When    *ref.Condition  `json:"when,omitempty"`
 	ForEach string          `json:"for_each,omitempty"`
 	Undo    *CallRequest    `json:"undo,omitempty"`
+	NoUndo  bool            `json:"no_undo,omitempty" doc:"what it does is to stay: no undo is suggested"`
 	Verify  *CheckRequest   `json:"verify,omitempty"`
 }
 
@@ -69,7 +70,7 @@ type CheckRequest struct {
 func (r StepRequest) proposed() plan.ProposedStep {
 	s := plan.ProposedStep{
 		ID: r.ID, Title: r.Title, MCPID: r.MCPID, Tool: r.Tool, Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body,
-		Needs: r.Needs, When: r.When, ForEach: r.ForEach,
+		Needs: r.Needs, When: r.When, ForEach: r.ForEach, NoUndo: r.NoUndo,
 	}
 	if r.Undo != nil {
 		undo := plan.Call(*r.Undo)

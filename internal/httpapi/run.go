@@ -52,6 +52,7 @@ type PlannedStep struct {
 	When    *ref.Condition  `json:"when,omitempty" doc:"it is skipped when this does not hold"`
 	ForEach string          `json:"for_each,omitempty" doc:"a reference to a list: it is done for each element, ${item}"`
 	Undo    *UndoCall       `json:"undo,omitempty" doc:"what takes it back"`
+	NoUndo  bool            `json:"no_undo,omitempty" doc:"what it does is to stay: no undo is suggested"`
 	Verify  *VerifyCall     `json:"verify,omitempty" doc:"how it is found out whether it was done, when its answer is lost"`
 	Ask     *plan.Ask       `json:"ask,omitempty" doc:"the approval it will wait for, as far as known"`
 	Targets []plan.Target   `json:"targets,omitempty" doc:"what its references were found to name"`
@@ -271,7 +272,7 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 	}
 	v := PlannedStep{
 		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
-		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, Ask: s.Ask, Targets: s.Targets,
+		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
 	v.Server, v.Target = where(s.ID)
 	if s.Undo != nil {

@@ -42,7 +42,7 @@ type Change struct {
 
 // writtenParts are the parts of a plan that somebody writes.
 var writtenParts = []string{
-	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "verify", "step",
+	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "no_undo", "verify", "step",
 }
 
 // Edits returns how the plan after differs from the one before in what somebody
@@ -82,7 +82,7 @@ func (p Plan) itself() Plan {
 var (
 	planParts = []string{"goal", "expires_at", "ceiling", "reuse", "plan_id", "revision", "replaces"}
 	stepParts = []string{
-		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "verify", "ask", "targets",
+		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}
 	bindingParts = []string{"server_name", "base_url", "template", "fingerprint", "auth", "mcp_id"}
 )

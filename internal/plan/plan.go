@@ -99,6 +99,7 @@ type Step struct {
 	When    *ref.Condition `json:"when,omitempty"`     // skipped when it does not hold
 	ForEach string         `json:"for_each,omitempty"` // one reference to a list: done for each element, ${item}
 	Undo    *Undo          `json:"undo,omitempty"`
+	NoUndo  bool           `json:"no_undo,omitempty"` // none is suggested: what it does is to stay
 	Verify  *Check         `json:"verify,omitempty"`
 	Ask     *Ask           `json:"ask,omitempty"`     // the approval it will wait for, as far as known
 	Targets []Target       `json:"targets,omitempty"` // what its references name, where that was looked up

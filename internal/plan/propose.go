@@ -36,6 +36,7 @@ type ProposedStep struct {
 	When    *ref.Condition `json:"when,omitempty"`
 	ForEach string         `json:"for_each,omitempty"`
 	Undo    *Call          `json:"undo,omitempty"`
+	NoUndo  bool           `json:"no_undo,omitempty"`
 	Verify  *Check         `json:"verify,omitempty"`
 }
 
@@ -107,6 +108,7 @@ func (a *arrangement) step(i int, p ProposedStep) Step {
 	default:
 		s.Needs = []string{a.steps[i-1].ID}
 	}
+	s.NoUndo = p.NoUndo && p.Undo == nil && s.Risk != Read
 	if p.Undo != nil {
 		s.Undo = &Undo{Call: p.Undo.normal(s)}
 	}

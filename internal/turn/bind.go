@@ -126,7 +126,7 @@ func explain(err error) string {
 // is nil where the document does not declare all of it.
 func (d drafting) suggest(ctx context.Context, s plan.Step, own bound) (*plan.Undo, bound, error) {
 	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
-	if s.Method != "POST" || s.Tool != "" || at < 0 {
+	if s.Method != "POST" || s.Tool != "" || s.NoUndo || at < 0 {
 		return nil, bound{}, nil
 	}
 	for _, e := range d.listed[at].Entries {

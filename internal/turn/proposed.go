@@ -15,7 +15,7 @@ import (
 var (
 	requestKeys   = []string{"mcp_id", "method", "path", "query", "body", "tool"}
 	planKeys      = []string{"goal", "steps"}
-	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs", "when", "for_each", "undo", "verify"}
+	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
 	checkKeys     = append(slices.Clone(requestKeys), "expect")
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
 )

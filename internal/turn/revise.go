@@ -289,7 +289,7 @@ func shownDraft(r *plan.Run) (string, error) {
 func proposedOf(s plan.Step) plan.ProposedStep {
 	p := plan.ProposedStep{
 		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
-		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify,
+		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify, NoUndo: s.NoUndo,
 	}
 	if s.Undo != nil && !s.Undo.Suggested {
 		p.Undo = &s.Undo.Call

@@ -103,8 +103,9 @@ func restOf(s plan.Step) (string, error) {
 		When    any    `json:"when,omitempty"`
 		ForEach string `json:"for_each,omitempty"`
 		Undo    any    `json:"undo,omitempty"`
+		NoUndo  bool   `json:"no_undo,omitempty"`
 		Verify  any    `json:"verify,omitempty"`
-	}{ID: s.ID, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
+	}{NoUndo: s.NoUndo, ID: s.ID, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
 	if s.When != nil {
 		p.When = s.When
 	}
