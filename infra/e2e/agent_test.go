@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -180,8 +179,7 @@ func (s *toolServer) spoils(w http.ResponseWriter, got received) bool {
 }
 
 func (s *toolServer) start() error {
-	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", s.addr)
+	l, err := listenOn(s.addr)
 	if err != nil {
 		return err
 	}
@@ -190,7 +188,11 @@ func (s *toolServer) start() error {
 	return nil
 }
 
-func (s *toolServer) stop() { _ = s.server.Close() }
+func (s *toolServer) stop() {
+	if s.server != nil {
+		_ = s.server.Close()
+	}
+}
 
 func (s *toolServer) release() {
 	s.mu.Lock()

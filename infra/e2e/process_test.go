@@ -204,6 +204,19 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
+// listenOn takes an address of freeAddress. A process that is being started here holds
+// all that was open when it was forked, the listeners of freeAddress among it, until it
+// is executed: for that moment the address is in use.
+func listenOn(addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	var l net.Listener
+	err := eventually(patience, func() (err error) {
+		l, err = config.Listen(context.Background(), "tcp", addr)
+		return err
+	})
+	return l, err
+}
+
 // eventually polls until f is content, and fails with what it says when it is
 // not in time.
 func eventually(limit time.Duration, f func() error) error {

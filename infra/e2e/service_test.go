@@ -55,8 +55,7 @@ func newService(addr, place, document string) *service {
 func (s *service) url() string { return "http://" + s.addr }
 
 func (s *service) start() error {
-	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", s.addr)
+	l, err := listenOn(s.addr)
 	if err != nil {
 		return err
 	}
