@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -33,7 +34,7 @@ const (
 
 // How long a gate waits and remembers.
 const (
-	slowest  = 300 * time.Millisecond // what the store may take of a call
+	slowest  = 300 * time.Millisecond // what the store may take of a call, usually
 	fresh    = time.Second            // how long what is known of a breaker is relied on; of an open one, until its time
 	mostHeld = 4096                   // breakers; then the gate begins to learn anew
 )
@@ -44,7 +45,8 @@ const (
 // only helps.
 type Gate struct {
 	Store  Breakers
-	Policy Policy // what it does not say is Usual's
+	Policy Policy        // what it does not say is Usual's
+	Wait   time.Duration // what the store may take of a call; 300 ms when it does not say
 	Now    func() time.Time
 	NewID  func(time.Time) string
 	Log    *slog.Logger
@@ -159,7 +161,7 @@ func (g *Gate) ask(ctx context.Context, at entrance, what string, f func(context
 
 // timed asks the store, for as long as it may take.
 func (g *Gate) timed(ctx context.Context, at entrance, what string, f func(context.Context) (Breaker, error)) (Breaker, error) {
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowest)
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(g.Wait, slowest))
 	defer cancel()
 	b, err := f(short)
 	if err != nil {
