@@ -138,6 +138,7 @@ func TestFiftyAtOnceTryARealAgentWithOneCall(t *testing.T) {
 	for range 2 {
 		d := asker(&desk{}, table)
 		d.Gate, d.Caller, d.Now = gateOver(table, now), client, time.Now
+		d.Gate.Wait = time.Minute
 		processes = append(processes, d)
 	}
 	fail(t, processes[0].Gate)
