@@ -165,7 +165,7 @@ var owners = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":                        {"internal/tool"},
 	"github.com/sashabaranov/go-openai":                            {"internal/openai"},
 	"github.com/yuin/goldmark":                                     {"internal/webui"},
-	"go.etcd.io/bbolt":                                             {"infra/local/disk", "infra/local/dynamodb", "infra/local/stepfunctions"},
+	"go.etcd.io/bbolt":                                             {"infra/local/disk"},
 	"mvdan.cc/sh":                                                  {"internal/command"},
 }
 

@@ -13,13 +13,23 @@ import (
 // bbolt alone, on the same disk, at concurrency 1 and 16.
 func BenchmarkUpdate(b *testing.B) {
 	value := make([]byte, 1024)
-	write := func(n int64) func(*bolt.Tx) error {
+	key := func(n int64) []byte { return fmt.Appendf(nil, "key-%04d", n%1000) }
+	write := func(n int64) func(*Tx) error {
+		return func(tx *Tx) error {
+			bk, err := tx.CreateBucketIfNotExists(bucket)
+			if err != nil {
+				return err
+			}
+			return bk.Put(key(n), value)
+		}
+	}
+	raw := func(n int64) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
 			bk, err := tx.CreateBucketIfNotExists(bucket)
 			if err != nil {
 				return err
 			}
-			return bk.Put(fmt.Appendf(nil, "key-%04d", n%1000), value)
+			return bk.Put(key(n), value)
 		}
 	}
 	for _, c := range []int{1, 16} {
@@ -33,7 +43,7 @@ func BenchmarkUpdate(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = db.Close() }()
-			parallel(b, c, func(n int64) error { return db.Update(write(n)) })
+			parallel(b, c, func(n int64) error { return db.Update(raw(n)) })
 		})
 	}
 }

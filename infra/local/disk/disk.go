@@ -139,7 +139,7 @@ func holderPath(path string) string { return path + ".pid" }
 // View runs fn over a consistent snapshot: all of every committed group, none of
 // a group under way. What fn reads from tx is only valid until it returns. fn
 // must not call Update. A page that turns out to be damaged is ErrDamaged.
-func (s *Store) View(fn func(tx *bolt.Tx) error) (err error) {
+func (s *Store) View(fn func(tx *Tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if !asserted(p) {
@@ -148,7 +148,7 @@ func (s *Store) View(fn func(tx *bolt.Tx) error) (err error) {
 			err = s.damaged(p)
 		}
 	}()
-	return closedAs(s.db.View(fn))
+	return closedAs(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx}) }))
 }
 
 // asserted reports whether a panic is bbolt's own over what it read.
@@ -168,8 +168,8 @@ func (s *Store) Backup(path string) error {
 	if err != nil {
 		return err
 	}
-	err = s.View(func(tx *bolt.Tx) error {
-		_, err := tx.WriteTo(tmp)
+	err = s.View(func(tx *Tx) error {
+		_, err := tx.tx.WriteTo(tmp)
 		return err
 	})
 	if err == nil {

@@ -10,14 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 var bucket = []byte("b")
 
-func put(key, value string) func(*bolt.Tx) error {
-	return func(tx *bolt.Tx) error {
+func put(key, value string) func(*Tx) error {
+	return func(tx *Tx) error {
 		b, err := tx.CreateBucketIfNotExists(bucket)
 		if err != nil {
 			return err
@@ -29,7 +27,7 @@ func put(key, value string) func(*bolt.Tx) error {
 func get(t *testing.T, s *Store, key string) string {
 	t.Helper()
 	var out string
-	if err := s.View(func(tx *bolt.Tx) error {
+	if err := s.View(func(tx *Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
 			out = string(b.Get([]byte(key)))
 		}
@@ -54,7 +52,7 @@ func open1(t testing.TB) (*Store, string) {
 func txID(t *testing.T, s *Store) int {
 	t.Helper()
 	id := 0
-	if err := s.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+	if err := s.View(func(tx *Tx) error { id = tx.tx.ID(); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -62,12 +60,12 @@ func txID(t *testing.T, s *Store) int {
 
 // together holds the store in one commit while the functions queue up behind it,
 // so that they form exactly one group, in order.
-func together(t *testing.T, s *Store, fns ...func(*bolt.Tx) error) []func() (error, any) {
+func together(t *testing.T, s *Store, fns ...func(*Tx) error) []func() (error, any) {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var first sync.Once
 	go func() {
-		_ = s.Update(func(*bolt.Tx) error {
+		_ = s.Update(func(*Tx) error {
 			first.Do(func() { close(entered); <-release })
 			return nil
 		})
@@ -99,7 +97,7 @@ func together(t *testing.T, s *Store, fns ...func(*bolt.Tx) error) []func() (err
 
 func TestGroupSharesOneCommit(t *testing.T) {
 	s, _ := open1(t)
-	var fns []func(*bolt.Tx) error
+	var fns []func(*Tx) error
 	for i := range 50 {
 		fns = append(fns, put(string(rune('A'+i)), "x"))
 	}
@@ -120,9 +118,9 @@ func TestErrorIsolates(t *testing.T) {
 	runs := 0
 	results := together(
 		t, s,
-		func(tx *bolt.Tx) error { runs++; return put("first", "1")(tx) },
-		func(tx *bolt.Tx) error { return errors.Join(put("half", "1")(tx), boom) },
-		func(tx *bolt.Tx) error {
+		func(tx *Tx) error { runs++; return put("first", "1")(tx) },
+		func(tx *Tx) error { return errors.Join(put("half", "1")(tx), boom) },
+		func(tx *Tx) error {
 			if v := tx.Bucket(bucket).Get([]byte("half")); v != nil {
 				return errors.New("saw the failed writer's half")
 			}
@@ -148,8 +146,8 @@ func TestUnwrittenErrorDoesNotRepeatOthers(t *testing.T) {
 	runs := 0
 	results := together(
 		t, s,
-		func(tx *bolt.Tx) error { runs++; return put("a", "1")(tx) },
-		func(*bolt.Tx) error { return Unwritten(refused) },
+		func(tx *Tx) error { runs++; return put("a", "1")(tx) },
+		func(*Tx) error { return Unwritten(refused) },
 	)
 	if err, _ := results[0](); err != nil {
 		t.Fatal(err)
@@ -165,7 +163,7 @@ func TestUnwrittenErrorDoesNotRepeatOthers(t *testing.T) {
 func TestOnlyRefusalsDoNotCommit(t *testing.T) {
 	s, _ := open1(t)
 	before := txID(t, s)
-	_ = s.Update(func(*bolt.Tx) error { return Unwritten(errors.New("no")) })
+	_ = s.Update(func(*Tx) error { return Unwritten(errors.New("no")) })
 	if txID(t, s) != before {
 		t.Error("a refused write was committed")
 	}
@@ -175,7 +173,7 @@ func TestPanicStaysWithItsCaller(t *testing.T) {
 	s, _ := open1(t)
 	results := together(
 		t, s, put("a", "1"),
-		func(tx *bolt.Tx) error { _ = put("half", "1")(tx); panic("mine") },
+		func(tx *Tx) error { _ = put("half", "1")(tx); panic("mine") },
 		put("b", "1"),
 	)
 	for i, want := range []any{nil, "mine", nil} {
@@ -196,7 +194,7 @@ func TestWritersAreSerialised(t *testing.T) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				if err := s.Update(func(tx *bolt.Tx) error {
+				if err := s.Update(func(tx *Tx) error {
 					b, err := tx.CreateBucketIfNotExists(bucket)
 					if err != nil {
 						return err
@@ -256,7 +254,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 	if err := s.Update(put("a", "1")); !errors.Is(err, ErrClosed) {
 		t.Errorf("Update: %v", err)
 	}
-	if err := s.View(func(*bolt.Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+	if err := s.View(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("View: %v", err)
 	}
 }
@@ -319,8 +317,8 @@ func TestADamagedPageIsAnErrorNotAPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	all := func(tx *bolt.Tx) error {
-		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return b.ForEach(func(_, _ []byte) error { return nil }) })
+	all := func(tx *Tx) error {
+		return tx.Bucket(bucket).ForEach(func(_, _ []byte) error { return nil })
 	}
 	if err := s.View(all); !errors.Is(err, ErrDamaged) {
 		t.Errorf("View: %v", err)
@@ -334,7 +332,7 @@ func TestADamagedPageIsAnErrorNotAPanic(t *testing.T) {
 				t.Errorf("a panic of the caller's own became %v", p)
 			}
 		}()
-		_ = s.View(func(*bolt.Tx) error { panic("mine") })
+		_ = s.View(func(*Tx) error { panic("mine") })
 	}()
 }
 

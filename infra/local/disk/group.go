@@ -4,13 +4,12 @@ import (
 	"errors"
 	"runtime"
 
-	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // call is one function waiting to be committed.
 type call struct {
-	fn       func(*bolt.Tx) error
+	fn       func(*Tx) error
 	err      error
 	panicked any           // what fn panicked with
 	failed   bool          // fn may have written before it failed: keep it out of the group
@@ -43,7 +42,7 @@ func Unwritten(err error) error {
 // back and the others run again, unless the error is marked Unwritten. A panic is
 // raised again in the caller. fn must neither commit tx, call Update nor end its
 // goroutine.
-func (s *Store) Update(fn func(tx *bolt.Tx) error) error {
+func (s *Store) Update(fn func(tx *Tx) error) error {
 	c := &call{fn: fn, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	if s.closed {
@@ -147,7 +146,7 @@ func (s *Store) attempt(group []*call) (again bool, err error) {
 		if c.failed {
 			continue
 		}
-		c.run(tx)
+		c.run(&Tx{tx})
 		if c.failed {
 			if err := tx.Rollback(); err != nil {
 				return false, err
@@ -172,7 +171,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-func (c *call) run(tx *bolt.Tx) {
+func (c *call) run(tx *Tx) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.panicked, c.failed = p, true

@@ -5,8 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
+	"piloto/infra/local/disk"
 )
 
 func (e *Engine) deleteTable(r request) ([]byte, error) {
@@ -27,7 +26,7 @@ func (e *Engine) deleteTable(r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer, e.define(name, nil, func(tx *bolt.Tx) error {
+	return answer, e.define(name, nil, func(tx *disk.Tx) error {
 		if err := tx.DeleteBucket(t.bucket()); err != nil {
 			return err
 		}
@@ -36,7 +35,7 @@ func (e *Engine) deleteTable(r request) ([]byte, error) {
 				return err
 			}
 		}
-		if err := tx.DeleteBucket(t.expiryBucket()); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
+		if err := tx.DeleteBucket(t.expiryBucket()); err != nil && !errors.Is(err, disk.ErrNoBucket) {
 			return err
 		}
 		return tx.Bucket(bucketTables).Delete([]byte(name))
@@ -129,7 +128,7 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.define(name, next, func(tx *bolt.Tx) error { return a.write(tx, t, next) }); err != nil {
+	if err := e.define(name, next, func(tx *disk.Tx) error { return a.write(tx, t, next) }); err != nil {
 		return nil, err
 	}
 	return e.describe("TableDescription", next, "ACTIVE")
@@ -238,7 +237,7 @@ func (t *table) dropUnused() {
 }
 
 // write stores the next definition, and fills or removes indexes.
-func (a alteration) write(tx *bolt.Tx, t, next *table) error {
+func (a alteration) write(tx *disk.Tx, t, next *table) error {
 	for _, name := range a.deletes {
 		if err := tx.DeleteBucket(t.indexBucket(*t.index(name))); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 const (
@@ -70,7 +70,7 @@ func (e *Engine) batchGetItem(r request) ([]byte, error) {
 		}
 	}
 	var dst []byte
-	if err := e.store.View(func(tx *bolt.Tx) (err error) {
+	if err := e.store.View(func(tx *disk.Tx) (err error) {
 		dst, err = e.answerBatch(tx, parts, c)
 		return err
 	}); err != nil {
@@ -140,7 +140,7 @@ func (b *batchKeys) bind(e *Engine) error {
 
 // answerBatch reads the items until the answer is full; the other keys are
 // answered as unprocessed.
-func (e *Engine) answerBatch(tx *bolt.Tx, parts []batchKeys, c capacity) ([]byte, error) {
+func (e *Engine) answerBatch(tx *disk.Tx, parts []batchKeys, c capacity) ([]byte, error) {
 	dst := append([]byte(nil), `{"Responses":{`...)
 	var unprocessed, used []byte
 	size := 0
@@ -231,7 +231,7 @@ func (e *Engine) batchWriteItem(r request) ([]byte, error) {
 		return nil, err
 	}
 	used := map[string]*usage{}
-	if err := e.store.Update(func(tx *bolt.Tx) error {
+	if err := e.store.Update(func(tx *disk.Tx) error {
 		clear(used)
 		for _, w := range writes {
 			old, err := w.t.load(tx, w.key)

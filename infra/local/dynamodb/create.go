@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 const maxIndexes = 20
@@ -58,14 +58,14 @@ func (e *Engine) createTable(r request) ([]byte, error) {
 	if e.tables[t.Name] != nil {
 		return nil, inUse("Table already exists: " + t.Name)
 	}
-	if err := e.define(t.Name, t, func(tx *bolt.Tx) error { return t.create(tx) }); err != nil {
+	if err := e.define(t.Name, t, func(tx *disk.Tx) error { return t.create(tx) }); err != nil {
 		return nil, err
 	}
 	return e.describe("TableDescription", t, "ACTIVE")
 }
 
 // create makes the table's buckets under a new id.
-func (t *table) create(tx *bolt.Tx) error {
+func (t *table) create(tx *disk.Tx) error {
 	id, err := tx.Bucket(bucketTables).NextSequence()
 	if err != nil {
 		return err

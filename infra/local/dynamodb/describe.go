@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // What DescribeTable answers, member for member as the service names them.
@@ -66,7 +66,7 @@ func (e *Engine) describe(member string, t *table, status string) ([]byte, error
 	if t.Class != "" {
 		d.TableClassSummary = &classSummary{t.Class}
 	}
-	err := e.store.View(func(tx *bolt.Tx) error {
+	err := e.store.View(func(tx *disk.Tx) error {
 		d.ItemCount, d.TableSizeBytes = measure(tx.Bucket(t.bucket()))
 		for _, x := range t.Indexes {
 			count, size := measure(tx.Bucket(t.indexBucket(x)))
@@ -85,12 +85,11 @@ func (e *Engine) describe(member string, t *table, status string) ([]byte, error
 }
 
 // measure counts a bucket's items and the bytes they take on disk.
-func measure(b *bolt.Bucket) (items, bytes int) {
+func measure(b *disk.Bucket) (items, bytes int) {
 	if b == nil {
 		return 0, 0
 	}
-	s := b.Stats()
-	return s.KeyN, s.LeafInuse
+	return b.Size()
 }
 
 func describeKey(s schema) []keySchemaElement {

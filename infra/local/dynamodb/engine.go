@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"piloto/infra/local/disk"
 )
 
@@ -38,7 +36,7 @@ func Open(store *disk.Store, options ...Option) (*Engine, error) {
 	for _, o := range options {
 		o(e)
 	}
-	err := store.Update(func(tx *bolt.Tx) error {
+	err := store.Update(func(tx *disk.Tx) error {
 		for _, name := range [][]byte{bucketTables, bucketTokens, bucketTokenTimes} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
@@ -65,7 +63,7 @@ func (e *Engine) table(name string) (*table, error) {
 
 // define puts a definition in place of an old one after both are settled on
 // disk; e.ddl must be held exclusively. A nil next removes the table.
-func (e *Engine) define(name string, next *table, write func(tx *bolt.Tx) error) error {
+func (e *Engine) define(name string, next *table, write func(tx *disk.Tx) error) error {
 	if err := e.store.Update(write); err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package dynamodb
 import (
 	"errors"
 
-	bolt "go.etcd.io/bbolt"
-
 	"piloto/infra/local/disk"
 )
 
@@ -46,7 +44,7 @@ func (e *Engine) mutate(action string, r request) ([]byte, error) {
 		return nil, err
 	}
 	var old, next item
-	err = e.store.Update(func(tx *bolt.Tx) (err error) {
+	err = e.store.Update(func(tx *disk.Tx) (err error) {
 		if old, next, err = m.attempt(tx, t, key); err != nil {
 			return unwritten(err)
 		}
@@ -103,7 +101,7 @@ func (e *Engine) getItem(r request) ([]byte, error) {
 		return nil, err
 	}
 	var found item
-	if err := e.store.View(func(tx *bolt.Tx) (err error) {
+	if err := e.store.View(func(tx *disk.Tx) (err error) {
 		found, err = t.load(tx, stored)
 		return err
 	}); err != nil {

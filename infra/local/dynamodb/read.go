@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // maxPage is how many bytes of items one page of a Query or Scan looks at.
@@ -45,7 +45,7 @@ type page struct {
 // read walks the stretch and answers one page.
 func (e *Engine) read(t *table, x *index, q reading) ([]byte, error) {
 	p := page{body: make([]byte, 0, 4096)}
-	if err := e.store.View(func(tx *bolt.Tx) error { return e.walk(tx, t, x, q, &p) }); err != nil {
+	if err := e.store.View(func(tx *disk.Tx) error { return e.walk(tx, t, x, q, &p) }); err != nil {
 		return nil, err
 	}
 	if err := e.reap(t, p.expired); err != nil {
@@ -76,7 +76,7 @@ func (e *Engine) read(t *table, x *index, q reading) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func (e *Engine) walk(tx *bolt.Tx, t *table, x *index, q reading, p *page) error {
+func (e *Engine) walk(tx *disk.Tx, t *table, x *index, q reading, p *page) error {
 	items := tx.Bucket(t.bucket())
 	source := items
 	if x != nil {
@@ -144,7 +144,7 @@ func (q reading) startKey(t *table, x *index) []byte {
 
 // span walks the stored keys from low up to but not including high, or back.
 type span struct {
-	cursor    *bolt.Cursor
+	cursor    *disk.Cursor
 	low, high []byte
 	reverse   bool
 }

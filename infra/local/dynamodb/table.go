@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // table is a table's definition. A *table is never changed: a new one takes its
@@ -83,7 +83,7 @@ func (t *table) kindOf(attribute string) kind {
 }
 
 // save writes the definition.
-func (t *table) save(tx *bolt.Tx) error {
+func (t *table) save(tx *disk.Tx) error {
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (t *table) save(tx *bolt.Tx) error {
 }
 
 // loadTables reads every definition.
-func loadTables(tx *bolt.Tx) (map[string]*table, error) {
+func loadTables(tx *disk.Tx) (map[string]*table, error) {
 	tables := map[string]*table{}
 	err := tx.Bucket(bucketTables).ForEach(func(name, raw []byte) error {
 		t := &table{}

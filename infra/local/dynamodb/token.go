@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // tokenLife is how long a client request token is remembered.
@@ -48,7 +48,7 @@ func sorted(n *node) *node {
 
 // repeated says whether the token's transaction was done already; it fails when
 // that was another transaction.
-func (e *Engine) repeated(tx *bolt.Tx, token string, print []byte) (bool, error) {
+func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (bool, error) {
 	seen := tx.Bucket(bucketTokens).Get([]byte(token))
 	if seen == nil || e.now().UnixNano()-int64(binary.BigEndian.Uint64(seen)) > int64(tokenLife) {
 		return false, nil
@@ -62,7 +62,7 @@ func (e *Engine) repeated(tx *bolt.Tx, token string, print []byte) (bool, error)
 
 // remember notes a token with the transaction it came with, and forgets a few old
 // ones.
-func (e *Engine) remember(tx *bolt.Tx, token string, print []byte) error {
+func (e *Engine) remember(tx *disk.Tx, token string, print []byte) error {
 	tokens, times := tx.Bucket(bucketTokens), tx.Bucket(bucketTokenTimes)
 	if seen := tokens.Get([]byte(token)); seen != nil {
 		if err := times.Delete(append(bytes.Clone(seen[:8]), token...)); err != nil {

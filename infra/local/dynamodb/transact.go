@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 const (
@@ -52,7 +52,7 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		return nil, err
 	}
 	used := map[string]*usage{}
-	if err := e.store.Update(func(tx *bolt.Tx) error {
+	if err := e.store.Update(func(tx *disk.Tx) error {
 		clear(used)
 		if token != "" {
 			if again, err := e.repeated(tx, token, fingerprint(r.node.get("TransactItems"))); again || err != nil {
@@ -132,7 +132,7 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 
 // transact attempts every action on the state before all of them, and writes all
 // of them or none.
-func transact(tx *bolt.Tx, writes []batchWrite, used map[string]*usage) error {
+func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
 	type pair struct{ old, next item }
 	pairs := make([]pair, len(writes))
 	reasons := make([]reason, len(writes))
@@ -211,7 +211,7 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 		return nil, err
 	}
 	found := make([]item, len(gets))
-	if err := e.store.View(func(tx *bolt.Tx) (err error) {
+	if err := e.store.View(func(tx *disk.Tx) (err error) {
 		for i, g := range gets {
 			if found[i], err = e.tables[g.table].load(tx, keys[i]); err != nil {
 				return err

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // reapAtOnce bounds how many expired items one write takes along.
@@ -39,7 +39,7 @@ func (t *table) expiryKey(key []byte, it item) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(seconds)), key...)
 }
 
-func (t *table) writeExpiry(tx *bolt.Tx, key []byte, old, next item) error {
+func (t *table) writeExpiry(tx *disk.Tx, key []byte, old, next item) error {
 	was, is := t.expiryKey(key, old), t.expiryKey(key, next)
 	if bytes.Equal(was, is) {
 		return nil
@@ -58,7 +58,7 @@ func (t *table) writeExpiry(tx *bolt.Tx, key []byte, old, next item) error {
 
 // reapSome removes a few expired items in a transaction that writes to the table
 // anyway; spared is what the transaction has just written.
-func (e *Engine) reapSome(tx *bolt.Tx, t *table, spared ...[]byte) error {
+func (e *Engine) reapSome(tx *disk.Tx, t *table, spared ...[]byte) error {
 	if t.TTL == "" {
 		return nil
 	}
@@ -91,7 +91,7 @@ func containsKey(keys [][]byte, key []byte) bool {
 }
 
 // reapOne removes an item if it is still there and still expired.
-func (e *Engine) reapOne(tx *bolt.Tx, t *table, key []byte) error {
+func (e *Engine) reapOne(tx *disk.Tx, t *table, key []byte) error {
 	it, err := t.load(tx, key)
 	if err != nil || !t.expired(it, e.now()) {
 		return err
@@ -104,7 +104,7 @@ func (e *Engine) reap(t *table, keys [][]byte) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return e.store.Update(func(tx *bolt.Tx) error {
+	return e.store.Update(func(tx *disk.Tx) error {
 		for _, key := range keys {
 			if err := e.reapOne(tx, t, key); err != nil {
 				return err
@@ -152,7 +152,7 @@ func (e *Engine) updateTimeToLive(r request) ([]byte, error) {
 	if enabled {
 		next.TTL = attribute
 	}
-	if err := e.define(name, next, func(tx *bolt.Tx) error {
+	if err := e.define(name, next, func(tx *disk.Tx) error {
 		if !enabled {
 			if err := tx.DeleteBucket(t.expiryBucket()); err != nil {
 				return err
@@ -177,7 +177,7 @@ func (e *Engine) updateTimeToLive(r request) ([]byte, error) {
 }
 
 // forEach visits every item of the table.
-func (t *table) forEach(tx *bolt.Tx, f func(key []byte, it item) error) error {
+func (t *table) forEach(tx *disk.Tx, f func(key []byte, it item) error) error {
 	return tx.Bucket(t.bucket()).ForEach(func(key, stored []byte) error {
 		it, err := decodeItem(stored)
 		if err != nil {

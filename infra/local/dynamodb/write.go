@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // load reads an item, nil when there is none.
-func (t *table) load(tx *bolt.Tx, key []byte) (item, error) {
+func (t *table) load(tx *disk.Tx, key []byte) (item, error) {
 	b := tx.Bucket(t.bucket())
 	if b == nil {
 		return nil, fmt.Errorf("table %s has no items bucket", t.Name)
@@ -23,7 +23,7 @@ func (t *table) load(tx *bolt.Tx, key []byte) (item, error) {
 
 // write puts next in place of old (either may be nil) under the key, and brings
 // the index entries and the expiry along.
-func (t *table) write(tx *bolt.Tx, key []byte, old, next item) error {
+func (t *table) write(tx *disk.Tx, key []byte, old, next item) error {
 	b := tx.Bucket(t.bucket())
 	if next == nil {
 		if old == nil {
@@ -57,7 +57,7 @@ func (x *index) entryKey(key []byte, it item) (entry, offset []byte) {
 	return append(entry, key...), offset
 }
 
-func (t *table) writeEntry(tx *bolt.Tx, x *index, key []byte, old, next item) error {
+func (t *table) writeEntry(tx *disk.Tx, x *index, key []byte, old, next item) error {
 	was, _ := x.entryKey(key, old)
 	is, offset := x.entryKey(key, next)
 	if bytes.Equal(was, is) {
@@ -214,7 +214,7 @@ func (m mutation) bind(t *table) ([]byte, error) {
 
 // attempt checks the condition and works out what the item would become. It
 // writes nothing.
-func (m mutation) attempt(tx *bolt.Tx, t *table, key []byte) (old, next item, err error) {
+func (m mutation) attempt(tx *disk.Tx, t *table, key []byte) (old, next item, err error) {
 	if old, err = t.load(tx, key); err != nil {
 		return nil, nil, err
 	}

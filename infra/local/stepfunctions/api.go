@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	bolt "go.etcd.io/bbolt"
-
 	"piloto/infra/local/disk"
 )
 
@@ -109,7 +107,7 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = x.eng.store.Update(func(tx *bolt.Tx) error {
+	err = x.eng.store.Update(func(tx *disk.Tx) error {
 		old, err = nameOwner(tx, x.record.Machine, x.record.Name, t.now)
 		if err == nil && old != nil {
 			err = errNameTaken
@@ -141,7 +139,7 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	return nil, nil
 }
 
-func (x *execution) writeStart(tx *bolt.Tx, record []byte, first *entry, begun []statusChange) error {
+func (x *execution) writeStart(tx *disk.Tx, record []byte, first *entry, begun []statusChange) error {
 	key := seqKey(x.seq)
 	for _, put := range []struct{ bucket, key, value []byte }{
 		{bucketExecutions, key, record},
@@ -160,7 +158,7 @@ func (x *execution) writeStart(tx *bolt.Tx, record []byte, first *entry, begun [
 }
 
 // nameOwner returns the execution that has the name, if it still counts.
-func nameOwner(tx *bolt.Tx, machine, name string, now time.Time) (*executionRecord, error) {
+func nameOwner(tx *disk.Tx, machine, name string, now time.Time) (*executionRecord, error) {
 	key := bucket(tx, bucketNames).Get(machineKey(machine, []byte(name)))
 	if key == nil {
 		return nil, nil
@@ -173,7 +171,7 @@ func nameOwner(tx *bolt.Tx, machine, name string, now time.Time) (*executionReco
 }
 
 func (e *Engine) taken(machine, name string) (rec *executionRecord, err error) {
-	err = e.store.View(func(tx *bolt.Tx) error {
+	err = e.store.View(func(tx *disk.Tx) error {
 		rec, err = nameOwner(tx, machine, name, time.Now())
 		return err
 	})
@@ -202,7 +200,7 @@ func (e *Engine) record(arn string) (rec *executionRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = e.store.View(func(tx *bolt.Tx) error {
+	err = e.store.View(func(tx *disk.Tx) error {
 		rec = nil
 		key := bucket(tx, bucketNames).Get(machineKey(machine, []byte(name)))
 		if key == nil {
@@ -318,7 +316,7 @@ func (e *Engine) describeForExecution(_ context.Context, in *executionInput) (an
 		return nil, err
 	}
 	var text string
-	if err := e.store.View(func(tx *bolt.Tx) error {
+	if err := e.store.View(func(tx *disk.Tx) error {
 		text, err = definitionText(tx, rec.Definition)
 		return err
 	}); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 type taskSuccessInput struct {
@@ -80,7 +80,7 @@ func timedOut() error {
 // noTask words why no open execution has the task.
 func (e *Engine) noTask(seq uint64) error {
 	var rec *executionRecord
-	err := e.store.View(func(tx *bolt.Tx) (err error) {
+	err := e.store.View(func(tx *disk.Tx) (err error) {
 		rec, err = readRecord(tx, seq)
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
-	bolt "go.etcd.io/bbolt"
 
 	"piloto/infra/local/disk"
 )
@@ -15,11 +14,11 @@ import (
 // TestDamagedJournalRefusesToStart: an open execution that cannot be read is
 // never silently lost.
 func TestDamagedJournalRefusesToStart(t *testing.T) {
-	for name, damage := range map[string]func(tx *bolt.Tx) error{
-		"thread":     func(tx *bolt.Tx) error { return bucket(tx, bucketJournal).Put(threadKey(1, rootThread), []byte{9, 9}) },
-		"record":     func(tx *bolt.Tx) error { return bucket(tx, bucketExecutions).Put(seqKey(1), []byte("{")) },
-		"no record":  func(tx *bolt.Tx) error { return bucket(tx, bucketExecutions).Delete(seqKey(1)) },
-		"definition": func(tx *bolt.Tx) error { return deletePrefix(bucket(tx, bucketDefinitions), nil) },
+	for name, damage := range map[string]func(tx *disk.Tx) error{
+		"thread":     func(tx *disk.Tx) error { return bucket(tx, bucketJournal).Put(threadKey(1, rootThread), []byte{9, 9}) },
+		"record":     func(tx *disk.Tx) error { return bucket(tx, bucketExecutions).Put(seqKey(1), []byte("{")) },
+		"no record":  func(tx *disk.Tx) error { return bucket(tx, bucketExecutions).Delete(seqKey(1)) },
+		"definition": func(tx *disk.Tx) error { return deletePrefix(bucket(tx, bucketDefinitions), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"piloto/infra/local/disk"
 )
 
@@ -93,7 +91,7 @@ func Open(store *disk.Store, invoke Invoker, opts ...Option) (*Engine, error) {
 }
 
 // restore reads counters and machines.
-func (e *Engine) restore(tx *bolt.Tx) error {
+func (e *Engine) restore(tx *disk.Tx) error {
 	if k, _ := bucket(tx, bucketExecutions).Cursor().Last(); k != nil {
 		e.nextSeq.Store(binary.BigEndian.Uint64(k))
 	}
@@ -142,7 +140,7 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
-	err = e.store.View(func(tx *bolt.Tx) error {
+	err = e.store.View(func(tx *disk.Tx) error {
 		list = nil
 		return bucket(tx, bucketOpen).ForEach(func(k, _ []byte) error {
 			if err := ctx.Err(); err != nil {
@@ -261,7 +259,7 @@ func (e *Engine) openOf(machine string) []*execution {
 
 // update writes durably. A store that fails is tried again, ever more slowly,
 // until the engine stops or the store is closed.
-func (e *Engine) update(fn func(*bolt.Tx) error) error {
+func (e *Engine) update(fn func(*disk.Tx) error) error {
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
 		err := e.store.Update(fn)
 		if err == nil {
@@ -283,7 +281,7 @@ func (e *Engine) update(fn func(*bolt.Tx) error) error {
 }
 
 // definition returns the compiled definition stored under a key.
-func (e *Engine) definition(tx *bolt.Tx, key string) (*Definition, error) {
+func (e *Engine) definition(tx *disk.Tx, key string) (*Definition, error) {
 	e.mu.Lock()
 	def := e.defs[key]
 	e.mu.Unlock()
@@ -303,7 +301,7 @@ func (e *Engine) definition(tx *bolt.Tx, key string) (*Definition, error) {
 	return def, nil
 }
 
-func definitionText(tx *bolt.Tx, key string) (string, error) {
+func definitionText(tx *disk.Tx, key string) (string, error) {
 	raw, err := hex.DecodeString(key)
 	if err != nil {
 		return "", fmt.Errorf("definition %s: %w", key, errCodec)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 type historyInput struct {
@@ -42,7 +42,7 @@ func (e *Engine) executionHistory(_ context.Context, in *historyInput) (any, err
 	}
 	var out *history
 	var more bool
-	err = e.store.View(func(tx *bolt.Tx) error {
+	err = e.store.View(func(tx *disk.Tx) error {
 		r := &historyReader{seq: rec.Seq, reverse: in.Reverse, limit: limit, last: last}
 		out, more, err = r.read(bucket(tx, bucketJournal).Cursor())
 		last = r.last
@@ -70,7 +70,7 @@ type historyReader struct {
 	last    uint64
 }
 
-func (r *historyReader) read(c *bolt.Cursor) (*history, bool, error) {
+func (r *historyReader) read(c *disk.Cursor) (*history, bool, error) {
 	out := &history{Events: []json.RawMessage{}}
 	prefix := append(seqKey(r.seq), keyEvents)
 	for k, v := r.seek(c, prefix); hasPrefix(k, prefix); k, v = r.step(c) {
@@ -99,7 +99,7 @@ func (r *historyReader) read(c *bolt.Cursor) (*history, bool, error) {
 }
 
 // seek finds the entry to begin with: the one that holds last or the one after.
-func (r *historyReader) seek(c *bolt.Cursor, prefix []byte) (k, v []byte) {
+func (r *historyReader) seek(c *disk.Cursor, prefix []byte) (k, v []byte) {
 	from := r.last
 	if r.reverse && from == 0 {
 		from = ^uint64(0)
@@ -119,7 +119,7 @@ func (r *historyReader) seek(c *bolt.Cursor, prefix []byte) (k, v []byte) {
 	return k, v
 }
 
-func (r *historyReader) step(c *bolt.Cursor) (k, v []byte) {
+func (r *historyReader) step(c *disk.Cursor) (k, v []byte) {
 	if r.reverse {
 		return c.Prev()
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // Buckets inside the engine's top-level bucket. Executions are numbered in the
@@ -70,9 +70,9 @@ func machineKey(machine string, rest []byte) []byte {
 	return append(append([]byte(machine), 0), rest...)
 }
 
-func bucket(tx *bolt.Tx, name []byte) *bolt.Bucket { return tx.Bucket(topBucket).Bucket(name) }
+func bucket(tx *disk.Tx, name []byte) *disk.Bucket { return tx.Bucket(topBucket).Bucket(name) }
 
-func createBuckets(tx *bolt.Tx) error {
+func createBuckets(tx *disk.Tx) error {
 	top, err := tx.CreateBucketIfNotExists(topBucket)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (e *entry) empty() bool {
 }
 
 // write puts the entry into the journal.
-func (e *entry) write(tx *bolt.Tx) error {
+func (e *entry) write(tx *disk.Tx) error {
 	journal := bucket(tx, bucketJournal)
 	if e.events != nil {
 		if err := journal.Put(eventsKey(e.seq, e.first), e.events); err != nil {
@@ -157,7 +157,7 @@ func (e *entry) write(tx *bolt.Tx) error {
 }
 
 // writeEnd records the outcome and forgets the threads.
-func (e *entry) writeEnd(tx *bolt.Tx, journal *bolt.Bucket) error {
+func (e *entry) writeEnd(tx *disk.Tx, journal *disk.Bucket) error {
 	if err := deletePrefix(journal, append(seqKey(e.seq), keyThread)); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (e *entry) writeEnd(tx *bolt.Tx, journal *bolt.Bucket) error {
 	return bucket(tx, bucketOpen).Delete(seqKey(e.seq))
 }
 
-func deletePrefix(b *bolt.Bucket, prefix []byte) error {
+func deletePrefix(b *disk.Bucket, prefix []byte) error {
 	var keys [][]byte
 	c := b.Cursor()
 	for k, _ := c.Seek(prefix); hasPrefix(k, prefix); k, _ = c.Next() {
@@ -219,7 +219,7 @@ func decodeEvents(b []byte) ([][]byte, error) {
 	return out, nil
 }
 
-func readRecord(tx *bolt.Tx, seq uint64) (*executionRecord, error) {
+func readRecord(tx *disk.Tx, seq uint64) (*executionRecord, error) {
 	b := bucket(tx, bucketExecutions).Get(seqKey(seq))
 	if b == nil {
 		return nil, nil
@@ -232,7 +232,7 @@ func readRecord(tx *bolt.Tx, seq uint64) (*executionRecord, error) {
 }
 
 // load reads an open execution as the journal left it.
-func (e *Engine) load(tx *bolt.Tx, seq uint64) (*execution, error) {
+func (e *Engine) load(tx *disk.Tx, seq uint64) (*execution, error) {
 	rec, err := readRecord(tx, seq)
 	if err != nil || rec == nil {
 		return nil, fmt.Errorf("execution %d: %w", seq, orDamaged(err))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 type listExecutionsInput struct {
@@ -46,7 +46,7 @@ func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any
 	}
 	var list []any
 	var more bool
-	err = e.store.View(func(tx *bolt.Tx) error {
+	err = e.store.View(func(tx *disk.Tx) error {
 		list, more, err = listBefore(tx, m.record.Name, in.Status, &before, limit)
 		return err
 	})
@@ -62,7 +62,7 @@ func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any
 
 // listBefore lists executions older than before, which it moves to the last one
 // listed; more tells whether there are others.
-func listBefore(tx *bolt.Tx, machine, status string, before *uint64, limit int) (list []any, more bool, err error) {
+func listBefore(tx *disk.Tx, machine, status string, before *uint64, limit int) (list []any, more bool, err error) {
 	list = []any{}
 	prefix := machineKey(machine, nil)
 	c := bucket(tx, bucketIndex).Cursor()

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // A machine is a state machine as it is now.
@@ -36,7 +36,7 @@ type machineRecord struct {
 	Tracing    json.RawMessage `json:"tracing,omitempty"`
 }
 
-func (e *Engine) restoreMachine(tx *bolt.Tx, b []byte) (*machine, error) {
+func (e *Engine) restoreMachine(tx *disk.Tx, b []byte) (*machine, error) {
 	m := &machine{record: &machineRecord{}}
 	err := json.Unmarshal(b, m.record)
 	if err == nil {
@@ -76,7 +76,7 @@ func (e *Engine) keep(m *machine) error {
 	if err != nil {
 		return err
 	}
-	err = e.store.Update(func(tx *bolt.Tx) error {
+	err = e.store.Update(func(tx *disk.Tx) error {
 		if err := bucket(tx, bucketDefinitions).Put(key, []byte(m.text)); err != nil {
 			return err
 		}
@@ -309,7 +309,7 @@ func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (a
 		}
 		return nil, err
 	}
-	err = e.store.Update(func(tx *bolt.Tx) error {
+	err = e.store.Update(func(tx *disk.Tx) error {
 		return bucket(tx, bucketMachines).Delete([]byte(m.record.Name))
 	})
 	if err != nil {

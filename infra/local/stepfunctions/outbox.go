@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // An Event is a status change of an execution in the shape of EventBridge's
@@ -109,7 +109,7 @@ func (o *outbox) changes(rec *executionRecord) []statusChange {
 }
 
 // putChanges stores changes in the transaction that makes them true.
-func putChanges(tx *bolt.Tx, changes []statusChange) error {
+func putChanges(tx *disk.Tx, changes []statusChange) error {
 	for _, c := range changes {
 		b, err := json.Marshal(c.event)
 		if err != nil {
@@ -123,7 +123,7 @@ func putChanges(tx *bolt.Tx, changes []statusChange) error {
 }
 
 // restore reads what was not delivered.
-func (o *outbox) restore(tx *bolt.Tx) error {
+func (o *outbox) restore(tx *disk.Tx) error {
 	return bucket(tx, bucketOutbox).ForEach(func(k, v []byte) error {
 		c := statusChange{number: binary.BigEndian.Uint64(k)}
 		if err := json.Unmarshal(v, &c.event); err != nil {
@@ -222,7 +222,7 @@ func (o *outbox) erase() error {
 	if len(done) == 0 {
 		return nil
 	}
-	return o.eng.store.Update(func(tx *bolt.Tx) error {
+	return o.eng.store.Update(func(tx *disk.Tx) error {
 		for _, n := range done {
 			if err := bucket(tx, bucketOutbox).Delete(seqKey(n)); err != nil {
 				return err

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"piloto/infra/local/disk"
 )
 
 // sweepEvery is how often closed executions are looked over for their age.
@@ -36,7 +36,7 @@ func (e *Engine) sweep() {
 func (e *Engine) forgetOld() bool {
 	before := nanos(time.Now().Add(-nameRetention))
 	var old []*executionRecord
-	err := e.store.View(func(tx *bolt.Tx) error {
+	err := e.store.View(func(tx *disk.Tx) error {
 		old = nil
 		c := bucket(tx, bucketExecutions).Cursor()
 		for k, _ := c.First(); k != nil && len(old) < sweepBatch; k, _ = c.Next() {
@@ -53,7 +53,7 @@ func (e *Engine) forgetOld() bool {
 		return nil
 	})
 	if err == nil && len(old) > 0 {
-		err = e.store.Update(func(tx *bolt.Tx) error {
+		err = e.store.Update(func(tx *disk.Tx) error {
 			var errs []error
 			for _, rec := range old {
 				errs = append(errs, erase(tx, rec))
@@ -69,7 +69,7 @@ func (e *Engine) forgetOld() bool {
 }
 
 // erase removes all traces of a closed execution.
-func erase(tx *bolt.Tx, rec *executionRecord) error {
+func erase(tx *disk.Tx, rec *executionRecord) error {
 	key := seqKey(rec.Seq)
 	names := bucket(tx, bucketNames)
 	name := machineKey(rec.Machine, []byte(rec.Name))
