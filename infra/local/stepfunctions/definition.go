@@ -68,8 +68,11 @@ type taskFields struct {
 	resource   string
 	function   string // the ARN when the resource is a function itself
 	waitsToken bool
-	timeout    seconds
-	heartbeat  seconds
+	event      bool // InvocationType Event: the task does not wait for the function
+	// clientContext is passed on as it is, base64.
+	clientContext string
+	timeout       seconds
+	heartbeat     seconds
 }
 
 // seconds is a number of seconds, given or selected by a path; 0 means none.

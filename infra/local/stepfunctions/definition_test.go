@@ -60,7 +60,7 @@ var unsupported = map[string]string{
 
 	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","LogType":"Tail"},"End":true`): "/States/A/Parameters/LogType",
 
-	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"Event"},"End":true`): "/States/A/Parameters/InvocationType",
+	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"DryRun"},"End":true`): "/States/A/Parameters/InvocationType",
 
 	in(taskState + `,"TimeoutSeconds":0`):                                                                       "/States/A/TimeoutSeconds",
 	in(taskState + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.x"`):                                            "/States/A",

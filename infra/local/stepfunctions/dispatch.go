@@ -20,19 +20,21 @@ type dispatcher struct {
 }
 
 type job struct {
-	x        *execution
-	thread   uint32
-	gen      uint64
-	function string
-	payload  []byte
-	ctx      context.Context
-	cancel   context.CancelFunc
+	x      *execution
+	thread uint32
+	gen    uint64
+	in     Invocation
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 // add queues the thread's task and returns what takes it back.
 func (d *dispatcher) add(x *execution, th *thread) context.CancelFunc {
 	ctx, cancel := context.WithCancel(d.eng.ctx)
-	j := &job{x: x, thread: th.id, gen: th.gen, function: th.function, payload: th.payload, ctx: ctx, cancel: cancel}
+	asks := th.scope.states[th.state].task
+	j := &job{x: x, thread: th.id, gen: th.gen, ctx: ctx, cancel: cancel, in: Invocation{
+		Function: th.function, Payload: th.payload, Event: asks.event, ClientContext: asks.clientContext,
+	}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.queues[x]) == 0 {
@@ -69,14 +71,14 @@ func (d *dispatcher) next() {
 // taken back has no result; when the engine stops, only an answer counts.
 func (d *dispatcher) run(j *job) {
 	defer d.eng.release()
-	result, failure, err := d.call(j)
+	response, failure, err := d.call(j)
 	cancelled := j.ctx.Err() != nil
 	j.cancel()
 	d.mu.Lock()
 	d.running--
 	d.next()
 	d.mu.Unlock()
-	s := signal{kind: signalReturned, thread: j.thread, gen: j.gen, result: result}
+	s := signal{kind: signalReturned, thread: j.thread, gen: j.gen, response: response}
 	switch {
 	case failure != nil || err != nil:
 		if cancelled {
@@ -88,14 +90,14 @@ func (d *dispatcher) run(j *job) {
 }
 
 // call invokes the function; a panic of the Invoker is a fault of the service.
-func (d *dispatcher) call(j *job) (result []byte, failure *FunctionError, err error) {
+func (d *dispatcher) call(j *job) (out Response, failure *FunctionError, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.eng.log.Error("stepfunctions: invoker panicked", "function", j.function, "panic", p)
-			result, failure, err = nil, nil, fmt.Errorf("invoking %s panicked", j.function)
+			d.eng.log.Error("stepfunctions: invoker panicked", "function", j.in.Function, "panic", p)
+			out, failure, err = Response{}, nil, fmt.Errorf("invoking %s panicked", j.in.Function)
 		}
 	}()
-	return d.eng.invoke.Invoke(j.ctx, j.function, slices.Clone(j.payload))
+	return d.callAny(j.ctx, j.in)
 }
 
 // byID returns threads in the order they were made.

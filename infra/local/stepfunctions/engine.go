@@ -14,13 +14,6 @@ import (
 	"piloto/infra/local/disk"
 )
 
-// An Invoker calls a function by its ARN. A failure is what the function itself
-// reported; err is a fault of whoever runs it. A call whose context ends is
-// given up; it may be made again after a restart, with the same payload.
-type Invoker interface {
-	Invoke(ctx context.Context, functionARN string, payload []byte) (result []byte, failure *FunctionError, err error)
-}
-
 // Engine runs state machines and serves the Step Functions API.
 type Engine struct {
 	store   *disk.Store

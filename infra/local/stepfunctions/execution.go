@@ -28,13 +28,14 @@ type execution struct {
 
 // A signal is something that happened to an execution from outside of it.
 type signal struct {
-	kind   signalKind
-	thread uint32
-	gen    uint64
-	result []byte
-	fail   *failure
-	token  string
-	reply  chan<- error // answered once the signal's effect is durable
+	kind     signalKind
+	thread   uint32
+	gen      uint64
+	response Response // of signalReturned
+	result   []byte   // of signalSuccess
+	fail     *failure
+	token    string
+	reply    chan<- error // answered once the signal's effect is durable
 }
 
 type signalKind int
@@ -190,7 +191,7 @@ func (t *transition) apply(s *signal) error {
 	switch s.kind {
 	case signalReturned:
 		if s.gen == th.gen && th.phase == phaseTask {
-			t.taskReturned(th, st, s.result, s.fail)
+			t.taskReturned(th, st, s.response, s.fail)
 		}
 		return nil
 	case signalTimer:
@@ -208,7 +209,7 @@ func (t *transition) apply(s *signal) error {
 	case signalFailure:
 		t.taskFailed(th, st, s.fail)
 	case signalHeartbeat:
-		if th.beat > 0 {
+		if th.beat > 0 && th.phase == phaseSubmitted {
 			th.heartbeat = t.now.Add(th.beat)
 			t.touch(th)
 		}

@@ -3,7 +3,6 @@ package stepfunctions
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -43,7 +42,9 @@ func (t *transition) task(th *thread, st *state, input *document) {
 	t.schedule(th, st, params)
 }
 
-// taskDeadlines sets the absolute time-outs of a task that starts now.
+// taskDeadlines sets the absolute time-out of a task that starts now. Its
+// heartbeat counts from when the function has answered, and only where somebody
+// holds a token: nothing else can send one.
 func (t *transition) taskDeadlines(th *thread, st *state, input *document) *failure {
 	timeout, f := t.secondsOf(th, "TimeoutSecondsPath", st.task.timeout, input, 1)
 	if f != nil {
@@ -56,9 +57,6 @@ func (t *transition) taskDeadlines(th *thread, st *state, input *document) *fail
 	th.timeout, th.heartbeat, th.beat = zeroTime, zeroTime, time.Duration(beat)*time.Second
 	if timeout > 0 {
 		th.timeout = t.now.Add(time.Duration(timeout) * time.Second)
-	}
-	if beat > 0 && st.task.waitsToken { // nothing else can send one
-		th.heartbeat = t.now.Add(th.beat)
 	}
 	return nil
 }
@@ -134,19 +132,22 @@ func (t *transition) taskEvent(th *thread, st *state, suffix string, body object
 }
 
 // taskReturned takes the function's answer.
-func (t *transition) taskReturned(th *thread, st *state, result []byte, f *failure) {
+func (t *transition) taskReturned(th *thread, st *state, res Response, f *failure) {
 	if f != nil {
 		t.taskFailed(th, st, f)
 		return
 	}
-	v, err := parseResult(result)
+	output, err := parseResult(res.Payload)
 	if err != nil {
 		t.taskFailed(th, st, &failure{name: "Lambda.Unknown", cause: "The function returned a result that is not valid JSON: " + err.Error()})
 		return
 	}
-	output := v
 	if st.task.function == "" {
-		output = valueDocument(invocation(v.Value(), len(result)))
+		result := output.Value()
+		if st.task.event {
+			result = "" // nobody waited for it
+		}
+		output = valueDocument(res.envelope(result))
 	}
 	if len(output.Text()) > maxPayload {
 		t.taskFailed(th, st, oversized(st))
@@ -154,6 +155,9 @@ func (t *transition) taskReturned(th *thread, st *state, result []byte, f *failu
 	}
 	if st.task.waitsToken {
 		t.taskEvent(th, st, "Submitted", inputDetail("output", output.Text()))
+		if th.beat > 0 {
+			th.heartbeat = t.now.Add(th.beat)
+		}
 		t.block(th, phaseSubmitted)
 		return
 	}
@@ -190,31 +194,6 @@ func compact(text []byte) bool {
 		}
 	}
 	return true
-}
-
-// invocation is the result of lambda:invoke around the function's own.
-func invocation(payload any, length int) object {
-	request, size := newUUID(), strconv.Itoa(length)
-	headers := [][2]string{
-		{"X-Amz-Executed-Version", "$LATEST"},
-		{"x-amzn-Remapped-Content-Length", "0"},
-		{"Connection", "keep-alive"},
-		{"x-amzn-RequestId", request},
-		{"Content-Length", size},
-		{"Content-Type", "application/json"},
-	}
-	all, plain := object{}, object{}
-	for _, h := range headers {
-		all = append(all, member{h[0], []any{h[1]}})
-		plain = append(plain, member{h[0], h[1]})
-	}
-	return object{
-		{"ExecutedVersion", "$LATEST"},
-		{"Payload", payload},
-		{"SdkHttpMetadata", object{{"AllHttpHeaders", all}, {"HttpHeaders", plain}, {"HttpStatusCode", number(200)}}},
-		{"SdkResponseMetadata", object{{"RequestId", request}}},
-		{"StatusCode", number(200)},
-	}
 }
 
 func oversized(st *state) *failure {
