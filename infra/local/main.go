@@ -3,9 +3,10 @@
 // engines, in one process with one data folder.
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000]
-//	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto]
+//	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
 //
-// The second form serves just the two engines, as a small local AWS.
+// The second form serves just the two engines, as a small local AWS; tasks of
+// state machines reach their functions through the Lambda API at -lambda.
 package main
 
 import (
@@ -55,7 +56,9 @@ func parse(args []string, errOut io.Writer) (o process.Options, engines bool, er
 	flags.SetOutput(errOut)
 	flags.StringVar(&o.Data, "data", ".piloto", "folder of everything that lasts")
 	flags.StringVar(&o.AWS, "aws", "", "also serve the DynamoDB and Step Functions protocols here, on loopback (127.0.0.1:8000)")
-	if !engines {
+	if engines {
+		flags.StringVar(&o.LambdaURL, "lambda", "", "`URL` of the Lambda API that tasks of state machines call functions through (http://127.0.0.1:3001)")
+	} else {
 		flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
 		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
 	}

@@ -42,6 +42,10 @@ type Options struct {
 	Template string           // template.yaml
 	Log      io.Writer        // JSON lines
 	Clock    func() time.Time // nil: the machine's
+
+	// LambdaURL is the Lambda API that engines alone call functions through; empty:
+	// there are none.
+	LambdaURL string
 }
 
 // Process is the whole deployment.

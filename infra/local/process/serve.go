@@ -136,7 +136,11 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 // ServeEngines serves the two engines alone until ctx ends.
 func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 	log := telemetry.New(o.Log, slog.LevelInfo, "piloto.engines")
-	e, err := openEngines(o.Data, time.Now, noFunctions{}, log, func(context.Context, stepfunctions.Event) error { return nil }, "")
+	invoke, err := o.invoker()
+	if err != nil {
+		return err
+	}
+	e, err := openEngines(o.Data, time.Now, invoke, log, func(context.Context, stepfunctions.Event) error { return nil }, "")
 	if err != nil {
 		return err
 	}
