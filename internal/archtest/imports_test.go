@@ -18,8 +18,8 @@ type layer struct {
 var layers = []layer{
 	{
 		"vocabulary",
-		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel"},
-		nil, "words that everyone uses can depend on no one",
+		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel", "internal/render"},
+		[]string{"vocabulary"}, "words that everyone uses can depend on no one but one another",
 	},
 	{
 		"states",

@@ -14,9 +14,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
+	"sync"
 
 	"golang.org/x/text/language"
+
+	"piloto/internal/render"
 )
 
 // Tag is one of the languages we speak.
@@ -34,9 +36,16 @@ func Tags() []Tag { return []Tag{Spanish, English} }
 //go:embed text prompts
 var files embed.FS
 
-var catalogue = mustLoad(files)
+// catalogue is the sentences of each language, read when the first one is needed: a
+// process that starts waits for none of them.
+var catalogue = map[Tag]func() map[string]string{
+	Spanish: sync.OnceValue(func() map[string]string { return load(Spanish) }),
+	English: sync.OnceValue(func() map[string]string { return load(English) }),
+}
 
-var matcher = language.NewMatcher([]language.Tag{language.Spanish, language.English})
+var matcher = sync.OnceValue(func() language.Matcher {
+	return language.NewMatcher([]language.Tag{language.Spanish, language.English})
+})
 
 // Match returns the language that suits a tag or an Accept-Language header
 // best; anything unreadable or unknown is Spanish.
@@ -48,7 +57,7 @@ func Match(accept string) Tag {
 	if err != nil || len(tags) == 0 {
 		return Spanish
 	}
-	_, i, confidence := matcher.Match(tags...)
+	_, i, confidence := matcher().Match(tags...)
 	if confidence == language.No {
 		return Spanish
 	}
@@ -95,14 +104,14 @@ func Lookup(tag Tag, key string) (string, bool) {
 	if !ok {
 		texts = catalogue[Spanish]
 	}
-	s, ok := texts[key]
+	s, ok := texts()[key]
 	return s, ok
 }
 
 // Keys returns every key that begins with prefix, sorted.
 func Keys(prefix string) []string {
 	var keys []string
-	for k := range catalogue[Spanish] {
+	for k := range catalogue[Spanish]() {
 		if strings.HasPrefix(k, prefix) {
 			keys = append(keys, k)
 		}
@@ -111,51 +120,62 @@ func Keys(prefix string) []string {
 	return keys
 }
 
-var prompts = map[Tag]*template.Template{
-	Spanish: template.Must(template.ParseFS(files, "prompts/es/*.tmpl")),
-	English: template.Must(template.ParseFS(files, "prompts/en/*.tmpl")),
-}
+// prompts are read when the first one is written: few functions ask a model.
+var prompts = sync.OnceValue(func() map[Tag]*render.Set {
+	all := map[Tag]*render.Set{}
+	for _, tag := range Tags() {
+		sources := map[string]string{}
+		eachFile(path.Join("prompts", string(tag)), func(name string, raw []byte) {
+			sources[strings.TrimSuffix(name, ".tmpl")] = string(raw)
+		})
+		all[tag] = render.New(sources)
+	}
+	return all
+})
 
 // Prompt writes the prompt called name (prompts/LANG/name.tmpl) for a model.
-func Prompt(tag Tag, name string, data any) (string, error) {
-	t, ok := prompts[tag]
+func Prompt(tag Tag, name string, data map[string]any) (string, error) {
+	t, ok := prompts()[tag]
 	if !ok {
-		t = prompts[Spanish]
+		t = prompts()[Spanish]
 	}
 	var b strings.Builder
-	err := t.ExecuteTemplate(&b, name+".tmpl", data)
+	err := t.Execute(&b, name, data, nil)
 	return strings.TrimSpace(b.String()), err
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
 
-// mustLoad reads the embedded catalogue; a mistake in it is a mistake in the
-// program, and stops it at once.
-func mustLoad(files embed.FS) map[Tag]map[string]string {
-	all := map[Tag]map[string]string{}
-	for _, tag := range Tags() {
-		all[tag] = map[string]string{}
-		dir := path.Join("text", string(tag))
-		entries, err := files.ReadDir(dir)
+// load reads the embedded catalogue of one language; a mistake in it is a mistake in
+// the program, and stops it.
+func load(tag Tag) map[string]string {
+	all := map[string]string{}
+	eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
+		var texts map[string]string
+		if err := json.Unmarshal(raw, &texts); err != nil {
+			panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
+		}
+		for k, v := range texts {
+			if _, twice := all[k]; twice {
+				panic(fmt.Sprintf("locale: %s/%s: %s stands twice", tag, name, k))
+			}
+			all[k] = v
+		}
+	})
+	return all
+}
+
+// eachFile reads the embedded files of a folder.
+func eachFile(dir string, do func(name string, raw []byte)) {
+	entries, err := files.ReadDir(dir)
+	if err != nil {
+		panic(fmt.Sprintf("locale: %v", err))
+	}
+	for _, e := range entries {
+		raw, err := files.ReadFile(path.Join(dir, e.Name()))
 		if err != nil {
 			panic(fmt.Sprintf("locale: %v", err))
 		}
-		for _, e := range entries {
-			raw, err := files.ReadFile(path.Join(dir, e.Name()))
-			if err != nil {
-				panic(fmt.Sprintf("locale: %v", err))
-			}
-			var texts map[string]string
-			if err := json.Unmarshal(raw, &texts); err != nil {
-				panic(fmt.Sprintf("locale: %s/%s: %v", dir, e.Name(), err))
-			}
-			for k, v := range texts {
-				if _, twice := all[tag][k]; twice {
-					panic(fmt.Sprintf("locale: %s/%s: %s stands twice", dir, e.Name(), k))
-				}
-				all[tag][k] = v
-			}
-		}
+		do(e.Name(), raw)
 	}
-	return all
 }

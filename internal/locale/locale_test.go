@@ -6,9 +6,9 @@ import (
 )
 
 func TestEveryLanguageHasEveryKeyAndPlaceholder(t *testing.T) {
-	for key, es := range catalogue[Spanish] {
+	for key, es := range catalogue[Spanish]() {
 		for _, tag := range Tags()[1:] {
-			other, ok := catalogue[tag][key]
+			other, ok := catalogue[tag]()[key]
 			if !ok {
 				t.Errorf("%s: missing in %s", key, tag)
 				continue
@@ -22,8 +22,8 @@ func TestEveryLanguageHasEveryKeyAndPlaceholder(t *testing.T) {
 		}
 	}
 	for _, tag := range Tags()[1:] {
-		for key := range catalogue[tag] {
-			if _, ok := catalogue[Spanish][key]; !ok {
+		for key := range catalogue[tag]() {
+			if _, ok := catalogue[Spanish]()[key]; !ok {
 				t.Errorf("%s: in %s, missing in Spanish", key, tag)
 			}
 		}
@@ -58,8 +58,8 @@ func TestMatchFallsBackToSpanish(t *testing.T) {
 }
 
 func TestFillChoosesThePlural(t *testing.T) {
-	catalogue[Spanish]["test.plural"] = "{n} {n:paso|pasos} de {goal}"
-	defer delete(catalogue[Spanish], "test.plural")
+	catalogue[Spanish]()["test.plural"] = "{n} {n:paso|pasos} de {goal}"
+	defer delete(catalogue[Spanish](), "test.plural")
 	if got := Text(Spanish, "test.plural", "n", "1", "goal", "x"); got != "1 paso de x" {
 		t.Error(got)
 	}

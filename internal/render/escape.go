@@ -1,0 +1,125 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// escaper is a function of text in a pipeline. Nothing is no text.
+func escaper(f func(text string, markup bool) string) func([]reflect.Value) (reflect.Value, error) {
+	return one(func(v reflect.Value) (any, error) {
+		text, markup := written(v)
+		return f(text, markup), nil
+	})
+}
+
+var markupType = reflect.TypeFor[HTML]()
+
+// written is a value as text, and whether that is HTML.
+func written(v reflect.Value) (text string, markup bool) {
+	if v.IsValid() && v.Type().Implements(reflect.TypeFor[fmt.Stringer]()) {
+		return fmt.Sprint(v.Interface()), false
+	}
+	v = element(v)
+	switch {
+	case !v.IsValid():
+		return "", false
+	case v.Type() == markupType:
+		return v.String(), true
+	}
+	return fmt.Sprint(v.Interface()), false
+}
+
+var (
+	special = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+	// entities leaves the entities that HTML has already.
+	entities = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+)
+
+// escapeHTML is for text between tags.
+func escapeHTML(text string, markup bool) string {
+	if markup {
+		return text
+	}
+	return special.Replace(text)
+}
+
+// escapeAttr is for the value of an attribute, where HTML stands without its tags.
+func escapeAttr(text string, markup bool) string {
+	if !markup {
+		return special.Replace(text)
+	}
+	var b strings.Builder
+	for text != "" {
+		before, after, _ := strings.Cut(text, "<")
+		b.WriteString(before)
+		_, text, _ = strings.Cut(after, ">")
+	}
+	return entities.Replace(b.String())
+}
+
+// escapeRCDATA is for titles and text areas, which hold no tags.
+func escapeRCDATA(text string, markup bool) string {
+	if markup {
+		return entities.Replace(text)
+	}
+	return special.Replace(text)
+}
+
+// unsafeURL stands where an address was that is none a page may hold. html/template
+// has the same.
+const unsafeURL = "#ZgotmplZ"
+
+// filterURL lets addresses of the web and of this site through.
+func filterURL(text string, _ bool) string {
+	if scheme, _, ok := strings.Cut(text, ":"); ok && !strings.Contains(scheme, "/") {
+		switch strings.ToLower(scheme) {
+		case "http", "https", "mailto":
+		default:
+			return unsafeURL
+		}
+	}
+	return text
+}
+
+// normalURL escapes what no address holds.
+func normalURL(text string, _ bool) string { return percent(text, "!#$&*+,/:;=?@[]", true) }
+
+// escapeURL escapes a part of an address.
+func escapeURL(text string, _ bool) string { return percent(text, "", false) }
+
+const hex = "0123456789abcdef"
+
+// percent escapes all but letters, digits, -._~ and what is spared.
+func percent(text, spared string, escaped bool) string {
+	var b strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~"+spared, c) >= 0,
+			escaped && c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]):
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// escapeScript is JSON for the data of a script: an object or a list, in which
+// encoding/json leaves no character that HTML knows.
+func escapeScript(v reflect.Value) (any, error) {
+	if kind := element(v).Kind(); kind != reflect.Struct && kind != reflect.Map && kind != reflect.Slice {
+		return nil, errors.New("a script is given an object or a list")
+	}
+	raw, err := json.Marshal(v.Interface())
+	return HTML(raw), err
+}
