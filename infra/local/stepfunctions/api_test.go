@@ -53,7 +53,7 @@ func refused(t *testing.T, err error, code, message string) {
 func inWorld(t *testing.T, script map[string][]answer, test func(t *testing.T, w *world), opts ...Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "", &functions{script: script}, opts...).start()
+		w := newWorld(t, "", scripted(script), opts...).start()
 		defer w.close()
 		test(t, w)
 	})

@@ -59,7 +59,7 @@ func TestClosedStoreStopsExecutionsWithoutActing(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(fns.calls) != 0 {
+		if len(fns.Calls()) != 0 {
 			t.Error("a task ran that is not in the journal")
 		}
 		_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn})

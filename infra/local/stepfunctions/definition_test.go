@@ -142,8 +142,8 @@ func TestDuplicateKeysInDefinitionsAreRefused(t *testing.T) {
 
 func TestEveryCaseDefinitionLoads(t *testing.T) {
 	for _, c := range loadCases(t) {
-		if _, err := Parse([]byte(c.definition())); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+		if _, err := Parse([]byte(c.DefinitionText(""))); (err != nil) != (c.Refused != "") {
+			t.Errorf("%s: %v", c.ID(), err)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func FuzzIntrinsic(f *testing.F) {
 // scopes whose every transition leads somewhere.
 func FuzzParse(f *testing.F) {
 	for _, c := range loadCases(f) {
-		f.Add([]byte(c.definition()))
+		f.Add([]byte(c.DefinitionText("")))
 	}
 	f.Add([]byte(`{"StartAt":"A","States":{"A":{"Type":"Pass"}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
+
+	"piloto/infra/conformance/machines"
 )
 
 // snapshot is the data file as it was after one journal write.
@@ -54,16 +56,16 @@ func account(events []types.HistoryEvent) ledger {
 func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 	resumed := 0
 	for _, c := range loadCases(t) {
-		if strings.HasPrefix(c.Name, "intrinsic/") || strings.HasPrefix(c.Name, "choice/") {
+		if c.Topic == "intrinsic" || c.Topic == "choice" || c.Refused != "" {
 			continue // one write each: nothing is left to resume
 		}
-		t.Run(c.Name, func(t *testing.T) {
+		t.Run(c.ID(), func(t *testing.T) {
 			if strings.Contains(string(c.Definition), "waitForTaskToken") {
 				t.Skip("the holder of the token ends with the bubble; see TestTokenSurvivesARestart")
 			}
-			for i, snap := range c.snapshots(t) {
+			for i, snap := range snapshots(t, &c) {
 				resumed++
-				synctest.Test(t, func(t *testing.T) { c.resume(t, i, snap) })
+				synctest.Test(t, func(t *testing.T) { resume(t, &c, i, snap) })
 			}
 		})
 	}
@@ -74,13 +76,13 @@ func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 }
 
 // snapshots runs the case and returns the file after every journal write.
-func (c *testCase) snapshots(t *testing.T) []snapshot {
+func snapshots(t *testing.T, c *machines.Case) []snapshot {
 	var list []snapshot
 	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "", &functions{script: c.Functions}).start()
+		w := newWorld(t, "", scripted(c.Functions)).start()
 		defer w.close()
-		machine := w.create("machine", c.definition())
+		machine := w.create("machine", c.DefinitionText(""))
 		w.engine.committed = func() {
 			snap := snapshot{filepath.Join(dir, fmt.Sprintf("%d.db", len(list))), time.Now()}
 			if err := w.store.Backup(snap.path); err != nil {
@@ -88,19 +90,19 @@ func (c *testCase) snapshots(t *testing.T) []snapshot {
 			}
 			list = append(list, snap)
 		}
-		w.finish(w.run(machine, "run", c.input()))
+		w.finish(w.run(machine, "run", c.InputText("")))
 	})
 	return list
 }
 
 // resume opens a snapshot at the time it was made and lets the case end.
-func (c *testCase) resume(t *testing.T, i int, snap snapshot) {
+func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	time.Sleep(time.Until(snap.at))
-	w := newWorld(t, snap.path, &functions{script: c.Functions})
+	w := newWorld(t, snap.path, scripted(c.Functions))
 	defer w.close()
 	arn := w.engine.arn("execution", "machine:run")
 	before := account(w.history(arn))
-	w.fns.count = before.ended // functions go on in their scripts where they were
+	w.fns.GoOn(before.ended) // functions go on in their scripts where they were
 	script := map[string]int{}
 	for name, n := range before.ended {
 		script[name] = n
@@ -119,7 +121,7 @@ func (c *testCase) resume(t *testing.T, i int, snap snapshot) {
 		if over {
 			n = script[name]
 		}
-		if calls := w.fns.count[name] - script[name]; calls != n-script[name] {
+		if calls := w.fns.Counts()[name] - script[name]; calls != n-script[name] {
 			t.Errorf("after write %d: %s was called %d times, want %d", i, name, calls, n-script[name])
 		}
 	}
@@ -130,7 +132,7 @@ func (c *testCase) resume(t *testing.T, i int, snap snapshot) {
 	if c.Calls != nil && total != len(c.Calls) {
 		t.Errorf("after write %d: %d calls in the history, want %d", i, total, len(c.Calls))
 	}
-	if strings.HasPrefix(c.Name, "wait/") && c.Elapsed != nil {
+	if c.Topic == "wait" && c.Elapsed != nil {
 		if got := out.StopDate.Sub(*out.StartDate); (got - seconds64(*c.Elapsed)).Abs() > 5*time.Millisecond {
 			t.Errorf("after write %d: took %s, want %gs", i, got, *c.Elapsed)
 		}
@@ -143,12 +145,12 @@ const approval = `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aw
 
 func TestTokenSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := &functions{script: map[string][]answer{"f": {{Result: []byte("null")}}}}
+		fns := scripted(map[string][]answer{"f": {{Result: []byte("null")}}})
 		w := newWorld(t, "", fns).start()
 		arn := w.run(w.create("machine", approval), "run", "{}")
 		synctest.Wait()
 		var payload struct{ Token string }
-		mustJSON(t, fns.calls[0].Payload, &payload)
+		mustJSON(t, fns.Calls()[0].Payload, &payload)
 		w.close()
 
 		time.Sleep(20 * time.Second)
@@ -168,15 +170,15 @@ func TestTokenSurvivesARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := w.finish(arn)
-		if aws.ToString(out.Output) != `{"ok":1}` || len(fns.calls) != 1 {
-			t.Errorf("output %s after %d calls", aws.ToString(out.Output), len(fns.calls))
+		if aws.ToString(out.Output) != `{"ok":1}` || len(fns.Calls()) != 1 {
+			t.Errorf("output %s after %d calls", aws.ToString(out.Output), len(fns.Calls()))
 		}
 	})
 }
 
 func TestDeadlinesPassWhileTheEngineIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := &functions{script: map[string][]answer{"f": {{Result: []byte("null")}}}}
+		fns := scripted(map[string][]answer{"f": {{Result: []byte("null")}}})
 		w := newWorld(t, "", fns).start()
 		token := w.run(w.create("machine", approval), "token", "{}")
 		wait := w.run(w.create("wait", `{"StartAt":"A","States":{"A":{"Type":"Wait","Seconds":60,"End":true}}}`), "wait", "{}")
@@ -199,7 +201,7 @@ func TestDeadlinesPassWhileTheEngineIsDown(t *testing.T) {
 // the call is given up and made again after the restart.
 func TestCloseGivesUpCallsAndRestartMakesThemAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := &functions{script: map[string][]answer{"f": {{Sleep: 30, Result: []byte("1")}}}}
+		fns := scripted(map[string][]answer{"f": {{Sleep: 30, Result: []byte("1")}}})
 		w := newWorld(t, "", fns).start()
 		arn := w.run(w.create("machine", `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:123456789012:function:f","End":true}}}`), "run", `{"k":1}`)
 		time.Sleep(10 * time.Second)
@@ -207,8 +209,8 @@ func TestCloseGivesUpCallsAndRestartMakesThemAgain(t *testing.T) {
 		w = newWorld(t, w.path, fns).start()
 		defer w.close()
 		out := w.finish(arn)
-		if aws.ToString(out.Output) != "1" || len(fns.calls) != 2 || string(fns.calls[0].Payload) != string(fns.calls[1].Payload) {
-			t.Errorf("output %s, calls %v", aws.ToString(out.Output), fns.calls)
+		if aws.ToString(out.Output) != "1" || len(fns.Calls()) != 2 || string(fns.Calls()[0].Payload) != string(fns.Calls()[1].Payload) {
+			t.Errorf("output %s, calls %v", aws.ToString(out.Output), fns.Calls())
 		}
 	})
 }

@@ -16,7 +16,7 @@ func TestTaskTokens(t *testing.T) {
 		run := w.run(w.create("m", approval), "r", "{}")
 		synctest.Wait()
 		var payload struct{ Token string }
-		mustJSON(t, w.fns.calls[0].Payload, &payload)
+		mustJSON(t, w.fns.Calls()[0].Payload, &payload)
 		success := func(token, output string) error {
 			_, err := w.sfn.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: &output})
 			return err
@@ -42,19 +42,17 @@ func TestTaskTokens(t *testing.T) {
 }
 
 func TestOneTokenSucceedsOnceUnderContention(t *testing.T) {
-	fns := &functions{script: map[string][]answer{"f": {{Result: []byte("{}")}}}}
+	fns := scripted(map[string][]answer{"f": {{Result: []byte("{}")}}})
 	w := newWorld(t, "", fns).start()
 	defer w.close()
 	run := w.run(w.create("m", approval), "r", "{}")
 	token := ""
 	for token == "" {
-		fns.mu.Lock()
-		if len(fns.calls) > 0 {
+		if calls := fns.Calls(); len(calls) > 0 {
 			var payload struct{ Token string }
-			mustJSON(t, fns.calls[0].Payload, &payload)
+			mustJSON(t, calls[0].Payload, &payload)
 			token = payload.Token
 		}
-		fns.mu.Unlock()
 	}
 	gate := make(chan struct{})
 	var wg sync.WaitGroup

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,121 +19,65 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
+	"piloto/infra/conformance/machines"
 	"piloto/infra/local/disk"
 	"piloto/infra/local/inproc"
 )
 
 const roleARN = "arn:aws:iam::123456789012:role/test"
 
-// functions is a small Lambda service: each function follows a script, one line
-// per call, the last line for all that follow.
-type functions struct {
-	script map[string][]answer
+// functions are scripted functions of this process.
+type functions struct{ machines.Functions }
 
-	mu    sync.Mutex
-	calls []call
-	count map[string]int
-	sfn   *sfn.Client
-	wg    sync.WaitGroup
+type (
+	answer    = machines.Answer
+	tokenStep = machines.TokenStep
+)
+
+// scripted are functions that follow script.
+func scripted(script map[string][]answer) *functions {
+	return &functions{machines.Functions{Script: script}}
 }
 
-type call struct {
-	Function string          `json:"function"`
-	Payload  json.RawMessage `json:"payload"`
-	at       time.Time
-}
+type codedError struct{ code, message string }
 
-// answer is one line of a script.
-type answer struct {
-	Result  json.RawMessage `json:"result,omitempty"` // absent: the payload itself
-	Error   string          `json:"error,omitempty"`
-	Message string          `json:"message,omitempty"`
-	Fault   string          `json:"fault,omitempty"`
-	Blob    int             `json:"blob,omitempty"`  // a string of so many bytes
-	Sleep   float64         `json:"sleep,omitempty"` // seconds before the answer
-	Untyped bool            `json:"untyped,omitempty"`
-	// Stubborn calls go on when they are given up.
-	Stubborn bool `json:"stubborn,omitempty"`
-	// Token is what somebody does later with the payload's member "token".
-	Token []tokenStep `json:"token,omitempty"`
-}
+func (e codedError) Error() string     { return e.message }
+func (e codedError) ErrorCode() string { return e.code }
 
-type tokenStep struct {
-	After     float64         `json:"after"`
-	Success   json.RawMessage `json:"success,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Cause     string          `json:"cause,omitempty"`
-	Heartbeat bool            `json:"heartbeat,omitempty"`
-}
-
-type codedError string
-
-func (e codedError) Error() string     { return "service fault " + string(e) }
-func (e codedError) ErrorCode() string { return string(e) }
-
-func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *FunctionError, error) {
-	name := arn[strings.LastIndex(arn, ":")+1:]
-	f.mu.Lock()
-	f.calls = append(f.calls, call{name, payload, time.Now()})
-	lines := f.script[name]
-	if f.count == nil {
-		f.count = map[string]int{}
+// Call implements Caller.
+func (f *functions) Call(ctx context.Context, in Invocation) (Response, *FunctionError, error) {
+	name, qualifier, _ := strings.Cut(in.Function[strings.Index(in.Function, ":function:")+len(":function:"):], ":")
+	call, status := machines.Call{Function: name, Payload: in.Payload, Qualifier: qualifier}, statusReturned
+	if in.Event {
+		call.Kind, status = "Event", statusAccepted
 	}
-	n := f.count[name]
-	f.count[name]++
-	f.mu.Unlock()
-	if lines == nil {
-		return payload, nil, nil
-	}
-	a := lines[min(n, len(lines)-1)]
-	if a.Stubborn {
-		ctx = context.WithoutCancel(ctx)
-	}
-	if a.Sleep > 0 {
-		select {
-		case <-time.After(seconds64(a.Sleep)):
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
-	}
-	if a.Token != nil {
-		f.wg.Add(1)
-		go f.follow(payload, a.Token)
-	}
+	reply, err := f.Functions.Call(ctx, call)
 	switch {
-	case a.Untyped:
-		return nil, &FunctionError{Payload: []byte(`{"errorMessage":"` + a.Message + `"}`)}, nil
-	case a.Error != "":
-		return nil, &FunctionError{Type: a.Error, Message: a.Message}, nil
-	case a.Fault != "":
-		return nil, nil, codedError(a.Fault)
-	case a.Blob > 0:
-		return []byte(`"` + strings.Repeat("x", a.Blob-2) + `"`), nil, nil
-	case a.Result != nil:
-		return a.Result, nil, nil
+	case err != nil:
+		return Response{}, nil, err
+	case reply.Fault != "":
+		return Response{}, nil, codedError{reply.Fault, reply.Message}
+	case reply.Failed:
+		return Response{}, functionErrorOf(reply.Payload), nil
+	case in.Event:
+		reply.Payload = nil
 	}
-	return payload, nil, nil
+	return Response{Payload: reply.Payload, Status: status, Version: reply.Version}, nil, nil
+}
+
+func functionErrorOf(payload []byte) *FunctionError {
+	var told struct{ ErrorType, ErrorMessage string }
+	_ = json.Unmarshal(payload, &told)
+	return &FunctionError{Type: told.ErrorType, Message: told.ErrorMessage, Payload: payload}
+}
+
+// Invoke implements Invoker.
+func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *FunctionError, error) {
+	res, failure, err := f.Call(ctx, Invocation{Function: arn, Payload: payload})
+	return res.Payload, failure, err
 }
 
 func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func (f *functions) follow(payload []byte, steps []tokenStep) {
-	defer f.wg.Done()
-	var in struct{ Token string }
-	_ = json.Unmarshal(payload, &in)
-	for _, s := range steps {
-		time.Sleep(seconds64(s.After))
-		ctx := context.Background()
-		switch {
-		case s.Heartbeat:
-			_, _ = f.sfn.SendTaskHeartbeat(ctx, &sfn.SendTaskHeartbeatInput{TaskToken: &in.Token})
-		case s.Success != nil:
-			_, _ = f.sfn.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &in.Token, Output: aws.String(string(s.Success))})
-		default:
-			_, _ = f.sfn.SendTaskFailure(ctx, &sfn.SendTaskFailureInput{TaskToken: &in.Token, Error: &s.Error, Cause: &s.Cause})
-		}
-	}
-}
 
 // world is an engine over a file of its own, reached through the SDK.
 type world struct {
@@ -177,9 +120,7 @@ func newWorld(t testing.TB, path string, fns *functions, opts ...Option) *world 
 		t.Fatal(err)
 	}
 	w.sfn = client(w.engine)
-	fns.mu.Lock()
-	fns.sfn = w.sfn
-	fns.mu.Unlock()
+	fns.Use(w.sfn)
 	return w
 }
 
@@ -208,7 +149,7 @@ func (w *world) close() {
 	if err := w.engine.Close(); err != nil {
 		w.t.Error(err)
 	}
-	w.fns.wg.Wait()
+	w.fns.Wait()
 	if err := w.store.Close(); err != nil {
 		w.t.Error(err)
 	}

@@ -1,0 +1,187 @@
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+)
+
+// Functions are the functions of one case. Each follows a script, one line per
+// call, the last line for all that follow.
+type Functions struct {
+	Script map[string][]Answer
+	// Client is through which holders of task tokens answer.
+	Client *sfn.Client
+
+	mu    sync.Mutex
+	calls []Call
+	count map[string]int
+	held  sync.WaitGroup
+}
+
+// An Answer is one line of a script.
+type Answer struct {
+	Result  json.RawMessage `json:"result,omitempty"` // absent: the payload itself
+	Error   string          `json:"error,omitempty"`  // errorType of the function's error
+	Message string          `json:"message,omitempty"`
+	Untyped bool            `json:"untyped,omitempty"` // an error without a type
+	Payload json.RawMessage `json:"payload,omitempty"` // an error as the runtime words it
+	Fault   string          `json:"fault,omitempty"`   // the code of an error of Lambda itself
+	Blob    int             `json:"blob,omitempty"`    // a string of so many bytes
+	Sleep   float64         `json:"sleep,omitempty"`   // seconds before the answer
+	Version string          `json:"version,omitempty"` // what was executed; absent: $LATEST
+	// Stubborn calls go on when they are given up.
+	Stubborn bool `json:"stubborn,omitempty"`
+	// Token is what somebody does later with the payload's member "token".
+	Token []TokenStep `json:"token,omitempty"`
+}
+
+// A TokenStep is what the holder of a token does next.
+type TokenStep struct {
+	After     float64         `json:"after"` // seconds
+	Success   json.RawMessage `json:"success,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	Heartbeat bool            `json:"heartbeat,omitempty"`
+}
+
+// A Reply is what a call comes to: a result, an error of the function (Failed,
+// with the payload that says so), or a fault of the service.
+type Reply struct {
+	Payload []byte
+	Failed  bool
+	Version string
+	Fault   string
+	Message string // of the fault
+}
+
+// Call plays the next line of the function's script.
+func (f *Functions) Call(ctx context.Context, in Call) (Reply, error) {
+	a := f.next(in)
+	if a.Stubborn {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if a.Sleep > 0 {
+		timer := time.NewTimer(seconds(a.Sleep))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return Reply{}, ctx.Err()
+		}
+	}
+	if a.Token != nil {
+		f.held.Add(1)
+		go func() {
+			defer f.held.Done()
+			f.Hold(context.WithoutCancel(ctx), in.Payload, a.Token)
+		}()
+	}
+	return a.reply(in.Payload), nil
+}
+
+// next records the call and returns the line that answers it.
+func (f *Functions) next(in Call) Answer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, in)
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	n := f.count[in.Function]
+	f.count[in.Function]++
+	lines := f.Script[in.Function]
+	if len(lines) == 0 {
+		return Answer{}
+	}
+	return lines[min(n, len(lines)-1)]
+}
+
+func (a *Answer) reply(payload []byte) Reply {
+	out := Reply{Payload: payload, Version: a.Version, Fault: a.Fault, Message: a.Message}
+	switch {
+	case a.Payload != nil:
+		out.Payload, out.Failed = a.Payload, true
+	case a.Untyped:
+		out.Payload, out.Failed = errorPayload(map[string]string{"errorMessage": a.Message}), true
+	case a.Error != "":
+		out.Payload, out.Failed = errorPayload(map[string]string{"errorMessage": a.Message, "errorType": a.Error}), true
+	case a.Blob > 0:
+		out.Payload = []byte(`"` + strings.Repeat("x", a.Blob-2) + `"`)
+	case a.Result != nil:
+		out.Payload = a.Result
+	}
+	return out
+}
+
+func errorPayload(fields map[string]string) []byte {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil // strings always marshal
+	}
+	return text
+}
+
+// Hold does what the holder of the token in the payload does. Answers that come
+// too late are refused, and nobody minds.
+func (f *Functions) Hold(ctx context.Context, payload []byte, steps []TokenStep) {
+	var in struct{ Token string }
+	_ = json.Unmarshal(payload, &in) // without one, every answer is refused
+	for _, s := range steps {
+		time.Sleep(seconds(s.After))
+		f.mu.Lock()
+		client := f.Client
+		f.mu.Unlock()
+		switch {
+		case s.Heartbeat:
+			_, _ = client.SendTaskHeartbeat(ctx, &sfn.SendTaskHeartbeatInput{TaskToken: &in.Token})
+		case s.Success != nil:
+			_, _ = client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &in.Token, Output: aws.String(string(s.Success))})
+		default:
+			_, _ = client.SendTaskFailure(ctx, &sfn.SendTaskFailureInput{TaskToken: &in.Token, Error: &s.Error, Cause: &s.Cause})
+		}
+	}
+}
+
+// Calls returns the calls so far.
+func (f *Functions) Calls() []Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]Call(nil), f.calls...)
+}
+
+// Use says through which client holders of tokens answer from now on.
+func (f *Functions) Use(client *sfn.Client) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Client = client
+}
+
+// Counts returns how often each function was called.
+func (f *Functions) Counts() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]int{}
+	for name, n := range f.count {
+		out[name] = n
+	}
+	return out
+}
+
+// GoOn lets scripts go on after so many calls of each function.
+func (f *Functions) GoOn(counts map[string]int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count = map[string]int{}
+	for name, n := range counts {
+		f.count[name] = n
+	}
+}
+
+// Wait returns when no holder of a token has anything left to do.
+func (f *Functions) Wait() { f.held.Wait() }
