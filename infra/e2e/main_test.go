@@ -1,19 +1,36 @@
 package e2e
 
 import (
+	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"piloto/infra/local/process"
+	"piloto/infra/local/template"
 )
+
+// lambdaMode is how every deployment here runs its functions: the same tests hold in
+// both modes.
+var lambdaMode = flag.String("lambda", process.InProcess, "how functions run: inprocess, or process")
+
+// functions is the folder of their executables, built once; empty: they are in the
+// process.
+var functions string
+
+// asProcesses reports whether functions are processes of their own.
+func asProcesses() bool { return *lambdaMode == process.AsProcess }
 
 // binary is the one-process deployment, and verifier what verifies a receipt, both
 // built once for all tests; root is the folder of the module, in which they run.
 var binary, verifier, root string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -42,6 +59,16 @@ func buildAndRun(m *testing.M) (int, error) {
 	build.Dir, build.Stderr = root, os.Stderr
 	if err := build.Run(); err != nil {
 		return 1, fmt.Errorf("go build ./infra/local: %w", err)
+	}
+	if asProcesses() {
+		functions = filepath.Join(folder, "functions")
+		tpl, err := template.Read(filepath.Join(root, "template.yaml"))
+		if err != nil {
+			return 1, err
+		}
+		if err := process.BuildFunctions(context.Background(), root, functions, tpl.Functions); err != nil {
+			return 1, err
+		}
 	}
 	verifier = filepath.Join(folder, "verify")
 	build = exec.Command("go", "build", "-o", verifier, "./infra/verify")

@@ -61,7 +61,10 @@ func (d *deployment) start() error {
 }
 
 func (d *deployment) launch() error {
-	args := append([]string{"-addr", d.addr, "-data", d.data}, d.args...)
+	args := append([]string{"-addr", d.addr, "-data", d.data, "-lambda", *lambdaMode}, d.args...)
+	if asProcesses() {
+		args = append(args, "-functions", functions)
+	}
 	if d.aws != "" {
 		args = append(args, "-aws", d.aws)
 	}

@@ -2,7 +2,7 @@
 // the production handlers, with the production SDK clients, against embedded
 // engines, in one process with one data folder.
 //
-//	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000]
+//	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process]
 //	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
 //
 // The second form serves just the two engines, as a small local AWS; tasks of
@@ -61,6 +61,8 @@ func parse(args []string, errOut io.Writer) (o process.Options, engines bool, er
 	} else {
 		flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
 		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
+		flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
+		flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
 	}
 	if err := flags.Parse(args); err != nil {
 		return o, engines, err

@@ -41,14 +41,18 @@ func StartAuthorize() { startTask(Authorize) }
 
 func startHTTP(build func(World, Environment) (http.Handler, error)) {
 	e := environ()
-	h, err := build(lambdaWorld(e), e)
+	w, err := lambdaWorld(e).placed(e)
+	must(err)
+	h, err := build(w, e)
 	must(err)
 	gateway.StartHTTP(h)
 }
 
 func startTask(build func(World, Environment) (gateway.Function, error)) {
 	e := environ()
-	f, err := build(lambdaWorld(e), e)
+	w, err := lambdaWorld(e).placed(e)
+	must(err)
+	f, err := build(w, e)
 	must(err)
 	gateway.StartFunction(f)
 }

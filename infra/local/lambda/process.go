@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,9 +23,15 @@ type Config struct {
 	ARN       string
 	Bootstrap string        // the executable
 	Env       []string      // "NAME=value", all that the process gets beside Lambda's own
+	Memory    int           // MB, which the function is told; 0: Lambda's default of 128
+	LogGroup  string        // which it is told; empty: Lambda's default, /aws/lambda/NAME
 	Timeout   time.Duration // of one invocation
-	Log       io.Writer     // what the process writes; nil drops it
+	Log       io.Writer     // what the process writes, in whole lines; nil drops it
 }
+
+// Attached says that a process ends with the one that started it, however that
+// ended. Elsewhere it ends when it next asks for work, and nobody answers.
+const Attached = attached
 
 // Process is a bootstrap that runs behind the Runtime API. One that ended or ran
 // out of time is started anew by the next invocation.
@@ -34,9 +41,10 @@ type Process struct {
 	listener net.Listener
 	server   *http.Server
 
-	mu    sync.Mutex
-	stop  func() // kills what runs
-	ended chan struct{}
+	mu     sync.Mutex
+	stop   func() // kills what runs
+	ended  chan struct{}
+	closed bool
 }
 
 // Start runs a bootstrap and returns when it asks for work. What it reported
@@ -57,8 +65,11 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	return p, nil
 }
 
-// Close ends the process and stops answering it.
+// Close ends the process and stops answering it. Nothing starts it anew.
 func (p *Process) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
 	p.kill()
 	_ = p.server.Close()
 }
@@ -78,6 +89,9 @@ func (p *Process) kill() {
 func (p *Process) spawn(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
 	if p.ended != nil {
 		select {
 		case <-p.generation().gone:
@@ -91,8 +105,10 @@ func (p *Process) spawn(ctx context.Context) error {
 	cmd := exec.CommandContext(alive, p.config.Bootstrap)
 	cmd.Dir = filepath.Dir(p.config.Bootstrap)
 	cmd.Env = append(p.lambdaEnv(), p.config.Env...)
-	cmd.Stdout, cmd.Stderr = p.config.Log, p.config.Log
+	out := &lines{to: p.config.Log}
+	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = time.Second
+	attach(cmd)
 	if err := cmd.Start(); err != nil {
 		stop()
 		return fmt.Errorf("lambda: start %s: %w", p.config.Name, err)
@@ -104,6 +120,7 @@ func (p *Process) spawn(ctx context.Context) error {
 		if err := cmd.Wait(); err != nil {
 			how = err.Error()
 		}
+		out.flush()
 		stop()
 		p.exited(how)
 		close(ended)
@@ -137,10 +154,14 @@ func (p *Process) lambdaEnv() []string {
 		"AWS_LAMBDA_RUNTIME_API=" + p.listener.Addr().String(),
 		"AWS_LAMBDA_FUNCTION_NAME=" + p.config.Name,
 		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
-		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(256),
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(cmp.Or(p.config.Memory, 128)),
 		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME=" + cmp.Or(p.config.LogGroup, "/aws/lambda/"+p.config.Name),
+		fmt.Sprintf("AWS_LAMBDA_LOG_STREAM_NAME=%s/[$LATEST]%x", time.Now().UTC().Format("2006/01/02"), random()),
 		"LAMBDA_TASK_ROOT=" + filepath.Dir(p.config.Bootstrap),
 		"_HANDLER=bootstrap",
+		"LANG=en_US.UTF-8",
+		"PATH=/usr/local/bin:/usr/bin/:/bin:/opt/bin",
 		"TZ=:UTC",
 	}
 }

@@ -17,15 +17,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 )
 
-// MaxPayload is the most that a function may be given or may answer, in bytes.
-const MaxPayload = 6 << 20
+// The most that a function may be given and may answer, in bytes. What Lambda says
+// is 6 MB is a little more for an answer.
+const (
+	MaxPayload = 6 << 20
+	maxAnswer  = MaxPayload + 100
+)
 
 // maxStarts is how many processes may end before one takes an invocation.
 const maxStarts = 3
@@ -35,6 +38,7 @@ const (
 	ErrorTimeout  = "Sandbox.Timedout"
 	ErrorExit     = "Runtime.ExitError"
 	ErrorTooLarge = "Function.ResponseSizeTooLarge"
+	ErrorUnknown  = "Runtime.Unknown" // a function that does not say what failed
 )
 
 // FunctionError is what a function failed with. Payload is the JSON that an
@@ -82,6 +86,7 @@ type generation struct {
 // invocation is one call of the function. done gets its one end.
 type invocation struct {
 	id       string
+	trace    string // of the request that it is part of
 	payload  []byte
 	deadline time.Time
 	done     chan ending
@@ -108,7 +113,18 @@ func New(arn string, timeout time.Duration) *Runtime {
 	r.routes.HandleFunc("POST "+base+"invocation/{id}/response", r.serveResponse)
 	r.routes.HandleFunc("POST "+base+"invocation/{id}/error", r.serveError)
 	r.routes.HandleFunc("POST "+base+"init/error", r.serveInitError)
+	r.routes.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusNotFound, "ResourceNotFound", "the Runtime API has no such resource")
+	})
 	return r
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context whose invocations are part of a request: id is what
+// X-Amzn-Trace-Id said, "Root=…". Without one each invocation begins a trace.
+func WithTrace(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, traceKey{}, id)
 }
 
 // ServeHTTP answers the process.
@@ -148,6 +164,9 @@ func (r *Runtime) Invoke(ctx context.Context, payload []byte) ([]byte, *Function
 // was there ends before it takes it.
 func (r *Runtime) hand(ctx context.Context, payload []byte) (*invocation, *FunctionError, error) {
 	inv := &invocation{id: requestID(), payload: payload, done: make(chan ending, 1)}
+	if inv.trace, _ = ctx.Value(traceKey{}).(string); inv.trace == "" {
+		inv.trace = NewTrace(time.Now())
+	}
 	for range maxStarts {
 		if err := r.prepare(ctx); err != nil {
 			var failed *FunctionError
@@ -257,7 +276,7 @@ func (r *Runtime) serveNext(w http.ResponseWriter, req *http.Request) {
 		h.Set("Lambda-Runtime-Aws-Request-Id", inv.id)
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", r.arn)
-		h.Set("Lambda-Runtime-Trace-Id", traceID(inv.deadline))
+		h.Set("Lambda-Runtime-Trace-Id", inv.trace)
 		_, _ = w.Write(inv.payload) // a process that is gone is seen to be gone
 	case <-req.Context().Done():
 	}
@@ -278,8 +297,9 @@ func (r *Runtime) begin(inv *invocation, process generation) bool {
 	}
 }
 
-// traceID has X-Ray's form; nothing is sampled here.
-func traceID(at time.Time) string {
+// NewTrace returns the header of a trace that begins, in X-Ray's form; nothing is
+// sampled here.
+func NewTrace(at time.Time) string {
 	id := random()
 	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", at.Unix(), id[:12], id[8:])
 }
@@ -293,80 +313,4 @@ func requestID() string {
 func random() (id [16]byte) {
 	_, _ = rand.Read(id[:]) // never fails: it aborts the program instead
 	return id
-}
-
-func (r *Runtime) serveResponse(w http.ResponseWriter, req *http.Request) {
-	id := req.PathValue("id")
-	answer, err := io.ReadAll(io.LimitReader(req.Body, MaxPayload+1))
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidRequestContent", "the answer did not arrive whole")
-		return
-	}
-	if len(answer) > MaxPayload {
-		text := "Response payload size exceeded maximum allowed payload size (6291556 bytes)."
-		r.end(id, ending{failed: functionError(ErrorTooLarge, text)})
-		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", text)
-		return
-	}
-	r.finish(w, id, ending{answer: answer})
-}
-
-func (r *Runtime) serveError(w http.ResponseWriter, req *http.Request) {
-	failed, err := readError(req)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-		return
-	}
-	r.finish(w, req.PathValue("id"), ending{failed: failed})
-}
-
-func (r *Runtime) serveInitError(w http.ResponseWriter, req *http.Request) {
-	failed, err := readError(req)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-		return
-	}
-	r.mu.Lock()
-	r.failed = failed
-	r.mu.Unlock()
-	accepted(w)
-}
-
-func (r *Runtime) finish(w http.ResponseWriter, id string, e ending) {
-	if !r.end(id, e) {
-		refuse(w, http.StatusBadRequest, "InvalidRequestID", "no invocation "+id+" is under way")
-		return
-	}
-	accepted(w)
-}
-
-// readError reads what a function reports: {"errorMessage", "errorType", …}.
-func readError(req *http.Request) (*FunctionError, error) {
-	payload, err := io.ReadAll(io.LimitReader(req.Body, MaxPayload))
-	if err != nil {
-		return nil, errors.New("the error did not arrive whole")
-	}
-	var body struct {
-		Message string `json:"errorMessage"`
-		Type    string `json:"errorType"`
-	}
-	if err := json.Unmarshal(payload, &body); err != nil {
-		return nil, errors.New("an error is a JSON object")
-	}
-	if body.Type == "" {
-		body.Type = req.Header.Get("Lambda-Runtime-Function-Error-Type")
-	}
-	return &FunctionError{Type: body.Type, Message: body.Message, Payload: payload}, nil
-}
-
-func accepted(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, `{"status":"OK"}`)
-}
-
-func refuse(w http.ResponseWriter, status int, kind, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(functionError(kind, message).Payload)
 }

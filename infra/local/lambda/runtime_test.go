@@ -109,7 +109,7 @@ func TestInvocationEndsOnceHoweverTheFunctionEnds(t *testing.T) {
 		{`{"do":"panic"}`, "string", "oh"},
 		{`{"do":"exit"}`, lambda.ErrorExit, "exit status 7"},
 		{`{"do":"hang"}`, lambda.ErrorTimeout, "Task timed out after 2.00 seconds"},
-		{`{"do":"large","bytes":6291457}`, lambda.ErrorTooLarge, "exceeded maximum"},
+		{`{"do":"large","bytes":6291555}`, lambda.ErrorTooLarge, "exceeded maximum"},
 		{`7`, "UnmarshalTypeError", "json: cannot unmarshal"},
 	} {
 		_, failed := invoke(t, p, c.payload)

@@ -39,6 +39,9 @@ type functions struct {
 	tasks    map[string]gateway.Function
 	timeouts map[string]time.Duration
 
+	lambdas *lambdas     // nil: the functions are in this process, above
+	api     http.Handler // before the lambdas
+
 	now    func() time.Time
 	log    *slog.Logger
 	tokens auth.Store
@@ -51,12 +54,10 @@ type functions struct {
 
 // build builds every function of the template with the environment a deployment
 // would give it.
-func (f *functions) build(world boot.World, d *template.Deployment, names map[string]string) error {
-	f.byARN = map[string]string{}
+func (f *functions) build(world boot.World, d *template.Deployment) error {
 	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
 	for _, fn := range f.template.Functions {
 		environment := boot.Environment(d.Environment[fn.ID])
-		f.byARN[names[fn.ID+".Arn"]] = fn.ID
 		f.timeouts[fn.ID] = fn.Timeout
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		var err error
@@ -78,7 +79,7 @@ func (f *functions) build(world boot.World, d *template.Deployment, names map[st
 // that has not begun is given up: the engine makes it after the restart.
 func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	id, ok := f.byARN[arn]
-	if !ok || f.tasks[id] == nil {
+	if !ok || f.lambdas == nil && f.tasks[id] == nil {
 		return nil, &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}, nil
 	}
 	if !f.begin() {
@@ -123,10 +124,20 @@ func (f *functions) drain() {
 	}
 }
 
+// close ends functions that are processes of their own.
+func (f *functions) close() {
+	if f.lambdas != nil {
+		f.lambdas.close()
+	}
+}
+
 // task calls a function within its time.
 func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	f.busy.Add(1)
 	defer f.busy.Done()
+	if f.lambdas != nil {
+		return f.lambdas.invoke(ctx, id, payload)
+	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeouts[id])
 	defer cancel()
 	out, err := f.invoke(ctx, id, payload)
@@ -153,22 +164,33 @@ func (f *functions) invoke(ctx context.Context, id string, payload []byte) (out 
 	return f.tasks[id].Invoke(ctx, payload)
 }
 
-// ServeHTTP is the HTTP API: it chooses the route as API Gateway does, asks who
-// is calling with the authorizer's own code, and calls the route's function. As
-// there, a call goes on when the client leaves: its answer is in the chat later.
+// ServeHTTP is the HTTP API. As on AWS, a call goes on when the client leaves: its
+// answer is in the chat later.
 func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.busy.Add(1)
+	defer f.busy.Done()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	if serving, ok := r.Context().Value(servingKey{}).(context.Context); ok {
+		defer context.AfterFunc(serving, cancel)()
+	}
+	if f.api != nil {
+		f.api.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
+	f.serve(ctx, w, r)
+}
+
+// serve chooses the route as API Gateway does, asks who is calling with the
+// authorizer's own code, and calls the route's function.
+func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	route, ok := f.template.Route(r.Method, r.URL.EscapedPath())
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	f.busy.Add(1)
-	defer f.busy.Done()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), f.timeouts[route.Function])
+	ctx, cancel := context.WithTimeout(ctx, f.timeouts[route.Function])
 	defer cancel()
-	if serving, ok := r.Context().Value(servingKey{}).(context.Context); ok {
-		defer context.AfterFunc(serving, cancel)()
-	}
 	if !route.Open {
 		p, refusal := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
 		ctx = gateway.WithIdentity(ctx, p, refusal)

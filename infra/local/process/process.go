@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"piloto/infra/local/inproc"
+	"piloto/infra/local/lambda"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
 	"piloto/infra/local/websocket"
@@ -41,7 +42,10 @@ type Options struct {
 	AWS      string           // of the engines' wire protocols; empty: not served
 	Template string           // template.yaml
 	Log      io.Writer        // JSON lines
-	Clock    func() time.Time // nil: the machine's
+	Clock    func() time.Time // nil: the machine's; functions in processes of their own have no other
+
+	Lambda    string // how functions run: InProcess (or empty), AsProcess
+	Functions string // folder of NAME/bootstrap, for AsProcess; empty: they are built
 
 	// LambdaURL is the Lambda API that engines alone call functions through; empty:
 	// there are none.
@@ -61,7 +65,9 @@ type Process struct {
 	functions  *functions
 	engines    *engines
 	sockets    *websocket.Gateway
-	origin     string // http://127.0.0.1:8080
+	backstage  *backstage // nil: the functions are in this process
+	origin     string     // http://127.0.0.1:8080
+	began      time.Time
 }
 
 // Open reads the template, opens the data folder and builds the functions.
@@ -74,10 +80,19 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 			return nil, fmt.Errorf("LOG_LEVEL: %w", err)
 		}
 	}
+	switch {
+	case o.Lambda != "" && o.Lambda != InProcess && o.Lambda != AsProcess:
+		return nil, fmt.Errorf("-lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
+	case o.Lambda == AsProcess && o.Clock != nil:
+		return nil, errors.New("functions that are processes of their own have the machine's clock")
+	case o.Lambda != AsProcess && o.Functions != "":
+		return nil, fmt.Errorf("-functions is for -lambda=%s", AsProcess)
+	}
 	if o.Clock == nil {
 		o.Clock = boot.Clock
 	}
-	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin}
+	o.Log = &shared{to: o.Log}
+	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
 	var err error
 	if p.template, err = template.Read(o.Template); err != nil {
 		return nil, err
@@ -87,6 +102,12 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if p.deployment, err = p.template.Resolve(p.names); err != nil {
 		return nil, err
 	}
+	folder := ""
+	if p.Lambda == AsProcess {
+		if folder, err = p.binaries(ctx); err != nil {
+			return nil, err
+		}
+	}
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
 	p.sockets = p.newSockets()
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
@@ -95,7 +116,8 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.provision(ctx); err != nil {
+	if err := p.provision(ctx, folder); err != nil {
+		p.retire()
 		return nil, errors.Join(err, p.engines.close())
 	}
 	return p, nil
@@ -119,7 +141,16 @@ func (p *Process) Close() error {
 	p.engines.halt()
 	p.sockets.Close()
 	p.functions.busy.Wait() // the store closes under nobody
+	p.retire()
 	return p.engines.close()
+}
+
+// retire ends the functions that are processes of their own, and then what they ask.
+func (p *Process) retire() {
+	p.functions.close()
+	if p.backstage != nil {
+		p.backstage.close()
+	}
 }
 
 // configure sets the template's parameters from the process's environment.
@@ -153,7 +184,7 @@ func (p *Process) configure(level slog.Level) {
 	set("Model", p.Model)
 }
 
-func (p *Process) provision(ctx context.Context) error {
+func (p *Process) provision(ctx context.Context, folder string) error {
 	config := p.clients()
 	if len(p.template.Tables) == 0 {
 		return fmt.Errorf("%s declares no table", p.Template)
@@ -164,8 +195,7 @@ func (p *Process) provision(ctx context.Context) error {
 	if err := provisionMachines(ctx, config, p.template, p.deployment, p.names); err != nil {
 		return err
 	}
-	world := p.world()
-	if err := p.functions.build(world, p.deployment, p.names); err != nil {
+	if err := p.staff(folder); err != nil {
 		return err
 	}
 	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])
@@ -186,9 +216,17 @@ func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil),
-		Log:           func(slog.Level) *slog.Logger { return p.log },
-		AllowLoopback: true, Local: true, AloneSince: p.Clock(), Demo: p.demoModel(), Keyless: p.keyless(), SocketPath: socketPath,
+		Log: func(slog.Level) *slog.Logger { return p.log },
+	}.On(p.local())
+}
+
+// local is what functions must know of one machine.
+func (p *Process) local() boot.Local {
+	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.demoModel(), Keyless: p.keyless(), SocketPath: socketPath}
+	if p.Lambda == AsProcess && !lambda.Attached { // those of a process that was killed may still be calling
+		l.AloneSince = time.Time{}
 	}
+	return l
 }
 
 // Handler is everything that is served: the API, and the demonstration.

@@ -1,0 +1,102 @@
+package apigateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// answer is what a function's result means.
+type answer struct {
+	status  int
+	headers map[string]string
+	cookies []string
+	body    []byte
+}
+
+// What an answer is that does not say.
+const (
+	plain    = "text/plain;charset=UTF-8" // an answer with a status, and no content type
+	inferred = "application/json"         // what is no answer with a status, but a value
+)
+
+// readAnswer reads what a function returned. A value without a status is the body of
+// a 200: a text as it is, anything else as the JSON it is.
+func readAnswer(out []byte) (answer, error) {
+	var members map[string]json.RawMessage
+	if !json.Valid(out) {
+		return answer{}, errors.New("it is not JSON")
+	}
+	if json.Unmarshal(out, &members) != nil || members["statusCode"] == nil {
+		a := answer{status: http.StatusOK, headers: map[string]string{"Content-Type": inferred}, body: out}
+		var text string
+		if json.Unmarshal(out, &text) == nil && string(out) != "null" {
+			a.body = []byte(text)
+		}
+		return a, nil
+	}
+	var said struct {
+		Status  json.Number    `json:"statusCode"`
+		Headers map[string]any `json:"headers"`
+		Cookies []string       `json:"cookies"`
+		Body    *string        `json:"body"`
+		Base64  bool           `json:"isBase64Encoded"`
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
+		return answer{}, err
+	}
+	status, err := strconv.Atoi(said.Status.String())
+	if err != nil || status < 200 || status > 599 {
+		return answer{}, fmt.Errorf("no status: %s", members["statusCode"])
+	}
+	a := answer{status: status, headers: map[string]string{}, cookies: said.Cookies}
+	for name, value := range said.Headers {
+		switch value.(type) {
+		case string, bool, float64:
+			a.headers[http.CanonicalHeaderKey(name)] = fmt.Sprint(value)
+		default:
+			return answer{}, fmt.Errorf("the header %s is no text", name)
+		}
+	}
+	if said.Body == nil {
+		return a, nil
+	}
+	if a.body = []byte(*said.Body); said.Base64 {
+		a.body, err = base64.StdEncoding.DecodeString(*said.Body)
+	}
+	return a, err
+}
+
+// write answers the client. The length is that of the body, and the connection is
+// not the function's.
+func (a answer) write(w http.ResponseWriter, method string) {
+	h := w.Header()
+	for name, value := range a.headers {
+		switch name {
+		case "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer":
+		case "Content-Length":
+			if method == http.MethodHead {
+				h.Set(name, value)
+			}
+		default:
+			h.Set(name, value)
+		}
+	}
+	for _, cookie := range a.cookies {
+		h.Add("Set-Cookie", cookie)
+	}
+	if a.headers["Content-Type"] == "" {
+		if len(a.body) > 0 {
+			h.Set("Content-Type", plain)
+		} else {
+			h["Content-Type"] = nil // net/http would guess one
+		}
+	}
+	w.WriteHeader(a.status)
+	if method != http.MethodHead {
+		_, _ = w.Write(a.body) // a client that is gone misses it
+	}
+}

@@ -1,0 +1,67 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"piloto/infra/local/template"
+)
+
+// bootstrap is the name of a function's executable, in the folder of its own.
+const bootstrap = "bootstrap"
+
+// BuildFunctions builds the bootstrap of every function for this machine, otherwise
+// as `make build` does, into folder/NAME/bootstrap. module is where template.yaml is.
+// What is up to date is not built again.
+func BuildFunctions(ctx context.Context, module, folder string, functions []template.Function) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(functions))
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, fn := range functions {
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+				"-o", filepath.Join(folder, fn.Name, bootstrap), "./"+fn.Folder)
+			cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+			if said, err := cmd.CombinedOutput(); err != nil {
+				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, said)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// binaries returns the folder that holds every function's bootstrap: the one that was
+// given, or build/ARCH of the module, built.
+func (p *Process) binaries(ctx context.Context) (string, error) {
+	folder, module := p.Functions, filepath.Dir(p.Template)
+	if folder == "" {
+		folder = filepath.Join(module, "build", runtime.GOARCH)
+		p.log.Info("functions.build", "folder", folder)
+		if err := BuildFunctions(ctx, module, folder, p.template.Functions); err != nil {
+			return "", fmt.Errorf("%w\nready-made functions are used with -functions FOLDER", err)
+		}
+	}
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	for _, fn := range p.template.Functions {
+		if _, err := os.Stat(filepath.Join(folder, fn.Name, bootstrap)); err != nil {
+			return "", fmt.Errorf("functions: %w", err)
+		}
+	}
+	return folder, nil
+}

@@ -1,0 +1,123 @@
+package process
+
+import (
+	"context"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"piloto/infra/local/apigateway"
+	"piloto/infra/local/lambda"
+	"piloto/infra/local/stepfunctions"
+	"piloto/internal/boot"
+)
+
+// The ways to run functions.
+const (
+	InProcess = "inprocess" // as code of this process
+	AsProcess = "process"   // as the executables that are deployed, behind Lambda's Runtime API
+)
+
+// mostEnvironments is how many execution environments a function has at most.
+const mostEnvironments = 16
+
+// lambdas are the functions as processes of their own.
+type lambdas struct {
+	pools map[string]*lambda.Pool // by logical id
+}
+
+// lambdas makes the template's functions ready to be called, each with what a
+// deployment would give it, and nothing of the environment of this process.
+func (p *Process) lambdas(folder string) (*lambdas, error) {
+	sizing, err := sizes(p.Template, p.names)
+	if err != nil {
+		return nil, err
+	}
+	l := &lambdas{pools: map[string]*lambda.Pool{}}
+	for _, fn := range p.template.Functions {
+		env := append(p.backstage.environment(), boot.LocalVariable+"="+p.local().String())
+		for _, name := range slices.Sorted(maps.Keys(p.deployment.Environment[fn.ID])) {
+			env = append(env, name+"="+p.deployment.Environment[fn.ID][name])
+		}
+		l.pools[fn.ID] = lambda.NewPool(lambda.Config{
+			Name: p.names[fn.ID], ARN: p.names[fn.ID+".Arn"], Bootstrap: filepath.Join(folder, fn.Name, bootstrap),
+			Env: env, Memory: sizing[fn.ID].memory, LogGroup: sizing[fn.ID].logGroup, Timeout: fn.Timeout, Log: p.Log,
+		}, mostEnvironments)
+	}
+	return l, nil
+}
+
+// staff has the functions ready to be called: as code of this process, or as the
+// executables in folder.
+func (p *Process) staff(folder string) (err error) {
+	f := p.functions
+	f.byARN = map[string]string{}
+	for _, fn := range p.template.Functions {
+		f.byARN[p.names[fn.ID+".Arn"]] = fn.ID
+	}
+	if folder == "" {
+		return f.build(p.world(), p.deployment)
+	}
+	if p.backstage, err = openBackstage(p.engines, p.sockets.Management()); err != nil {
+		return err
+	}
+	f.api = p.gateway()
+	f.lambdas, err = p.lambdas(folder)
+	return err
+}
+
+// invoke calls a function. Its failure is as Lambda tells it.
+func (l *lambdas) invoke(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	out, failed, err := l.pools[id].Invoke(ctx, payload)
+	if failed != nil {
+		return nil, &stepfunctions.FunctionError{Type: failed.Type, Message: failed.Message, Payload: failed.Payload}, nil
+	}
+	return out, nil, err
+}
+
+// close ends every process.
+func (l *lambdas) close() {
+	var all sync.WaitGroup
+	for _, pool := range l.pools {
+		all.Go(pool.Close)
+	}
+	all.Wait()
+}
+
+// gateway is what stands before the functions: the HTTP API of the template.
+func (p *Process) gateway() *apigateway.Gateway {
+	o := apigateway.Options{
+		Account: p.names["AWS::AccountId"], Region: awsRegion, API: p.names[p.template.API.ID],
+		Route: func(method, path string) (apigateway.Route, bool) {
+			r, ok := p.template.Route(method, path)
+			return apigateway.Route{Key: r.Key(), Path: r.Path, Function: r.Function, Open: r.Open}, ok
+		},
+		Invoke: func(ctx context.Context, function string, event []byte) ([]byte, error) {
+			out, failure, err := p.functions.task(ctx, function, event)
+			if failure != nil {
+				return nil, failure
+			}
+			return out, err
+		},
+		Trace: lambda.WithTrace, NewTrace: lambda.NewTrace, Now: p.Clock, Log: p.log,
+	}
+	if p.template.API.Authorizer != "" { // it has no identity source, and keeps nothing: template sees to that
+		o.Authorizer = &apigateway.Authorizer{Function: p.template.API.Authorizer}
+	}
+	return apigateway.New(o)
+}
+
+// shared is a log that many processes write to: one line at a time.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(p)
+}
