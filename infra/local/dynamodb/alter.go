@@ -22,7 +22,7 @@ func (e *Engine) deleteTable(r request) ([]byte, error) {
 	if t.Protected {
 		return nil, invalid("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 	}
-	answer, err := e.describe("TableDescription", t, "DELETING")
+	answer, err := e.describe("TableDescription", t, statusDeleting)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (e *Engine) describeTable(r request) ([]byte, error) {
 	if !ok {
 		return nil, tableNotFound(name)
 	}
-	return e.describe("Table", t, "ACTIVE")
+	return e.describe("Table", t, statusActive)
 }
 
 func (e *Engine) listTables(r request) ([]byte, error) {
@@ -100,6 +100,7 @@ type alteration struct {
 	updates     map[string]throughput
 	protect     *bool
 	class       string
+	seal        *bool
 }
 
 func (e *Engine) updateTable(r request) ([]byte, error) {
@@ -111,7 +112,7 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	if err := refuseFeatures(r); err != nil {
 		return nil, err
 	}
-	if !a.provisioned && a.billing == "" && a.changes() == 0 && a.protect == nil && a.class == "" && !r.has("SSESpecification") && !r.has("StreamSpecification") {
+	if !a.provisioned && a.billing == "" && a.changes() == 0 && a.protect == nil && a.class == "" && a.seal == nil && !r.has("StreamSpecification") {
 		return nil, invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required")
 	}
 	if len(a.creates)+len(a.deletes) > 1 {
@@ -131,7 +132,11 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	if err := e.define(name, next, func(tx *disk.Tx) error { return a.write(tx, t, next) }); err != nil {
 		return nil, err
 	}
-	return e.describe("TableDescription", next, "ACTIVE")
+	var creating []string
+	for _, x := range a.creates {
+		creating = append(creating, x.Name)
+	}
+	return e.describe("TableDescription", next, statusUpdating, creating...)
 }
 
 func (a alteration) changes() int { return len(a.creates) + len(a.deletes) + len(a.updates) }
@@ -140,6 +145,10 @@ func readAlteration(r request) alteration {
 	a := alteration{attributes: readAttributes(r, false), updates: map[string]throughput{}}
 	a.billing = r.oneOf("BillingMode", billingProvisioned, billingOnDemand)
 	a.provisioned = readThroughput(r, &a.throughput)
+	if r.has("SSESpecification") {
+		sealed := readSeal(r)
+		a.seal = &sealed
+	}
 	a.class = r.oneOf("TableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 	if on, given := r.boolean("DeletionProtectionEnabled"); given {
 		a.protect = &on
@@ -176,20 +185,8 @@ func (a alteration) applied(t *table) (*table, error) {
 			return nil, invalidValue("Cannot redefine attribute: %s", d.Name)
 		}
 	}
-	if a.billing != "" {
-		next.Billing = a.billing
-	}
-	if a.provisioned && next.Billing == billingOnDemand {
-		return nil, invalidValue("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
-	}
-	if a.billing == billingProvisioned && !a.provisioned && t.Billing != billingProvisioned {
-		return nil, invalidValue("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
-	}
-	if a.provisioned {
-		next.Throughput = a.throughput
-	}
-	if a.billing == billingOnDemand {
-		next.Throughput = throughput{}
+	if err := a.bill(t, next); err != nil {
+		return nil, err
 	}
 	if a.protect != nil {
 		next.Protected = *a.protect
@@ -197,12 +194,8 @@ func (a alteration) applied(t *table) (*table, error) {
 	if a.class != "" {
 		next.Class = a.class
 	}
-	for name, units := range a.updates {
-		x := next.index(name)
-		if x == nil {
-			return nil, indexNotFound(name)
-		}
-		x.Throughput = units
+	if a.seal != nil {
+		next.Sealed = *a.seal
 	}
 	for _, name := range a.deletes {
 		if next.index(name) == nil {
@@ -220,6 +213,55 @@ func (a alteration) applied(t *table) (*table, error) {
 	}
 	next.dropUnused()
 	return next, nil
+}
+
+// bill settles the billing mode and the throughput of the table and its indexes.
+func (a alteration) bill(t, next *table) error {
+	if a.billing != "" {
+		next.Billing = a.billing
+	}
+	switch {
+	case a.provisioned && next.Billing == billingOnDemand:
+		return invalidValue("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
+	case a.billing == billingProvisioned && !a.provisioned && t.Billing != billingProvisioned:
+		return invalidValue("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
+	case a.provisioned && t.Billing == billingProvisioned && a.throughput == t.Throughput:
+		return unchanged(t.Throughput)
+	case a.provisioned:
+		next.Throughput = a.throughput
+	}
+	for name, units := range a.updates {
+		x := next.index(name)
+		switch {
+		case x == nil:
+			return indexNotFound(name)
+		case next.Billing == billingOnDemand:
+			return invalidValue("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
+		case x.Throughput == units:
+			return unchanged(units)
+		}
+		x.Throughput = units
+	}
+	if next.Billing == billingOnDemand {
+		next.Throughput = throughput{}
+	}
+	for i := range next.Indexes {
+		x := &next.Indexes[i]
+		switch {
+		case next.Billing == billingOnDemand:
+			x.Throughput = throughput{}
+		case x.Throughput == throughput{} && !slices.Contains(a.deletes, x.Name):
+			return invalidValue("ProvisionedThroughput must be specified for index: %s", x.Name)
+		}
+	}
+	return nil
+}
+
+func unchanged(units throughput) error {
+	return invalid("The provisioned throughput for the table will not change. The requested value equals the current value. "+
+		"Current ReadCapacityUnits provisioned for the table: %d. Requested ReadCapacityUnits: %d. "+
+		"Current WriteCapacityUnits provisioned for the table: %d. Requested WriteCapacityUnits: %d. "+
+		"Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.", units.Read, units.Read, units.Write, units.Write)
 }
 
 func indexNotFound(name string) error {

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	bolt "go.etcd.io/bbolt"
 
+	"piloto/infra/conformance/tables"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/inproc"
 )
@@ -29,7 +30,7 @@ func BenchmarkEngine(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 1000 {
-		it := item(fmt.Sprintf(`{"pk":"k%d","n":0,"status":"open","tags":["a","b"],"payload":"%s"}`, i, payload))
+		it := tables.Item(fmt.Sprintf(`{"pk":"k%d","n":0,"status":"open","tags":["a","b"],"payload":"%s"}`, i, payload))
 		if _, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: it}); err != nil {
 			b.Fatal(err)
 		}
@@ -37,21 +38,21 @@ func BenchmarkEngine(b *testing.B) {
 	b.Run("get", func(b *testing.B) {
 		b.ReportAllocs()
 		parallel(b, 1, func(n int64) error {
-			_, err := client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key(fmt.Sprint("k", n%1000), ""), ConsistentRead: aws.Bool(true)})
+			_, err := client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: tables.Key(fmt.Sprint("k", n%1000), ""), ConsistentRead: aws.Bool(true)})
 			return err
 		})
 	})
 	update := func(n int64) error {
 		_, err := client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-			TableName: e.table("hash"), Key: key(fmt.Sprint("k", n%1000), ""), UpdateExpression: aws.String("SET n = n + :one"),
+			TableName: e.table("hash"), Key: tables.Key(fmt.Sprint("k", n%1000), ""), UpdateExpression: aws.String("SET n = n + :one"),
 			ConditionExpression: aws.String("#s = :open"), ExpressionAttributeNames: map[string]string{"#s": "status"},
-			ExpressionAttributeValues: item(`{":one":1,":open":"open"}`),
+			ExpressionAttributeValues: tables.Item(`{":one":1,":open":"open"}`),
 		})
 		return err
 	}
 	put := func(n int64) error {
-		it := item(`{"n":0,"status":"open"}`)
-		it["pk"], it["payload"] = key(fmt.Sprint("k", n%1000), "")["pk"], key(payload, "")["pk"]
+		it := tables.Item(`{"n":0,"status":"open"}`)
+		it["pk"], it["payload"] = tables.Key(fmt.Sprint("k", n%1000), "")["pk"], tables.Key(payload, "")["pk"]
 		_, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: it})
 		return err
 	}

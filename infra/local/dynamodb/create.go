@@ -25,6 +25,8 @@ func (e *Engine) createTable(r request) ([]byte, error) {
 	provisioned := readThroughput(r, &t.Throughput)
 	t.Protected, _ = r.boolean("DeletionProtectionEnabled")
 	t.Class = r.oneOf("TableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
+	t.Sealed = readSeal(r)
+	t.Tags = readTags(r)
 	indexes := readIndexes(r)
 	if err := r.err(); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (e *Engine) createTable(r request) ([]byte, error) {
 	if err := e.define(t.Name, t, func(tx *disk.Tx) error { return t.create(tx) }); err != nil {
 		return nil, err
 	}
-	return e.describe("TableDescription", t, "ACTIVE")
+	return e.describe("TableDescription", t, statusCreating)
 }
 
 // create makes the table's buckets under a new id.

@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"piloto/infra/local/disk"
 )
@@ -21,6 +22,7 @@ type (
 		TableSizeBytes            int
 		ProvisionedThroughput     provisionedThroughput
 		BillingModeSummary        *billingSummary    `json:",omitempty"`
+		SSEDescription            *sealDescription   `json:",omitempty"`
 		TableClassSummary         *classSummary      `json:",omitempty"`
 		GlobalSecondaryIndexes    []indexDescription `json:",omitempty"`
 		DeletionProtectionEnabled bool
@@ -31,6 +33,7 @@ type (
 		NumberOfDecreasesToday, ReadCapacityUnits, WriteCapacityUnits int64
 	}
 	billingSummary   struct{ BillingMode string }
+	sealDescription  struct{ Status, SSEType, KMSMasterKeyArn string }
 	classSummary     struct{ TableClass string }
 	indexDescription struct {
 		IndexName             string
@@ -48,11 +51,21 @@ type (
 	}
 )
 
-// describe answers a table's description as one member.
-func (e *Engine) describe(member string, t *table, status string) ([]byte, error) {
-	arn := "arn:aws:dynamodb:local:000000000000:table/" + t.Name
+// What a table's status may be. Changes are done when they are answered; the
+// answer calls them under way, as the service's does, and the next description
+// calls the table active.
+const (
+	statusActive   = "ACTIVE"
+	statusCreating = "CREATING"
+	statusUpdating = "UPDATING"
+	statusDeleting = "DELETING"
+)
+
+// describe answers a table's description as one member. Of a table that is being
+// updated, the indexes named are being created.
+func (e *Engine) describe(member string, t *table, status string, creating ...string) ([]byte, error) {
 	d := tableDescription{
-		TableName: t.Name, TableArn: arn, TableId: fmt.Sprintf("00000000-0000-4000-8000-%012s", t.ID), TableStatus: status,
+		TableName: t.Name, TableArn: t.arn(), TableId: fmt.Sprintf("00000000-0000-4000-8000-%012s", t.ID), TableStatus: status,
 		CreationDateTime:      float64(t.Created.UnixMilli()) / 1000,
 		KeySchema:             describeKey(t.Key),
 		ProvisionedThroughput: describeThroughput(t.Throughput), DeletionProtectionEnabled: t.Protected,
@@ -66,12 +79,22 @@ func (e *Engine) describe(member string, t *table, status string) ([]byte, error
 	if t.Class != "" {
 		d.TableClassSummary = &classSummary{t.Class}
 	}
+	if t.Sealed {
+		d.SSEDescription = &sealDescription{"ENABLED", "KMS", arnOf("kms", "alias/aws/dynamodb")}
+	}
 	err := e.store.View(func(tx *disk.Tx) error {
 		d.ItemCount, d.TableSizeBytes = measure(tx.Bucket(t.bucket()))
 		for _, x := range t.Indexes {
 			count, size := measure(tx.Bucket(t.indexBucket(x)))
+			state := status
+			if status == statusUpdating {
+				state = statusActive
+			}
+			if slices.Contains(creating, x.Name) {
+				state = statusCreating
+			}
 			d.GlobalSecondaryIndexes = append(d.GlobalSecondaryIndexes, indexDescription{
-				IndexName: x.Name, IndexArn: arn + "/index/" + x.Name, IndexStatus: "ACTIVE", KeySchema: describeKey(x.Key),
+				IndexName: x.Name, IndexArn: t.arn() + "/index/" + x.Name, IndexStatus: state, KeySchema: describeKey(x.Key),
 				Projection:            projectionDescription{x.Projection, x.Include},
 				ProvisionedThroughput: describeThroughput(x.Throughput), ItemCount: count, IndexSizeBytes: size,
 			})

@@ -3,7 +3,6 @@ package dynamodb_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -21,6 +20,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"piloto/infra/conformance/tables"
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/inproc"
@@ -93,67 +93,6 @@ func TestTokensAreForgottenAfterTenMinutes(t *testing.T) {
 	expect(t, e.get(t, "hash", "a", ""), `{"n":2}`)
 }
 
-func TestOneWinnerUnderContention(t *testing.T) {
-	const callers = 64
-	client, _ := engineClient(t)
-	e := ownTable(t, client)
-	race := func(t *testing.T, try func(i int) error) {
-		t.Helper()
-		var won, lost atomic.Int32
-		var ready, done sync.WaitGroup
-		start := make(chan struct{})
-		ready.Add(callers)
-		for i := range callers {
-			done.Go(func() {
-				ready.Done()
-				<-start
-				err := try(i)
-				var failed *types.ConditionalCheckFailedException
-				var cancelled *types.TransactionCanceledException
-				switch {
-				case err == nil:
-					won.Add(1)
-				case errors.As(err, &failed), errors.As(err, &cancelled):
-					lost.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
-		}
-		ready.Wait()
-		close(start)
-		done.Wait()
-		if won.Load() != 1 || lost.Load() != callers-1 {
-			t.Errorf("%d won, %d lost; want 1 and %d", won.Load(), lost.Load(), callers-1)
-		}
-	}
-	for round := range 5 {
-		pk := fmt.Sprint("r", round)
-		e.put(t, "hash", pk, `{"status":"draft"}`)
-		e.put(t, "hash", pk+"chat", `{"runs":0}`)
-		t.Run("a conditional update", func(t *testing.T) {
-			race(t, func(i int) error {
-				_, err := client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-					TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: text("SET #s = :to, winner = :i"), ConditionExpression: text("#s = :from"),
-					ExpressionAttributeNames: names("#s=status"), ExpressionAttributeValues: item(fmt.Sprintf(`{":from":"draft",":to":"queued",":i":%d}`, i)),
-				})
-				return err
-			})
-		})
-		t.Run("a transaction", func(t *testing.T) {
-			race(t, func(i int) error {
-				check := e.tUpdate(`{"pk":"`+pk+`"}`, "SET #s = :to", `{":from":"queued",":to":"running"}`)
-				check.Update.ConditionExpression, check.Update.ExpressionAttributeNames = text("#s = :from"), names("#s=status")
-				_, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{
-					check, e.tUpdate(`{"pk":"`+pk+`chat"}`, "ADD runs :one", `{":one":1}`), e.tPut(fmt.Sprintf(`{"pk":"%s-log-%d"}`, pk, i), "attribute_not_exists(pk)"),
-				}})
-				return err
-			})
-			expect(t, e.get(t, "hash", pk+"chat", ""), `{"runs":1}`)
-		})
-	}
-}
-
 // An index that is made while writers are at work misses none of their writes.
 func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 	client, _ := engineClient(t)
@@ -165,7 +104,7 @@ func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				_, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: key(fmt.Sprintf("%d-%d", w, i), `{"g":"x"}`)})
+				_, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: tables.Key(fmt.Sprintf("%d-%d", w, i), `{"g":"x"}`)})
 				if err != nil {
 					t.Error(err)
 				}
@@ -185,7 +124,7 @@ func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	out, err := client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("hash"), IndexName: text("late"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"x"}`)})
+	out, err := client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("hash"), IndexName: text("late"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: tables.Item(`{":g":"x"}`)})
 	if err != nil || out.Count != writers*each {
 		t.Errorf("index holds %d of %d items: %v", out.Count, writers*each, err)
 	}
@@ -196,7 +135,7 @@ func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 func TestAnsweredWritesAreInTheFile(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
-	e.create(indexedTable(e.table("indexed")))
+	e.create(tables.Indexed(*e.table("indexed")))
 	path := filepath.Join(t.TempDir(), "killed.db")
 	for i := range 12 {
 		if _, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{
@@ -230,13 +169,13 @@ func checkCopy(t *testing.T, path string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &env{client: clientOf(inproc.Transport{Handler: engine}), ctx: context.Background(), prefix: "own-"}
+	e := &env{client: tables.Client(local, inproc.Transport{Handler: engine}), ctx: context.Background(), prefix: "own-"}
 	for i := range n {
 		if e.get(t, "hash", fmt.Sprint("a", i), "") == "" || e.get(t, "hash", fmt.Sprint("b", i), "") == "" {
 			t.Fatalf("after %d transactions the file lacks %d", n, i)
 		}
 	}
-	out, err := e.client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("indexed"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"g"}`)})
+	out, err := e.client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("indexed"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: tables.Item(`{":g":"g"}`)})
 	if err != nil || int(out.Count) != n {
 		t.Fatalf("index of the copy has %d of %d: %v", out.Count, n, err)
 	}
@@ -321,7 +260,7 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	ownTable(f, clientOf(inproc.Transport{Handler: engine}))
+	ownTable(f, tables.Client(local, inproc.Transport{Handler: engine}))
 	const t = `"TableName":"own-hash"`
 	for _, seed := range [][2]string{
 		{"PutItem", `{` + t + `,"Item":{"pk":{"S":"a"},"l":{"L":[{"NULL":true},{"BOOL":false},{"B":"AA=="},{"M":{"x":{"NS":["1","2"]}}}]}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValues":"ALL_OLD"}`},
@@ -382,6 +321,6 @@ func TestDamagedItemIsAnErrorNotAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = clientOf(inproc.Transport{Handler: engine}).GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key("a", "")})
-	expect(t, outcome("", err), "!InternalServerError: a stored item is damaged")
+	_, err = tables.Client(local, inproc.Transport{Handler: engine}).GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: tables.Key("a", "")})
+	expect(t, tables.Said("", err), "!InternalServerError: a stored item is damaged")
 }

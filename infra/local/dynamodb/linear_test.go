@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/infra/conformance/tables"
 )
 
 // The state of the history is two registers, x and y; -1 is an absent item.
@@ -90,14 +92,14 @@ func TestHistoryIsLinearizable(t *testing.T) {
 func (e *env) register(in registerInput) (registerOutput, error) {
 	switch in.op {
 	case "read":
-		out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key("x", ""), ConsistentRead: aws.Bool(true)})
+		out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: tables.Key("x", ""), ConsistentRead: aws.Bool(true)})
 		if err != nil {
 			return registerOutput{}, err
 		}
 		return registerOutput{seen: registers{x: registerOf(out.Item)}}, nil
 	case "sum":
 		get := func(pk string) types.TransactGetItem {
-			return types.TransactGetItem{Get: &types.Get{TableName: e.table("hash"), Key: key(pk, "")}}
+			return types.TransactGetItem{Get: &types.Get{TableName: e.table("hash"), Key: tables.Key(pk, "")}}
 		}
 		out, err := e.client.TransactGetItems(e.ctx, &sdk.TransactGetItemsInput{TransactItems: []types.TransactGetItem{get("x"), get("y")}})
 		if err != nil {

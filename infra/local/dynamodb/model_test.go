@@ -10,6 +10,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"pgregory.net/rapid"
+
+	"piloto/infra/conformance/tables"
 )
 
 // account is an item of the model: a balance, and the group whose index it is in.
@@ -80,7 +82,7 @@ func TestTransactionsAgreeWithModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		round++
 		e := &env{client: client, ctx: t.Context(), prefix: fmt.Sprintf("model-%d-", round)}
-		e.create(indexedTable(e.table("bank")))
+		e.create(tables.Indexed(*e.table("bank")))
 		model := bank{}
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) { e.compare(t, model) },
@@ -151,7 +153,7 @@ func (e *env) compare(t *rapid.T, model bank) {
 		t.Fatal(err)
 	}
 	indexed, err := e.client.Query(e.ctx, &sdk.QueryInput{
-		TableName: e.table("bank"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"g"}`),
+		TableName: e.table("bank"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: tables.Item(`{":g":"g"}`),
 	})
 	if err != nil {
 		t.Fatal(err)

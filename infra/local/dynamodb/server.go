@@ -38,6 +38,13 @@ var operations = map[string]func(*Engine, request) ([]byte, error){
 	"TransactWriteItems": (*Engine).transactWriteItems,
 	"UpdateTimeToLive":   (*Engine).updateTimeToLive,
 	"DescribeTimeToLive": (*Engine).describeTimeToLive,
+
+	"TagResource":               (*Engine).tagResource,
+	"UntagResource":             (*Engine).untagResource,
+	"ListTagsOfResource":        (*Engine).listTagsOfResource,
+	"DescribeLimits":            (*Engine).describeLimits,
+	"DescribeEndpoints":         (*Engine).describeEndpoints,
+	"DescribeContinuousBackups": (*Engine).describeContinuousBackups,
 }
 
 // unserved are operations of the service that this engine has not, by feature.
@@ -45,7 +52,7 @@ var unserved = map[string]string{
 	"ExecuteStatement": "PartiQL", "BatchExecuteStatement": "PartiQL", "ExecuteTransaction": "PartiQL",
 	"CreateBackup": "backups", "DeleteBackup": "backups", "DescribeBackup": "backups", "ListBackups": "backups",
 	"RestoreTableFromBackup": "backups", "RestoreTableToPointInTime": "backups",
-	"UpdateContinuousBackups": "backups", "DescribeContinuousBackups": "backups",
+	"UpdateContinuousBackups":  "backups",
 	"ExportTableToPointInTime": "backups", "DescribeExport": "backups", "ListExports": "backups", "ImportTable": "imports",
 	"CreateGlobalTable": "global tables", "UpdateGlobalTable": "global tables", "DescribeGlobalTable": "global tables",
 	"ListGlobalTables": "global tables", "UpdateGlobalTableSettings": "global tables", "DescribeGlobalTableSettings": "global tables",
@@ -76,6 +83,9 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func (e *Engine) answer(req *http.Request) ([]byte, error) {
+	if req.Method == http.MethodGet { // what clients ask to see whether it is up
+		return []byte("healthy: dynamodb.us-east-1.amazonaws.com "), nil
+	}
 	if req.Method != http.MethodPost {
 		return nil, clientError(coralNamespace+"UnknownOperationException", "This service takes POST requests only")
 	}

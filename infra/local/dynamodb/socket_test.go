@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"piloto/infra/conformance/tables"
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 )
@@ -33,22 +34,22 @@ func TestServesOverASocket(t *testing.T) {
 		Region: "us-east-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})}
-	e.create(indexedTable(e.table("indexed")))
+	e.create(tables.Indexed(*e.table("indexed")))
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
 			for i := range 20 {
-				if _, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("indexed"), Item: key(fmt.Sprint(w), fmt.Sprintf(`{"sk":"%d","g":"g","h":%d}`, i, i))}); err != nil {
+				if _, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("indexed"), Item: tables.Key(fmt.Sprint(w), fmt.Sprintf(`{"sk":"%d","g":"g","h":%d}`, i, i))}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	out, err := e.client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("indexed"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: item(`{":g":"g"}`)})
+	out, err := e.client.Query(e.ctx, &sdk.QueryInput{TableName: e.table("indexed"), IndexName: text("all"), KeyConditionExpression: text("g = :g"), ExpressionAttributeValues: tables.Item(`{":g":"g"}`)})
 	if err != nil || out.Count != 80 {
 		t.Errorf("index holds %d of 80: %v", out.Count, err)
 	}
-	_, err = e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("nowhere"), Key: key("x", "")})
-	expect(t, outcome("", err), "!ResourceNotFoundException: Requested resource not found")
+	_, err = e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("nowhere"), Key: tables.Key("x", "")})
+	expect(t, tables.Said("", err), "!ResourceNotFoundException: Requested resource not found")
 }

@@ -22,6 +22,8 @@ type table struct {
 	TTL        string `json:",omitempty"` // attribute with the expiry, when enabled
 	Protected  bool   `json:",omitempty"`
 	Class      string `json:",omitempty"`
+	Sealed     bool   `json:",omitempty"` // encryption was asked for, and is said to be on
+	Tags       []tag  `json:",omitempty"` // in order of key
 	Created    time.Time
 }
 
@@ -30,6 +32,13 @@ type attribute struct {
 	Name string
 	Kind kind
 }
+
+// arnOf is an ARN in the account and region that this engine plays.
+func arnOf(service, resource string) string {
+	return "arn:aws:" + service + ":us-east-1:000000000000:" + resource
+}
+
+func (t *table) arn() string { return arnOf("dynamodb", "table/"+t.Name) }
 
 type throughput struct{ Read, Write int64 }
 
@@ -70,6 +79,7 @@ func (t *table) clone() *table {
 	c := *t
 	c.Attributes = slices.Clone(t.Attributes)
 	c.Indexes = slices.Clone(t.Indexes)
+	c.Tags = slices.Clone(t.Tags)
 	return &c
 }
 

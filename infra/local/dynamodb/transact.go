@@ -29,7 +29,10 @@ func transactItems(r request) []request {
 
 func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 	token := r.str("ClientRequestToken")
-	if r.has("ClientRequestToken") && (len(token) < 1 || len(token) > 36) {
+	switch {
+	case r.has("ClientRequestToken") && token == "":
+		r.breach("ClientRequestToken", token, "Member must have length greater than or equal to 1")
+	case len(token) > 36:
 		r.breach("ClientRequestToken", token, "Member must have length less than or equal to 36")
 	}
 	c := readCapacity(r)
@@ -52,11 +55,22 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		return nil, err
 	}
 	used := map[string]*usage{}
+	units := ""
+	var print []byte
+	if token != "" {
+		print = fingerprint(r.node.get("TransactItems"))
+	}
 	if err := e.store.Update(func(tx *disk.Tx) error {
 		clear(used)
+		units = "WriteCapacityUnits"
 		if token != "" {
-			if again, err := e.repeated(tx, token, fingerprint(r.node.get("TransactItems"))); again || err != nil {
+			again, err := e.repeated(tx, token, print)
+			if err != nil {
 				return unwritten(err)
+			}
+			if again {
+				units = "ReadCapacityUnits"
+				return readAgain(tx, writes, used)
 			}
 		}
 		if err := transact(tx, writes, used); err != nil {
@@ -65,12 +79,27 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		if token == "" {
 			return nil
 		}
-		return e.remember(tx, token, fingerprint(r.node.get("TransactItems")))
+		return e.remember(tx, token, print)
 	}); err != nil {
 		return nil, err
 	}
-	dst := c.appendAll([]byte{'{'}, used, "WriteCapacityUnits")
+	dst := c.appendAll([]byte{'{'}, used, units)
 	return append(dst, '}'), nil
+}
+
+// readAgain counts what a transaction that was done already costs: its items are
+// read.
+func readAgain(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
+	for _, w := range writes {
+		it, err := w.t.load(tx, w.key)
+		if err != nil {
+			return err
+		}
+		u := readUsage(nil, itemSize(it), true)
+		u.table *= 2
+		addUsage(used, w.t.Name, u)
+	}
+	return nil
 }
 
 // readTransactWrite reads one of the four actions.

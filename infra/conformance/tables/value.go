@@ -1,9 +1,8 @@
-package dynamodb_test
+package tables
 
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -58,21 +57,22 @@ var numbers = []struct{ in, want string }{
 	{"-", notNumeric + ": -"},
 }
 
-func TestSuiteNumbers(t *testing.T) {
-	e := shared()
+func numberChecks() []Check {
+	var out []Check
 	for _, c := range numbers {
-		t.Run(c.in, func(t *testing.T) {
-			pk := id()
-			_, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: pk}, "n": &types.AttributeValueMemberN{Value: c.in},
-			}})
+		out = append(out, check("number", fmt.Sprintf("%q", c.in), func(t *try) {
+			pk := t.id()
+			it := Key(pk, "")
+			it["n"] = attributeN(c.in)
+			_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: it})
 			got := ""
 			if err == nil {
-				got = strings.TrimSuffix(strings.TrimPrefix(e.get(t, "hash", pk, ""), `{"n":`), "}")
+				got = strings.TrimSuffix(strings.TrimPrefix(t.get("hash", pk, ""), `{"n":`), "}")
 			}
-			expect(t, outcome(got, err), c.want)
-		})
+			t.expect(Said(got, err), c.want)
+		}))
 	}
+	return out
 }
 
 const invalidPV = "!ValidationException: One or more parameter values were invalid: "
@@ -113,16 +113,16 @@ var items = []struct{ table, item, want string }{
 	{"nowhere", `{"a":1}`, "!ResourceNotFoundException: Requested resource not found"},
 }
 
-func TestSuiteItems(t *testing.T) {
-	e := shared()
-	for i, c := range items {
-		t.Run(fmt.Sprintf("%d %.60s", i, c.item), func(t *testing.T) {
-			it := item(c.item)
+func itemChecks() []Check {
+	out := []Check{check("item", "sets come back in order", orderedSets)}
+	for _, c := range items {
+		out = append(out, check("item", c.table+" "+brief(c.item, ""), func(t *try) {
+			it := Item(c.item)
 			if it["pk"] == nil {
-				it["pk"] = &types.AttributeValueMemberS{Value: id()}
+				it["pk"] = &types.AttributeValueMemberS{Value: t.id()}
 			}
-			_, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table(c.table), Item: it})
-			expect(t, outcome("", err), c.want)
+			_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table(c.table), Item: it})
+			t.expect(Said("", err), c.want)
 			if err != nil {
 				return
 			}
@@ -130,59 +130,56 @@ func TestSuiteItems(t *testing.T) {
 			if c.table != "hash" {
 				k["sk"] = it["sk"]
 			}
-			out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table(c.table), Key: k})
-			if err != nil {
-				t.Fatal(err)
-			}
-			expect(t, show(out.Item), show(it))
-		})
+			out, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table(c.table), Key: k})
+			t.must(err)
+			t.expect(Show(out.Item), Show(it))
+		}))
 	}
+	return out
 }
 
-// Sets come back in order, whatever order they were written in.
-func TestSuiteSetsAreOrdered(t *testing.T) {
-	e := shared()
-	pk := id()
-	e.put(t, "hash", pk, `{"s":{"$ss":["b","","a"]},"n":{"$ns":["10","-1","9"]}}`)
-	if _, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-		TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: text("ADD s :s, n :n"),
-		ExpressionAttributeValues: item(`{":s":{"$ss":["aa"]},":n":{"$ns":["2"]}}`),
-	}); err != nil {
-		t.Fatal(err)
+// orderedSets: whatever order they were written in.
+func orderedSets(t *try) {
+	pk := t.id()
+	t.put("hash", pk, `{"s":{"$ss":["b","","a"]},"n":{"$ns":["10","-1","9"]}}`)
+	_, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
+		TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text("ADD s :s, n :n"),
+		ExpressionAttributeValues: Item(`{":s":{"$ss":["aa"]},":n":{"$ns":["2"]}}`),
+	})
+	t.must(err)
+	out, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table("hash"), Key: Key(pk, "")})
+	t.must(err)
+	s, _ := out.Item["s"].(*types.AttributeValueMemberSS)
+	n, _ := out.Item["n"].(*types.AttributeValueMemberNS)
+	if s == nil || n == nil {
+		t.errorf("got %s", Show(out.Item))
+		return
 	}
-	out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: key(pk, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, n := out.Item["s"].(*types.AttributeValueMemberSS).Value, out.Item["n"].(*types.AttributeValueMemberNS).Value
-	if fmt.Sprintf("%q %q", s, n) != `["" "a" "aa" "b"] ["-1" "2" "9" "10"]` {
-		t.Errorf("got %q %q", s, n)
-	}
+	t.expect(fmt.Sprintf("%q %q", s.Value, n.Value), `["" "a" "aa" "b"] ["-1" "2" "9" "10"]`)
 }
 
 // An item may have 409,600 bytes: names, values, and for numbers what their
 // digits take in pairs.
-func TestSuiteItemSize(t *testing.T) {
-	e := shared()
+func sizeChecks() []Check {
+	var out []Check
 	for _, c := range []struct {
 		number string
 		cost   int
 	}{
 		{"0", 1}, {"1", 2}, {"12", 2}, {"123", 3}, {"-1", 3}, {"1E125", 2}, {"3.14159", 5}, {"123456", 4}, {"0.01", 2}, {"100.001", 5},
 	} {
-		t.Run(c.number, func(t *testing.T) {
-			pk := id()
+		out = append(out, check("item size", "of the number "+c.number, func(t *try) {
+			pk := t.id()
 			pad := 409_600 - len("pk") - len(pk) - len("n") - c.cost - len("p")
 			for extra, want := range []string{"", "!ValidationException: Item size has exceeded the maximum allowed size"} {
-				_, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: map[string]types.AttributeValue{
-					"pk": &types.AttributeValueMemberS{Value: pk}, "n": &types.AttributeValueMemberN{Value: c.number},
-					"p": &types.AttributeValueMemberS{Value: strings.Repeat("x", pad+extra)},
-				}})
-				expect(t, outcome("", err), want)
+				it := Key(pk, "")
+				it["n"], it["p"] = attributeN(c.number), &types.AttributeValueMemberS{Value: strings.Repeat("x", pad+extra)}
+				_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: it})
+				t.expect(Said("", err), want)
 			}
-			if _, err := e.client.DeleteItem(e.ctx, &sdk.DeleteItemInput{TableName: e.table("hash"), Key: key(pk, "")}); err != nil {
-				t.Fatal(err)
-			}
-		})
+			_, err := t.Client.DeleteItem(t.ctx, &sdk.DeleteItemInput{TableName: t.table("hash"), Key: Key(pk, "")})
+			t.must(err)
+		}))
 	}
+	return out
 }

@@ -1,116 +1,112 @@
-package dynamodb_test
+package tables
 
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-func TestSuiteScan(t *testing.T) {
-	e := shared()
-	mark := id()
-	for i := range 40 {
-		e.put(t, "indexed", fmt.Sprint(mark, "-", i), fmt.Sprintf(`{"sk":"s","mark":"%s","i":%d,"g":"%s"}`, mark, i, mark))
+func scanChecks() []Check {
+	out := refusals("scan", scanRefusals, func(t *try, in *sdk.ScanInput) string {
+		in.TableName = t.table("hash")
+		_, err := t.Client.Scan(t.ctx, in)
+		return Said("", err)
+	})
+	for name, s := range map[string]scanned{
+		"whole": {}, "in pages": {limit: 7}, "of an index, in pages": {limit: 3, index: text("keys")},
+		"in 1 segment": {segments: 1}, "in 2 segments": {segments: 2, limit: 4}, "in 3 segments": {segments: 3, limit: 4},
+		"in 7 segments": {segments: 7, limit: 4}, "in 100 segments": {segments: 100, limit: 4},
+	} {
+		out = append(out, check("scan", "gives each item once: "+name, func(t *try) { t.scansOnce(s) }))
 	}
-	scan := func(t *testing.T, limit int32, segment, segments int32, index *string) map[string]int {
-		t.Helper()
-		seen := map[string]int{}
-		in := &sdk.ScanInput{
-			TableName: e.table("indexed"), IndexName: index, FilterExpression: text("mark = :m"), ExpressionAttributeValues: item(`{":m":"` + mark + `"}`),
-		}
-		if index != nil {
-			in.FilterExpression = text("g = :m")
-		}
-		if limit > 0 {
-			in.Limit = aws.Int32(limit)
-		}
-		if segments > 0 {
-			in.Segment, in.TotalSegments = aws.Int32(segment), aws.Int32(segments)
-		}
-		for {
-			out, err := e.client.Scan(e.ctx, in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, it := range out.Items {
-				seen[it["pk"].(*types.AttributeValueMemberS).Value]++
-			}
-			if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil {
-				return seen
-			}
-		}
+	return out
+}
+
+// scanned is one way to read the whole table.
+type scanned struct {
+	limit, segments int32
+	index           *string
+}
+
+func (t *try) scansOnce(s scanned) {
+	const n = 40
+	mark := t.id()
+	for i := range n {
+		t.put("indexed", fmt.Sprint(mark, "-", i), fmt.Sprintf(`{"sk":"s","mark":"%s","i":%d,"g":"%s"}`, mark, i, mark))
 	}
-	once := func(t *testing.T, seen map[string]int) {
-		t.Helper()
-		if len(seen) != 40 {
-			t.Errorf("saw %d of 40 items", len(seen))
-		}
-		for pk, n := range seen {
-			if n != 1 {
-				t.Errorf("%s came %d times", pk, n)
-			}
+	seen := map[string]int{}
+	used := 0
+	for segment := range max(1, s.segments) {
+		before := len(seen)
+		t.scanInto(seen, mark, s, segment)
+		if len(seen) > before {
+			used++
 		}
 	}
-	t.Run("whole", func(t *testing.T) { once(t, scan(t, 0, 0, 0, nil)) })
-	t.Run("in pages", func(t *testing.T) { once(t, scan(t, 7, 0, 0, nil)) })
-	t.Run("of an index", func(t *testing.T) { once(t, scan(t, 3, 0, 0, text("keys"))) })
-	for _, segments := range []int32{1, 2, 3, 7, 1000} {
-		t.Run(fmt.Sprintf("in %d segments", segments), func(t *testing.T) {
-			all := map[string]int{}
-			used := 0
-			for s := range segments {
-				part := scan(t, 4, s, segments, nil)
-				if len(part) > 0 {
-					used++
-				}
-				for pk, n := range part {
-					all[pk] += n
-				}
-			}
-			once(t, all)
-			if segments == 2 && used != 2 {
-				t.Error("all items are in one of two segments")
-			}
-		})
+	if len(seen) != n {
+		t.errorf("saw %d of %d items", len(seen), n)
+	}
+	for pk, times := range seen {
+		if times != 1 {
+			t.errorf("%s came %d times", pk, times)
+		}
+	}
+	if s.segments > 1 && used < 2 {
+		t.errorf("all items are in one of %d segments", s.segments)
 	}
 }
 
-func TestSuiteScanRefusals(t *testing.T) {
-	e := shared()
-	for name, c := range map[string]struct {
-		in   *sdk.ScanInput
-		want string
-	}{
+func (t *try) scanInto(seen map[string]int, mark string, s scanned, segment int32) {
+	in := &sdk.ScanInput{
+		TableName: t.table("indexed"), IndexName: s.index, FilterExpression: text("mark = :m"), ExpressionAttributeValues: Item(`{":m":"` + mark + `"}`),
+	}
+	if s.index != nil {
+		in.FilterExpression = text("begins_with(pk, :m)")
+		in.ExpressionAttributeValues = Item(`{":m":"` + mark + `-"}`)
+	}
+	if s.limit > 0 {
+		in.Limit = &s.limit
+	}
+	if s.segments > 0 {
+		in.Segment, in.TotalSegments = &segment, &s.segments
+	}
+	for {
+		out, err := t.Client.Scan(t.ctx, in)
+		t.must(err)
+		for _, it := range out.Items {
+			pk, _ := it["pk"].(*types.AttributeValueMemberS)
+			seen[pk.Value]++
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil {
+			return
+		}
+	}
+}
+
+func scanRefusals(*try) map[string]refusal[*sdk.ScanInput] {
+	return map[string]refusal[*sdk.ScanInput]{
 		"segment without total": {&sdk.ScanInput{Segment: aws.Int32(0)}, "!ValidationException: The TotalSegments parameter is required but was not present in the request when Segment parameter is present"},
 		"total without segment": {&sdk.ScanInput{TotalSegments: aws.Int32(2)}, "!ValidationException: The Segment parameter is required but was not present in the request when parameter TotalSegments is present"},
 		"segment beyond total":  {&sdk.ScanInput{Segment: aws.Int32(2), TotalSegments: aws.Int32(2)}, "!ValidationException: The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: 2 is not less than TotalSegments: 2"},
-		"values alone":          {&sdk.ScanInput{ExpressionAttributeValues: item(`{":v":1}`)}, "!ValidationException: ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null"},
+		"values alone":          {&sdk.ScanInput{ExpressionAttributeValues: Item(`{":v":1}`)}, "!ValidationException: ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null"},
 		"names alone":           {&sdk.ScanInput{ExpressionAttributeNames: names("#a=a")}, "!ValidationException: ExpressionAttributeNames can only be specified when using expressions"},
 		"no values":             {&sdk.ScanInput{FilterExpression: text("a = b"), ExpressionAttributeValues: map[string]types.AttributeValue{}}, "!ValidationException: ExpressionAttributeValues must not be empty"},
-		"bad value":             {&sdk.ScanInput{FilterExpression: text("a = :v"), ExpressionAttributeValues: item(`{":v":{"$n":"x"}}`)}, "!ValidationException: ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: x for key :v"},
-		"bad placeholder":       {&sdk.ScanInput{FilterExpression: text("a = :v"), ExpressionAttributeValues: item(`{"v":1}`)}, `!ValidationException: ExpressionAttributeValues contains invalid key: Syntax error; key: "v"`},
+		"bad value":             {&sdk.ScanInput{FilterExpression: text("a = :v"), ExpressionAttributeValues: Item(`{":v":{"$n":"x"}}`)}, "!ValidationException: ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: x for key :v"},
+		"bad placeholder":       {&sdk.ScanInput{FilterExpression: text("a = :v"), ExpressionAttributeValues: Item(`{"v":1}`)}, `!ValidationException: ExpressionAttributeValues contains invalid key: Syntax error; key: "v"`},
 		"bad name placeholder":  {&sdk.ScanInput{FilterExpression: text("a = b"), ExpressionAttributeNames: names("a=x")}, `!ValidationException: ExpressionAttributeNames contains invalid key: Syntax error; key: "a"`},
 		"empty filter":          {&sdk.ScanInput{FilterExpression: aws.String("")}, "!ValidationException: Invalid FilterExpression: The expression can not be empty;"},
 		"specific without any":  {&sdk.ScanInput{Select: types.SelectSpecificAttributes}, "!ValidationException: Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"},
 		"legacy":                {&sdk.ScanInput{AttributesToGet: []string{"a"}}, "!ValidationException: This engine does not support the legacy parameters {AttributesToGet}"},
-		"bad start key":         {&sdk.ScanInput{ExclusiveStartKey: item(`{"pk":1}`)}, "!ValidationException: The provided starting key is invalid: The provided key element does not match the schema"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.in.TableName = e.table("hash")
-			_, err := e.client.Scan(e.ctx, c.in)
-			expect(t, outcome("", err), c.want)
-		})
+		"bad start key":         {&sdk.ScanInput{ExclusiveStartKey: Item(`{"pk":1}`)}, "!ValidationException: The provided starting key is invalid: The provided key element does not match the schema"},
 	}
 }
 
-func TestSuiteProjections(t *testing.T) {
-	e := shared()
-	pk := id()
-	e.put(t, "hash", pk, `{"a":1,"b":{"c":2,"d":{"e":3}},"l":[{"x":1,"y":2},"two",[3,4]],"status":"open"}`)
+func projectionChecks() []Check {
+	const seed = `{"a":1,"b":{"c":2,"d":{"e":3}},"l":[{"x":1,"y":2},"two",[3,4]],"status":"open"}`
+	var out []Check
 	for _, c := range []struct{ expression, names, want string }{
 		{"a", "", `{"a":1}`},
 		{"a, b.c", "", `{"a":1,"b":{"c":2}}`},
@@ -132,15 +128,18 @@ func TestSuiteProjections(t *testing.T) {
 		{"a", "#x=y", "!ValidationException: Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}"},
 		{"pk.x", "", "!ValidationException: Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: pk"},
 	} {
-		t.Run(c.expression, func(t *testing.T) {
-			out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{
-				TableName: e.table("hash"), Key: key(pk, ""), ProjectionExpression: &c.expression, ExpressionAttributeNames: names(c.names),
+		out = append(out, check("projection", c.expression+" "+c.names, func(t *try) {
+			pk := t.id()
+			t.put("hash", pk, seed)
+			out, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{
+				TableName: t.table("hash"), Key: Key(pk, ""), ProjectionExpression: &c.expression, ExpressionAttributeNames: names(c.names),
 			})
 			got := ""
 			if err == nil {
-				got = show(out.Item)
+				got = Show(out.Item)
 			}
-			expect(t, strings.ReplaceAll(outcome(got, err), pk, "PK"), c.want)
-		})
+			t.expect(strings.ReplaceAll(Said(got, err), pk, "PK"), c.want)
+		}))
 	}
+	return out
 }

@@ -1,9 +1,7 @@
-package dynamodb_test
+package tables
 
 import (
-	"fmt"
 	"strings"
-	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -110,72 +108,79 @@ var updates = []updateCheck{
 	{"", "ADD a b", "", "", invalidUE + `Syntax error; token: "b", near: "a b"`},
 }
 
-func TestSuiteUpdates(t *testing.T) {
-	e := shared()
-	for i, c := range updates {
-		t.Run(fmt.Sprintf("%d %.60s", i, c.expression), func(t *testing.T) {
-			pk := id()
+func updateChecks() []Check {
+	var out []Check
+	for _, c := range updates {
+		name := brief(strings.TrimSpace(c.expression+" "+c.names), c.values)
+		if c.seed != "" {
+			name += " on " + c.seed
+		}
+		out = append(out, check("update", name, func(t *try) {
+			pk := t.id()
 			if c.seed != "" {
-				e.put(t, "hash", pk, c.seed)
+				t.put("hash", pk, c.seed)
 			}
-			_, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-				TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: &c.expression,
-				ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: item(c.values),
+			before := t.get("hash", pk, "")
+			_, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
+				TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: &c.expression,
+				ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: Item(c.values),
 			})
-			after := e.get(t, "hash", pk, "")
-			expect(t, outcome(after, err), c.want)
-			if err != nil && c.seed != "" && after != show(item(c.seed)) && !strings.Contains(c.seed, "e") {
-				t.Errorf("a refused update changed the item to %s", after)
+			after := t.get("hash", pk, "")
+			t.expect(Said(after, err), c.want)
+			if err != nil && after != before {
+				t.errorf("a refused update changed the item to %s", after)
 			}
-		})
+		}))
 	}
+	return out
 }
 
-func TestSuiteUpdateReturns(t *testing.T) {
+func returnChecks() []Check {
 	const seed = `{"a":1,"b":2,"l":[1,2,3],"m":{"x":1,"y":2}}`
 	const expression = "SET a = :v, m.x = :v, l[1] = :v REMOVE b"
-	e := shared()
+	out := []Check{
+		check("return values", "an update without expression creates the item", func(t *try) {
+			pk := t.id()
+			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{TableName: t.table("hash"), Key: Key(pk, ""), ReturnValues: types.ReturnValueAllNew})
+			t.must(err)
+			t.expect(Show(out.Attributes), `{"pk":"`+pk+`"}`)
+		}),
+		check("return values", "UPDATED_OLD of an item that was not there is nothing", func(t *try) {
+			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
+				TableName: t.table("hash"), Key: Key(t.id(), ""), UpdateExpression: text("SET a = :v"),
+				ExpressionAttributeValues: Item(`{":v":1}`), ReturnValues: types.ReturnValueUpdatedOld,
+			})
+			t.must(err)
+			if len(out.Attributes) != 0 {
+				t.errorf("got %s", Show(out.Attributes))
+			}
+		}),
+	}
 	for _, c := range []struct {
-		returns    types.ReturnValue
-		seed, want string
+		returns types.ReturnValue
+		want    string
 	}{
-		{"", seed, ""},
-		{types.ReturnValueNone, seed, ""},
-		{types.ReturnValueAllOld, seed, `{"a":1,"b":2,"l":[1,2,3],"m":{"x":1,"y":2},"pk":"PK"}`},
-		{types.ReturnValueAllNew, seed, `{"a":9,"l":[1,9,3],"m":{"x":9,"y":2},"pk":"PK"}`},
-		{types.ReturnValueUpdatedOld, seed, `{"a":1,"b":2,"l":[2],"m":{"x":1}}`},
-		{types.ReturnValueUpdatedNew, seed, `{"a":9,"l":[9],"m":{"x":9}}`},
-		{"BOGUS", seed, "!ValidationException: 1 validation error detected: Value 'BOGUS' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"},
+		{"", ""},
+		{types.ReturnValueNone, ""},
+		{types.ReturnValueAllOld, `{"a":1,"b":2,"l":[1,2,3],"m":{"x":1,"y":2},"pk":"PK"}`},
+		{types.ReturnValueAllNew, `{"a":9,"l":[1,9,3],"m":{"x":9,"y":2},"pk":"PK"}`},
+		{types.ReturnValueUpdatedOld, `{"a":1,"b":2,"l":[2],"m":{"x":1}}`},
+		{types.ReturnValueUpdatedNew, `{"a":9,"l":[9],"m":{"x":9}}`},
+		{"BOGUS", "!ValidationException: 1 validation error detected: Value 'BOGUS' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"},
 	} {
-		t.Run(string(c.returns), func(t *testing.T) {
-			pk := id()
-			e.put(t, "hash", pk, c.seed)
-			out, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-				TableName: e.table("hash"), Key: key(pk, ""), UpdateExpression: text(expression),
-				ExpressionAttributeValues: item(`{":v":9}`), ReturnValues: c.returns,
+		out = append(out, check("return values", "of an update: "+string(c.returns), func(t *try) {
+			pk := t.id()
+			t.put("hash", pk, seed)
+			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
+				TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text(expression),
+				ExpressionAttributeValues: Item(`{":v":9}`), ReturnValues: c.returns,
 			})
 			got := ""
 			if err == nil {
-				got = show(out.Attributes)
+				got = Show(out.Attributes)
 			}
-			expect(t, strings.ReplaceAll(outcome(got, err), pk, "PK"), c.want)
-		})
+			t.expect(strings.ReplaceAll(Said(got, err), pk, "PK"), c.want)
+		}))
 	}
-}
-
-func TestSuiteUpdateCreates(t *testing.T) {
-	e := shared()
-	pk := id()
-	out, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{TableName: e.table("hash"), Key: key(pk, ""), ReturnValues: types.ReturnValueAllNew})
-	if err != nil || show(out.Attributes) != `{"pk":"`+pk+`"}` {
-		t.Errorf("an update without expression does not create the item: %v %v", out, err)
-	}
-	other := id()
-	old, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-		TableName: e.table("hash"), Key: key(other, ""), UpdateExpression: text("SET a = :v"),
-		ExpressionAttributeValues: item(`{":v":1}`), ReturnValues: types.ReturnValueUpdatedOld,
-	})
-	if err != nil || old.Attributes != nil {
-		t.Errorf("UPDATED_OLD of a new item: %v %v, want nothing", old, err)
-	}
+	return out
 }

@@ -1,12 +1,12 @@
-package dynamodb_test
+package tables
 
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 const conditionItem = `{
@@ -152,38 +152,63 @@ var conditions = []conditionCheck{
 	{"(attribute_exists(s)) = :v", "", `{":v":true}`, "The function is not allowed to be used this way in an expression; function: attribute_exists"},
 }
 
-func TestSuiteConditions(t *testing.T) {
-	e := shared()
-	pk := id()
-	e.put(t, "hash", pk, conditionItem)
-	for i, c := range conditions {
-		t.Run(fmt.Sprintf("%d %.60s", i, c.expression), func(t *testing.T) {
-			_, err := e.client.UpdateItem(e.ctx, &sdk.UpdateItemInput{
-				TableName: e.table("hash"), Key: key(pk, ""), ConditionExpression: &c.expression, UpdateExpression: text("REMOVE nothing"),
-				ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: item(c.values),
-			})
-			want := c.want
-			switch want {
-			case "true":
-			case "false":
-				want = "!ConditionalCheckFailedException: The conditional request failed"
-			default:
-				want = "!ValidationException: Invalid ConditionExpression: " + c.want
-			}
-			expect(t, outcome("true", err), want)
-			e.filters(t, pk, c)
-		})
+func conditionChecks() []Check {
+	var out []Check
+	for _, c := range conditions {
+		name := brief(c.expression, c.values)
+		out = append(out, check("condition", name, func(t *try) { t.conditional(c) }), check("filter", name, func(t *try) { t.filters(c) }))
 	}
+	return out
 }
 
+// brief names a check by its expression.
+func brief(expression, values string) string {
+	name := expression
+	if values != "" {
+		name += " " + values
+	}
+	if len(name) > 100 {
+		name = fmt.Sprintf("%.90s… (%d bytes)", name, len(name))
+	}
+	return name
+}
+
+// conditioned gives the key of the item that all conditions are tried on.
+func (t *try) conditioned() string {
+	const pk = "conditions"
+	t.must(t.once(pk, func() error {
+		_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(pk, conditionItem)})
+		return err
+	}))
+	return pk
+}
+
+// conditional tries the condition on a write.
+func (t *try) conditional(c conditionCheck) {
+	_, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
+		TableName: t.table("hash"), Key: Key(t.conditioned(), ""), ConditionExpression: &c.expression, UpdateExpression: text("REMOVE nothing"),
+		ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: Item(c.values),
+	})
+	want := c.want
+	switch want {
+	case "true":
+	case "false":
+		want = conditionFailed
+	default:
+		want = "!ValidationException: Invalid ConditionExpression: " + c.want
+	}
+	t.expect(Said("true", err), want)
+}
+
+const conditionFailed = "!ConditionalCheckFailedException: The conditional request failed"
+
 // filters tries the condition as the filter of a query.
-func (e *env) filters(t *testing.T, pk string, c conditionCheck) {
-	t.Helper()
-	values := key(pk, c.values)
-	values[":pk"] = values["pk"]
+func (t *try) filters(c conditionCheck) {
+	values := Key("", c.values)
 	delete(values, "pk")
-	out, err := e.client.Query(e.ctx, &sdk.QueryInput{
-		TableName: e.table("hash"), KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: &c.expression,
+	values[":pk"] = &types.AttributeValueMemberS{Value: t.conditioned()}
+	out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
+		TableName: t.table("hash"), KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: &c.expression,
 		ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: values,
 	})
 	got := ""
@@ -194,5 +219,5 @@ func (e *env) filters(t *testing.T, pk string, c conditionCheck) {
 	if want != "true" && want != "false" {
 		want = "!ValidationException: Invalid FilterExpression: " + want
 	}
-	expect(t, outcome(got, err), want)
+	t.expect(Said(got, err), want)
 }

@@ -1,0 +1,129 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// spent shows a ConsumedCapacity: the total, the table's own, each index's.
+func spent(c *types.ConsumedCapacity) string {
+	if c == nil {
+		return "-"
+	}
+	out := fmt.Sprint(aws.ToFloat64(c.CapacityUnits))
+	if c.Table != nil {
+		out += fmt.Sprint(" table ", aws.ToFloat64(c.Table.CapacityUnits))
+	}
+	var indexes []string
+	for name, x := range c.GlobalSecondaryIndexes {
+		indexes = append(indexes, fmt.Sprintf(" %s %v", name, aws.ToFloat64(x.CapacityUnits)))
+	}
+	slices.Sort(indexes)
+	return out + strings.Join(indexes, "")
+}
+
+func capacityChecks() []Check {
+	const total, indexes = types.ReturnConsumedCapacityTotal, types.ReturnConsumedCapacityIndexes
+	k := func(size int) string { return `{"a":"` + strings.Repeat("x", size) + `"}` }
+	list := []struct {
+		name, want string
+		do         func(t *try) string
+	}{
+		{"nothing is said when nothing was asked", "-", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), "")})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a put of 5,000 bytes takes 5 units", "5", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), k(5000)), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"an update is as large as the item, before or after", "5", func(t *try) string {
+			pk := t.id()
+			t.put("hash", pk, k(5000))
+			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text("REMOVE a"), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a delete of nothing takes one unit", "1", func(t *try) string {
+			out, err := t.Client.DeleteItem(t.ctx, &sdk.DeleteItemInput{TableName: t.table("hash"), Key: Key(t.id(), ""), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a put counts each index that it writes to", "3 table 1 keys 1 some 1", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("indexed"), Item: Key(t.id(), `{"sk":"s","g":"c"}`), ReturnConsumedCapacity: indexes})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a batch of two puts takes two units", "2 table 2", func(t *try) string {
+			out, err := t.Client.BatchWriteItem(t.ctx, &sdk.BatchWriteItemInput{RequestItems: t.requests("hash", putRequest(`{"pk":"`+t.id()+`"}`), putRequest(`{"pk":"`+t.id()+`"}`)), ReturnConsumedCapacity: indexes})
+			t.must(err)
+			return spent(&out.ConsumedCapacity[0])
+		}},
+		{"a transaction of two puts takes four", "4", func(t *try) string {
+			out, err := t.Client.TransactWriteItems(t.ctx, &sdk.TransactWriteItemsInput{
+				TransactItems: writes{t.tPut(`{"pk":"`+t.id()+`"}`, ""), t.tPut(`{"pk":"`+t.id()+`"}`, "")}, ReturnConsumedCapacity: total,
+			})
+			t.must(err)
+			return spent(&out.ConsumedCapacity[0])
+		}},
+		{"a transaction repeated by its token only reads", "2 then 2, writing 2 and 0, reading 0 and 2", func(t *try) string {
+			pk := t.id()
+			in := &sdk.TransactWriteItemsInput{TransactItems: writes{t.tPut(`{"pk":"`+pk+`"}`, "")}, ReturnConsumedCapacity: total, ClientRequestToken: text("c-" + t.prefix + pk)}
+			one, err := t.Client.TransactWriteItems(t.ctx, in)
+			t.must(err)
+			two, err := t.Client.TransactWriteItems(t.ctx, in)
+			t.must(err)
+			a, b := one.ConsumedCapacity[0], two.ConsumedCapacity[0]
+			return fmt.Sprintf("%s then %s, writing %v and %v, reading %v and %v", spent(&a), spent(&b),
+				aws.ToFloat64(a.WriteCapacityUnits), aws.ToFloat64(b.WriteCapacityUnits), aws.ToFloat64(a.ReadCapacityUnits), aws.ToFloat64(b.ReadCapacityUnits))
+		}},
+		{"a transaction of one get of 5,000 bytes takes four", "4", func(t *try) string {
+			pk := t.id()
+			t.put("hash", pk, k(5000))
+			out, err := t.Client.TransactGetItems(t.ctx, &sdk.TransactGetItemsInput{
+				TransactItems: []types.TransactGetItem{{Get: &types.Get{TableName: t.table("hash"), Key: Key(pk, "")}}}, ReturnConsumedCapacity: total,
+			})
+			t.must(err)
+			return spent(&out.ConsumedCapacity[0])
+		}},
+		{"a query of nothing takes half a unit", "0.5", func(t *try) string {
+			out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
+				TableName: t.table("hash"), KeyConditionExpression: text("pk = :p"), ExpressionAttributeValues: Item(`{":p":"` + t.id() + `"}`), ReturnConsumedCapacity: total,
+			})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a query of 3 items of 3,000 bytes adds them up first", "1.5", func(t *try) string {
+			pk := t.id()
+			for i := range 3 {
+				t.put("range", pk, fmt.Sprintf(`{"sk":"%d","a":"%s"}`, i, strings.Repeat("x", 3000)))
+			}
+			out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
+				TableName: t.table("range"), KeyConditionExpression: text("pk = :p"), ExpressionAttributeValues: Item(`{":p":"` + pk + `"}`), ReturnConsumedCapacity: total,
+			})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+	}
+	var out []Check
+	for _, c := range list {
+		out = append(out, check("capacity", c.name, func(t *try) { t.expect(c.do(t), c.want) }))
+	}
+	for consistent, want := range map[bool]string{true: "2", false: "1"} {
+		out = append(out, check("capacity", fmt.Sprintf("a get of 5,000 bytes, consistent %v", consistent), func(t *try) {
+			pk := t.id()
+			t.put("hash", pk, k(5000))
+			got, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table("hash"), Key: Key(pk, ""), ConsistentRead: &consistent, ReturnConsumedCapacity: total})
+			t.must(err)
+			t.expect(spent(got.ConsumedCapacity), want)
+		}))
+	}
+	return out
+}

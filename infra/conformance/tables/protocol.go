@@ -1,0 +1,78 @@
+package tables
+
+import (
+	"hash/crc32"
+	"net/http"
+	"strconv"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// dialogue is a request by hand, and what the answer says.
+type dialogue struct {
+	name, target, body string
+	kind, word         string // in __type, in the body
+}
+
+const api = "DynamoDB_20120810."
+
+var dialogues = []dialogue{
+	{"an operation that does not exist", api + "Frobnicate", "{}", "UnknownOperationException", ""},
+	{"no target", "", "{}", "UnknownOperationException", ""},
+	{"no body", api + "GetItem", "", "SerializationException", ""},
+	{"cut JSON", api + "GetItem", `{"TableName":"x`, "SerializationException", ""},
+	{"an array", api + "GetItem", `[]`, "SerializationException", ""},
+	{"a number as name", api + "GetItem", `{"TableName":5}`, "SerializationException", "NUMBER_VALUE cannot be converted to String"},
+	{"a number as S", api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":5}}}`, "SerializationException", "NUMBER_VALUE cannot be converted to String"},
+	{"an empty value", api + "GetItem", `{"TableName":"abc","Key":{"a":{}}}`, "ValidationException", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"},
+	{"a value of two types", api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":"x","N":"1"}}}`, "ValidationException", "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"},
+	{"a false NULL", api + "GetItem", `{"TableName":"abc","Key":{"a":{"NULL":false}}}`, "ValidationException", "Null attribute value types must have the value of true"},
+	{"nothing", api + "GetItem", `{}`, "ValidationException", "2 validation errors detected: "},
+	{"a short table name", api + "DeleteTable", `{}`, "ValidationException", "tableName"},
+	{"no key schema", api + "CreateTable", `{"TableName":"abcd","AttributeDefinitions":[]}`, "ValidationException", "Value null at 'keySchema' failed to satisfy constraint: Member must not be null"},
+}
+
+func protocolChecks() []Check {
+	var out []Check
+	for _, d := range dialogues {
+		out = append(out, check("protocol", d.name, func(t *try) {
+			res, body, err := t.post(t.ctx, d.target, d.body)
+			t.must(err)
+			if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "#"+d.kind+`"`) || !strings.Contains(body, d.word) {
+				t.errorf("%d %.500s; want 400 %s %s", res.StatusCode, body, d.kind, d.word)
+			}
+		}))
+	}
+	return append(out,
+		check("protocol", "an answer has its checksum, its type and an id", func(t *try) {
+			res, body, err := t.post(t.ctx, api+"ListTables", "{}")
+			t.must(err)
+			if want := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10); res.Header.Get("X-Amz-Crc32") != want || res.Header.Get("X-Amzn-Requestid") == "" ||
+				!strings.HasPrefix(res.Header.Get("Content-Type"), "application/x-amz-json-1.0") {
+				t.errorf("headers %v", res.Header)
+			}
+		}),
+		check("protocol", "members with null are absent", func(t *try) {
+			pk := t.id()
+			res, body, err := t.post(t.ctx, api+"PutItem", `{"TableName":"`+*t.table("hash")+`","Item":{"pk":{"S":"`+pk+`"}},"ConditionExpression":null,"ReturnValues":null}`)
+			t.must(err)
+			if res.StatusCode != http.StatusOK || body != "{}" {
+				t.errorf("%d %s", res.StatusCode, body)
+			}
+		}),
+		check("protocol", "failures have their types in the SDK", typed),
+	)
+}
+
+func typed(t *try) {
+	_, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table("nowhere"), Key: Key("x", "")})
+	as[*types.ResourceNotFoundException](t, err)
+	_, err = t.Client.CreateTable(t.ctx, plainTable(t.table("hash")))
+	as[*types.ResourceInUseException](t, err)
+	_, err = t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), ""), ConditionExpression: text("attribute_exists(pk)")})
+	as[*types.ConditionalCheckFailedException](t, err)
+	_, err = t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: t.table("nowhere")})
+	as[*types.ResourceNotFoundException](t, err)
+}

@@ -1,0 +1,253 @@
+// Package tables owns what DynamoDB is held to: checks through the production
+// SDK client (and a few requests by hand) that run against any endpoint.
+//
+// What must stay true:
+//
+//   - A check is independent: it uses keys and tables of its own, so that checks
+//     may run in any order and side by side.
+//   - What a check wants is what AWS answers. Where this project's engine has a
+//     rule of its own, that is a test of the engine, not a check.
+//   - A check's name is unique, and stays: known differences refer to it.
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// Check is one rule of the service.
+type Check struct {
+	Area string // a row of the table of conformance
+	Name string
+	Run  func(ctx context.Context, e *Env) error // nil when the rule holds
+}
+
+// Checks lists every check, by area.
+func Checks() []Check {
+	return slices.Concat(
+		tableChecks(), alterChecks(), descriptionChecks(), expiryChecks(),
+		keyChecks(), itemChecks(), numberChecks(), sizeChecks(),
+		putChecks(), conditionChecks(), updateChecks(), returnChecks(), projectionChecks(),
+		queryChecks(), pagingChecks(), indexChecks(), scanChecks(),
+		batchChecks(), transactionChecks(), readTransactionChecks(), contentionChecks(),
+		legacyChecks(), capacityChecks(), protocolChecks(),
+	)
+}
+
+// Env is one endpoint under test, with the tables that the checks share.
+type Env struct {
+	Client *sdk.Client
+
+	http   aws.HTTPClient
+	url    string
+	prefix string
+	keys   atomic.Int64
+	mu     sync.Mutex
+	seeds  map[string]func() error
+}
+
+// Open creates the shared tables at an endpoint, under names of their own. h
+// carries the requests; nil is the network.
+func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
+	if h == nil {
+		h = &http.Client{Timeout: time.Minute}
+	}
+	e := &Env{Client: Client(url, h), http: h, url: url, prefix: fmt.Sprintf("c%08x-", rand.Uint32()), seeds: map[string]func() error{}}
+	for name, kind := range map[string]types.ScalarAttributeType{"hash": "", "range": "S", "number": "N", "binary": "B"} {
+		in := plainTable(e.table(name))
+		if kind != "" {
+			in.AttributeDefinitions = append(in.AttributeDefinitions, definition("sk", kind))
+			in.KeySchema = append(in.KeySchema, element("sk", "RANGE"))
+		}
+		if err := e.create(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	return e, e.create(ctx, Indexed(*e.table("indexed")))
+}
+
+// Client is an SDK client without retries.
+func Client(url string, h aws.HTTPClient) *sdk.Client {
+	return sdk.New(sdk.Options{
+		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+}
+
+func (e *Env) table(name string) *string { return aws.String(e.prefix + name) }
+
+func (e *Env) create(ctx context.Context, in *sdk.CreateTableInput) error {
+	if _, err := e.Client.CreateTable(ctx, in); err != nil {
+		return err
+	}
+	return sdk.NewTableExistsWaiter(e.Client, func(o *sdk.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond }).
+		Wait(ctx, &sdk.DescribeTableInput{TableName: in.TableName}, time.Minute)
+}
+
+// once runs a seed that several checks share.
+func (e *Env) once(name string, seed func() error) error {
+	e.mu.Lock()
+	f, ok := e.seeds[name]
+	if !ok {
+		f = sync.OnceValue(seed)
+		e.seeds[name] = f
+	}
+	e.mu.Unlock()
+	return f()
+}
+
+// post sends a request by hand: what the SDK would never send.
+func (e *Env) post(ctx context.Context, target, body string) (*http.Response, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header.Set("X-Amz-Target", target)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header.Set("X-Amz-Date", "20260101T000000Z")
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=00")
+	res, err := e.http.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	return res, string(raw), err
+}
+
+// try is one check under way.
+type try struct {
+	*Env
+	ctx    context.Context //nolint:containedctx // a try is one call
+	mu     sync.Mutex
+	failed []string
+}
+
+// stop ends a check that cannot go on.
+type stop struct{}
+
+// check makes a check of a body that reports what is wrong to its try.
+func check(area, name string, body func(t *try)) Check {
+	return Check{Area: area, Name: name, Run: func(ctx context.Context, e *Env) error {
+		t := &try{Env: e, ctx: ctx}
+		func() {
+			defer func() {
+				// An endpoint may lack anything: what a check trips over is what it found.
+				p := recover()
+				if _, ours := p.(stop); p != nil && !ours {
+					t.errorf("panic: %v", p)
+				}
+			}()
+			body(t)
+		}()
+		if t.failed == nil {
+			return nil
+		}
+		return errors.New(strings.Join(t.failed, "\n"))
+	}}
+}
+
+func (t *try) errorf(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = append(t.failed, fmt.Sprintf(format, args...))
+}
+
+// must ends the check when something it needs fails.
+func (t *try) must(err error) {
+	if err != nil {
+		t.errorf("%v", err)
+		panic(stop{})
+	}
+}
+
+func (t *try) expect(got, want string) {
+	if !matches(got, want) {
+		t.errorf("got %.2000s\nwant %.2000s", got, want)
+	}
+}
+
+// matches compares what was said with what is wanted; a wanted failure may leave
+// out the end of the message.
+func matches(got, want string) bool {
+	if strings.HasPrefix(want, "!") {
+		return strings.HasPrefix(got, want)
+	}
+	return got == want
+}
+
+// Said renders what came back, or "!Type: message".
+func Said(rendered string, err error) string {
+	var failed smithy.APIError
+	if errors.As(err, &failed) {
+		return "!" + failed.ErrorCode() + ": " + failed.ErrorMessage()
+	}
+	if err != nil {
+		return "!" + err.Error()
+	}
+	return rendered
+}
+
+// id gives a partition key of the check's own.
+func (t *try) id() string { return fmt.Sprintf("k%d", t.keys.Add(1)) }
+
+// put stores an item under a partition key.
+func (t *try) put(table, pk, text string) {
+	_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table(table), Item: Key(pk, text)})
+	t.must(err)
+}
+
+// get shows the item under a key, without its partition key.
+func (t *try) get(table, pk, rest string) string {
+	out, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table(table), Key: Key(pk, rest), ConsistentRead: aws.Bool(true)})
+	t.must(err)
+	delete(out.Item, "pk")
+	return Show(out.Item)
+}
+
+// make creates a table of the check's own.
+func (t *try) make(in *sdk.CreateTableInput) { t.must(t.create(t.ctx, in)) }
+
+// refusal is a request and what is said of it.
+type refusal[In any] struct {
+	in   In
+	want string
+}
+
+// refusals makes a check of each row. Rows are built once for their names, with
+// no endpoint behind them, and again by each check for its own.
+func refusals[In any](area string, rows func(t *try) map[string]refusal[In], call func(t *try, in In) string) []Check {
+	var out []Check
+	blank := &try{Env: &Env{prefix: "blank-"}}
+	for _, name := range slices.Sorted(maps.Keys(rows(blank))) {
+		out = append(out, check(area, name, func(t *try) {
+			r := rows(t)[name]
+			t.expect(call(t, r.in), r.want)
+		}))
+	}
+	return out
+}
+
+// as expects a failure of a type.
+func as[T error](t *try, err error) {
+	var want T
+	if !errors.As(err, &want) {
+		t.errorf("%v is no %T", err, want)
+	}
+}
