@@ -22,6 +22,11 @@ var layers = []layer{
 		[]string{"vocabulary"}, "words that everyone uses can depend on no one but one another",
 	},
 	{
+		"moment",
+		[]string{"internal/failpoint"},
+		nil, "it is compiled to nothing but in the test of crashes, and may stand anywhere",
+	},
+	{
 		"states",
 		[]string{"statemachines"},
 		nil, "the definition of a run is deployed by itself",
@@ -33,7 +38,7 @@ var layers = []layer{
 			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
 			"internal/receipt", "internal/ref", "internal/replay", "internal/rule", "internal/run", "internal/step", "internal/tally", "internal/tool", "internal/turn",
 		},
-		[]string{"vocabulary", "domain"},
+		[]string{"vocabulary", "domain", "moment"},
 		"what Piloto does must not depend on what it runs on",
 	},
 	{
@@ -42,7 +47,7 @@ var layers = []layer{
 			"internal/dynamo", "internal/gateway", "internal/httpapi", "internal/mcp", "internal/openai",
 			"internal/openapi", "internal/outbound", "internal/push", "internal/secrets", "internal/stepfn", "internal/telemetry", "internal/webui",
 		},
-		[]string{"vocabulary", "domain", "states"},
+		[]string{"vocabulary", "domain", "states", "moment"},
 		"an adapter wraps one technology: two that meet could not be replaced one by one",
 	},
 	{
@@ -63,13 +68,13 @@ var layers = []layer{
 			"infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
 			"infra/local/secretsmanager", "infra/local/stepfunctions", "infra/local/template", "infra/local/websocket",
 		},
-		[]string{"engine"},
+		[]string{"engine", "moment"},
 		"an engine that knew Piloto would prove nothing about it",
 	},
 	{
 		"deployment",
 		[]string{"infra"},
-		[]string{"vocabulary", "domain", "states", "adapter", "composition", "engine", "deployment"},
+		[]string{"vocabulary", "domain", "states", "adapter", "composition", "engine", "deployment", "moment"},
 		"the one-process deployment uses everything, and nothing that is deployed knows it",
 	},
 	{

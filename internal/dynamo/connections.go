@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/conversation"
+	"piloto/internal/failpoint"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
 	"piloto/internal/run"
@@ -28,6 +29,7 @@ func (t *Table) Telling(n realtime.Notifier) *Table {
 func (t *Table) told(ctx context.Context, account, chatID string, list []conversation.Message, err error) error {
 	if err == nil {
 		t.notifier.Notify(ctx, account, realtime.Said(chatID, list...)...)
+		failpoint.Verb("push", "dynamo.(*Table)", "after")
 	}
 	return err
 }
@@ -43,6 +45,7 @@ func (t *Table) moved(ctx context.Context, next plan.Run, recorded bool, rec run
 		events = append(events, realtime.Said(next.ChatID, rec.Messages...)...)
 	}
 	t.notifier.Notify(ctx, next.Account, append(events, progress(next, rec)...)...)
+	failpoint.Verb("push", "dynamo.(*Table)", "after")
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/agent"
+	"piloto/internal/failpoint"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
 	"piloto/internal/run"
@@ -141,7 +142,9 @@ func (t *Table) putMemory(ctx context.Context, account string, m agent.Memory, s
 		in.ConditionExpression = aws.String("version = :seen")
 		in.ExpressionAttributeValues = item{":seen": num(seen)}
 	}
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err = t.client.PutItem(ctx, in)
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
 )
@@ -72,7 +73,9 @@ func (t *Table) putPiece(ctx context.Context, row resultRow) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: it})
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/conversation"
+	"piloto/internal/failpoint"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
@@ -365,11 +366,13 @@ func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Key, e
 func (t *Table) Postpone(ctx context.Context, r plan.Run, until time.Time) error {
 	w := t.update(runKey(r.Account, r.ID), "RUN", "SET DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
 		item{":at": str(dueAt(until, r.ID)), ":was": str(string(r.Status))}, nil)
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &t.name, Key: w.Update.Key, UpdateExpression: w.Update.UpdateExpression,
 		ConditionExpression: w.Update.ConditionExpression, ExpressionAttributeValues: w.Update.ExpressionAttributeValues,
 		ExpressionAttributeNames: map[string]string{"#status": "status"},
 	})
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	if conditionFailed(err) { // it moved on by itself
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/run"
 	"piloto/internal/turn"
 )
@@ -24,7 +25,9 @@ func (t *Table) AskStop(ctx context.Context, account, chatID string, at time.Tim
 	if err != nil {
 		return err
 	}
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: it})
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	return err
 }
 

@@ -55,6 +55,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
@@ -263,7 +264,9 @@ func (t *Table) commit(ctx context.Context, writes ...write) error {
 	for _, w := range writes {
 		in.TransactItems = append(in.TransactItems, w.TransactWriteItem)
 	}
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err := t.client.TransactWriteItems(ctx, in)
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	var cancelled *types.TransactionCanceledException
 	var conflict *types.TransactionConflictException
 	switch {
@@ -307,9 +310,11 @@ const batchSize = 25
 func (t *Table) batch(ctx context.Context, requests []types.WriteRequest) error {
 	for pause := 50 * time.Millisecond; len(requests) > 0; {
 		n := min(batchSize, len(requests))
+		failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 		out, err := t.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems: map[string][]types.WriteRequest{t.name: requests[:n]},
 		})
+		failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/tally"
 )
 
@@ -71,7 +72,9 @@ func (t *Table) tally(ctx context.Context, account string, at time.Time, turn ta
 		u.ConditionExpression = aws.String("attribute_not_exists(#agents) OR contains(#agents, :agent) OR size(#agents) < :most")
 	}
 	u.UpdateExpression = aws.String(set + "ADD " + strings.Join(adds, ", "))
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err := t.client.UpdateItem(ctx, u)
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/auth"
+	"piloto/internal/failpoint"
 	"piloto/internal/fault"
 )
 
@@ -77,7 +78,9 @@ func (t *Table) PutToken(ctx context.Context, token auth.Token) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: it})
+	failpoint.Verb("dynamo", "dynamo.(*Table)", "after")
 	return err
 }
 

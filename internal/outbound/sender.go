@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/tool"
 )
 
@@ -68,7 +69,9 @@ func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, 
 	if key != nil {
 		secret = key.Secret
 	}
+	failpoint.Here("outbound.request.before")
 	res, err := s.client(r.Method).Do(req)
+	failpoint.Here("outbound.request.after")
 	if err != nil {
 		return tool.Answer{}, failure(err, handed.Load(), secret)
 	}

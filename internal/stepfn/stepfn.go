@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/run"
 	"piloto/statemachines"
 )
@@ -35,9 +36,11 @@ func (m *Machine) StartExecution(ctx context.Context, account, runID string) err
 	if err != nil {
 		return err
 	}
+	failpoint.Here("stepfn.start.before")
 	_, err = m.client.StartExecution(ctx, &sfn.StartExecutionInput{
 		StateMachineArn: &m.arn, Name: &runID, Input: aws.String(string(input)),
 	})
+	failpoint.Here("stepfn.start.after")
 	var exists *types.ExecutionAlreadyExists
 	if errors.As(err, &exists) {
 		return nil
@@ -64,7 +67,9 @@ func (m *Machine) ExecutionOf(ctx context.Context, runID string) (run.Execution,
 // Wake lets the execution that waits with a token go on. What it waited for is in
 // the table. A token that nothing waits for any more is no error.
 func (m *Machine) Wake(ctx context.Context, token string) error {
+	failpoint.Here("stepfn.wake.before")
 	_, err := m.client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: aws.String("{}")})
+	failpoint.Here("stepfn.wake.after")
 	var over *types.TaskTimedOut
 	var gone *types.TaskDoesNotExist
 	var invalid *types.InvalidToken

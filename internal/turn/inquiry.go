@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
+	"piloto/internal/failpoint"
 	"piloto/internal/llm"
 )
 
@@ -106,7 +107,9 @@ func (q *inquiry) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		q.writing.Reset()
 		r.Sink = q.writing
 	}
+	failpoint.Here("turn.model.before")
 	answer, err := q.Retry.Complete(ctx, model, r, q.meter.Watch(q.use))
+	failpoint.Here("turn.model.after")
 	if err == nil || answer.Text != "" {
 		q.meter.Used(q.use, answer)
 	}

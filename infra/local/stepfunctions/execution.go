@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"piloto/internal/failpoint"
 )
 
 // An execution that is open. One goroutine at a time, the one that set busy,
@@ -142,6 +144,10 @@ func (x *execution) commit(t *transition) (*entry, error) {
 	e, err := t.entry()
 	if err != nil || e.empty() {
 		return e, err
+	}
+	if failpoint.On {
+		failpoint.At("states", t.moment(), "before")
+		defer failpoint.At("states", t.moment(), "after")
 	}
 	return e, x.eng.update(e.write)
 }

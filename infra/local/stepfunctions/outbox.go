@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piloto/infra/local/disk"
+	"piloto/internal/failpoint"
 )
 
 // An Event is a status change of an execution in the shape of EventBridge's
@@ -200,6 +201,8 @@ func (o *outbox) call(ev Event) (err error) {
 			err = fmt.Errorf("handler panicked: %v", p)
 		}
 	}()
+	failpoint.Here("states.StatusChange.before")
+	defer failpoint.Here("states.StatusChange.after")
 	return o.handle(o.eng.ctx, ev)
 }
 

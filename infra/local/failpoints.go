@@ -1,0 +1,24 @@
+//go:build failpoints
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"piloto/internal/failpoint"
+)
+
+// The process of the crash test: where it dies, where it says what it passed, and how
+// long it was off before.
+func init() {
+	ahead, err := time.ParseDuration("0" + os.Getenv("PILOTO_OFF_FOR"))
+	if err == nil {
+		err = failpoint.Arm(os.Getenv("PILOTO_FAILPOINT"), os.Getenv("PILOTO_FAILPOINT_TRACE"), ahead)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "piloto:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,18 @@
+package stepfunctions
+
+import "bytes"
+
+// moment names a transition for the test of crashes: the state of the thread that was
+// made last among those that moved, and the last event; "Execution" once it ended.
+func (t *transition) moment() string {
+	state := "Execution"
+	if list := byID(t.dirty); len(list) > 0 && t.end == nil {
+		state = list[len(list)-1].state
+	}
+	if len(t.events) == 0 {
+		return state + ".Moved"
+	}
+	_, kind, _ := bytes.Cut(t.events[len(t.events)-1], []byte(`"type":"`))
+	kind, _, _ = bytes.Cut(kind, []byte(`"`))
+	return state + "." + string(kind)
+}
