@@ -29,6 +29,7 @@ import (
 	"piloto/infra/local/websocket"
 	"piloto/internal/boot"
 	"piloto/internal/dynamo"
+	"piloto/internal/failpoint"
 	"piloto/internal/ident"
 	"piloto/internal/telemetry"
 )
@@ -89,7 +90,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		return nil, fmt.Errorf("-functions is for -lambda=%s", AsProcess)
 	}
 	if o.Clock == nil {
-		o.Clock = boot.Clock
+		o.Clock = failpoint.Clock(boot.Clock)
 	}
 	o.Log = &shared{to: o.Log}
 	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
