@@ -12,6 +12,19 @@
 //   - One function's error or panic never undoes, repeats in part or fails
 //     another's write.
 //   - One process at a time holds the file.
+//   - Open hands out a file only after it has read all of it, and found what was
+//     written: no byte changed, no page missing, the newest commit there. Nothing
+//     that it reads can make it panic, hang or fault.
+//
+// bbolt has checksums of its two root pages alone. Every commit therefore keeps,
+// beside what it writes, a sum over the digests of all keys, values and buckets
+// (sum.go), and Open reads the pages itself, without bbolt and without a memory
+// map, before bbolt does (page.go, verify.go).
+//
+// What nobody can tell from the file alone: that a whole file was replaced by an
+// older copy of itself, or that a disk lost its last write and kept all before.
+// A page that rots while the file is open is found when it is next opened or
+// backed up, or when a page is hit that bbolt cannot read.
 package disk
 
 import (
@@ -19,9 +32,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -33,8 +48,18 @@ var (
 	ErrHeld = errors.New("data file is held by another process")
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("data file is closed")
-	// ErrDamaged says that the file is not a whole database.
+	// ErrDamaged says that the file is not what was written.
 	ErrDamaged = errors.New("data file is damaged")
+	// ErrLastCommit says that the newest commit of the file may be gone. It is
+	// ErrDamaged as well; AcceptOlder goes on from the commit before.
+	ErrLastCommit = fmt.Errorf("%w, and its newest commit may be lost", ErrDamaged)
+	// ErrFormat says that another version wrote the file.
+	ErrFormat = errors.New("data file has the format")
+	// ErrFailed says that a commit failed so that nobody knows whether it is on
+	// disk: the file must be opened anew.
+	ErrFailed = errors.New("data file takes no more writes until it is opened anew")
+
+	errNoRecord = fmt.Errorf("%w, or of a version from before files had a sum: it has none", ErrDamaged)
 )
 
 // initialMap is the address space mapped at first, in bytes. It is reserved, not
@@ -50,32 +75,147 @@ type Store struct {
 	queue   []*call // waiting for the next commit, in order of arrival
 	leading bool    // some goroutine is running or about to run a group
 	closed  bool
-	broken  error // why no more writes are taken
+	broken  error         // why nothing is taken any more
+	failed  chan struct{} // closed when it is
+	stuck   atomic.Bool   // bbolt's write lock will not be given back
 }
 
-// Open opens or creates the file at path with mode 0600. It returns at once:
-// ErrHeld when another process has it, ErrDamaged when it is cut short or is not
-// a database, otherwise the error of the file system.
+// Open opens or creates the file at path with mode 0600, and reads all of it
+// before it returns. It changes nothing in a file that it refuses: ErrHeld, at
+// once, when another process has it; ErrDamaged when it is not what was written,
+// ErrLastCommit among these; ErrFormat when another version wrote it; otherwise
+// the error of the file system.
 func Open(path string) (*Store, error) {
-	info, err := os.Stat(path)
-	fresh := errors.Is(err, os.ErrNotExist)
-	if err == nil && info.Size() > 0 {
-		if err := whole(path); err != nil {
-			return nil, explain(path, err)
-		}
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	db, err := open(path, false)
+	db, err := openVerified(path, 0)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	if fresh {
-		if err := syncFolder(filepath.Dir(path)); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-	}
+	sweep(path)
 	// The note only makes the message of ErrHeld better; the lock is the file's own.
 	_ = os.WriteFile(holderPath(path), []byte(strconv.Itoa(os.Getpid())), 0o600)
-	return &Store{db: db, path: path}, nil
+	return &Store{db: db, path: path, failed: make(chan struct{})}, nil
+}
+
+// AcceptOlder makes a file that Open refuses as ErrLastCommit one that it opens,
+// with what was written up to the commit before. Any other file it leaves as it
+// is, with an error that says why.
+func AcceptOlder(path string) error {
+	if _, err := examine(path, 0); !errors.Is(err, ErrLastCommit) {
+		if err == nil {
+			err = errors.New("its newest commit is whole: there is nothing to accept")
+		}
+		return explain(path, err)
+	}
+	db, err := openVerified(path, 1)
+	if err != nil {
+		return explain(path, err)
+	}
+	return errors.Join(db.Update(func(tx *bolt.Tx) error { // which writes the other root page
+		r, err := readRecord(tx)
+		if err != nil {
+			return err
+		}
+		return writeRecord(tx, r.total)
+	}), db.Close())
+}
+
+// openVerified opens a file for writing, as it was examined. Another process may
+// have it for a moment between the two, and then it is examined again.
+func openVerified(path string, older uint64) (*bolt.DB, error) {
+	for {
+		seen, err := examine(path, older)
+		if err != nil {
+			return nil, err
+		}
+		db, err := open(path, false)
+		if err != nil {
+			return nil, err
+		}
+		newest := uint64(0)
+		err = db.View(func(tx *bolt.Tx) error { newest = uint64(tx.ID()); return nil })
+		if err == nil && newest == seen.tx {
+			return db, nil
+		}
+		if err := errors.Join(err, db.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// examine verifies the file at path under a lock that keeps writers out. older
+// accepts a file of one root, whose content may say that it is that much newer.
+func examine(path string, older uint64) (state root, err error) {
+	if info, err := os.Stat(path); err != nil {
+		return root{}, err
+	} else if info.Size() == 0 {
+		return root{}, fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
+	lock, err := open(path, true) // which looks at no more than the two first pages
+	if err != nil {
+		return root{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	file, err := os.Open(path)
+	if err != nil {
+		return root{}, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return root{}, err
+	}
+	both, err := readRoots(file)
+	if err != nil {
+		return root{}, err
+	}
+	state = both.newest()
+	if err := both.check(); err != nil && (older == 0 || !errors.Is(err, ErrLastCommit)) {
+		return root{}, err
+	}
+	_, err = verify(file, info.Size(), state, older)
+	return state, err
+}
+
+// create makes the file when there is none: whole, or not at all.
+func create(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished(path)+"*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	db, err := open(tmp.Name(), false)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(db.Update(func(tx *bolt.Tx) error { return writeRecord(tx, tally{}) }), db.Close())
+	if err != nil {
+		return err
+	}
+	// Another process may be doing the same: the first has the name.
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// unfinished is how the names of files begin that are not in their place yet.
+func unfinished(path string) string { return "." + filepath.Base(path) + ".new-" }
+
+// sweep removes what a process left behind that was killed while it made a file.
+func sweep(path string) {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), unfinished(path)+"*"))
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 }
 
 // open turns bbolt's panics over a mangled file into errors.
@@ -97,27 +237,6 @@ func open(path string, readOnly bool) (db *bolt.DB, err error) {
 	return bolt.Open(path, 0o600, options)
 }
 
-// whole refuses a file that is shorter than its own last page: reading beyond
-// its end through the memory map would kill the process. Opened for reading
-// only, bbolt looks at nothing but the two first pages.
-func whole(path string) error {
-	db, err := open(path, true)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return db.View(func(tx *bolt.Tx) error {
-		if info.Size() < tx.Size() {
-			return fmt.Errorf("%w: it has %d bytes of at least %d", bolterrors.ErrInvalid, info.Size(), tx.Size())
-		}
-		return nil
-	})
-}
-
 func explain(path string, err error) error {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
@@ -126,9 +245,11 @@ func explain(path string, err error) error {
 			who = strings.TrimSpace(string(pid))
 		}
 		return fmt.Errorf("%w: %s is open in process %s; stop it, or use another data folder", ErrHeld, path, who)
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat):
+		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
 		strings.Contains(err.Error(), "file size too small"): // bbolt has no value for it
-		return fmt.Errorf("%w: %s: %w; restore it from a backup", ErrDamaged, path, err)
+		return fmt.Errorf("%s: %w: %w; nothing was changed", path, ErrDamaged, err)
 	default:
 		return fmt.Errorf("open %s: %w", path, err)
 	}
@@ -140,19 +261,33 @@ func holderPath(path string) string { return path + ".pid" }
 // a group under way. What fn reads from tx is only valid until it returns. fn
 // must not call Update. A page that turns out to be damaged is ErrDamaged.
 func (s *Store) View(fn func(tx *Tx) error) (err error) {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			if !asserted(p) {
+			if !ofDamage(p) {
 				panic(p)
 			}
 			err = s.damaged(p)
 		}
 	}()
-	return closedAs(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx}) }))
+	return closedAs(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx: tx}) }))
 }
 
-// asserted reports whether a panic is bbolt's own over what it read.
-func asserted(p any) bool {
+func (s *Store) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// ofDamage reports whether a panic is over what was read: bbolt's own, or of the
+// memory map, when the file was cut or could not be read.
+func ofDamage(p any) bool {
+	if fault, ok := p.(interface{ Addr() uintptr }); ok {
+		return fault.Addr() != 0
+	}
 	text, ok := p.(string)
 	return ok && strings.HasPrefix(text, "assertion failed: ")
 }
@@ -161,28 +296,20 @@ func (s *Store) damaged(p any) error {
 	return fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
 }
 
-// Backup writes a consistent copy of the file to path, which it replaces whole
-// or not at all. Writers go on meanwhile.
-func (s *Store) Backup(path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".backup-*")
-	if err != nil {
-		return err
+// Failed is closed when the store takes nothing any more; Err says why.
+func (s *Store) Failed() <-chan struct{} { return s.failed }
+
+// Err is why the store takes nothing any more, nil as long as it does.
+func (s *Store) Err() error { return s.usable() }
+
+// fail makes the store refuse whatever comes.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil {
+		s.broken = err
+		close(s.failed)
 	}
-	err = s.View(func(tx *Tx) error {
-		_, err := tx.tx.WriteTo(tmp)
-		return err
-	})
-	if err == nil {
-		err = tmp.Sync()
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return syncFolder(filepath.Dir(path))
 }
 
 // Close waits for the commit and the readers under way and releases the file.
@@ -196,6 +323,9 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	_ = os.Remove(holderPath(s.path))
+	if s.stuck.Load() { // the file is let go of when the process ends
+		return s.usable()
+	}
 	return s.db.Close()
 }
 

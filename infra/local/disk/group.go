@@ -2,9 +2,14 @@ package disk
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
 
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"piloto/internal/failpoint"
 )
 
 // call is one function waiting to be committed.
@@ -49,9 +54,9 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	if s.broken != nil {
-		defer s.mu.Unlock()
-		return s.broken
+	if err := s.broken; err != nil {
+		s.mu.Unlock()
+		return err
 	}
 	s.queue = append(s.queue, c)
 	follow := s.leading
@@ -64,7 +69,7 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 		s.lead()
 	}
 	if c.panicked != nil {
-		if asserted(c.panicked) {
+		if ofDamage(c.panicked) {
 			return s.damaged(c.panicked)
 		}
 		panic(c.panicked)
@@ -127,28 +132,35 @@ func (s *Store) commit(group []*call) {
 // is of the transaction, and nothing of it was committed.
 //
 // bbolt asserts by panicking, and after that its write lock stays taken: such a
-// store refuses every later write instead of hanging.
+// store refuses whatever comes instead of hanging.
 func (s *Store) attempt(group []*call) (again bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			again, err = false, s.damaged(p)
-			s.mu.Lock()
-			s.broken = err
-			s.mu.Unlock()
+			s.fail(err)
+			s.stuck.Store(true)
 		}
 	}()
-	tx, err := s.db.Begin(true)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	if err := s.usable(); err != nil { // since those who wait began to
+		return false, err
+	}
+	begun, err := s.db.Begin(true)
 	if err != nil {
 		return false, err
+	}
+	tx, err := writing(begun)
+	if err != nil {
+		return false, errors.Join(err, begun.Rollback())
 	}
 	wrote := false
 	for _, c := range group {
 		if c.failed {
 			continue
 		}
-		c.run(&Tx{tx})
+		c.run(tx)
 		if c.failed {
-			if err := tx.Rollback(); err != nil {
+			if err := begun.Rollback(); err != nil {
 				return false, err
 			}
 			return true, nil
@@ -156,12 +168,41 @@ func (s *Store) attempt(group []*call) (again bool, err error) {
 		wrote = wrote || c.err == nil
 	}
 	if !wrote {
-		return false, tx.Rollback()
+		return false, begun.Rollback()
 	}
-	if err := tx.Commit(); err != nil {
-		return false, errors.Join(err, ignoreClosed(tx.Rollback()))
+	id := uint64(begun.ID())
+	err = writeRecord(begun, tx.total)
+	if err == nil {
+		failpoint.Here("disk.commit.before")
+		err = begun.Commit()
+		failpoint.Here("disk.commit.after")
+	}
+	if err != nil {
+		return false, errors.Join(s.uncommitted(id, err), ignoreClosed(begun.Rollback()))
 	}
 	return false, nil
+}
+
+// uncommitted says what a commit that failed has left. One that did not reach the
+// root pages, as when the disk is full, changed nothing, and the next may succeed.
+// Of any other nobody knows whether it is on disk, whatever can be read now.
+func (s *Store) uncommitted(tx uint64, err error) error {
+	both, readErr := s.roots()
+	if readErr == nil && both.check() == nil && both.newest().tx == tx-1 {
+		return fmt.Errorf("write %s: %w", s.path, err)
+	}
+	err = fmt.Errorf("%w: %s: %w", ErrFailed, s.path, errors.Join(err, readErr))
+	s.fail(err)
+	return err
+}
+
+func (s *Store) roots() (roots, error) {
+	file, err := os.Open(s.path)
+	if err != nil {
+		return roots{}, err
+	}
+	defer func() { _ = file.Close() }()
+	return readRoots(file)
 }
 
 func ignoreClosed(err error) error {

@@ -1,11 +1,11 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // ErrNoBucket says that there is no bucket of that name.
@@ -13,63 +13,159 @@ var ErrNoBucket = errors.New("no such bucket")
 
 // Tx is one transaction, good until the function it was given to returns. One
 // given to Update is the only one that writes; one given to View cannot write.
-type Tx struct{ tx *bolt.Tx }
+type Tx struct {
+	tx     *bolt.Tx
+	digest *digester // nil where nothing is written
+	total  tally     // of all that tx sees
+}
+
+// writing returns a transaction that keeps the tally of what it writes.
+func writing(tx *bolt.Tx) (*Tx, error) {
+	r, err := readRecord(tx)
+	return &Tx{tx, newDigester(), r.total}, err
+}
 
 // Bucket returns the top-level bucket of that name, nil when there is none.
-func (tx *Tx) Bucket(name []byte) *Bucket { return wrap(tx.tx.Bucket(name)) }
+func (tx *Tx) Bucket(name []byte) *Bucket { return tx.wrap(place{}, name, tx.tx.Bucket(name)) }
 
 // CreateBucket makes a top-level bucket; one of that name is an error.
-func (tx *Tx) CreateBucket(name []byte) (*Bucket, error) { return wrapped(tx.tx.CreateBucket(name)) }
+func (tx *Tx) CreateBucket(name []byte) (*Bucket, error) {
+	b, err := tx.tx.CreateBucket(name)
+	return tx.created(place{}, name, b, err)
+}
 
 // CreateBucketIfNotExists returns the top-level bucket of that name.
 func (tx *Tx) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
-	return wrapped(tx.tx.CreateBucketIfNotExists(name))
+	if b := tx.Bucket(name); b != nil {
+		return b, nil
+	}
+	return tx.CreateBucket(name)
 }
 
-// DeleteBucket removes a top-level bucket and all in it: ErrNoBucket when there
-// is none.
+// DeleteBucket removes a top-level bucket and all in it, which it reads:
+// ErrNoBucket when there is none.
 func (tx *Tx) DeleteBucket(name []byte) error {
-	err := tx.tx.DeleteBucket(name)
-	if errors.Is(err, bolterrors.ErrBucketNotFound) {
+	b := tx.Bucket(name)
+	if b == nil {
 		return fmt.Errorf("%w: %s", ErrNoBucket, name)
 	}
-	return err
+	gone := tx.contents(b)
+	if err := tx.tx.DeleteBucket(name); err != nil {
+		return err
+	}
+	tx.total = tx.total.minus(gone)
+	return nil
+}
+
+// contents is what a bucket counts for with all in it.
+func (tx *Tx) contents(b *Bucket) tally {
+	sum := tx.digest.bucket(b.at, b.b.Sequence())
+	c := b.b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if v == nil {
+			if inner := b.Bucket(k); inner != nil {
+				sum = sum.plus(tx.contents(inner))
+				continue
+			}
+		}
+		sum = sum.plus(tx.digest.key(b.at, k, v))
+	}
+	return sum
+}
+
+func (tx *Tx) wrap(parent place, name []byte, b *bolt.Bucket) *Bucket {
+	if b == nil {
+		return nil
+	}
+	wrapped := &Bucket{b: b, tx: tx}
+	if tx.digest != nil {
+		wrapped.at = tx.digest.within(parent, name)
+	}
+	return wrapped
+}
+
+func (tx *Tx) created(parent place, name []byte, b *bolt.Bucket, err error) (*Bucket, error) {
+	if err != nil {
+		return nil, err
+	}
+	wrapped := tx.wrap(parent, name, b)
+	tx.total = tx.total.plus(tx.digest.bucket(wrapped.at, 0))
+	return wrapped, nil
 }
 
 // Bucket is an ordered map from keys to values, and to buckets, within a
 // transaction.
-type Bucket struct{ b *bolt.Bucket }
-
-func wrap(b *bolt.Bucket) *Bucket {
-	if b == nil {
-		return nil
-	}
-	return &Bucket{b}
+type Bucket struct {
+	b     *bolt.Bucket
+	tx    *Tx
+	at    place
+	found *bolt.Cursor // finds what a write replaces
 }
 
-func wrapped(b *bolt.Bucket, err error) (*Bucket, error) { return wrap(b), err }
-
 // Bucket returns the bucket of that name within this one, nil when there is none.
-func (b *Bucket) Bucket(name []byte) *Bucket { return wrap(b.b.Bucket(name)) }
+func (b *Bucket) Bucket(name []byte) *Bucket { return b.tx.wrap(b.at, name, b.b.Bucket(name)) }
 
 // CreateBucketIfNotExists returns the bucket of that name within this one.
 func (b *Bucket) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
-	return wrapped(b.b.CreateBucketIfNotExists(name))
+	if inner := b.Bucket(name); inner != nil {
+		return inner, nil
+	}
+	inner, err := b.b.CreateBucket(name)
+	return b.tx.created(b.at, name, inner, err)
 }
 
 // Get returns the value of a key, nil when there is none. It must not be changed,
 // nor read after the transaction.
 func (b *Bucket) Get(key []byte) []byte { return b.b.Get(key) }
 
+// replaced is what a key and its value count for now, nothing when it is not
+// there.
+func (b *Bucket) replaced(key []byte) tally {
+	if b.tx.digest == nil {
+		return tally{}
+	}
+	if b.found == nil {
+		b.found = b.b.Cursor()
+	}
+	k, v := b.found.Seek(key)
+	if k == nil || !bytes.Equal(k, key) {
+		return tally{}
+	}
+	return b.tx.digest.key(b.at, k, v)
+}
+
 // Put sets the value of a key. Both must stay as they are until the transaction
 // ends.
-func (b *Bucket) Put(key, value []byte) error { return b.b.Put(key, value) }
+func (b *Bucket) Put(key, value []byte) error {
+	before := b.replaced(key)
+	if err := b.b.Put(key, value); err != nil {
+		return err
+	}
+	b.tx.total = b.tx.total.minus(before).plus(b.tx.digest.key(b.at, key, value))
+	return nil
+}
 
 // Delete removes a key; one that is not there is no error.
-func (b *Bucket) Delete(key []byte) error { return b.b.Delete(key) }
+func (b *Bucket) Delete(key []byte) error {
+	before := b.replaced(key)
+	if err := b.b.Delete(key); err != nil {
+		return err
+	}
+	b.tx.total = b.tx.total.minus(before)
+	return nil
+}
 
 // NextSequence returns 1, 2, 3 and so on, never the same of one bucket again.
-func (b *Bucket) NextSequence() (uint64, error) { return b.b.NextSequence() }
+func (b *Bucket) NextSequence() (uint64, error) {
+	before := b.b.Sequence()
+	next, err := b.b.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	d := b.tx.digest
+	b.tx.total = b.tx.total.minus(d.bucket(b.at, before)).plus(d.bucket(b.at, next))
+	return next, nil
+}
 
 // ForEach hands every key and value to fn in the order of the keys, a bucket with
 // a nil value, until fn returns an error. fn must not change the bucket.

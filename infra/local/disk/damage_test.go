@@ -1,0 +1,368 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// judge is what Open would say of a file, without a file.
+func judge(file []byte) error {
+	r := bytes.NewReader(file)
+	both, err := readRoots(r)
+	if err == nil {
+		err = both.check()
+	}
+	if err == nil {
+		_, err = verify(r, int64(len(file)), both.newest(), 0)
+	}
+	return err
+}
+
+func pages(file []byte) int { return len(file) / os.Getpagesize() }
+
+func pageOf(file []byte, i int) []byte {
+	size := os.Getpagesize()
+	return file[i*size : (i+1)*size]
+}
+
+// trimmed is a file without what was only set aside behind its last page.
+func trimmed(t testing.TB, file []byte) []byte {
+	t.Helper()
+	both, err := readRoots(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file[:int(both.newest().end)*os.Getpagesize()]
+}
+
+// TestNoFlippedBitIsLost flips one bit of every byte of a file, one after the
+// other. Each file is refused or has all that was written. What is judged to be
+// whole is read through the store where the byte is of a page in use and is not
+// zero, or else one in forty; and of what is refused, one in a hundred is opened.
+func TestNoFlippedBitIsLost(t *testing.T) {
+	file, content := small(t)
+	file = trimmed(t, file)
+	inUse := usedPages(t, file)
+	step := 1
+	if testing.Short() {
+		step = 17
+	}
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	refused := make([]int, workers)
+	for w := range workers {
+		wg.Go(func() {
+			mine := slices.Clone(file)
+			for i := w * step; i < len(mine); i += workers * step {
+				bit := byte(1) << (i / workers % 8)
+				mine[i] ^= bit
+				err := judge(mine)
+				if err != nil {
+					refused[w]++
+				}
+				if err == nil && (inUse[i/os.Getpagesize()] && file[i] != 0 || i/workers%40 == 0) || i%100 == 0 {
+					reads(t, fmt.Sprintf("byte %d", i), mine, content, err != nil)
+				}
+				mine[i] ^= bit
+			}
+		})
+	}
+	wg.Wait()
+	all := 0
+	for _, n := range refused {
+		all += n
+	}
+	t.Logf("%d of %d files with a flipped bit were refused, the others have everything", all, len(file)/step)
+	if all < len(file)/step/4 {
+		t.Error("hardly any was refused")
+	}
+}
+
+// usedPages says of each page whether the newest state has it.
+func usedPages(t *testing.T, file []byte) []bool {
+	t.Helper()
+	used := make([]bool, pages(file))
+	changed := slices.Clone(file)
+	for i := range used {
+		was := slices.Clone(pageOf(file, i))
+		clear(pageOf(changed, i))
+		used[i] = judge(changed) != nil
+		copy(pageOf(changed, i), was)
+	}
+	return used
+}
+
+// reads opens a file as it was judged.
+func reads(t *testing.T, what string, file []byte, content string, refused bool) {
+	path := filepath.Join(t.TempDir(), "flipped.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = os.Remove(path) }()
+	s, err := Open(path)
+	if refused {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "nothing was changed") {
+			t.Errorf("%s: opened with %v", what, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	if dump(t, s) != content {
+		t.Errorf("%s: it was opened, and what is in it is something else", what)
+	}
+	_ = s.Close()
+}
+
+// TestWhatIsAcceptedTakesWrites goes on with files that have a flip where it
+// means nothing.
+func TestWhatIsAcceptedTakesWrites(t *testing.T) {
+	file, content := small(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	used := usedPages(t, trimmed(t, file))
+	accepted := 0
+	for range 80 {
+		i, bit := r.IntN(len(used)*os.Getpagesize()), byte(1)<<r.IntN(8)
+		if !used[i/os.Getpagesize()] {
+			continue
+		}
+		file[i] ^= bit
+		if !mangled(t, fmt.Sprintf("byte %d", i), file, content) {
+			accepted++
+		}
+		file[i] ^= bit
+	}
+	if accepted == 0 {
+		t.Error("none was accepted")
+	}
+}
+
+func TestNoCutIsLost(t *testing.T) {
+	file, content := small(t)
+	size := os.Getpagesize()
+	needed := len(trimmed(t, file))
+	r := rand.New(rand.NewPCG(2, 2))
+	cuts := []int{0, 1, pageHeader, size - 1, needed - 1}
+	for at := size; at <= needed; at += size {
+		cuts = append(cuts, at)
+	}
+	for range 60 {
+		cuts = append(cuts, r.IntN(needed))
+	}
+	for _, at := range cuts {
+		if refused := mangled(t, fmt.Sprintf("cut at %d", at), file[:at], content); refused != (at < needed) {
+			t.Errorf("cut at %d of %d: refused is %v", at, needed, refused)
+		}
+	}
+	if mangled(t, "more at its end", append(slices.Clone(file), make([]byte, 3*size+7)...), content) {
+		t.Error("refused for what lies behind its end")
+	}
+}
+
+// TestNoPageIsLost zeroes pages, swaps them, and puts back what stood in them
+// before, as a disk does that forgets a write.
+func TestNoPageIsLost(t *testing.T) {
+	file, content := small(t)
+	file = trimmed(t, file)
+	n, refused, tried := pages(file), 0, 0
+	try := func(what string, change func(file []byte)) {
+		changed := slices.Clone(file)
+		change(changed)
+		if bytes.Equal(changed, file) {
+			return
+		}
+		err := judge(changed)
+		tried++
+		if err != nil {
+			refused++
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if tried%20 != 0 {
+				return
+			}
+		}
+		mangled(t, what, changed, content)
+	}
+	noise := rand.NewChaCha8([32]byte{1})
+	for i := range n {
+		try(fmt.Sprintf("page %d zeroed", i), func(f []byte) { clear(pageOf(f, i)) })
+		try(fmt.Sprintf("page %d noise", i), func(f []byte) { _, _ = noise.Read(pageOf(f, i)) })
+		try(fmt.Sprintf("page %d ones", i), func(f []byte) { copy(pageOf(f, i), bytes.Repeat([]byte{0xff}, os.Getpagesize())) })
+		for j := range n {
+			try(fmt.Sprintf("page %d over %d", i, j), func(f []byte) { copy(pageOf(f, j), pageOf(f, i)) })
+			if i < j {
+				try(fmt.Sprintf("pages %d and %d swapped", i, j), func(f []byte) {
+					was := slices.Clone(pageOf(f, i))
+					copy(pageOf(f, i), pageOf(f, j))
+					copy(pageOf(f, j), was)
+				})
+			}
+		}
+	}
+	t.Logf("%d of %d files were refused, the others have everything", refused, tried)
+}
+
+// TestAForgottenWriteIsFound: the disk said that it had written a page, and has
+// the one before.
+func TestAForgottenWriteIsFound(t *testing.T) {
+	s, path := open1(t)
+	var history [][]byte
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 40 {
+		for range 1 + r.IntN(3) {
+			if err := s.Update(put(fmt.Sprintf("key %02d", r.IntN(60)), strings.Repeat("v", r.IntN(900)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history = append(history, trimmed(t, state))
+	}
+	content := dump(t, s)
+	last := history[len(history)-1]
+	for n, before := range history[:len(history)-1] {
+		for i := 0; i < min(pages(before), pages(last)); i++ {
+			mixed := slices.Clone(last)
+			copy(pageOf(mixed, i), pageOf(before, i))
+			if bytes.Equal(mixed, last) {
+				continue
+			}
+			if judge(mixed) == nil {
+				reads(t, fmt.Sprintf("page %d of state %d", i, n), mixed, content, false)
+			}
+		}
+	}
+}
+
+// TestADamagedRootIsNotTheCommitBefore: bbolt would go back to the commit before
+// and say nothing.
+func TestADamagedRootIsNotTheCommitBefore(t *testing.T) {
+	for extra := range 2 { // the newest root is in either page
+		s, path := open1(t)
+		for i := range 4 + extra {
+			if err := s.Update(put("n", fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := AcceptOlder(path); err == nil {
+			t.Error("a whole file was made older")
+		}
+		both, err := readRoots(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range both.at {
+			broken := slices.Clone(file)
+			pageOf(broken, i)[pageHeader+20] ^= 4
+			path := filepath.Join(t.TempDir(), "root.db")
+			if err := os.WriteFile(path, broken, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(path)
+			if !errors.Is(err, ErrLastCommit) || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+				t.Fatalf("opened with %v", err)
+			}
+			if after, _ := os.ReadFile(path); !bytes.Equal(after, broken) {
+				t.Error("it was changed")
+			}
+			if err := AcceptOlder(path); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprint(3 + extra) // the older root was damaged: nothing is lost
+			if r.tx == both.newest().tx {
+				want = fmt.Sprint(2 + extra)
+			}
+			if got := get(t, s, "n"); got != want {
+				t.Errorf("it goes on from %s, want %s", got, want)
+			}
+			_ = s.Close()
+		}
+	}
+}
+
+func TestAFileWithoutASumOrOfAnotherFormatIsRefused(t *testing.T) {
+	for name, change := range map[string]func(tx *bolt.Tx) error{
+		"has none":  func(tx *bolt.Tx) error { return tx.DeleteBucket(recordBucket) },
+		"format 2":  func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, resealed(2)) },
+		"be read":   func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, []byte("else")) },
+		"of commit": func(*bolt.Tx) error { return nil }, // written past the store
+		"sum up": func(tx *bolt.Tx) error {
+			if err := writeRecord(tx, one(make([]byte, 32))); err != nil {
+				return err
+			}
+			return nil
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "old.db")
+		if err := create(path); err != nil {
+			t.Fatal(err)
+		}
+		db, err := open(path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Update(change), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func resealed(format byte) []byte {
+	b := record{}.encode()
+	b[0] = format
+	return seal(b[:recordSize-4])
+}
+
+// FuzzVerify: whatever a file says, the answer comes, and without a panic.
+func FuzzVerify(f *testing.F) {
+	file, _ := small(f)
+	file = trimmed(f, file)
+	f.Add(0, uint64(0), 0, uint64(0))
+	f.Add(3*os.Getpagesize()+8, uint64(1), 2*os.Getpagesize()+12, uint64(1<<31))
+	f.Add(os.Getpagesize()*5+16, ^uint64(0), os.Getpagesize()*6+20, uint64(1<<20))
+	f.Fuzz(func(t *testing.T, i int, x uint64, j int, y uint64) {
+		mangled := slices.Clone(file)
+		for _, c := range []struct {
+			at int
+			n  uint64
+		}{{i, x}, {j, y}} {
+			if at := c.at; at >= 0 && at+8 <= len(mangled) {
+				order.PutUint64(mangled[at:], c.n)
+			}
+		}
+		if err := judge(mangled); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+			t.Error(err)
+		}
+	})
+}

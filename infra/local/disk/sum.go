@@ -1,0 +1,143 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// tally sums up content: how many keys and buckets there are, and the sum of
+// their digests, lane by lane modulo 2^64. The order of the summands does not
+// matter, so that a write adjusts the tally by what it changes alone, and a pass
+// over everything may go about it in parallel.
+type tally struct {
+	count uint64
+	lanes [2]uint64
+}
+
+func (t tally) plus(o tally) tally {
+	return tally{t.count + o.count, [2]uint64{t.lanes[0] + o.lanes[0], t.lanes[1] + o.lanes[1]}}
+}
+
+func (t tally) minus(o tally) tally {
+	return tally{t.count - o.count, [2]uint64{t.lanes[0] - o.lanes[0], t.lanes[1] - o.lanes[1]}}
+}
+
+// place names a bucket by its path: a digest of its parent's place and its name.
+// The top has the zero place.
+type place [16]byte
+
+// What a digest is of, so that none of one kind equals one of another.
+const (
+	digestKey byte = iota
+	digestBucket
+	digestPlace
+)
+
+// digester makes the digests, each the beginning of a SHA-256. It is good for one
+// goroutine.
+type digester struct {
+	hash hash.Hash
+	head [25]byte
+	out  []byte
+}
+
+func newDigester() *digester {
+	return &digester{hash: sha256.New(), out: make([]byte, 0, sha256.Size)}
+}
+
+// digest is of a kind, a place, a number and two texts; the number keeps apart
+// what would read the same put together.
+func (d *digester) digest(kind byte, at place, number uint64, a, b []byte) []byte {
+	d.hash.Reset()
+	d.head[0] = kind
+	copy(d.head[1:], at[:])
+	binary.LittleEndian.PutUint64(d.head[17:], number)
+	d.hash.Write(d.head[:])
+	d.hash.Write(a)
+	d.hash.Write(b)
+	d.out = d.hash.Sum(d.out[:0])
+	return d.out
+}
+
+func one(digest []byte) tally {
+	return tally{1, [2]uint64{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}}
+}
+
+// key is what a key and its value count for.
+func (d *digester) key(at place, key, value []byte) tally {
+	return one(d.digest(digestKey, at, uint64(len(key)), key, value))
+}
+
+// bucket is what a bucket counts for, besides what is in it.
+func (d *digester) bucket(at place, sequence uint64) tally {
+	return one(d.digest(digestBucket, at, sequence, nil, nil))
+}
+
+// within is the place of a bucket in another.
+func (d *digester) within(at place, name []byte) place {
+	return place(d.digest(digestPlace, at, 0, name, nil)[:len(place{})])
+}
+
+// The record of the tally is in a bucket of its own, which does not count:
+// a format, the transaction that wrote it, the tally, and a CRC-32C of these.
+var (
+	recordBucket = []byte("\x00disk")
+	recordKey    = []byte("sum")
+	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
+)
+
+const (
+	recordFormat = 1
+	recordSize   = 4 + 8 + 8 + 16 + 4
+)
+
+type record struct {
+	tx    uint64
+	total tally
+}
+
+func (r record) encode() []byte {
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, recordSize), recordFormat)
+	for _, n := range []uint64{r.tx, r.total.count, r.total.lanes[0], r.total.lanes[1]} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return seal(b)
+}
+
+func seal(b []byte) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func decodeRecord(b []byte) (record, error) {
+	if len(b) < 8 || binary.LittleEndian.Uint32(b[len(b)-4:]) != crc32.Checksum(b[:len(b)-4], castagnoli) {
+		return record{}, fmt.Errorf("%w: its sum cannot be read", ErrDamaged)
+	}
+	if format := binary.LittleEndian.Uint32(b); format != recordFormat || len(b) != recordSize {
+		return record{}, fmt.Errorf("%w %d, and this version reads format %d", ErrFormat, format, recordFormat)
+	}
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[4+8*i:]) }
+	return record{at(0), tally{at(1), [2]uint64{at(2), at(3)}}}, nil
+}
+
+// readRecord returns the record that a transaction sees.
+func readRecord(tx *bolt.Tx) (record, error) {
+	b := tx.Bucket(recordBucket)
+	if b == nil {
+		return record{}, errNoRecord
+	}
+	return decodeRecord(b.Get(recordKey))
+}
+
+// writeRecord puts the tally into the transaction that it is the tally of.
+func writeRecord(tx *bolt.Tx, total tally) error {
+	b, err := tx.CreateBucketIfNotExists(recordBucket)
+	if err != nil {
+		return err
+	}
+	return b.Put(recordKey, record{uint64(tx.ID()), total}.encode())
+}
