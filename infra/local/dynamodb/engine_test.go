@@ -3,6 +3,7 @@ package dynamodb_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -293,34 +294,39 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-func TestDamagedItemIsAnErrorNotAnAnswer(t *testing.T) {
+// TestAnItemThatRotsIsAnErrorNotAnAnswer: a page changes while the file is open,
+// and on opening it anew the file is refused.
+func TestAnItemThatRotsIsAnErrorNotAnAnswer(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
 	e.put(t, "hash", "a", `{"marker":"a text to be found"}`)
-	path := store.Path()
+	file, err := os.OpenFile(store.Path(), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	raw, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for at := range raw {
+		if bytes.HasPrefix(raw[at:], []byte("a text to be found")) {
+			found = true
+			if _, err := file.WriteAt([]byte("A"), int64(at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !found {
+		t.Fatal("the item is not in the file")
+	}
+	_, err = client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: tables.Key("a", "")})
+	expect(t, tables.Said("", err), "!InternalServerError: a stored item is damaged")
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := disk.Open(store.Path()); !errors.Is(err, disk.ErrDamaged) {
+		t.Errorf("opened with %v", err)
 	}
-	damaged := bytes.ReplaceAll(raw, []byte("a text to be found"), []byte("a text to be fOund"))
-	if bytes.Equal(raw, damaged) {
-		t.Fatal("the item is not in the file")
-	}
-	if err := os.WriteFile(path, damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again, err := disk.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = again.Close() }()
-	engine, err := dynamodb.Open(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = tables.Client(local, inproc.Transport{Handler: engine}).GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table("hash"), Key: tables.Key("a", "")})
-	expect(t, tables.Said("", err), "!InternalServerError: a stored item is damaged")
 }
