@@ -99,10 +99,14 @@ func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	if before := out["x-forwarded-for"]; before != "" {
 		chain = before + ", " + chain
 	}
-	out["x-forwarded-for"], out["x-forwarded-proto"], out["x-forwarded-port"] = chain, "http", port(r.Host)
+	proto, port := "http", "80"
 	if r.TLS != nil {
-		out["x-forwarded-proto"] = "https"
+		proto, port = "https", "443"
 	}
+	if _, named, err := net.SplitHostPort(r.Host); err == nil {
+		port = named
+	}
+	out["x-forwarded-for"], out["x-forwarded-proto"], out["x-forwarded-port"] = chain, proto, port
 	if out[traceHeader] == "" {
 		out[traceHeader] = g.options.NewTrace(g.options.Now())
 	}
@@ -200,11 +204,4 @@ func domain(host string) string {
 		return name
 	}
 	return host
-}
-
-func port(host string) string {
-	if _, port, err := net.SplitHostPort(host); err == nil {
-		return port
-	}
-	return "80"
 }
