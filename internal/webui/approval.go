@@ -3,7 +3,6 @@ package webui
 import (
 	"cmp"
 	"context"
-	"html/template"
 	"net/http"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/render"
 )
 
 // approval is a step's wait for somebody's approval: exactly what would be sent,
@@ -19,18 +19,18 @@ type approval struct {
 	Run, Step string
 	Key       string
 	State     string // open, expired, approved or refused
-	Reason    template.HTML
+	Reason    render.HTML
 	Another   bool
-	Method    template.HTML // or the name of a tool
+	Method    render.HTML // or the name of a tool
 	Target    target
-	Path      template.HTML
+	Path      render.HTML
 	Body      *code
 	Request   string // SHA-256 of what would be sent
 	AskedAt   time.Time
 	ExpiresAt time.Time
-	By, Note  template.HTML
+	By, Note  render.HTML
 	At        time.Time
-	Confirmer template.HTML
+	Confirmer render.HTML
 	May       bool // whoever sees it may decide
 	Link      string
 }
@@ -40,9 +40,9 @@ type approval struct {
 type doubt struct {
 	Run, Step string
 	Key       string
-	Method    template.HTML // or the name of a tool
+	Method    render.HTML // or the name of a tool
 	Target    target
-	Path      template.HTML
+	Path      render.HTML
 	Body      *code
 	SentAt    time.Time
 	Attempts  int
@@ -55,7 +55,7 @@ type doubt struct {
 
 type settled struct {
 	Outcome  plan.Outcome
-	By, Note template.HTML
+	By, Note render.HTML
 	At       time.Time
 }
 

@@ -49,8 +49,8 @@ type assistantForm struct {
 	Providers []providerRow
 }
 
-// Delay is how long it waits for a further message, in seconds.
-func (f assistantForm) Delay() float64 { return float64(f.Automation.DelayMS) / 1000 }
+// delay is how long it waits for a further message, in seconds.
+func (f assistantForm) delay() float64 { return float64(f.Automation.DelayMS) / 1000 }
 
 // standIn is one choice of the fallback order.
 type standIn struct {

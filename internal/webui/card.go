@@ -2,7 +2,6 @@ package webui
 
 import (
 	"encoding/json"
-	"html/template"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/render"
 )
 
 // card is a run as it is shown: a plan that asks, then its timeline, then what
@@ -17,7 +17,7 @@ import (
 type card struct {
 	ID      string
 	ChatID  string
-	Goal    template.HTML
+	Goal    render.HTML
 	Status  plan.Status // as shown: a draft whose time is over is expired
 	Draft   bool
 	Live    bool // queued, running or waiting
@@ -36,14 +36,14 @@ type card struct {
 	Settled  int // done or skipped
 	Stopping bool
 	Elapsed  string
-	Error    template.HTML
+	Error    render.HTML
 	Marked   bool // something was written out that would not have been seen
 
 	Revision  int
 	Changes   []change   // from the revision before, of a draft that was edited
 	Revisions []revision // all it had, when it had more than one
 	Retries   string     // the run that this one goes on from
-	Reason    template.HTML
+	Reason    render.HTML
 	Undoable, // how many of the steps that change something can be undone
 	Changing int
 	Undoing bool
@@ -60,23 +60,23 @@ type cardStep struct {
 	ID     string
 	Key    string // unique on the page
 	Number int
-	Title  template.HTML
+	Title  render.HTML
 	State  plan.StepStatus
 	call
 	Risk     plan.Risk
 	Needs    []int // numbers of steps
 	Attempts int
-	Retries  []template.HTML // why each attempt after the first was made
+	Retries  []render.HTML // why each attempt after the first was made
 	Took     string
 	Since    time.Time // of a step that runs now
-	Sent     template.HTML
+	Sent     render.HTML
 	SentBody *code
 	Answer   *answer
-	Error    template.HTML
+	Error    render.HTML
 	Folded   bool // the request is behind a disclosure: it was confirmed
 
-	When     template.HTML // it is done only if this holds
-	Each     template.HTML // it is done for each element of this
+	When     render.HTML // it is done only if this holds
+	Each     render.HTML // it is done for each element of this
 	Undo     *call
 	Check    *check
 	Ask      *asking
@@ -91,7 +91,7 @@ type cardStep struct {
 }
 
 // crossing is data of one origin that goes to another.
-type crossing struct{ From, To template.HTML }
+type crossing struct{ From, To render.HTML }
 
 // answer is what the server said: a body, or the blocks of a tool's result, which
 // has no status of its own.
@@ -198,7 +198,7 @@ type arranger struct {
 }
 
 // show is display, remembering whether anything was written out.
-func (a arranger) show(text string) template.HTML {
+func (a arranger) show(text string) render.HTML {
 	var p pen
 	p.text(text)
 	a.card.Marked = a.card.Marked || p.marked

@@ -3,7 +3,6 @@ package webui
 import (
 	"context"
 	"encoding/json"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
+	"piloto/internal/render"
 	"piloto/internal/tool"
 )
 
@@ -46,7 +46,7 @@ type line struct {
 	Message conversation.Message
 	Card    *card
 	Earlier bool // its plan was changed: the card stands further down
-	Text    template.HTML
+	Text    render.HTML
 	Status  plan.Status // of the run that ended, for a final line
 	Action  string      // what to do about a block
 	Author  string      // provider and model, quietly; "" when no model wrote it

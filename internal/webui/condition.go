@@ -2,16 +2,16 @@ package webui
 
 import (
 	"encoding/json"
-	"html/template"
 	"strings"
 
 	"piloto/internal/locale"
 	"piloto/internal/ref"
+	"piloto/internal/render"
 )
 
 // condition says in words when a condition holds: «s1.status es 200 y s1.body.items
 // tiene valor».
-func (a arranger) condition(c ref.Condition) template.HTML {
+func (a arranger) condition(c ref.Condition) render.HTML {
 	switch {
 	case len(c.All) > 0:
 		return a.joined(c.All, "page.when.and")
@@ -29,7 +29,7 @@ func (a arranger) condition(c ref.Condition) template.HTML {
 
 // joined puts a word between conditions, and brackets around those that are joined
 // themselves.
-func (a arranger) joined(list []ref.Condition, word string) template.HTML {
+func (a arranger) joined(list []ref.Condition, word string) render.HTML {
 	parts := make([]string, len(list))
 	for i, c := range list {
 		parts[i] = string(a.condition(c))
@@ -37,12 +37,12 @@ func (a arranger) joined(list []ref.Condition, word string) template.HTML {
 			parts[i] = "(" + parts[i] + ")"
 		}
 	}
-	return template.HTML(strings.Join(parts, " "+locale.Text(a.words.tag, word)+" ")) //nolint:gosec // made of parts that are HTML
+	return render.HTML(strings.Join(parts, " "+locale.Text(a.words.tag, word)+" ")) //nolint:gosec // made of parts that are HTML
 }
 
 // named writes one whole reference without its signs, saying which step it is of;
 // any other text as it is.
-func (a arranger) named(text string) template.HTML {
+func (a arranger) named(text string) render.HTML {
 	if !ref.Whole(text) {
 		return a.show(text)
 	}
@@ -53,7 +53,7 @@ func (a arranger) named(text string) template.HTML {
 }
 
 // comparand writes what a value is compared with.
-func (a arranger) comparand(raw json.RawMessage) template.HTML {
+func (a arranger) comparand(raw json.RawMessage) render.HTML {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && ref.Whole(text) {
 		return a.named(text)
@@ -62,7 +62,7 @@ func (a arranger) comparand(raw json.RawMessage) template.HTML {
 }
 
 // inline writes a JSON value on one line, whole.
-func (a arranger) inline(raw json.RawMessage) template.HTML {
+func (a arranger) inline(raw json.RawMessage) render.HTML {
 	j := jsonPen{pen: pen{step: a.origin}, flat: true}
 	if len(raw) == 0 || j.write(raw) != nil {
 		return a.show(string(raw))
@@ -72,22 +72,22 @@ func (a arranger) inline(raw json.RawMessage) template.HTML {
 }
 
 // fill puts parts that are HTML into a sentence of ours.
-func (a arranger) fill(key string, pairs ...any) template.HTML {
+func (a arranger) fill(key string, pairs ...any) render.HTML {
 	return fill(a.words.tag, key, pairs...)
 }
 
-func fill(tag locale.Tag, key string, pairs ...any) template.HTML {
+func fill(tag locale.Tag, key string, pairs ...any) render.HTML {
 	said := make([]string, len(pairs))
 	for i, p := range pairs {
 		switch p := p.(type) {
-		case template.HTML:
+		case render.HTML:
 			said[i] = string(p)
 		case string:
-			said[i] = template.HTMLEscapeString(p)
+			said[i] = escaped(p)
 			if i%2 == 0 {
 				said[i] = p
 			}
 		}
 	}
-	return template.HTML(locale.Text(tag, key, said...)) //nolint:gosec // sentences of ours, and parts that are HTML
+	return render.HTML(locale.Text(tag, key, said...)) //nolint:gosec // sentences of ours, and parts that are HTML
 }

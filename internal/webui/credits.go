@@ -33,8 +33,8 @@ type sessionRow struct {
 	Over bool // its time, or it was given back
 }
 
-// Gone are the tokens that are used or held.
-func (s sessionRow) Gone() int { return s.Tokens - s.Free }
+// gone are the tokens that are used or held.
+func (s sessionRow) gone() int { return s.Tokens - s.Free }
 
 // gauge is what was spent of a limit, in micro-USD; a limit of 0 is none.
 type gauge struct {
@@ -43,8 +43,8 @@ type gauge struct {
 	Limit int64
 }
 
-// Level says how near the limit is: "", near or full.
-func (g gauge) Level() string {
+// level says how near the limit is: "", near or full.
+func (g gauge) level() string {
 	switch {
 	case g.Limit == 0 || g.Spent*10 < g.Limit*8:
 		return ""
@@ -61,8 +61,8 @@ type entryRow struct {
 	Refundable bool   // it paid for a session that was not given back, as far as this page shows
 }
 
-// Cost is what a session cost, in credits.
-func (e entryRow) Cost() int64 { return -e.Amount }
+// cost is what a session cost, in credits.
+func (e entryRow) cost() int64 { return -e.Amount }
 
 func (s *site) creditsFragment(w http.ResponseWriter, v visit) error {
 	if cursor := v.URL.Query().Get("cursor"); cursor != "" && s.Credits != nil {

@@ -3,19 +3,19 @@ package webui
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"piloto/internal/ref"
+	"piloto/internal/render"
 )
 
 // display renders text to be confirmed. What a reader would not see is written
 // out as ⟦U+202E⟧: controls, line breaks, bidi and zero-width characters, odd
 // spaces, padding, bytes that are not text. A letter that imitates another one
 // is followed by its code point. Nothing is left out and nothing is cut.
-func display(text string) template.HTML {
+func display(text string) render.HTML {
 	var p pen
 	p.text(text)
 	return p.html()
@@ -30,7 +30,7 @@ func plain(text string) string {
 
 // prose renders what somebody said: lines stay lines, and emoji keep the joiners
 // they are made of.
-func prose(text string) template.HTML {
+func prose(text string) render.HTML {
 	p := pen{prose: true}
 	p.text(text)
 	return p.html()
@@ -48,8 +48,8 @@ type pen struct {
 	last   rune // the rune before, to know an emoji's joiner
 }
 
-func (p *pen) html() template.HTML {
-	return template.HTML(p.b.String()) //nolint:gosec // every rune went through put or mark
+func (p *pen) html() render.HTML {
+	return render.HTML(p.b.String()) //nolint:gosec // every rune went through put or mark
 }
 
 // text writes literal text and, when step is given, references.

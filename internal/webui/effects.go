@@ -1,20 +1,20 @@
 package webui
 
 import (
-	"html/template"
 	"net/url"
 
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/render"
 )
 
 // call is what one effect sends, and where.
 type call struct {
 	Method   string
-	Tool     template.HTML // instead of a method and a path
-	Server   template.HTML
+	Tool     render.HTML // instead of a method and a path
+	Server   render.HTML
 	Target   target
-	Path     template.HTML
+	Path     render.HTML
 	Query    *code
 	Body     *code
 	Crossing []crossing
@@ -25,12 +25,12 @@ type call struct {
 // check is how it is found out whether a step was done whose answer was lost.
 type check struct {
 	call
-	Expect template.HTML
+	Expect render.HTML
 }
 
 // asking is an approval that a step will wait for.
 type asking struct {
-	Reason  template.HTML
+	Reason  render.HTML
 	Another bool
 	Maybe   bool // depending on what earlier steps answer
 	Length  string
@@ -38,7 +38,7 @@ type asking struct {
 
 // found is what a reference was found to name: the value that is sent, and what a person
 // calls it. The label is of the service that answered, and alone could be anything.
-type found struct{ Ref, Label, Value template.HTML }
+type found struct{ Ref, Label, Value render.HTML }
 
 // items is what became of the elements that a step is done for.
 type items struct {
@@ -54,17 +54,17 @@ type effect struct {
 	Code   int
 	OK     bool
 	Took   string
-	Error  template.HTML
+	Error  render.HTML
 	Doubt  *doubt
 	Undone *effect
 }
 
 // replaced is another command in the place of one that failed.
-type replaced struct{ Was, Now, Because template.HTML }
+type replaced struct{ Was, Now, Because render.HTML }
 
 // aftermath is what an end that was no success leaves in the world.
 type aftermath struct {
-	Undone, Kept, Stays []template.HTML // undone; could not be undone; was done and stays
+	Undone, Kept, Stays []render.HTML // undone; could not be undone; was done and stays
 }
 
 // call arranges what is sent; uses are the steps whose results are sent with it.
@@ -219,7 +219,7 @@ func (e *effect) done() bool {
 	return e.State == plan.StepDone
 }
 
-func (l *aftermath) add(name template.HTML, state plan.StepStatus, undo *effect) {
+func (l *aftermath) add(name render.HTML, state plan.StepStatus, undo *effect) {
 	switch {
 	case undo.done():
 		l.Undone = append(l.Undone, name)
@@ -231,7 +231,7 @@ func (l *aftermath) add(name template.HTML, state plan.StepStatus, undo *effect)
 }
 
 // sentTo is an address as it was or would be sent: where it goes, and the rest.
-func sentTo(raw string) (to target, rest template.HTML) {
+func sentTo(raw string) (to target, rest render.HTML) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
 		return target{Origin: display(raw)}, ""

@@ -1,19 +1,20 @@
 package webui
 
 import (
-	"html/template"
 	"net"
 	"net/url"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/idna"
+
+	"piloto/internal/render"
 )
 
 // target is where a request goes, as it is shown.
 type target struct {
-	Origin template.HTML // scheme, host in punycode, port
-	Also   template.HTML // the host as written, when that can mislead nobody
+	Origin render.HTML // scheme, host in punycode, port
+	Also   render.HTML // the host as written, when that can mislead nobody
 	Prefix string        // the path of the base URL, if any
 	Marked bool
 }

@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"regexp"
 	"strings"
+
+	"piloto/internal/render"
 )
 
 // code is a block of text shown whole: it scrolls, and its end stands beside it
 // when it is long.
 type code struct {
-	Body   template.HTML
-	Tail   template.HTML
+	Body   render.HTML
+	Tail   render.HTML
 	Bytes  int
 	Marked bool
 }

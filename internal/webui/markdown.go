@@ -2,7 +2,7 @@ package webui
 
 import (
 	"bytes"
-	"html/template"
+	"html"
 	"net/url"
 	"strings"
 	"unicode"
@@ -12,6 +12,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	"piloto/internal/render"
 )
 
 // maxMarkdown is how much text is read as Markdown; more is shown as it is.
@@ -27,15 +29,15 @@ var markdown = goldmark.New(
 
 // assistantText renders what the model wrote. HTML in it is text, an image is a
 // link that says so, and a link shows its host; nothing is fetched.
-func assistantText(text string) template.HTML {
+func assistantText(text string) render.HTML {
 	if len(text) > maxMarkdown {
-		return template.HTML(`<p class="raw">`) + prose(text) + `</p>`
+		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 	}
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(text), &b); err != nil {
-		return template.HTML(`<p class="raw">`) + prose(text) + `</p>`
+		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 	}
-	return template.HTML(visible(b.String())) //nolint:gosec // goldmark without raw HTML, links below
+	return render.HTML(visible(b.String())) //nolint:gosec // goldmark without raw HTML, links below
 }
 
 // visible writes out what cannot be seen in finished HTML. It comes last because
@@ -84,11 +86,11 @@ func outside(dest []byte) (href, host string) {
 }
 
 func openLink(w util.BufWriter, href string) {
-	_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(href) + `" target="_blank" rel="noopener noreferrer nofollow">`)
+	_, _ = w.WriteString(`<a href="` + escaped(href) + `" target="_blank" rel="noopener noreferrer nofollow">`)
 }
 
 func closeLink(w util.BufWriter, host string) {
-	_, _ = w.WriteString(`<span class="link-host">` + template.HTMLEscapeString(host) + `</span></a>`)
+	_, _ = w.WriteString(`<span class="link-host">` + escaped(host) + `</span></a>`)
 }
 
 func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -108,7 +110,7 @@ func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.W
 		return ast.WalkContinue, nil
 	}
 	l := n.(*ast.AutoLink)
-	label := template.HTMLEscapeString(string(l.Label(source)))
+	label := escaped(string(l.Label(source)))
 	if href, host := outside(l.URL(source)); href != "" {
 		openLink(w, href)
 		_, _ = w.WriteString(label)
@@ -146,7 +148,7 @@ func rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.Wa
 		segments := n.(*ast.RawHTML).Segments
 		for i := range segments.Len() {
 			s := segments.At(i)
-			template.HTMLEscape(w, s.Value(source))
+			_, _ = w.WriteString(escaped(string(s.Value(source))))
 		}
 	}
 	return ast.WalkSkipChildren, nil
@@ -161,10 +163,10 @@ func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	lines := block.Lines()
 	for i := range lines.Len() {
 		s := lines.At(i)
-		template.HTMLEscape(w, s.Value(source))
+		_, _ = w.WriteString(escaped(string(s.Value(source))))
 	}
 	if block.HasClosure() {
-		template.HTMLEscape(w, block.ClosureLine.Value(source))
+		_, _ = w.WriteString(escaped(string(block.ClosureLine.Value(source))))
 	}
 	_, _ = w.WriteString("</p>\n")
 	return ast.WalkContinue, nil
@@ -180,4 +182,9 @@ func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkSta
 		_, _ = w.WriteString("</" + tag + "\n")
 	}
 	return ast.WalkContinue, nil
+}
+
+// escaped is text that stands in HTML, between tags or in an attribute.
+func escaped(text string) string {
+	return strings.ReplaceAll(html.EscapeString(text), "\x00", "\uFFFD")
 }

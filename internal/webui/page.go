@@ -2,20 +2,20 @@ package webui
 
 import (
 	"context"
-	"html/template"
 	"net/http"
 	"strings"
 
 	"piloto/internal/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/locale"
+	"piloto/internal/render"
 )
 
 // shell is the whole page around one view.
 type shell struct {
 	Title string
 	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, credits, webhooks, error
-	View  template.HTML
+	View  render.HTML
 	Side  sidebar
 	Facts Facts
 	Who   auth.Principal

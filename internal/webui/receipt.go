@@ -2,13 +2,13 @@ package webui
 
 import (
 	"cmp"
-	"html/template"
 	"net/http"
 	"time"
 
 	"piloto/internal/ident"
 	"piloto/internal/plan"
 	"piloto/internal/receipt"
+	"piloto/internal/render"
 )
 
 // receiptView is a run as it is printed: what was proposed, what was approved and
@@ -16,7 +16,7 @@ import (
 // that can be downloaded, and whether that holds.
 type receiptView struct {
 	Card      *card
-	Asked     template.HTML // who asked for it
+	Asked     render.HTML // who asked for it
 	Proposed  time.Time
 	Confirmed *signature
 	Steps     []receiptStep
@@ -32,7 +32,7 @@ type receiptView struct {
 
 // signature is who said something, and when.
 type signature struct {
-	By     template.HTML
+	By     render.HTML
 	At     time.Time
 	Digest string
 }
@@ -40,7 +40,7 @@ type signature struct {
 // receiptStep is one effect: a step, an element or an undo.
 type receiptStep struct {
 	Name     string
-	Called   template.HTML // as it was proposed
+	Called   render.HTML // as it was proposed
 	State    plan.StepStatus
 	Sent     *sent
 	Result   *receipt.Result
@@ -53,9 +53,9 @@ type receiptStep struct {
 
 // sent is the last request as it left.
 type sent struct {
-	Method   template.HTML // or the tool
+	Method   render.HTML // or the tool
 	Target   target
-	Path     template.HTML
+	Path     render.HTML
 	Body     *code
 	Request  string // SHA-256
 	At       time.Time
@@ -65,8 +65,8 @@ type sent struct {
 // receiptApproval is what a step waited for, and what somebody said.
 type receiptApproval struct {
 	State    string
-	Reason   template.HTML
-	By, Note template.HTML
+	Reason   render.HTML
+	By, Note render.HTML
 	At       time.Time
 	Request  string
 	Same     bool // what was sent is what was approved

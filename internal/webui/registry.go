@@ -55,17 +55,17 @@ type projectView struct {
 	Admin   bool
 }
 
-// Preset is the name under which there are words for an agent that was registered
+// preset is the name under which there are words for an agent that was registered
 // without any; "" when there are none.
-func (v serverView) Preset() string {
+func (v serverView) preset() string {
 	if !agent.Preset(v.Server.Name) {
 		return ""
 	}
 	return strings.ToLower(v.Server.Name)
 }
 
-// Frozen reports whether a tool is another by now than the one that was approved.
-func (v serverView) Frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
+// frozen reports whether a tool is another by now than the one that was approved.
+func (v serverView) frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
 
 type choice struct {
 	Server  tool.Server

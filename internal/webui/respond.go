@@ -3,7 +3,6 @@ package webui
 import (
 	"bytes"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/render"
 )
 
 // visit is one request: who asks, in which language, and when.
@@ -118,10 +118,10 @@ func (s *site) write(w http.ResponseWriter, v visit, status int, name string, da
 }
 
 // html renders a template to be placed into another one.
-func (s *site) html(tag locale.Tag, name string, data any) (template.HTML, error) {
+func (s *site) html(tag locale.Tag, name string, data any) (render.HTML, error) {
 	var b bytes.Buffer
 	err := s.views.render(&b, tag, name, data)
-	return template.HTML(b.String()), err //nolint:gosec // it is html/template's own output
+	return render.HTML(b.String()), err //nolint:gosec // the template escaped it
 }
 
 // chooseLanguage keeps the language and goes back to where the form stood.

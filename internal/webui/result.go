@@ -3,10 +3,10 @@ package webui
 import (
 	"bytes"
 	"encoding/json"
-	"html/template"
 	"reflect"
 
 	"piloto/internal/plan"
+	"piloto/internal/render"
 )
 
 // block is one part of what a tool returned. Text is shown; what is no text is
@@ -14,8 +14,8 @@ import (
 // (guarantee I31).
 type block struct {
 	Kind  string        // text, image, audio, resource, resource_link, data or other
-	Name  template.HTML // a name or an address, as text
-	Media template.HTML // a media type
+	Name  render.HTML // a name or an address, as text
+	Media render.HTML // a media type
 	Bytes int           // of what is not shown; 0 when it is not known
 	Body  *code         // what is
 }

@@ -3,7 +3,6 @@ package webui
 import (
 	"bytes"
 	"encoding/json"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
+	"piloto/internal/render"
 )
 
 // revision is a plan as it stood for a time.
@@ -18,10 +18,10 @@ type revision struct {
 	Number  int
 	Digest  string
 	Short   string
-	By      template.HTML
-	Model   template.HTML
+	By      render.HTML
+	Model   render.HTML
 	At      time.Time
-	Goal    template.HTML
+	Goal    render.HTML
 	Now     bool // it is the one that stands
 	Changes []change
 }
@@ -29,9 +29,9 @@ type revision struct {
 // change is one difference between two revisions, as a person reads it.
 type change struct {
 	Step          int // its number; 0 of the plan itself
-	Title         template.HTML
-	Field         template.HTML
-	Before, After template.HTML // "" when there was, or is, none
+	Title         render.HTML
+	Field         render.HTML
+	Before, After render.HTML // "" when there was, or is, none
 	Kind          string
 }
 
@@ -107,7 +107,7 @@ func follows(bound plan.Change, edited []plan.Change) bool {
 }
 
 // part shows a part of a plan on one line; "" for nothing.
-func (a arranger) part(field string, raw json.RawMessage) template.HTML {
+func (a arranger) part(field string, raw json.RawMessage) render.HTML {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}
@@ -130,12 +130,12 @@ func (a arranger) part(field string, raw json.RawMessage) template.HTML {
 }
 
 // field names a part of a step: its own name in words, and the way within it.
-func (a arranger) field(name string) template.HTML {
+func (a arranger) field(name string) render.HTML {
 	first, rest, deeper := strings.Cut(name, "/")
 	key := "page.field." + first
 	word := a.show(first)
 	if known, ok := locale.Lookup(a.words.tag, key); ok {
-		word = template.HTML(known) //nolint:gosec // a sentence of ours
+		word = render.HTML(known) //nolint:gosec // a sentence of ours
 	}
 	if !deeper {
 		return word

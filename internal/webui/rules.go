@@ -2,12 +2,12 @@ package webui
 
 import (
 	"context"
-	"html/template"
 	"net/http"
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/render"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
@@ -27,7 +27,7 @@ type rulesView struct {
 // ruleRow is a rule in a sentence, and as the API has it.
 type ruleRow struct {
 	Rule     rule.Rule
-	Sentence template.HTML
+	Sentence render.HTML
 	Waits    string // how long, of one that asks
 }
 
@@ -73,9 +73,9 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 
 // ruleSentence says a rule in words: «Pregunta antes de POST /orders* cuando
 // body.total pasa de 500».
-func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) template.HTML {
-	code := func(text string) template.HTML { return "<code>" + display(text) + "</code>" }
-	what := template.HTML(locale.Text(tag, "page.rule.anything"))
+func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) render.HTML {
+	code := func(text string) render.HTML { return "<code>" + display(text) + "</code>" }
+	what := render.HTML(locale.Text(tag, "page.rule.anything"))
 	switch {
 	case r.Method != "" && r.Path != "":
 		what = code(r.Method + " " + r.Path)

@@ -1,9 +1,8 @@
 package webui
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 	"strings"
@@ -11,51 +10,63 @@ import (
 
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
+	"piloto/internal/render"
 )
 
-//go:embed template
-var templateFiles embed.FS
+// The templates, as html/template escapes them: each value goes through the functions
+// that its place asks for. A test makes the file from template/*.html and holds it true.
+//
+//go:embed escaped.html
+var escapedTemplates string
 
-// views are the templates, once per language: their functions speak it.
-type views map[locale.Tag]*template.Template
+// views are the templates, and what they call in each language.
+type views struct {
+	set   *render.Set
+	funcs map[locale.Tag]render.Funcs
+}
 
-// loadViews parses every template; a mistake in one is a mistake in the program.
 func loadViews(a assets, now func() time.Time) views {
-	v := views{}
+	v := views{render.New(render.Sections(escapedTemplates)), map[locale.Tag]render.Funcs{}}
 	for _, tag := range locale.Tags() {
-		w := words{tag: tag, now: now}
-		t := template.New("").Funcs(template.FuncMap{
-			"t":         w.text,
-			"lang":      func() string { return string(tag) },
-			"langs":     locale.Tags,
-			"display":   display,
-			"plain":     plain,
-			"prose":     prose,
-			"assistant": assistantText,
-			"asset":     a.url,
-			"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
-			"clock":     func(at time.Time) string { return at.UTC().Format("15:04") },
-			"moment":    func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") },
-			"ago":       w.ago,
-			"since":     w.since,
-			"until":     w.until,
-			"size":      w.size,
-			"usd":       w.usd,
-			"count":     w.count,
-			"amount":    w.amount,
-			"dollars":   dollars,
-			"minutes":   func(n int) string { return span(time.Duration(n) * time.Minute) },
-			"json":      marshal,
-			"label":     func(provider string) string { return plain(eligibility.Label(provider)) },
-			"args":      func(v ...any) []any { return v },
-		})
-		v[tag] = template.Must(t.ParseFS(templateFiles, "template/*.html"))
+		v.funcs[tag] = vocabulary(a, words{tag: tag, now: now})
 	}
 	return v
 }
 
+// vocabulary is the functions that templates call, in one language.
+func vocabulary(a assets, w words) render.Funcs {
+	return render.Funcs{
+		"t":       w.text,
+		"lang":    func() string { return string(w.tag) },
+		"display": display,
+		"plain":   plain,
+		"asset":   a.url,
+		"set":     func(at time.Time) bool { return !at.IsZero() },
+		"iso":     func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"moment":  func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") },
+		"since":   w.since,
+		"until":   w.until,
+		"size":    w.size,
+		"usd":     w.usd,
+		"count":   w.count,
+		"amount":  w.amount,
+		"dollars": dollars,
+		"minutes": func(n int) string { return span(time.Duration(n) * time.Minute) },
+		"json":    marshal,
+		"label":   func(provider string) string { return plain(eligibility.Label(provider)) },
+		"args":    func(v ...any) []any { return v },
+		"langs":   locale.Tags,
+		"clock":   func(at time.Time) string { return at.UTC().Format("15:04") },
+		"ago":     w.ago,
+
+		// What a view says of itself: a template calls no method.
+		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "full": hooksView.full,
+		"gone": sessionRow.gone, "level": gauge.level, "preset": serverView.preset,
+	}
+}
+
 func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error {
-	return v[tag].ExecuteTemplate(w, name, data)
+	return v.set.Execute(w, name, data, v.funcs[tag])
 }
 
 // words says times and sizes in one language.

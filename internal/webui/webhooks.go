@@ -15,8 +15,8 @@ type hooksView struct {
 	Facts    Facts
 }
 
-// Full reports whether the account may have no more.
-func (v hooksView) Full() bool { return len(v.Webhooks) >= v.Most }
+// full reports whether the account may have no more.
+func (v hooksView) full() bool { return len(v.Webhooks) >= v.Most }
 
 func (s *site) webhooksFragment(w http.ResponseWriter, v visit) error {
 	view, err := s.webhooks(v.Context(), v)
