@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+)
+
+// aws looks into the engines of a deployment by their own protocols.
+type aws struct {
+	tables   *dynamodb.Client
+	machines *sfn.Client
+}
+
+func newAWS(addr string) *aws {
+	config := sdk.Config{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("crash", "crash", ""),
+		BaseEndpoint: sdk.String("http://" + addr),
+	}
+	return &aws{dynamodb.NewFromConfig(config), sfn.NewFromConfig(config)}
+}
+
+// settled waits until nothing is left to do, and says what is when it stays: a run
+// that is not over, an execution that runs, anything that is still due. What is due
+// later is: the machine is off for a while first.
+func (a *aws) settled(v *visit) error {
+	var left error
+	gone := false
+	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var later bool
+		if left, later = a.left(v); left == nil {
+			return nil
+		}
+		if later && !gone {
+			gone = true
+			if err := v.d.kill(time.Hour); err != nil {
+				return err
+			}
+		}
+	}
+	return left
+}
+
+// left says what is left to do. later means that it is only due later.
+func (a *aws) left(v *visit) (left error, later bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+	defer cancel()
+	executions, err := a.executions(ctx)
+	if err != nil {
+		return err, false
+	}
+	rows, err := a.rows(ctx)
+	if err != nil {
+		return err, false
+	}
+	for _, row := range rows {
+		pk, sk, due := text(row["PK"]), text(row["SK"]), text(row["DuePK"])
+		_, id, _ := strings.Cut(pk, "#R#")
+		status := text(row["status"])
+		switch {
+		case sk != "RUN" && due != "":
+			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
+		case sk != "RUN":
+		case due != "" || !slices.Contains(terminal, status):
+			left = errors.Join(left, fmt.Errorf("run %s is %s, and due", id, status))
+		case executions[id] > 1, executions[id] > 0 && slices.Contains([]string{"expired", "superseded"}, status):
+			left = errors.Join(left, fmt.Errorf("run %s is %s, and was started %d times", id, status, executions[id]))
+		case executions[id] == 0 && (slices.Contains([]string{"done", "error", "in_doubt"}, status) || len(v.service.got(id)) > 0):
+			left = errors.Join(left, fmt.Errorf("run %s is %s, and was never started", id, status))
+		}
+		if sk == "RUN" {
+			delete(executions, id)
+		}
+	}
+	for id := range executions {
+		left = errors.Join(left, fmt.Errorf("there is an execution of %s, and no such run", id))
+	}
+	return left, later
+}
+
+// executions counts executions by their name; one that runs is an error.
+func (a *aws) executions(ctx context.Context) (map[string]int, error) {
+	machines, err := a.machines.ListStateMachines(ctx, &sfn.ListStateMachinesInput{})
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]int{}
+	for _, m := range machines.StateMachines {
+		list, err := a.machines.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: m.StateMachineArn})
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list.Executions {
+			count[*x.Name]++
+			if x.StopDate == nil {
+				err = errors.Join(err, fmt.Errorf("execution %s is %s", *x.Name, x.Status))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return count, nil
+}
+
+// rows reads the whole table.
+func (a *aws) rows(ctx context.Context) ([]map[string]types.AttributeValue, error) {
+	names, err := a.tables.ListTables(ctx, &dynamodb.ListTablesInput{})
+	if err != nil {
+		return nil, err
+	}
+	var rows []map[string]types.AttributeValue
+	for _, name := range names.TableNames {
+		pages := dynamodb.NewScanPaginator(a.tables, &dynamodb.ScanInput{TableName: &name, ConsistentRead: sdk.Bool(true)})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, page.Items...)
+		}
+	}
+	return rows, nil
+}
+
+func text(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piloto/infra/local/disk"
+	"piloto/internal/receipt"
+)
+
+// effect is what the API says of one call of a run.
+type effect struct {
+	name, method, status string
+}
+
+// story is a run as the API tells it.
+type story struct {
+	Status string `json:"status"`
+	Steps  []struct {
+		ID, Method, Status string
+		ForEach            string `json:"for_each"`
+		Approval           struct{ Decision string }
+		Settled            struct{ Outcome string }
+		Undo               struct{ Method string }
+		UndoState          struct{ Status string } `json:"undo_state"`
+		Items              []struct {
+			N         int
+			Status    string
+			UndoState struct{ Status string } `json:"undo_state"`
+		}
+	} `json:"steps"`
+}
+
+// effects are the calls of a run, with the names that its requests carry.
+func (s story) effects() []effect {
+	var list []effect
+	for _, step := range s.Steps {
+		if step.ForEach == "" {
+			list = append(list, effect{step.ID, step.Method, step.Status}, effect{"undo:" + step.ID, step.Undo.Method, step.UndoState.Status})
+		}
+		for _, item := range step.Items {
+			name := fmt.Sprintf("%s[%d]", step.ID, item.N)
+			list = append(list, effect{name, step.Method, item.Status}, effect{"undo:" + name, step.Undo.Method, item.UndoState.Status})
+		}
+	}
+	return list
+}
+
+// check holds what is there against what was answered, and against what must hold
+// after any crash. It returns how the run ended.
+func (v *visit) check(a *aws) (string, error) {
+	var wrong []error
+	for _, chat := range v.acked.chats {
+		if _, err := v.get("/api/chats/" + chat); err != nil {
+			wrong = append(wrong, fmt.Errorf("a chat that was answered is gone: %w", err))
+		}
+	}
+	said := ""
+	if v.chat != "" {
+		messages, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+		wrong = append(wrong, err)
+		said = string(messages.body)
+	}
+	for _, id := range v.acked.messages {
+		if !strings.Contains(said, `"id":"`+id+`"`) {
+			wrong = append(wrong, fmt.Errorf("message %s was answered, and is gone", id))
+		}
+	}
+	if v.run == "" {
+		wrong = append(wrong, a.settled(v))
+		return "answered", errors.Join(wrong...)
+	}
+	for _, id := range v.acked.runs {
+		_, err := v.get("/api/runs/" + id)
+		wrong = append(wrong, err)
+	}
+	run, err := v.get("/api/runs/" + v.run)
+	if err != nil {
+		return "", errors.Join(append(wrong, err)...)
+	}
+	var s story
+	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.settled(v))
+	return s.Status, errors.Join(wrong...)
+}
+
+// checkDecisions: what somebody was told was decided is decided.
+func (v *visit) checkDecisions(s story) error {
+	switch {
+	case !slices.Contains(terminal, s.Status):
+		return fmt.Errorf("the run is %s", s.Status)
+	case v.acked.confirmed && !slices.Contains([]string{"done", "error", "in_doubt", "cancelled"}, s.Status):
+		return fmt.Errorf("its confirm was answered, and it is %s", s.Status)
+	case v.acked.cancelled && s.Status == "done":
+		return errors.New("its cancel was answered, and it did everything")
+	case v.acked.decision != "" && s.Steps[1].Approval.Decision != v.acked.decision:
+		return fmt.Errorf("%s was answered, and it is %q", v.acked.decision, s.Steps[1].Approval.Decision)
+	case v.acked.settled && s.Steps[1].Settled.Outcome == "":
+		return errors.New("what was settled is not")
+	}
+	return nil
+}
+
+// checkChat: the chat is free, names the run, and says once how it ended.
+func (v *visit) checkChat(s story, said string) error {
+	chat, err := v.get("/api/chats/" + v.chat)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	if chat.text("active_run_id") != "" || chat.text("pending_run_id") != "" {
+		wrong = append(wrong, fmt.Errorf("the run ended, and its chat is not free: %s", chat))
+	}
+	ran := slices.Contains([]string{"done", "error", "in_doubt"}, s.Status) || v.acked.confirmed
+	finals := strings.Count(said, `"kind":"final"`)
+	if ran && (finals != 1 || strings.Count(said, `"id":"`+v.run+`#final"`) != 1 || chat.text("last_run_id") != v.run) || !ran && finals > 0 {
+		wrong = append(wrong, fmt.Errorf("%d final messages of a run that is %s: %s %s", finals, s.Status, said, chat))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkRequests: no unsafe request arrived twice, what arrived is known of, what is
+// said to be done arrived, and what is in doubt was said.
+func (v *visit) checkRequests(s story, said string) error {
+	got := v.service.got(v.run)
+	var wrong []error
+	for _, e := range s.effects() {
+		r := got[e.name]
+		delete(got, e.name)
+		switch {
+		case e.method == "GET":
+		case r.times > 1 && r.method != "DELETE": // which may be repeated
+			wrong = append(wrong, fmt.Errorf("the service got %s %d times", e.name, r.times))
+		case r.times > 0 && !slices.Contains([]string{"done", "in_doubt", "error"}, e.status):
+			wrong = append(wrong, fmt.Errorf("the service got %s, which is %q", e.name, e.status))
+		case r.times == 0 && e.status == "done":
+			wrong = append(wrong, fmt.Errorf("%s is done, and never reached the service", e.name))
+		case e.status == "in_doubt" && !strings.Contains(said, "no se sabe si se aplicó"):
+			wrong = append(wrong, fmt.Errorf("%s is in doubt, and the chat does not say so: %s", e.name, said))
+		}
+	}
+	for name := range got {
+		wrong = append(wrong, fmt.Errorf("the service got %s, which is no call of the run", name))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkReceipt: the events are a chain without a gap, and say what the run says.
+func (v *visit) checkReceipt() error {
+	raw, err := v.get("/api/runs/" + v.run + "/receipt")
+	if err != nil {
+		return err
+	}
+	var r receipt.Receipt
+	if err := json.NewDecoder(bytes.NewReader(raw.body)).Decode(&r); err != nil {
+		return err
+	}
+	var wrong []error
+	for i, e := range r.Events {
+		if e.Seq != i+1 {
+			wrong = append(wrong, fmt.Errorf("event %d has number %d", i+1, e.Seq))
+		}
+	}
+	for _, p := range receipt.Verify(r) {
+		wrong = append(wrong, fmt.Errorf("receipt: %s", p))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkBooks: the balance is the sum of the ledger, and every session was paid once.
+func (v *visit) checkBooks() error {
+	var books struct {
+		Balance  int64
+		Sessions []struct {
+			ID                 string `json:"session_id"`
+			Tokens, Free, Used int
+		}
+	}
+	var ledger struct {
+		Entries []struct {
+			Amount    int64
+			SessionID string `json:"session_id"`
+		}
+	}
+	raw, err := v.get("/ai/credits")
+	if err != nil {
+		return err
+	}
+	pages, err := v.get("/ai/ledger?limit=100")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(json.Unmarshal(raw.body, &books), json.Unmarshal(pages.body, &ledger)); err != nil {
+		return err
+	}
+	sum, paid := int64(0), map[string]int{}
+	for _, e := range ledger.Entries {
+		sum += e.Amount
+		if e.SessionID != "" {
+			paid[e.SessionID]++
+		}
+	}
+	var wrong []error
+	if sum != books.Balance || sum < 0 {
+		wrong = append(wrong, fmt.Errorf("the balance is %d and the ledger adds up to %d", books.Balance, sum))
+	}
+	for _, s := range books.Sessions {
+		if s.Free < 0 || s.Free+s.Used > s.Tokens || paid[s.ID] != 1 {
+			wrong = append(wrong, fmt.Errorf("session %+v was paid %d times", s, paid[s.ID]))
+		}
+		if s.Free+s.Used != s.Tokens { // no hold is left: all of it is either used or free
+			wrong = append(wrong, fmt.Errorf("session %+v: tokens are neither free nor used", s))
+		}
+		delete(paid, s.ID)
+	}
+	if len(paid) > 0 {
+		wrong = append(wrong, fmt.Errorf("sessions were paid that nobody has: %v", paid))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkOutbox: every status change of an execution was delivered. The process must
+// have stopped.
+func checkOutbox(folder string) error {
+	store, err := disk.Open(filepath.Join(folder, "piloto.db"))
+	if err != nil {
+		return err
+	}
+	left := 0
+	err = store.View(func(tx *disk.Tx) error {
+		return tx.Bucket([]byte("stepfunctions")).Bucket([]byte("outbox")).ForEach(func(_, _ []byte) error {
+			left++
+			return nil
+		})
+	})
+	if left > 0 {
+		err = errors.Join(err, fmt.Errorf("%d status changes were not delivered", left))
+	}
+	return errors.Join(err, store.Close())
+}

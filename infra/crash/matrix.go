@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// matrix is what became of every round.
+type matrix struct {
+	scenarios []scenario
+	results   []result
+	calm      map[string]result // the undisturbed round of each scenario
+}
+
+// moment is a point without which time it passed.
+func moment(point string) string {
+	name, _, _ := strings.Cut(point, "#")
+	return name
+}
+
+// learn runs every scenario undisturbed and notes what it passes.
+func (h *harness) learn(m *matrix, places []place) error {
+	var rounds []round
+	for _, sc := range m.scenarios {
+		rounds = append(rounds, round{sc: sc, name: "calm-" + sc.name, traced: true})
+	}
+	m.calm = map[string]result{}
+	for _, res := range h.all(rounds, places[:1], func(result) {}) { // one after the other: nothing is late
+		if res.err != nil {
+			return res.err
+		}
+		m.calm[res.sc.name] = res
+	}
+	return nil
+}
+
+// kills are the rounds in which the process dies at a point: at every one, or (few) once
+// at each moment of each scenario, the times of which are gone through in turn.
+func (m *matrix) kills(only string, few bool) []round {
+	var rounds []round
+	seen := map[string]int{}
+	for _, sc := range m.scenarios {
+		times := map[string][]string{}
+		var order []string
+		for _, p := range m.calm[sc.name].points {
+			if !strings.Contains(p, only) {
+				continue
+			}
+			if times[moment(p)] == nil {
+				order = append(order, moment(p))
+			}
+			times[moment(p)] = append(times[moment(p)], p)
+		}
+		for _, name := range order {
+			list := times[name]
+			if few {
+				if seen[name] > 0 && len(list) < 2 || seen[name] > 2 {
+					continue // other scenarios died there
+				}
+				list = list[seen[name]%len(list):][:1]
+				seen[name]++
+			}
+			for _, p := range list {
+				rounds = append(rounds, round{sc: sc, name: fmt.Sprintf("at-%s-%s", sc.name, strings.ReplaceAll(p, "#", "-")), point: p})
+			}
+		}
+	}
+	return rounds
+}
+
+// moments are rounds in which the process is killed at random, in every second of them
+// twice.
+func (m *matrix) moments(n int, seed uint64) []round {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, no secrets
+	rounds := make([]round, n)
+	for i := range rounds {
+		sc := m.scenarios[i%len(m.scenarios)]
+		span := int64(max(m.calm[sc.name].took, 50*time.Millisecond))
+		rounds[i] = round{sc: sc, name: fmt.Sprintf("random-%d", i), kills: []time.Duration{time.Duration(random.Int64N(span))}}
+		if i%2 == 1 {
+			rounds[i].kills = append(rounds[i].kills, rounds[i].kills[0]+time.Duration(random.Int64N(3*span)))
+		}
+	}
+	return rounds
+}
+
+// all runs rounds, as many at once as there are places, and returns what became of
+// them in their order.
+func (h *harness) all(rounds []round, places []place, told func(result)) []result {
+	results := make([]result, len(rounds))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, at := range places {
+		wg.Go(func() {
+			for i := range next {
+				res := h.run(rounds[i], at)
+				mu.Lock()
+				results[i] = res
+				told(res)
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range rounds {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+// mark says in one sign how a round ended, beside how it ends undisturbed.
+func (m *matrix) mark(r result) string {
+	sign := ""
+	switch {
+	case r.err != nil:
+		return "FAILED"
+	case r.point != "" && r.deaths == 0:
+		return "" // it did not pass there this time
+	case r.end == m.calm[r.sc.name].end:
+		sign = "✓"
+	case r.end == "in_doubt":
+		sign = "?"
+	default:
+		sign = r.end
+	}
+	if r.swept {
+		sign += "~"
+	}
+	return sign
+}
+
+// table is the matrix as it is committed: without times, and without what changes from
+// one run of it to the next.
+func (m *matrix) table(failures int) string {
+	var b strings.Builder
+	b.WriteString(head)
+	b.WriteString("| scenario | what happens | undisturbed | killed | at random | became |\n|---|---|---|---|---|---|\n")
+	for _, sc := range m.scenarios {
+		atPoints, atRandom, ends := 0, 0, map[string]int{}
+		for _, r := range m.results {
+			switch {
+			case r.sc.name != sc.name:
+				continue
+			case r.point == "":
+				atRandom++
+			case r.deaths > 0:
+				atPoints++
+			}
+			ends[m.mark(r)]++
+		}
+		var became []string
+		for _, k := range slices.Sorted(mapsKeys(ends)) {
+			if k != "" {
+				became = append(became, fmt.Sprintf("%d %s", ends[k], k))
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", sc.name, sc.says, m.calm[sc.name].end, atPoints, atRandom, strings.Join(became, ", "))
+	}
+	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Moments\n\n| moment |", failures)
+	for _, sc := range m.scenarios {
+		b.WriteString(" " + sc.name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(m.scenarios)) + "\n")
+	m.rows(&b)
+	return b.String()
+}
+
+func mapsKeys(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// rows are the moments, each with its signs by scenario.
+func (m *matrix) rows(b *strings.Builder) {
+	cells := map[string]map[string][]string{}
+	for _, r := range m.results {
+		if r.point == "" {
+			continue
+		}
+		name := moment(r.point)
+		if cells[name] == nil {
+			cells[name] = map[string][]string{}
+		}
+		if sign := m.mark(r); sign != "" && !slices.Contains(cells[name][r.sc.name], sign) {
+			cells[name][r.sc.name] = append(cells[name][r.sc.name], sign)
+		}
+	}
+	var names []string
+	for name := range cells {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { // before, then after
+		x, y := strings.TrimSuffix(a, ".before"), strings.TrimSuffix(b, ".before")
+		return cmp.Or(cmp.Compare(strings.TrimSuffix(x, ".after"), strings.TrimSuffix(y, ".after")), cmp.Compare(b, a))
+	})
+	for _, name := range names {
+		fmt.Fprintf(b, "| `%s` |", name)
+		for _, sc := range m.scenarios {
+			signs := cells[name][sc.name]
+			slices.Sort(signs)
+			b.WriteString(" " + strings.Join(signs, " ") + " |")
+		}
+		b.WriteString("\n")
+	}
+}
+
+const head = `# The crash matrix
+
+Made by ` + "`go run ./infra/crash -write docs/crash-matrix.md`" + `. A real process is killed with SIGKILL at
+each moment that it passes, each time it passes it, and at random moments; another is started on
+the same folder, and whoever was using it goes on. After each round: nothing that was answered is
+lost; a confirmed run has one execution; no unsafe request reached the service twice, and what is in
+doubt is said in the chat; every run is over and frees its chat; it has one final message; its events
+have no gap and its receipt verifies; nothing is left due, held or undelivered; the ledger adds up.
+
+A sign says how the run ended:
+
+| sign | |
+|---|---|
+| ✓ | as it does undisturbed |
+| ? | in doubt: it was killed between an unsafe request and its answer, and the chat says so |
+| ~ | the sweep, which comes with a start and each minute, had to find it |
+| another word | the state it ended in |
+
+## Scenarios
+
+`

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	token      = "crash-token-of-the-account"
+	startLimit = 30 * time.Second // generous: the machine may be busy
+	stopLimit  = 10 * time.Second
+)
+
+// deployment is one data folder and the process that has it. When a process dies by
+// itself, as an armed one does, another is started at once, that is not armed.
+type deployment struct {
+	binary, root string // the process, and the folder it runs in
+	folder       string // of the round: data, trace and log
+	addr, aws    string // the same at every start
+	env          []string
+
+	mu      sync.Mutex
+	cmd     *exec.Cmd
+	exited  chan struct{} // of the process that runs
+	off     time.Duration // how far ahead the clock of the next process is
+	deaths  int           // of processes
+	closing bool
+	failed  error // a start that failed
+}
+
+// data is its data folder.
+func (d *deployment) data() string { return filepath.Join(d.folder, "data") }
+
+// start starts a process, armed with a point when there is one, and returns once it
+// is ready, or dead.
+func (d *deployment) start(point, trace string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.launch(point, trace)
+}
+
+// launch is start for whoever holds mu.
+func (d *deployment) launch(point, trace string) error {
+	log, err := os.OpenFile(filepath.Join(d.folder, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(d.binary, "-addr", d.addr, "-aws", d.aws, "-data", d.data()) //nolint:gosec // built by us
+	cmd.Dir, cmd.Stderr = d.root, log
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
+		"PILOTO_FAILPOINT=" + point, "PILOTO_FAILPOINT_TRACE=" + trace, "PILOTO_OFF_FOR=" + d.off.String(),
+	}, d.env...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	d.cmd, d.exited = cmd, exited
+	ready := make(chan bool, 1)
+	go func() {
+		said := ""
+		buffer := make([]byte, 4096)
+		for told := false; ; {
+			n, err := out.Read(buffer)
+			said += string(buffer[:n])
+			if !told && strings.Contains(said, "\n  Try ") { // the last line of what it says
+				told = true
+				ready <- true
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = cmd.Wait()
+		close(exited)
+		ready <- false
+		d.died(cmd)
+	}()
+	select {
+	case up := <-ready:
+		if !up && point == "" {
+			return fmt.Errorf("the process did not get ready; see %s", log.Name())
+		}
+		return nil
+	case <-time.After(startLimit):
+		_ = cmd.Process.Kill()
+		return errors.New("the process did not get ready in time")
+	}
+}
+
+// died starts another process in the place of one that ended by itself.
+func (d *deployment) died(cmd *exec.Cmd) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing || d.cmd != cmd {
+		return
+	}
+	d.deaths++
+	d.failed = errors.Join(d.failed, d.launch("", ""))
+}
+
+// kill ends the process as a power cut does, and starts the next: at once, or as if
+// it had been off for a while.
+func (d *deployment) kill(off time.Duration) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end()
+	d.deaths++
+	d.off += off
+	return d.launch("", "")
+}
+
+// end kills what runs; the caller holds mu.
+func (d *deployment) end() {
+	cmd, exited := d.cmd, d.exited
+	d.cmd = nil
+	if cmd != nil {
+		_ = cmd.Process.Kill()
+		<-exited
+	}
+}
+
+// dead reports how many processes were killed, and why one could not be started.
+func (d *deployment) dead() (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.deaths, d.failed
+}
+
+// stop asks the process to end, as Ctrl-C does, and waits until it did.
+func (d *deployment) stop() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing = true
+	if d.cmd == nil {
+		return nil
+	}
+	if err := d.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		return err
+	}
+	select {
+	case <-d.exited:
+		return nil
+	case <-time.After(stopLimit):
+		_ = d.cmd.Process.Kill()
+		<-d.exited
+		return errors.New("the process did not stop in time")
+	}
+}
+
+// leave ends everything.
+func (d *deployment) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing = true
+	d.end()
+}
+
+// given holds the addresses that freeAddress returned.
+var given sync.Map
+
+// freeAddress returns a loopback address nobody listens on, outside the range from
+// which connections take theirs: it stays free while a process is killed and started.
+func freeAddress() (string, error) {
+	var config net.ListenConfig
+	for range 200 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10240+rand.IntN(20000)) //nolint:gosec // a port, no secret
+		if _, taken := given.LoadOrStore(addr, true); taken {
+			continue
+		}
+		if l, err := config.Listen(context.Background(), "tcp", addr); err == nil {
+			return addr, l.Close()
+		}
+	}
+	return "", errors.New("no free port")
+}
+
+// copyFolder copies the files of a folder into another, which it makes.
+func copyFolder(from, to string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			err = copyFolder(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
+		} else {
+			err = copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from) //nolint:gosec // of the round
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600) //nolint:gosec // of the round
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

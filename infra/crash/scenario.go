@@ -1,0 +1,131 @@
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// scenario is what somebody does, and in which deployment.
+type scenario struct {
+	name string
+	says string   // what happens, for the table
+	env  []string // of its processes
+	// setup makes the folder that every round begins with, once; until is a moment at
+	// which the process of the setup dies, when it is to leave something behind; off is
+	// how long the machine is off then.
+	setup func(v *visit) error
+	until string
+	off   time.Duration
+	drive func(v *visit) error
+}
+
+// A plan, by the name by which it is asked for.
+var plans = map[string]string{
+	"three": `{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"ana"}},` +
+		`{"id":"s3","mcp_id":"$S","method":"GET","path":"/bookings/b-1","needs":["s2"]}]}`,
+	"slow": `{"goal":"Con freno","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"slow"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
+	"drop": `{"goal":"Cambiar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"DELETE","path":"/bookings/b-9","needs":["s1"]}]}`,
+	"undo": `{"goal":"Facturar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/invoices","body":{},"needs":["s2"]}]}`,
+	"each": `{"goal":"Todas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","for_each":"${s1.body.items}","body":{"room":"${item.id}"}}]}`,
+	"lost": `{"goal":"A ciegas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"lost"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
+}
+
+// tell gives the model the plans, bound to a server.
+func (m *model) tell(server string) {
+	for name, p := range plans {
+		m.proposes(name, strings.ReplaceAll(p, "$S", server))
+	}
+}
+
+// one does one thing after the other.
+func one(steps ...func(v *visit) error) func(v *visit) error {
+	return func(v *visit) error {
+		for _, step := range steps {
+			if err := step(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func propose(name string) func(*visit) error {
+	return one((*visit).opens, func(v *visit) error { return v.proposed(name) })
+}
+
+func end(v *visit) error {
+	_, err := v.ends()
+	return err
+}
+
+// decide waits until the run waits, and says something to it.
+func decide(decision string) func(*visit) error {
+	return func(v *visit) error {
+		if _, err := v.until("waiting"); err != nil {
+			return err
+		}
+		return v.approves(decision)
+	}
+}
+
+// midway cancels while the second step is at the service, if it ever is.
+func midway(v *visit) error {
+	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if v.service.got(v.run)["s2"].times > 0 {
+			break
+		}
+	}
+	defer v.service.release(v.run)
+	return v.cancels()
+}
+
+// doubt settles what is in doubt once the run ended.
+func doubt(v *visit) error {
+	status, err := v.ends()
+	if err != nil || status != "in_doubt" {
+		return err
+	}
+	return v.settles("s2", "done")
+}
+
+// paid has turns cost credits.
+func paid(v *visit) error {
+	for _, c := range [][3]string{
+		{"200", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":4000,"session_minutes":60},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`},
+	} {
+		if _, err := v.again(200, "PUT", c[1], c[2]); err != nil {
+			return err
+		}
+	}
+	_, err := v.again(201, "POST", "/ai/ledger", `{"kind":"grant","amount":100,"reason":"for the test"}`)
+	return err
+}
+
+var credits = []string{"PILOTO_CREDITS=on", "OPENAI_API_KEY=sk-crash-0123456789abcdef"}
+
+// scenarios are all of them.
+var scenarios = []scenario{
+	{name: "plan", says: "propose, confirm, three steps one of which is unsafe, finish", drive: one(propose("three"), (*visit).confirms, end)},
+	{name: "typed", says: "the same, confirmed in words", drive: one(propose("three"), (*visit).types, end)},
+	{name: "replaced", says: "a draft in the place of another, cancelled", drive: one(propose("three"), func(v *visit) error { return v.proposed("drop") }, (*visit).cancels, end)},
+	{name: "stopped", says: "cancelled while its second step is at the service; what was done is undone", drive: one(propose("slow"), (*visit).confirms, midway, end)},
+	{name: "approved", says: "a step that destroys waits, and is approved", drive: one(propose("drop"), (*visit).confirms, decide("approve"), end)},
+	{name: "refused", says: "a step that destroys waits, and is refused; what was done is undone", drive: one(propose("drop"), (*visit).confirms, decide("refuse"), end)},
+	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: one(propose("undo"), (*visit).confirms, end)},
+	{name: "each", says: "a step for each of three", drive: one(propose("each"), (*visit).confirms, end)},
+	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person settles it", drive: one(propose("lost"), (*visit).confirms, doubt)},
+	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: paid, drive: one((*visit).opens, (*visit).talks, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end)},
+	{name: "expired", says: "a draft whose time was over while the machine was off", setup: propose("three"), off: 25 * time.Hour, drive: end},
+	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: one(propose("three"), (*visit).confirms), until: "stepfn.start.before#1", off: away, drive: end},
+	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: one(propose("drop"), (*visit).confirms, decide("approve")), until: "stepfn.wake.before#1", off: away, drive: end},
+	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: one(paid, (*visit).opens, (*visit).talks), until: "turn.model.after#1", off: time.Hour, drive: func(*visit) error { return nil }},
+}
