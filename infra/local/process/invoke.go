@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -72,9 +73,10 @@ type serviceFault struct {
 
 func (f *serviceFault) ErrorCode() string { return f.code }
 
-// Error is worded as the cause of such a task is.
+// Error is worded as the cause of such a task is, as recorded.
 func (f *serviceFault) Error() string {
-	return fmt.Sprintf("%s (Service: Lambda, Status Code: %d, Request ID: %s)", f.message, f.status, f.request)
+	return fmt.Sprintf("%s (Service: AWSLambda; Status Code: %d; Error Code: %s; Request ID: %s; Proxy: null)",
+		f.message, f.status, f.code, f.request)
 }
 
 // Invoke implements stepfunctions.Invoker.
@@ -106,6 +108,7 @@ func (f *remoteFunctions) Call(ctx context.Context, in stepfunctions.Invocation)
 	out := stepfunctions.Response{
 		Payload: body, Status: res.StatusCode,
 		Version: res.Header.Get("X-Amz-Executed-Version"), RequestID: res.Header.Get("X-Amzn-Requestid"),
+		LogResult: res.Header.Get("X-Amz-Log-Result"),
 	}
 	if res.Header.Get("X-Amz-Function-Error") != "" {
 		return out, functionError(body), nil
@@ -126,12 +129,14 @@ func (f *remoteFunctions) request(ctx context.Context, in stepfunctions.Invocati
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-Amz-Invocation-Type", "RequestResponse")
-	if in.Event {
-		req.Header.Set("X-Amz-Invocation-Type", "Event")
-	}
-	if in.ClientContext != "" {
-		req.Header.Set("X-Amz-Client-Context", in.ClientContext)
+	for header, value := range map[string]string{
+		"X-Amz-Invocation-Type": cmp.Or(in.Type, "RequestResponse"),
+		"X-Amz-Client-Context":  in.ClientContext,
+		"X-Amz-Log-Type":        in.LogType,
+	} {
+		if value != "" {
+			req.Header.Set(header, value)
+		}
 	}
 	// Local servers read the service and the region from the signature; none of
 	// them holds it against a key.

@@ -54,7 +54,7 @@ func TestFunctionsAreAddressedByNameAndQualifier(t *testing.T) {
 		want asked
 	}{
 		{stepfunctions.Invocation{Function: functionARN + "f", Payload: []byte(`{"a":1}`)}, asked{Path: "/2015-03-31/functions/f/invocations", Kind: "RequestResponse", Body: `{"a":1}`, Signed: true}},
-		{stepfunctions.Invocation{Function: functionARN + "f:live", Event: true, ClientContext: "e30="}, asked{Path: "/2015-03-31/functions/f/invocations", Qualifier: "live", Kind: "Event", ClientContext: "e30=", Signed: true}},
+		{stepfunctions.Invocation{Function: functionARN + "f:live", Manner: stepfunctions.Manner{Type: "Event", ClientContext: "e30="}}, asked{Path: "/2015-03-31/functions/f/invocations", Qualifier: "live", Kind: "Event", ClientContext: "e30=", Signed: true}},
 		{stepfunctions.Invocation{Function: functionARN + "f:$LATEST"}, asked{Path: "/2015-03-31/functions/f/invocations", Qualifier: "$LATEST", Kind: "RequestResponse", Signed: true}},
 	} {
 		f, calls := lambdaAPI(t, 200, nil, "null")
@@ -100,7 +100,7 @@ func TestAnswersOfTheLambdaAPI(t *testing.T) {
 		{
 			name: "by header", status: 404, header: map[string]string{"X-Amzn-Errortype": "ResourceNotFoundException:http://x", "X-Amzn-Requestid": request},
 			body: `{"Type":"User","Message":"Function not found: f"}`, code: "ResourceNotFoundException",
-			text: "Function not found: f (Service: Lambda, Status Code: 404, Request ID: " + request + ")",
+			text: "Function not found: f (Service: AWSLambda; Status Code: 404; Error Code: ResourceNotFoundException; Request ID: " + request + "; Proxy: null)",
 		},
 		{name: "by body", status: 400, body: `{"__type":"com.amazonaws#InvalidRequestContentException","message":"no"}`, code: "InvalidRequestContentException"},
 		{name: "404", status: 404, code: "ResourceNotFoundException"},

@@ -68,11 +68,8 @@ type taskFields struct {
 	resource   string
 	function   string // the ARN when the resource is a function itself
 	waitsToken bool
-	event      bool // InvocationType Event: the task does not wait for the function
-	// clientContext is passed on as it is, base64.
-	clientContext string
-	timeout       seconds
-	heartbeat     seconds
+	timeout    seconds
+	heartbeat  seconds
 }
 
 // seconds is a number of seconds, given or selected by a path; 0 means none.

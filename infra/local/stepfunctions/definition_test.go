@@ -58,9 +58,9 @@ var unsupported = map[string]string{
 	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true`):                               "/States/A",
 	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{},"End":true`):               "/States/A/Parameters",
 
-	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","LogType":"Tail"},"End":true`): "/States/A/Parameters/LogType",
+	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","Log":"Tail"},"End":true`): "/States/A/Parameters/Log",
 
-	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"DryRun"},"End":true`): "/States/A/Parameters/InvocationType",
+	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"Later"},"End":true`): "/States/A/Parameters/InvocationType",
 
 	in(taskState + `,"TimeoutSeconds":0`):                                                                       "/States/A/TimeoutSeconds",
 	in(taskState + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.x"`):                                            "/States/A",
@@ -72,7 +72,7 @@ var unsupported = map[string]string{
 	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"BackoffRate":0.5}]`):                                        "/States/A/Retry/0/BackoffRate",
 	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"IntervalSeconds":0}]`):                                      "/States/A/Retry/0/IntervalSeconds",
 	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxAttempts":-1}]`):                                         "/States/A/Retry/0/MaxAttempts",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":1}]`):                                      "/States/A/Retry/0/MaxDelaySeconds",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":0}]`):                                      "/States/A/Retry/0/MaxDelaySeconds",
 	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"JitterStrategy":"SOME"}]`):                                  "/States/A/Retry/0/JitterStrategy",
 	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"Backoff":1}]`):                                              "/States/A/Retry/0/Backoff",
 	in(taskState + `,"Catch":[{"ErrorEquals":["X"],"Next":"Q"}]`):                                               "/States/A/Catch/0/Next",

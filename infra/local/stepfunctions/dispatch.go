@@ -31,9 +31,8 @@ type job struct {
 // add queues the thread's task and returns what takes it back.
 func (d *dispatcher) add(x *execution, th *thread) context.CancelFunc {
 	ctx, cancel := context.WithCancel(d.eng.ctx)
-	asks := th.scope.states[th.state].task
 	j := &job{x: x, thread: th.id, gen: th.gen, ctx: ctx, cancel: cancel, in: Invocation{
-		Function: th.function, Payload: th.payload, Event: asks.event, ClientContext: asks.clientContext,
+		Function: th.function, Payload: th.payload, Manner: th.manner,
 	}}
 	d.mu.Lock()
 	defer d.mu.Unlock()

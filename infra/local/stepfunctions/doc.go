@@ -31,7 +31,10 @@
 // Between threads that run at once, the order is that of arrival here.
 //
 //   - A task's Started event is written together with its Scheduled event, and
-//     its time-outs run from there, also while it waits for a free place.
+//     its time-out runs from there, also while it waits for a free place. A
+//     heartbeat counts from when the function that was handed the token answered.
+//   - A function called as an event (InvocationType Event) through an Invoker that
+//     knows none runs beside the execution and is not called again after a restart.
 //   - A path of Parameters, ResultSelector or ItemSelector that selects nothing is
 //     States.Runtime, which nothing catches, as the service reports it; the name
 //     its documentation gives, States.ParameterPathFailure, can be caught by
@@ -43,6 +46,6 @@
 //   - At most 40 items of a Map state run at once, the bound of inline maps.
 //   - Names and histories are kept for 90 days after the end. Deleting a state
 //     machine aborts its executions at once. Nothing can be redriven.
-//   - Activities, versions, aliases, tags, Express workflows, JSONata, variables
-//     (Assign) and distributed maps are refused.
+//   - Activities, versions, aliases, TestState, Express workflows, JSONata,
+//     variables (Assign) and distributed maps are refused.
 package stepfunctions

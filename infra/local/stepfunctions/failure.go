@@ -31,6 +31,8 @@ type failure struct {
 	// final failures end the execution: no wildcard and no own name matches them,
 	// only an alias does.
 	final bool
+	// reported failures have as their cause what a function's runtime said.
+	reported bool
 }
 
 func (f *failure) Error() string { return f.name + ": " + f.cause }

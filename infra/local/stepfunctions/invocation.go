@@ -19,18 +19,50 @@ type Invoker interface {
 type Invocation struct {
 	Function string // ARN, with a qualifier where the task names one
 	Payload  []byte
-	// Event asks that the function be called later: the answer only says that the
-	// call was accepted.
-	Event         bool
-	ClientContext string // base64; empty for none
+	Manner
+}
+
+// Manner is how a function is called. The zero value waits for its result.
+type Manner struct {
+	Type          string // "", typeEvent: called later, or typeDryRun: not at all
+	LogType       string // "Tail" asks for the end of the log
+	ClientContext string // base64
+}
+
+// Types of calls beside RequestResponse.
+const (
+	typeEvent  = "Event"
+	typeDryRun = "DryRun"
+)
+
+func knownInvocation(v any) bool { return v == "RequestResponse" || v == typeEvent || v == typeDryRun }
+
+// mannerOf reads how the parameters of lambda:invoke want the function called.
+func mannerOf(params object) (m Manner, f *failure) {
+	for name, to := range map[string]*string{"InvocationType": &m.Type, "LogType": &m.LogType, "ClientContext": &m.ClientContext} {
+		v, ok := params.get(name)
+		if !ok {
+			continue
+		}
+		s, ok := v.(string)
+		if !ok || name == "InvocationType" && !knownInvocation(v) {
+			return m, runtimeFailure("The field '%s' has the value %s, which is not supported", name, encodeValue(v))
+		}
+		*to = s
+	}
+	if m.Type == "RequestResponse" {
+		m.Type = ""
+	}
+	return m, nil
 }
 
 // A Response is what came back from a call.
 type Response struct {
 	Payload   []byte
-	Status    int    // 200, or 202 for an event
+	Status    int    // 200; 202 for an event, 204 for a dry run
 	Version   string // what was executed, such as "$LATEST"; empty when not said
 	RequestID string // empty: one is made up
+	LogResult string // the end of the log, base64; empty when it was not asked for
 }
 
 // A Caller is an Invoker that takes an invocation whole and says all that came
@@ -43,6 +75,7 @@ type Caller interface {
 const (
 	statusReturned = 200
 	statusAccepted = 202
+	statusDry      = 204
 )
 
 // callAny makes the invocation through whichever interface i has. An Invoker
@@ -53,7 +86,10 @@ func (d *dispatcher) callAny(ctx context.Context, in Invocation) (Response, *Fun
 	if c, ok := d.eng.invoke.(Caller); ok {
 		return c.Call(ctx, in)
 	}
-	if !in.Event {
+	switch in.Type {
+	case typeDryRun:
+		return Response{Status: statusDry}, nil, nil
+	case "":
 		result, failure, err := d.eng.invoke.Invoke(ctx, in.Function, in.Payload)
 		return Response{Payload: result, Status: statusReturned}, failure, err
 	}
@@ -80,11 +116,15 @@ func (d *dispatcher) invokeSafely(ctx context.Context, in Invocation) (result []
 
 // envelope is the result of lambda:invoke around the function's own.
 func (r Response) envelope(payload any) object {
-	status, version, request := cmp.Or(r.Status, statusReturned), cmp.Or(r.Version, "$LATEST"), r.RequestID
+	status, version, request := cmp.Or(r.Status, statusReturned), r.Version, r.RequestID
+	if version == "" && status == statusReturned {
+		version = "$LATEST"
+	}
 	if request == "" {
 		request = newUUID()
 	}
 	headers := [][2]string{
+		{"X-Amz-Log-Result", r.LogResult},
 		{"X-Amz-Executed-Version", version},
 		{"x-amzn-Remapped-Content-Length", "0"},
 		{"Connection", "keep-alive"},
@@ -92,23 +132,24 @@ func (r Response) envelope(payload any) object {
 		{"Content-Length", strconv.Itoa(len(r.Payload))},
 		{"Content-Type", "application/json"},
 	}
-	if status == statusAccepted { // nothing was executed yet
-		headers = headers[1:]
-	}
 	all, plain := object{}, object{}
 	for _, h := range headers {
-		all = append(all, member{h[0], []any{h[1]}})
-		plain = append(plain, member{h[0], h[1]})
+		if h[1] != "" {
+			all = append(all, member{h[0], []any{h[1]}})
+			plain = append(plain, member{h[0], h[1]})
+		}
 	}
-	out := object{
-		{"ExecutedVersion", version},
+	out := object{}
+	if version != "" {
+		out = append(out, member{"ExecutedVersion", version})
+	}
+	if r.LogResult != "" {
+		out = append(out, member{"LogResult", r.LogResult})
+	}
+	return append(out, object{
 		{"Payload", payload},
 		{"SdkHttpMetadata", object{{"AllHttpHeaders", all}, {"HttpHeaders", plain}, {"HttpStatusCode", number(status)}}},
 		{"SdkResponseMetadata", object{{"RequestId", request}}},
 		{"StatusCode", number(status)},
-	}
-	if status == statusAccepted {
-		out = out[1:]
-	}
-	return out
+	}...)
 }

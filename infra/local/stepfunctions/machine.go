@@ -34,6 +34,7 @@ type machineRecord struct {
 	Updated    int64           `json:"updated"`
 	Logging    json.RawMessage `json:"logging,omitempty"`
 	Tracing    json.RawMessage `json:"tracing,omitempty"`
+	Tags       []tag           `json:"tags,omitempty"`
 }
 
 func (e *Engine) restoreMachine(tx *disk.Tx, b []byte) (*machine, error) {
@@ -110,7 +111,7 @@ type createStateMachineInput struct {
 	Type       string          `json:"type"`
 	Logging    json.RawMessage `json:"loggingConfiguration"`
 	Tracing    json.RawMessage `json:"tracingConfiguration"`
-	Tags       []any           `json:"tags"`
+	Tags       []tag           `json:"tags"`
 	Publish    bool            `json:"publish"`
 	Encryption *struct {
 		Type string `json:"type"`
@@ -126,8 +127,6 @@ func (in *createStateMachineInput) check() error {
 		return refuse("StateMachineTypeNotSupported", "State Machine Type is not supported: '%s'", in.Type)
 	case in.Publish:
 		return refuse("ValidationException", "Versions are not supported by this deployment")
-	case len(in.Tags) > 0:
-		return refuse("ValidationException", "Tags are not supported by this deployment")
 	case in.Encryption != nil && in.Encryption.Type != "AWS_OWNED_KEY":
 		return refuse("InvalidEncryptionConfiguration", "Customer managed keys are not supported by this deployment")
 	case !strings.HasPrefix(in.RoleARN, "arn:"):
@@ -144,13 +143,17 @@ func (e *Engine) createStateMachine(_ context.Context, in *createStateMachineInp
 	if err != nil {
 		return nil, err
 	}
+	tags, err := merge(nil, in.Tags)
+	if err != nil {
+		return nil, err
+	}
 	e.admin.Lock()
 	defer e.admin.Unlock()
 	arn := e.arn("stateMachine", in.Name)
 	now := nanos(time.Now())
 	m := &machine{def: def, text: in.Definition, record: &machineRecord{
 		Name: in.Name, ARN: arn, RoleARN: in.RoleARN, Definition: key, Created: now, Updated: now,
-		Logging: in.Logging, Tracing: in.Tracing,
+		Logging: in.Logging, Tracing: in.Tracing, Tags: tags,
 	}}
 	if old, err := e.machine(arn); err == nil {
 		if !sameMachine(old.record, m.record) {

@@ -67,9 +67,9 @@ func TestDeletingAMachineStopsItsExecutions(t *testing.T) {
 
 func TestCreateRefuses(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
-		for name, code := range map[string]string{"a b": "InvalidName", "a/b": "InvalidName", strings.Repeat("x", 81): "InvalidName", "é\u0001": "InvalidName"} {
+		for name, code := range map[string]string{"a b": "InvalidName", "a/b": "InvalidName", strings.Repeat("x", 81): "ValidationException", "é\u0001": "InvalidName"} {
 			_, err := w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: &name, Definition: aws.String(passMachine), RoleArn: aws.String(roleARN)})
-			refused(t, err, code, "Invalid Name")
+			refused(t, err, code, map[string]string{"InvalidName": "Invalid Name: '", "ValidationException": "at 'name'"}[code])
 		}
 		_, err := w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: aws.String("x"), Definition: aws.String(`{"StartAt":"A"}`), RoleArn: aws.String(roleARN)})
 		refused(t, err, "InvalidDefinition", "Invalid State Machine Definition: 'SCHEMA_VALIDATION_FAILED: These fields are required: [States] at /'")

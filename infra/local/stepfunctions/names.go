@@ -8,8 +8,13 @@ import (
 
 // checkName refuses names that AWS refuses.
 func checkName(name string) error {
-	n := utf8.RuneCountInString(name)
-	bad := n == 0 || n > maxName || !utf8.ValidString(name) ||
+	switch n := utf8.RuneCountInString(name); {
+	case n == 0:
+		return invalid(name, "name", "Member must have length greater than or equal to 1")
+	case n > maxName:
+		return invalid(name, "name", "Member must have length less than or equal to 80")
+	}
+	bad := !utf8.ValidString(name) ||
 		strings.ContainsFunc(name, func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>{}[]?*\"#%\\^|~`$&,;:/", r)
 		})

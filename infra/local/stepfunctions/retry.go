@@ -45,9 +45,6 @@ func (r *reader) retriers(obj object, at string) []retrier {
 		x.backoff = r.number(item, "BackoffRate", here, 1, 2)
 		if n, ok := r.count(item, "MaxDelaySeconds", here, 1, maxDelaySeconds-1); ok {
 			x.maxDelay = n
-			if n <= x.interval {
-				r.schema(here+"/MaxDelaySeconds", "'MaxDelaySeconds' must be greater than 'IntervalSeconds'")
-			}
 		}
 		if v, ok := item.get("JitterStrategy"); ok {
 			x.jitter = v == "FULL"

@@ -132,7 +132,7 @@ const (
 )
 
 // invokeFields are the members of Parameters that lambda:invoke takes.
-var invokeFields = []string{"FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext"}
+var invokeFields = []string{"FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType"}
 
 func (r *reader) task(st *state, obj object, at string) {
 	t := &taskFields{resource: r.requiredText(obj, "Resource", at)}
@@ -145,7 +145,7 @@ func (r *reader) task(st *state, obj object, at string) {
 	switch {
 	case t.resource == resourceInvoke || t.resource == resourceInvokeToken:
 		t.waitsToken = t.resource == resourceInvokeToken
-		r.invokeParameters(t, obj, at)
+		r.invokeParameters(obj, at)
 	case isFunctionARN(t.resource):
 		t.function = t.resource
 	case t.resource != "":
@@ -161,9 +161,7 @@ func isFunctionARN(s string) bool {
 		parts[5] == "function" && parts[6] != ""
 }
 
-// invokeParameters checks what lambda:invoke is given. How a function is called is
-// part of the definition, so that a task is called the same way after a restart.
-func (r *reader) invokeParameters(t *taskFields, obj object, at string) {
+func (r *reader) invokeParameters(obj object, at string) {
 	v, _ := obj.get("Parameters")
 	params, ok := v.(object)
 	if !ok {
@@ -178,16 +176,8 @@ func (r *reader) invokeParameters(t *taskFields, obj object, at string) {
 		switch {
 		case !slices.Contains(invokeFields, name):
 			r.schema(here, "The field '%s' is not supported by Step Functions", name)
-		case name == "InvocationType":
-			t.event = m.val == "Event"
-			if dynamic || m.val != "Event" && m.val != "RequestResponse" {
-				r.schema(here, "Only the invocation types 'RequestResponse' and 'Event' are supported, given literally")
-			}
-		case name == "ClientContext":
-			var ok bool
-			if t.clientContext, ok = m.val.(string); dynamic || !ok {
-				r.schema(here, "Only a literal string is supported")
-			}
+		case name == "InvocationType" && !dynamic && !knownInvocation(m.val):
+			r.schema(here, "The value must be 'RequestResponse', 'Event' or 'DryRun'")
 		}
 	}
 	if !named {

@@ -227,7 +227,7 @@ func (t *transition) exit(th *thread, st *state, output *document, next string) 
 // clear forgets what belongs to the state that the thread leaves or retries.
 func (t *transition) clear(th *thread) {
 	th.halt()
-	th.payload, th.function, th.token, th.beat = nil, "", "", 0
+	th.payload, th.function, th.manner, th.token, th.beat = nil, "", Manner{}, "", 0
 	th.wake, th.timeout, th.heartbeat = zeroTime, zeroTime, zeroTime
 	th.count, th.limit, th.begun, th.done = 0, 0, 0, 0
 	th.children = nil

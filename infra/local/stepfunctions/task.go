@@ -62,7 +62,7 @@ func (t *transition) taskDeadlines(th *thread, st *state, input *document) *fail
 }
 
 // target finds the function's ARN and the payload it is called with.
-func (t *transition) target(th *thread, st *state, params *document) *failure {
+func (t *transition) target(th *thread, st *state, params *document) (f *failure) {
 	if st.task.function != "" {
 		th.function, th.payload = st.task.function, params.Text()
 		return nil
@@ -85,10 +85,25 @@ func (t *transition) target(th *thread, st *state, params *document) *failure {
 		return t.located(th, runtimeFailure("The function name '%s' is not valid", name))
 	}
 	th.function, th.payload = name, []byte("{}")
-	if payload, ok := obj.get("Payload"); ok {
-		th.payload = encodeValue(payload)
+	if payload, _ := obj.get("Payload"); payload != nil {
+		th.payload = payloadText(payload)
+	}
+	th.manner, f = mannerOf(obj)
+	if f != nil {
+		return t.located(th, f)
 	}
 	return nil
+}
+
+// payloadText is what the function is given. A string that is a JSON document is
+// that document, as recorded; null, like nothing, is {}.
+func payloadText(payload any) []byte {
+	if s, ok := payload.(string); ok {
+		if v, err := parseValue([]byte(s)); err == nil {
+			return encodeValue(v)
+		}
+	}
+	return encodeValue(payload)
 }
 
 // schedule records the task as scheduled and started and leaves the thread
@@ -144,8 +159,8 @@ func (t *transition) taskReturned(th *thread, st *state, res Response, f *failur
 	}
 	if st.task.function == "" {
 		result := output.Value()
-		if st.task.event {
-			result = "" // nobody waited for it
+		if len(res.Payload) == 0 && th.manner.Type != "" {
+			result = "" // nobody waited for one
 		}
 		output = valueDocument(res.envelope(result))
 	}
@@ -212,6 +227,13 @@ func (t *transition) taskSucceeded(th *thread, st *state, output *document) {
 }
 
 func (t *transition) taskFailed(th *thread, st *state, f *failure) {
+	if f.reported && st.task.function == "" { // integrations read the report and write it anew
+		if v, err := parseValue([]byte(f.cause)); err == nil {
+			g := *f
+			g.cause = string(encodeValue(v))
+			f = &g
+		}
+	}
 	t.taskEvent(th, st, "Failed", errorDetail(f.name, f.cause))
 	t.endTask(th)
 	t.stateFailed(th, st, f)
@@ -248,7 +270,7 @@ func callFailure(fe *FunctionError, err error) *failure {
 	if fe.Type == "" {
 		return &failure{name: "Lambda.Unknown", cause: "The cause could not be determined because Lambda did not return an error type. Returned payload: " + string(payload)}
 	}
-	return &failure{name: fe.Type, cause: string(payload)}
+	return &failure{name: fe.Type, cause: string(payload), reported: true}
 }
 
 // faultFailure names a fault of the service: errors with an ErrorCode (as SDK

@@ -27,6 +27,7 @@ type thread struct {
 
 	payload  []byte        // of the scheduled task
 	function string        // its ARN
+	manner   Manner        // how it is called
 	token    string        // of a task that waits for one
 	beat     time.Duration // the task's heartbeat interval; 0 means none
 
@@ -94,8 +95,8 @@ func (th *thread) halt() {
 	}
 }
 
-// threadVersion is the first byte of an encoded thread.
-const threadVersion = 1
+// threadVersion is the first byte of an encoded thread. Version 1 knew no manner.
+const threadVersion = 2
 
 // encode writes what the journal holds of the thread.
 func (th *thread) encode() []byte {
@@ -120,6 +121,7 @@ func (th *thread) encode() []byte {
 	}
 	for _, field := range [][]byte{
 		[]byte(th.state), []byte(th.function), []byte(th.token), input, th.payload, th.item, th.output,
+		[]byte(th.manner.Type), []byte(th.manner.LogType), []byte(th.manner.ClientContext),
 	} {
 		b = appendBytes(b, field)
 	}
@@ -195,7 +197,7 @@ func (s *scanner) bytes() []byte {
 }
 
 func decodeThread(b []byte) (*thread, error) {
-	if len(b) < 2 || b[0] != threadVersion {
+	if len(b) < 2 || b[0] == 0 || b[0] > threadVersion {
 		return nil, errCodec
 	}
 	th := &thread{phase: phase(b[1])}
@@ -212,6 +214,9 @@ func decodeThread(b []byte) (*thread, error) {
 		th.input = textDocument(input)
 	}
 	th.payload, th.item, th.output = s.bytes(), s.bytes(), s.bytes()
+	if b[0] > 1 {
+		th.manner = Manner{string(s.bytes()), string(s.bytes()), string(s.bytes())}
+	}
 	if s.bad || len(s.b) != 0 {
 		return nil, errCodec
 	}

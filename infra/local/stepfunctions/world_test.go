@@ -48,7 +48,7 @@ func (e codedError) ErrorCode() string { return e.code }
 func (f *functions) Call(ctx context.Context, in Invocation) (Response, *FunctionError, error) {
 	name, qualifier, _ := strings.Cut(in.Function[strings.Index(in.Function, ":function:")+len(":function:"):], ":")
 	call, status := machines.Call{Function: name, Payload: in.Payload, Qualifier: qualifier}, statusReturned
-	if in.Event {
+	if in.Type == typeEvent {
 		call.Kind, status = "Event", statusAccepted
 	}
 	reply, err := f.Functions.Call(ctx, call)
@@ -59,7 +59,7 @@ func (f *functions) Call(ctx context.Context, in Invocation) (Response, *Functio
 		return Response{}, nil, codedError{reply.Fault, reply.Message}
 	case reply.Failed:
 		return Response{}, functionErrorOf(reply.Payload), nil
-	case in.Event:
+	case in.Type == typeEvent:
 		reply.Payload = nil
 	}
 	return Response{Payload: reply.Payload, Status: status, Version: reply.Version}, nil, nil
