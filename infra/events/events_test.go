@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +20,7 @@ import (
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/lambda"
+	"piloto/infra/local/process"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
 )
@@ -56,7 +55,7 @@ func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := build(t)
+	bin := build(t, tpl)
 	world := serve(t, tpl)
 	for _, f := range tpl.Functions {
 		t.Run(f.Name, func(t *testing.T) {
@@ -74,7 +73,7 @@ func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := lambda.Start(t.Context(), lambda.Config{
-				Name: f.ID, ARN: world.names[f.ID+".Arn"], Bootstrap: filepath.Join(bin, f.Name),
+				Name: f.ID, ARN: world.names[f.ID+".Arn"], Bootstrap: filepath.Join(bin, f.Name, "bootstrap"),
 				Env: env, Timeout: f.Timeout, Log: t.Output(),
 			})
 			if err != nil {
@@ -123,14 +122,11 @@ func check(t *testing.T, want answer, got []byte, failed *lambda.FunctionError) 
 }
 
 // build builds every function as it is deployed, but for this machine.
-func build(t *testing.T) string {
+func build(t *testing.T, tpl *template.Template) string {
 	t.Helper()
 	bin := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-trimpath", "-o", bin+string(os.PathSeparator), "./functions/...")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := process.BuildFunctions(t.Context(), root, bin, tpl.Functions); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

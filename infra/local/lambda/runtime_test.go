@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -26,9 +28,40 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "exits":
 		os.Exit(3)
+	case "says why":
+		sayWhy()
+	case "starts another":
+		startAnother()
 	default:
 		runtime.Start(act)
 	}
+}
+
+// sayWhy is a runtime that cannot start its function.
+func sayWhy() {
+	res, err := http.Post("http://"+os.Getenv("AWS_LAMBDA_RUNTIME_API")+"/2018-06-01/runtime/init/error", "application/json",
+		strings.NewReader(`{"errorMessage":"no table","errorType":"Config.Missing"}`))
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	os.Exit(1)
+}
+
+// startAnother starts a function, says its process, and waits to be killed.
+func startAnother() {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	p, err := lambda.Start(context.Background(), lambda.Config{
+		Name: "Test", Bootstrap: self, Env: []string{"LAMBDA_TEST_FUNCTION=acts"}, Timeout: time.Minute,
+	})
+	if err != nil {
+		panic(err)
+	}
+	answer, _, _ := p.Invoke(context.Background(), []byte(`{"do":"pid"}`))
+	fmt.Println(strings.Trim(string(answer), `"`))
+	select {}
 }
 
 type input struct {
@@ -50,6 +83,11 @@ func act(ctx context.Context, in input) (string, error) {
 		time.Sleep(time.Hour)
 	case "large":
 		return strings.Repeat("x", in.Bytes), nil
+	case "env":
+		return strings.Join(os.Environ(), "\n"), nil
+	case "pid, later":
+		time.Sleep(100 * time.Millisecond) // long enough that others come meanwhile
+		return strconv.Itoa(os.Getpid()), nil
 	case "pid":
 		return strconv.Itoa(os.Getpid()), nil
 	}
