@@ -293,7 +293,7 @@ func TestAForeignAccountSeesNothing(t *testing.T) {
 	if s.shelf.keys["a canary"] != "canary-key" {
 		t.Error("the key was not stored")
 	}
-	for _, r := range everyRoute() {
+	for _, r := range described().router.routes {
 		if r.function != FunctionEligibility || r.method != "GET" || strings.Contains(r.pattern, "{") {
 			continue
 		}

@@ -25,7 +25,7 @@ type api struct {
 }
 
 func newAPI(c Config) *api {
-	a := &api{config: c, router: &router{config: c, every: everyRoute}}
+	a := &api{config: c, router: &router{config: c}}
 	a.huma = humago.New(a.router, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

@@ -49,8 +49,7 @@ func owned(path string) string {
 }
 
 func operationID(r *route) string {
-	describeOnce()
-	return described.api.operation(r.method, r.pattern).OperationID
+	return described().operation(r.method, r.pattern).OperationID
 }
 
 // pathOf is the path of a route for an id, and for a provider that there is.
@@ -60,7 +59,7 @@ func pathOf(r *route, id string) string {
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
 	t.Helper()
-	for _, r := range everyRoute() {
+	for _, r := range described().router.routes {
 		id := operationID(r)
 		body := bodies[id]
 		if r.body != (body != "") {

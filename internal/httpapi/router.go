@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"context"
+	_ "embed"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
@@ -43,9 +45,6 @@ type route struct {
 type router struct {
 	config Config
 	routes []*route
-	// every knows the routes of the other functions too: an address that exists
-	// there is not unknown, only not served with this method.
-	every func() []*route
 }
 
 // HandleFunc adds the route of a pattern such as "GET /api/runs/{id}".
@@ -65,7 +64,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	to, values := find(t.routes, r)
 	if to == nil {
-		t.config.render(w, r, t.miss(w, r))
+		t.config.render(w, r, miss(w, r))
 		return
 	}
 	outer.Pattern = to.method + " " + to.pattern // read by whoever logs this request
@@ -103,9 +102,11 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 }
 
 // miss says why no route was found. A 405 names the methods there are.
-func (t *router) miss(w http.ResponseWriter, r *http.Request) error {
+func miss(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
-	for _, to := range t.every() {
+	// An address that another function serves is not unknown, only not served with
+	// this method.
+	for _, to := range everyRoute() {
 		if _, ok := to.match(r.URL); ok {
 			allow = append(allow, to.method)
 		}
@@ -206,19 +207,30 @@ type Route struct {
 	Function Function
 }
 
+// routeTable is what the code of all functions registers; a test holds it true. A
+// function that asked that code would hold all of it.
+//
+//go:embed routes.txt
+var routeTable string
+
 // Routes lists every route of this package, as the code that serves them
 // registers them. Everything else (API Gateway's $default) belongs to Records,
 // which answers it with a problem.
 func Routes() []Route {
 	var list []Route
-	for _, r := range everyRoute() {
-		list = append(list, Route{Method: r.method, Path: r.pattern, Function: r.function})
+	for line := range strings.Lines(routeTable) {
+		columns := strings.Fields(line) // method, path, function, access, id
+		list = append(list, Route{Method: columns[0], Path: columns[1], Function: Function(columns[2])})
 	}
 	return list
 }
 
-// everyRoute is the routes of all functions, to be read and never served.
-func everyRoute() []*route {
-	describeOnce()
-	return described.api.router.routes
-}
+// everyRoute is the routes of all functions, to tell one that exists elsewhere from
+// one that does not.
+var everyRoute = sync.OnceValue(func() []*route {
+	var list []*route
+	for _, r := range Routes() {
+		list = append(list, &route{method: r.Method, pattern: r.Path, segments: strings.Split(r.Path, "/")})
+	}
+	return list
+})

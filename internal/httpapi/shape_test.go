@@ -139,8 +139,7 @@ var waits = map[string]time.Time{"ai_blocked": noon.Add(time.Minute), "ai_provid
 // documented checks an answer against the schema of its route and status.
 func documented(t *testing.T, r *http.Request, status int, body []byte) {
 	t.Helper()
-	describeOnce()
-	a := described.api
+	a := described()
 	to, _ := find(a.router.routes, r)
 	response := a.operation(to.method, to.pattern).Responses[strings.TrimSpace(jsonNumber(status))]
 	if response == nil {
