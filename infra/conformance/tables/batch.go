@@ -112,7 +112,7 @@ func batchGetRefusals(t *try) map[string]refusal[map[string]types.KeysAndAttribu
 		many = append(many, fmt.Sprintf(`{"pk":"%d"}`, i))
 	}
 	return map[string]refusal[map[string]types.KeysAndAttributes]{
-		"none":          {map[string]types.KeysAndAttributes{}, "!ValidationException: The requestItems parameter is required for BatchGetItem"},
+		"none":          {map[string]types.KeysAndAttributes{}, "!ValidationException: 1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"},
 		"no keys":       {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups()}}, "!ValidationException: 1 validation error detected"},
 		"101":           {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(many...)}}, "!ValidationException: 1 validation error detected"},
 		"duplicates":    {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(`{"pk":"a"}`, `{"pk":"a"}`)}}, "!ValidationException: Provided list of item keys contains duplicates"},

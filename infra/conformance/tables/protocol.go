@@ -23,7 +23,6 @@ var dialogues = []dialogue{
 	{"no target", "", "{}", "UnknownOperationException", ""},
 	{"no body", api + "GetItem", "", "SerializationException", ""},
 	{"cut JSON", api + "GetItem", `{"TableName":"x`, "SerializationException", ""},
-	{"an array", api + "GetItem", `[]`, "SerializationException", ""},
 	{"a number as name", api + "GetItem", `{"TableName":5}`, "SerializationException", "NUMBER_VALUE cannot be converted to String"},
 	{"a number as S", api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":5}}}`, "SerializationException", "NUMBER_VALUE cannot be converted to String"},
 	{"an empty value", api + "GetItem", `{"TableName":"abc","Key":{"a":{}}}`, "ValidationException", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"},

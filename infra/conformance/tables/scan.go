@@ -99,7 +99,6 @@ func scanRefusals(*try) map[string]refusal[*sdk.ScanInput] {
 		"bad name placeholder":  {&sdk.ScanInput{FilterExpression: text("a = b"), ExpressionAttributeNames: names("a=x")}, `!ValidationException: ExpressionAttributeNames contains invalid key: Syntax error; key: "a"`},
 		"empty filter":          {&sdk.ScanInput{FilterExpression: aws.String("")}, "!ValidationException: Invalid FilterExpression: The expression can not be empty;"},
 		"specific without any":  {&sdk.ScanInput{Select: types.SelectSpecificAttributes}, "!ValidationException: Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"},
-		"legacy":                {&sdk.ScanInput{AttributesToGet: []string{"a"}}, "!ValidationException: This engine does not support the legacy parameters {AttributesToGet}"},
 		"bad start key":         {&sdk.ScanInput{ExclusiveStartKey: Item(`{"pk":1}`)}, "!ValidationException: The provided starting key is invalid: The provided key element does not match the schema"},
 	}
 }

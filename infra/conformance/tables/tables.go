@@ -82,8 +82,11 @@ func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
 	return e, e.create(ctx, Indexed(*e.table("indexed")))
 }
 
-// Client is an SDK client without retries.
+// Client is an SDK client without retries; a nil h is the network.
 func Client(url string, h aws.HTTPClient) *sdk.Client {
+	if h == nil {
+		h = &http.Client{Timeout: time.Minute}
+	}
 	return sdk.New(sdk.Options{
 		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),

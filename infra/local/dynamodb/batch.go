@@ -24,6 +24,9 @@ func requestItems(r request, operation string) ([]field, error) {
 	case n.kind != jsonObject:
 		return nil, unreadable("Unexpected field type")
 	case len(n.fields) == 0:
+		if operation == "BatchGetItem" { // as of 2026; its sister still has its old sentence
+			return nil, invalid("1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1")
+		}
 		return nil, invalid("The requestItems parameter is required for %s", operation)
 	}
 	for _, f := range n.fields {
@@ -98,7 +101,7 @@ func readBatchKeys(r request, f *field) (batchKeys, error) {
 	if err := r.err(); err != nil {
 		return b, err
 	}
-	if err := inner.refuse([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+	if err := inner.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
 		return b, err
 	}
 	var err error

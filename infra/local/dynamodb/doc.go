@@ -18,9 +18,8 @@
 //   - Table definitions change only while no item operation runs (Engine.ddl).
 //
 // What it refuses, naming it: PartiQL, streams, local secondary indexes, global
-// tables, backups, and the parameters from before expressions (Expected,
-// AttributeUpdates, KeyConditions, QueryFilter, ScanFilter, AttributesToGet,
-// ConditionalOperator). It verifies no signatures: serve it on loopback only.
+// tables and backups. The parameters from before expressions are served
+// (legacy.go). It verifies no signatures: serve it on loopback only.
 //
 // Storage: bucket "ddb/tables" holds the definitions; "ddb/t/ID" the items of a
 // table, "ddb/i/ID/INDEX" an index's entries, "ddb/x/ID" the items that expire,

@@ -141,7 +141,7 @@ func readLookup(r request) (lookup, error) {
 	if err := r.err(); err != nil {
 		return g, err
 	}
-	if err := r.refuse([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+	if err := r.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
 		return g, err
 	}
 	g.paths, err = readProjection(r)
@@ -158,7 +158,7 @@ func readProjection(r request) ([]path, error) {
 		return nil, err
 	}
 	if !r.has("ProjectionExpression") {
-		return nil, nil
+		return r.attributesToGet()
 	}
 	paths, err := parseProjection(r.str("ProjectionExpression"), s)
 	if err != nil {

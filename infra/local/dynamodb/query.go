@@ -17,6 +17,7 @@ type reading struct {
 	limit      int64
 	start      item // ExclusiveStartKey
 	filter     *condition
+	filterName string // what messages call it
 	paths      []path
 	capacity   capacity
 
@@ -33,7 +34,7 @@ const (
 
 // readReading reads the members of both operations that are no expressions.
 func readReading(r request) (reading, error) {
-	q := reading{table: r.table(), indexName: r.str("IndexName"), capacity: readCapacity(r)}
+	q := reading{filterName: "Filter Expression", table: r.table(), indexName: r.str("IndexName"), capacity: readCapacity(r)}
 	if r.has("IndexName") {
 		checkName(r, "IndexName", q.indexName)
 	}
@@ -66,8 +67,17 @@ func checkName(r request, member, name string) {
 	}
 }
 
-// readExpressions reads filter and projection.
-func (q *reading) readExpressions(r request, s *scope) (err error) {
+// readExpressions reads filter and projection; filter names the legacy one.
+func (q *reading) readExpressions(r request, s *scope, filter string) (err error) {
+	if r.has(filter) || r.has("ConditionalOperator") {
+		q.filterName = filter
+		if q.filter, err = r.legacyFilter(filter); err != nil {
+			return err
+		}
+	}
+	if q.paths, err = r.attributesToGet(); err != nil {
+		return err
+	}
 	if r.has("FilterExpression") {
 		if q.filter, err = parseCondition("FilterExpression", r.str("FilterExpression"), s); err != nil {
 			return err
@@ -196,8 +206,11 @@ func (e *Engine) query(r request) ([]byte, error) {
 }
 
 func (q *reading) readQuery(r request) ([]keyTest, error) {
-	if err := r.refuse([]string{"KeyConditionExpression", "FilterExpression", "ProjectionExpression"},
-		"AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"); err != nil {
+	legacy := []string{"AttributesToGet", "QueryFilter", "ConditionalOperator"}
+	if r.has("KeyConditionExpression") { // alone, KeyConditions go with expressions
+		legacy = append(legacy, "KeyConditions")
+	}
+	if err := r.mixed([]string{"KeyConditionExpression", "FilterExpression", "ProjectionExpression"}, legacy...); err != nil {
 		return nil, err
 	}
 	s, err := scopeOf(r)
@@ -207,17 +220,26 @@ func (q *reading) readQuery(r request) ([]keyTest, error) {
 	if err := s.requireExpressions(r, "FilterExpression", "KeyConditionExpression"); err != nil {
 		return nil, err
 	}
-	if !r.has("KeyConditionExpression") {
-		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	var tests []keyTest
+	switch {
+	case r.has("KeyConditions"):
+		tests, err = r.legacyKeyTests()
+	case !r.has("KeyConditionExpression"):
+		err = invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	default:
+		c, err := parseCondition("KeyConditionExpression", r.str("KeyConditionExpression"), s)
+		if err != nil {
+			return nil, err
+		}
+		if err := q.readExpressions(r, s, "QueryFilter"); err != nil {
+			return nil, err
+		}
+		return keyTests(c)
 	}
-	c, err := parseCondition("KeyConditionExpression", r.str("KeyConditionExpression"), s)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.readExpressions(r, s); err != nil {
-		return nil, err
-	}
-	return keyTests(c)
+	return tests, q.readExpressions(r, s, "QueryFilter")
 }
 
 // narrow sets the stretch of the key conditions, and refuses a filter on keys and
@@ -231,7 +253,7 @@ func (q *reading) narrow(s schema, tests []keyTest) error {
 	if q.filter != nil {
 		for _, name := range s.names() {
 			if q.filter.heads[name] {
-				return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
+				return invalid("%s can only contain non-primary key attributes: Primary key attribute: %s", q.filterName, name)
 			}
 		}
 	}
@@ -259,7 +281,7 @@ func (e *Engine) scan(r request) ([]byte, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if err := r.refuse([]string{"ProjectionExpression", "FilterExpression"},
+	if err := r.mixed([]string{"ProjectionExpression", "FilterExpression"},
 		"AttributesToGet", "ScanFilter", "ConditionalOperator"); err != nil {
 		return nil, err
 	}
@@ -279,7 +301,7 @@ func (e *Engine) scan(r request) ([]byte, error) {
 	if err := s.requireExpressions(r, "FilterExpression"); err != nil {
 		return nil, err
 	}
-	if err := q.readExpressions(r, s); err != nil {
+	if err := q.readExpressions(r, s, "ScanFilter"); err != nil {
 		return nil, err
 	}
 	if hasTotal {

@@ -257,27 +257,3 @@ func (r request) item(name string) (item, error) {
 	}
 	return itemOf(n)
 }
-
-// refuse turns away parameters this engine does not serve.
-func (r request) refuse(expressions []string, legacy ...string) error {
-	var used, instead []string
-	for _, name := range legacy {
-		if r.has(name) {
-			used = append(used, name)
-		}
-	}
-	if used == nil {
-		return nil
-	}
-	for _, name := range expressions {
-		if r.has(name) {
-			instead = append(instead, name)
-		}
-	}
-	if instead != nil {
-		return invalid("Can not use both expression and non-expression parameters in the same request: "+
-			"Non-expression parameters: {%s} Expression parameters: {%s}", strings.Join(used, ", "), strings.Join(instead, ", "))
-	}
-	return invalid("This engine does not support the legacy parameters {%s}: use {%s}",
-		strings.Join(used, ", "), strings.Join(expressions, ", "))
-}

@@ -12,6 +12,7 @@ type action struct {
 type update struct {
 	actions []action
 	nested  []path
+	legacy  bool // came as AttributeUpdates
 }
 
 const (

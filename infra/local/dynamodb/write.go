@@ -138,7 +138,7 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 		return err
 	}
 	if !inTransaction {
-		if err := r.refuse(expressions, "AttributeUpdates", "Expected", "ConditionalOperator"); err != nil {
+		if err := r.mixed(expressions, "AttributeUpdates", "Expected", "ConditionalOperator"); err != nil {
 			return err
 		}
 		if err := s.requireExpressions(r, expressions...); err != nil {
@@ -155,10 +155,19 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 			return err
 		}
 	}
-	if m.update == nil && m.condition == nil {
+	if r.has("UpdateExpression") || r.has("ConditionExpression") {
+		return s.requireUsed()
+	}
+	if inTransaction {
 		return nil
 	}
-	return s.requireUsed()
+	if m.action == actionUpdate {
+		if m.update, err = r.attributeUpdates(); err != nil {
+			return err
+		}
+	}
+	m.condition, err = r.expected()
+	return err
 }
 
 // checkEmptyKeys refuses empty key values, the one fault of keys that a
@@ -248,6 +257,9 @@ func (m mutation) updated(t *table, old item) (item, error) {
 		return start, nil
 	}
 	next, err := m.update.apply(start)
+	if err != nil && m.update.legacy {
+		err = inLegacyWords(err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,204 @@
+// Command conformance holds the embedded engines to what AWS does, beside other
+// emulators where they are installed.
+//
+//	go run ./infra/conformance [-write FILE] [-dynalite FOLDER] [-moto COMMAND] [-fails SUBJECT]
+//	go run ./infra/conformance -bench [-dynalite FOLDER]
+//
+// It starts our engines over a socket, dynalite (npm; its folder holds
+// node_modules/dynalite) and moto_server, runs infra/conformance/tables against
+// all three and infra/conformance/machines against ours and moto, and prints
+// areas × subjects.
+//
+// It fails when our engines fail a check, and when dynalite, whose version is
+// pinned, fails one that known.txt does not list or passes one that it does.
+// moto's version is the machine's own: its surprises are only told.
+//
+// With -bench it measures the DynamoDB engine beside raw bbolt and dynalite on
+// the same disk, in one run (bench.go).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/infra/conformance/machines"
+	"piloto/infra/conformance/outcome"
+	"piloto/infra/conformance/tables"
+)
+
+type options struct {
+	write    string
+	dynalite string
+	moto     string
+	fails    string
+	bench    bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
+	flags.StringVar(&o.write, "write", "", "also write the page to this file")
+	flags.StringVar(&o.dynalite, "dynalite", home(cache, "dynalite@4.0.0"), "folder that holds node_modules/dynalite")
+	flags.StringVar(&o.moto, "moto", "moto_server", "command that starts moto")
+	flags.StringVar(&o.fails, "fails", "", "print everything that this subject fails")
+	flags.BoolVar(&o.bench, "bench", false, "measure instead")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "conformance-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if o.bench {
+		return bench(ctx, dir, o.dynalite, out)
+	}
+	known, err := readKnown(knownText)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	suites, err := runSuites(ctx, o, dir, known, out)
+	if err != nil {
+		return err
+	}
+	for _, s := range suites {
+		fmt.Fprintln(out, s.table())
+	}
+	if o.fails != "" {
+		tell(out, suites, o.fails)
+	}
+	if o.write != "" {
+		if err := os.WriteFile(o.write, []byte(document(suites, "moto is the one that was installed, dynalite is 4.0.0.")), 0o644); err != nil { //nolint:gosec // a page for everybody
+			return err
+		}
+	}
+	fmt.Fprintf(out, "%.1f s\n", time.Since(began).Seconds())
+	return judge(out, suites)
+}
+
+// runSuites starts the subjects, runs both suites and ends the subjects.
+func runSuites(ctx context.Context, o options, dir string, known []outcome.Difference, out io.Writer) ([]suite, error) {
+	cases, err := machines.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = cases.Close() }()
+	ours, err := startPiloto(ctx, filepath.Join(dir, "piloto"), cases.LambdaURL())
+	if err != nil {
+		return nil, err
+	}
+	defer ours.stop()
+	ofTables, ofMachines := []outcome.Subject{ours.Subject}, []outcome.Subject{ours.Subject}
+	dynalite, found, err := startDynalite(ctx, o.dynalite, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		defer dynalite.stop()
+		ofTables = append(ofTables, dynalite.Subject)
+	default:
+		fmt.Fprintf(out, "dynalite is not at %s: left out\n", o.dynalite)
+	}
+	moto, found, err := startMoto(ctx, o.moto, cases.MotoEnv())
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		defer moto.stop()
+		ofTables, ofMachines = append(ofTables, moto.Subject), append(ofMachines, moto.Subject)
+	default:
+		fmt.Fprintf(out, "%s is not installed: left out\n", o.moto)
+	}
+	type ran struct {
+		outcomes []outcome.Outcome
+		err      error
+	}
+	other := make(chan ran, 1)
+	go func() {
+		outcomes, err := cases.Run(ctx, ofMachines...)
+		other <- ran{outcomes, err}
+	}()
+	outcomes, err := tables.Run(ctx, ofTables...)
+	second := <-other
+	if err := errors.Join(err, second.err); err != nil {
+		return nil, err
+	}
+	return []suite{
+		{"Tables (DynamoDB)", namesOf(ofTables), outcomes, known},
+		{"Machines (Step Functions)", namesOf(ofMachines), second.outcomes, nil},
+	}, nil
+}
+
+func namesOf(subjects []outcome.Subject) []string {
+	var out []string
+	for _, s := range subjects {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// tell prints what a subject failed.
+func tell(out io.Writer, suites []suite, subject string) {
+	for _, s := range suites {
+		for _, o := range s.outcomes {
+			if why, failed := o.Failed[subject]; failed {
+				fmt.Fprintf(out, "%s\n%s\n", o.Name, indent(why))
+			}
+		}
+	}
+}
+
+// judge fails over our own failures and over surprises of dynalite.
+func judge(out io.Writer, suites []suite) error {
+	var wrong []string
+	for _, s := range suites {
+		for _, subject := range s.subjects {
+			news := surprises(subject, s.outcomes, s.known)
+			if subject == "moto" {
+				if len(news) > 0 {
+					fmt.Fprintf(out, "%s: moto differs from what is listed in %d checks; -fails moto shows what it fails\n", s.title, len(news))
+				}
+				continue
+			}
+			wrong = append(wrong, news...)
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("%d surprises:\n%s", len(wrong), strings.Join(wrong, "\n"))
+}

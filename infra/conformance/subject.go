@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"piloto/infra/conformance/outcome"
+	"piloto/infra/local/process"
+)
+
+// startup is how long a subject may take until it answers.
+const startup = 20 * time.Second
+
+// running is a subject that was started here, and how to end it.
+type running struct {
+	outcome.Subject
+	version string
+	stop    func()
+}
+
+// startPiloto serves our engines over a socket, as `infra/local engines` does.
+func startPiloto(ctx context.Context, dir, lambda string) (running, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return running{}, err
+	}
+	serving, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- process.ServeEngines(serving, process.Options{Data: dir, AWS: address, LambdaURL: lambda, Log: io.Discard}, io.Discard)
+	}()
+	r := running{Subject: outcome.Subject{Name: "piloto", URL: "http://" + address}, stop: func() { cancel(); <-done }}
+	if err := r.await(ctx, done); err != nil {
+		cancel()
+		return running{}, err
+	}
+	return r, nil
+}
+
+// startDynalite starts the dynalite below a folder; a data folder makes it
+// persistent. Without it, or without node, there is none.
+func startDynalite(ctx context.Context, folder, data string) (r running, found bool, err error) {
+	script := filepath.Join(folder, "node_modules", "dynalite", "cli.js")
+	node, err := exec.LookPath("node")
+	if _, missing := os.Stat(script); err != nil || missing != nil {
+		return running{}, false, nil
+	}
+	args := []string{script, "--host", "127.0.0.1", "--createTableMs", "0", "--deleteTableMs", "0", "--updateTableMs", "0"}
+	if data != "" {
+		args = append(args, "--path", data)
+	}
+	r, err = start(ctx, "dynalite", nil, "--port", node, args...)
+	r.version = "4.0.0"
+	return r, true, err
+}
+
+// startMoto starts a moto_server.
+func startMoto(ctx context.Context, command string, environment []string) (r running, found bool, err error) {
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return running{}, false, nil
+	}
+	r, err = start(ctx, "moto", environment, "-p", path, "-H", "127.0.0.1")
+	return r, true, err
+}
+
+// start runs a server in a process group of its own, on a free port.
+func start(ctx context.Context, name string, environment []string, portFlag, command string, args ...string) (running, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return running{}, err
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return running{}, err
+	}
+	var said bytes.Buffer
+	c := exec.CommandContext(ctx, command, append(args, portFlag, port)...)
+	c.Env = append(os.Environ(), environment...)
+	c.Stdout, c.Stderr = io.Discard, &said
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		return running{}, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+	r := running{Subject: outcome.Subject{Name: name, URL: "http://" + address}, stop: func() {
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // with what it started
+		<-done
+	}}
+	if err := r.await(ctx, done); err != nil {
+		r.stop()
+		return running{}, fmt.Errorf("%w\n%s", err, said.String())
+	}
+	return r, nil
+}
+
+// await asks until the subject answers anything at all.
+func (r running) await(ctx context.Context, ended chan error) error {
+	ctx, cancel := context.WithTimeout(ctx, startup)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
+		if err != nil {
+			return err
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			return res.Body.Close()
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return fmt.Errorf("%s ended at once: %w", r.Name, errors.Join(err, errors.New("it never answered")))
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer at %s: %w", r.Name, r.URL, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
