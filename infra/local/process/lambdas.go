@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"io"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ const mostEnvironments = 16
 // lambdas are the functions as processes of their own.
 type lambdas struct {
 	pools map[string]*lambda.Pool // by logical id
+	log   *slog.Logger
 }
 
 // lambdas makes the template's functions ready to be called, each with what a
@@ -35,7 +37,7 @@ func (p *Process) lambdas(folder string) (*lambdas, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lambdas{pools: map[string]*lambda.Pool{}}
+	l := &lambdas{pools: map[string]*lambda.Pool{}, log: p.log}
 	for _, fn := range p.template.Functions {
 		env := append(p.backstage.environment(), boot.LocalVariable+"="+p.local().String())
 		for _, name := range slices.Sorted(maps.Keys(p.deployment.Environment[fn.ID])) {
@@ -68,10 +70,14 @@ func (p *Process) staff(folder string) (err error) {
 	return err
 }
 
-// invoke calls a function. Its failure is as Lambda tells it.
+// invoke calls a function. Its failure is as Lambda tells it; one that the function
+// could not log itself is logged.
 func (l *lambdas) invoke(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	out, failed, err := l.pools[id].Invoke(ctx, payload)
 	if failed != nil {
+		if failed.Type == lambda.ErrorExit || failed.Type == lambda.ErrorTimeout {
+			l.log.ErrorContext(ctx, "function.cut_off", "function", id, "error", failed)
+		}
 		return nil, &stepfunctions.FunctionError{Type: failed.Type, Message: failed.Message, Payload: failed.Payload}, nil
 	}
 	return out, nil, err

@@ -1,0 +1,141 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+
+	"piloto/infra/local/template"
+	"piloto/internal/boot"
+)
+
+// TestTheBackstageServesItsOwnAlone: keys of providers are behind it.
+func TestTheBackstageServesItsOwnAlone(t *testing.T) {
+	reached := 0
+	b, err := openBackstage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached++
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"TableNames":[]}`)
+	}), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	list := func(id string) error {
+		_, err := dynamodb.NewFromConfig(aws.Config{
+			Region: awsRegion, BaseEndpoint: &b.url, Credentials: credentials.NewStaticCredentialsProvider(id, b.secret, ""),
+		}).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+		return err
+	}
+	if err := list(b.id); err != nil || reached != 1 {
+		t.Errorf("its own: %v, reached %d times", err, reached)
+	}
+	var refused smithy.APIError
+	if err := list("local"); !errors.As(err, &refused) || refused.ErrorCode() != "AccessDeniedException" {
+		t.Errorf("another: %v", err)
+	}
+	for _, signature := range []string{
+		"", "Bearer " + b.id, b.id, "AWS4-HMAC-SHA256 Credential=", "AWS4-HMAC-SHA256 Credential=/" + b.id,
+		"AWS4-HMAC-SHA256 Credential=" + b.id + "x/20261120/us-east-1/dynamodb/aws4_request", "AWS4-HMAC-SHA256 Signature=" + b.id,
+	} {
+		for _, path := range []string{"/", "/live/@connections/x"} {
+			req, _ := http.NewRequest(http.MethodPost, b.url+path, strings.NewReader("{}"))
+			req.Header.Set("X-Amz-Target", "secretsmanager.GetSecretValue")
+			req.Header.Set("Authorization", signature)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusForbidden {
+				t.Errorf("%q at %s: %d", signature, path, res.StatusCode)
+			}
+		}
+	}
+	if reached != 1 {
+		t.Errorf("reached %d times", reached)
+	}
+	req, _ := http.NewRequest(http.MethodPost, b.url+"/live/@connections/x", strings.NewReader("{}"))
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+b.id+"/20261120/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = res.Body.Close(); res.StatusCode != http.StatusGone {
+		t.Errorf("the management of sockets: %d", res.StatusCode)
+	}
+}
+
+// TestFunctionsAreSizedAsTheTemplateSays: each has a memory and a log group, from which
+// the names of its log lines come.
+func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
+	tpl, err := template.Read("../../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizing, err := sizes("../../../template.yaml", tpl.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fn := range tpl.Functions {
+		s := sizing[fn.ID]
+		if want := "/piloto/piloto/" + fn.Name; s.logGroup != want {
+			t.Errorf("%s logs to %q, want %q", fn.ID, s.logGroup, want)
+		}
+		if s.memory < 128 || s.memory > 10240 {
+			t.Errorf("%s has %d MB", fn.ID, s.memory)
+		}
+	}
+	if a, b := sizing["MCPFunction"].memory, sizing["ChatFunction"].memory; a <= b {
+		t.Errorf("MCPFunction has %d MB of its own, ChatFunction the %d of all", a, b)
+	}
+}
+
+func TestWaysToRunThatCannotBeAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		says string
+	}{
+		"another way":           {Options{Lambda: "docker"}, "-lambda=docker"},
+		"binaries for nobody":   {Options{Functions: "x"}, "-functions"},
+		"a clock of the test's": {Options{Lambda: AsProcess, Clock: boot.Clock}, "clock"},
+		"binaries that are not": {Options{Lambda: AsProcess, Functions: t.TempDir()}, "bootstrap"},
+	} {
+		c.o.Data, c.o.Template, c.o.Log = t.TempDir()+"/data", "../../../template.yaml", io.Discard
+		p, err := Open(t.Context(), c.o, Settings{}, "http://127.0.0.1:1")
+		if err == nil {
+			_ = p.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWritersShareALogLineByLine holds what the race detector sees.
+func TestWritersShareALogLineByLine(t *testing.T) {
+	var out strings.Builder
+	log := &shared{to: &out}
+	done := make(chan struct{})
+	for range 8 {
+		go func() {
+			for range 50 {
+				_, _ = log.Write([]byte("a whole line\n"))
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	if out.String() != strings.Repeat("a whole line\n", 400) {
+		t.Error("lines are mixed")
+	}
+}
