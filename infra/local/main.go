@@ -4,9 +4,13 @@
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process]
 //	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
+//	go run ./infra/local -backup FILE [-data .piloto]
+//	go run ./infra/local -restore FILE [-data .piloto]
 //
 // The second form serves just the two engines, as a small local AWS; tasks of
-// state machines reach their functions through the Lambda API at -lambda.
+// state machines reach their functions through the Lambda API at -lambda. A backup
+// is of a whole data folder, whether or not a process is running on it; it is
+// restored into a folder that has nothing.
 package main
 
 import (
@@ -36,18 +40,32 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
-	o, engines, err := parse(args, errOut)
-	if err != nil {
+	o, task, err := parse(args, errOut)
+	switch {
+	case err != nil:
 		return err
-	}
-	if engines {
+	case task.backup != "":
+		return process.Backup(ctx, o.Data, task.backup, out)
+	case task.restore != "":
+		return process.Restore(task.restore, o.Data, out)
+	case task.older:
+		return process.AcceptOlder(o.Data, out)
+	case task.engines:
 		return process.ServeEngines(ctx, o, out)
 	}
 	return process.Serve(ctx, o, process.SettingsFrom(os.Getenv), out)
 }
 
-// parse reads the flags of both commands, and which of them it is.
-func parse(args []string, errOut io.Writer) (o process.Options, engines bool, err error) {
+// task is what there is to do when it is not the deployment to serve.
+type task struct {
+	engines         bool
+	backup, restore string // files
+	older           bool
+}
+
+// parse reads the flags, and what there is to do.
+func parse(args []string, errOut io.Writer) (o process.Options, what task, err error) {
+	engines := false
 	if len(args) > 0 && args[0] == "engines" {
 		engines, args = true, args[1:]
 	}
@@ -64,18 +82,26 @@ func parse(args []string, errOut io.Writer) (o process.Options, engines bool, er
 		flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 		flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
 	}
-	if err := flags.Parse(args); err != nil {
-		return o, engines, err
+	if !engines {
+		flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
+		flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
+		flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	}
+	if err := flags.Parse(args); err != nil {
+		return o, what, err
+	}
+	what.engines = engines
 	switch {
 	case flags.NArg() > 0:
-		return o, engines, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	case what.backup != "" && what.restore != "":
+		return o, what, errors.New("-backup and -restore are two things to do")
 	case engines && o.AWS == "":
-		return o, engines, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
+		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
 	case o.AWS != "" && !onLoopback(o.AWS):
-		return o, engines, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
+		return o, what, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
 	}
-	return o, engines, nil
+	return o, what, nil
 }
 
 // onLoopback reports whether an address can be reached from this machine only.

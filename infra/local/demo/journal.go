@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"time"
@@ -48,8 +49,9 @@ type entry struct {
 	Effect   effect    `json:"effect,omitzero"`
 }
 
-// journal is an append-only file of entries. A line that was cut by a crash
-// was never answered, so it is cut off on opening.
+// journal is an append-only file of entries, each a line of JSON that ends with
+// its CRC-32C. A line that was cut by a crash was never answered, so it is cut off
+// on opening; one that has its end and is not what was written is damage.
 type journal struct {
 	file   *os.File
 	broken error // the first failed append; what follows it could not be read back
@@ -74,41 +76,74 @@ func openJournal(path string, apply func(entry)) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// replay returns the offset after the last whole entry. A broken line that is
-// not the last one is damage, not a crash, and an error.
+// replay returns the offset after the last whole entry.
 func replay(file io.Reader, apply func(entry)) (int64, error) {
 	reader, end := bufio.NewReader(file), int64(0)
-	var broken error
 	for {
 		raw, err := reader.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return end, nil // raw, if any, has no line end: torn
-		}
-		if err != nil {
+		torn := errors.Is(err, io.EOF) // raw, if any, has no line end
+		if err != nil && !torn {
 			return 0, err
 		}
-		if broken != nil {
-			return 0, broken
+		if torn && !endChanged(raw) {
+			return end, nil
 		}
-		var e entry
-		if err := json.Unmarshal(bytes.TrimSpace(raw), &e); err != nil {
-			broken = fmt.Errorf("entry at byte %d: %w", end, err)
-			continue
+		e, err := decodeEntry(raw)
+		if err != nil {
+			return 0, fmt.Errorf("it is damaged at byte %d: %w; put it back from a backup, or remove it to begin the demonstration anew", end, err)
 		}
 		apply(e)
 		end += int64(len(raw))
 	}
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// lineEnd ends a line whose JSON, with its last brace, is text.
+func lineEnd(text []byte) string {
+	return fmt.Sprintf(`,"crc":"%08x"}`+"\n", crc32.Checksum(text, castagnoli))
+}
+
+func encodeEntry(e entry) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	end := lineEnd(text)
+	return append(text[:len(text)-1], end...), nil
+}
+
+func decodeEntry(raw []byte) (e entry, err error) {
+	cut := len(raw) - len(lineEnd(nil))
+	if cut < 0 {
+		return e, errors.New("a line is too short")
+	}
+	text := append(bytes.Clone(raw[:cut]), '}')
+	if lineEnd(text) != string(raw[cut:]) {
+		return e, errors.New("a line is not what was written")
+	}
+	return e, json.Unmarshal(text, &e)
+}
+
+// endChanged reports whether a line is whole but for its end, which is another
+// byte: no crash leaves that.
+func endChanged(raw []byte) bool {
+	if len(raw) == 0 {
+		return false
+	}
+	_, err := decodeEntry(append(bytes.Clone(raw[:len(raw)-1]), '\n'))
+	return err == nil
+}
+
 func (j *journal) append(e entry) error {
 	if j.broken != nil {
 		return j.broken
 	}
-	raw, err := json.Marshal(e)
+	raw, err := encodeEntry(e)
 	if err != nil {
 		return err
 	}
-	if _, err = j.file.Write(append(raw, '\n')); err == nil {
+	if _, err = j.file.Write(raw); err == nil {
 		err = j.file.Sync()
 	}
 	j.broken = err

@@ -245,6 +245,30 @@ func TestFileDamagedInTheMiddleIsRefused(t *testing.T) {
 	}
 }
 
+// TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten: the last line's too.
+func TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo.jsonl")
+	first := newTestService(t, WithFile(path))
+	call(t, first, "POST /reservations", "k1", goodBody)
+	call(t, first, "POST /reservations", "", strings.Replace(goodBody, "norte", "sur", 1))
+	_ = first.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole {
+		bit := byte(1) << (i % 8)
+		whole[i] ^= bit
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := NewService(WithFile(path)); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("byte %d of %d: it was accepted: %v %v", i, len(whole), s, err)
+		}
+		whole[i] ^= bit
+	}
+}
+
 // The answers have the shape that the document promises.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	s := newTestService(t)

@@ -30,6 +30,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -167,15 +168,20 @@ func examine(path string, older uint64) (state root, err error) {
 	if err != nil {
 		return root{}, err
 	}
+	return sound(file, info.Size(), older)
+}
+
+// sound verifies a file in its newest state.
+func sound(file io.ReaderAt, size int64, older uint64) (root, error) {
 	both, err := readRoots(file)
 	if err != nil {
 		return root{}, err
 	}
-	state = both.newest()
 	if err := both.check(); err != nil && (older == 0 || !errors.Is(err, ErrLastCommit)) {
 		return root{}, err
 	}
-	_, err = verify(file, info.Size(), state, older)
+	state := both.newest()
+	_, err = verify(file, size, state, older)
 	return state, err
 }
 

@@ -24,6 +24,7 @@ type engines struct {
 	dynamo   *dynamodb.Engine
 	machines *stepfunctions.Engine
 	secrets  *secretsmanager.Engine
+	control  *control
 
 	halted  sync.Once
 	haltErr error
@@ -42,7 +43,7 @@ func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invok
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	store, err := disk.Open(filepath.Join(folder, dataFile))
+	store, err := openStore(folder)
 	if err != nil {
 		return nil, err // it names who holds the folder, or what is wrong with it
 	}
@@ -61,6 +62,9 @@ func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invok
 	if e.secrets, err = secretsmanager.Open(filepath.Join(folder, secretsFile), options...); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
+	if e.control, err = openControl(folder, e, log); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	return e, nil
 }
 
@@ -76,8 +80,23 @@ func (e *engines) halt() {
 func (e *engines) close() error {
 	e.halt()
 	errs := []error{e.haltErr}
+	if e.control != nil { // its readers keep the store open
+		errs = append(errs, e.control.close())
+	}
 	errs = append(errs, e.store.Close())
 	return errors.Join(errs...)
+}
+
+// stopWhenFailed calls stop when the data file takes nothing any more: what goes on
+// without it would be lost.
+func (e *engines) stopWhenFailed(ctx context.Context, stop func()) {
+	go func() {
+		select {
+		case <-e.store.Failed():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
 }
 
 // onLoopback serves requests that were meant for this machine. A page of the web

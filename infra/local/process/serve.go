@@ -40,7 +40,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(p.serve(ctx, listener, out), p.Close())
+	err = errors.Join(p.serve(ctx, listener, out), p.engines.store.Err(), p.Close())
 	if ctx.Err() != nil && err == nil {
 		fmt.Fprintln(out, "piloto: stopped")
 	}
@@ -51,6 +51,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(ctx, p.functions.halt)()
+	p.engines.stopWhenFailed(ctx, stop)
 	token, file, err := installToken(ctx, p.Table, p.Data, p.Token, p.Clock())
 	if err != nil {
 		return err
@@ -154,7 +155,10 @@ func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
 	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
-	return serve(ctx, listener, onLoopback(withoutSecrets(e)), log)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	e.stopWhenFailed(ctx, stop)
+	return errors.Join(serve(ctx, listener, onLoopback(withoutSecrets(e)), log), e.store.Err())
 }
 
 // servingKey finds, in the context of a request, the one that ends when requests
@@ -211,4 +215,4 @@ func (m firstStart) read() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-func (m firstStart) write(text string) error { return os.WriteFile(m.file, []byte(text+"\n"), 0o600) }
+func (m firstStart) write(text string) error { return writeWhole(m.file, text+"\n") }

@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,14 +23,19 @@ const (
 	codeLife       = 12 * time.Hour
 )
 
+// installedFile says which token was installed: its hash, and "kept" when it was
+// the one of the token file.
+const installedFile = "token.sha256"
+
 // installToken makes the deployment's token the only one of its kind: the one
 // that was set, or else one that is made once and kept in the data folder. It
 // returns the token, and the file that holds it when it was not set.
 func installToken(ctx context.Context, tokens auth.Store, folder, set string, at time.Time) (token, file string, err error) {
 	token = strings.TrimSpace(set)
+	made := false
 	if token == "" {
 		file = filepath.Join(folder, "token")
-		if token, err = keptToken(file); err != nil {
+		if token, made, err = keptToken(file); err != nil {
 			return "", "", err
 		}
 	}
@@ -38,40 +45,113 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	if strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }) { // no header carries another the same way
 		return "", "", errors.New("PILOTO_TOKEN must be visible ASCII characters")
 	}
-	hash := ident.Hash(token)
-	if err := replaceHash(ctx, tokens, filepath.Join(folder, "token.sha256"), hash); err != nil {
+	now := installed{ident.Hash(token), file != ""}
+	note := filepath.Join(folder, installedFile)
+	before, err := readInstalled(note)
+	if err != nil {
 		return "", "", err
 	}
+	if before.kept && now.kept && !made && before.hash != now.hash {
+		return "", "", fmt.Errorf("%s does not hold the token that was installed, as %s has it: one of them is damaged; put both back from a backup, or remove %s to have another token made", file, note, file)
+	}
+	if before.hash != "" && before.hash != now.hash {
+		if err := tokens.DeleteToken(ctx, before.hash); err != nil {
+			return "", "", err
+		}
+	}
+	if before != now {
+		if err := writeWhole(note, now.String()+"\n"); err != nil {
+			return "", "", err
+		}
+	}
+	if made { // last: a note without the file has another made
+		if err := writeWhole(file, token+"\n"); err != nil {
+			return "", "", err
+		}
+	}
 	return token, file, tokens.PutToken(ctx, auth.Token{
-		Hash: hash, Kind: auth.KindToken, Account: defaultAccount, User: defaultUser,
+		Hash: now.hash, Kind: auth.KindToken, Account: defaultAccount, User: defaultUser,
 		Scopes: everything(), CreatedAt: at,
 	})
 }
 
-func keptToken(file string) (string, error) {
+// keptToken returns the token in a file, or else a new one, which is to be written.
+func keptToken(file string) (token string, made bool, err error) {
 	text, err := os.ReadFile(file)
-	if err == nil && strings.TrimSpace(string(text)) != "" {
-		return strings.TrimSpace(string(text)), nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return ident.Secret(), true, nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+	if err != nil {
+		return "", false, err
 	}
-	token := ident.Secret()
-	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+	if token = strings.TrimSpace(string(text)); token == "" {
+		return "", false, fmt.Errorf("%s is damaged: it is empty; put it back from a backup, or remove it to have another token made", file)
+	}
+	return token, false, nil
 }
 
-// replaceHash revokes the token that was installed before, when it is another.
-func replaceHash(ctx context.Context, tokens auth.Store, file, hash string) error {
-	before, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// installed is the token that was installed last.
+type installed struct {
+	hash string
+	kept bool
+}
+
+func (i installed) String() string {
+	if i.kept {
+		return i.hash + " kept"
 	}
-	if old := strings.TrimSpace(string(before)); old != "" && old != hash {
-		if err := tokens.DeleteToken(ctx, old); err != nil {
-			return err
+	return i.hash
+}
+
+// readInstalled reads what was installed; there is nothing before the first start.
+func readInstalled(note string) (i installed, err error) {
+	text, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, nil
+	}
+	if err != nil {
+		return i, err
+	}
+	i.hash, i.kept = strings.CutSuffix(strings.TrimSuffix(string(text), "\n"), " kept")
+	if raw, err := hex.DecodeString(i.hash); err != nil || len(raw) != sha256.Size {
+		return installed{}, fmt.Errorf("%s is damaged: it says which token was installed; put it back from a backup, or remove it", note)
+	}
+	return i, nil
+}
+
+// unfinished ends the names of files that are not in their place yet.
+const unfinished = ".new-"
+
+// sweep removes what a killed process left unfinished; the data file must be held.
+func sweep(folder string) error {
+	var errs []error
+	for _, pattern := range []string{".*" + unfinished + "*", ".control-*"} {
+		left, _ := filepath.Glob(filepath.Join(folder, pattern))
+		for _, name := range left {
+			errs = append(errs, os.RemoveAll(name))
 		}
 	}
-	return os.WriteFile(file, []byte(hash+"\n"), 0o600)
+	return errors.Join(errs...)
+}
+
+// writeWhole puts a small file in its place, whole or not at all, and flushes it.
+func writeWhole(file, text string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+unfinished) // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.WriteString(text)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), file); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(file))
 }
 
 // signInURL returns a URL that signs in once, without the token, and no longer

@@ -1,6 +1,9 @@
 package secretsmanager
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,17 +20,29 @@ const (
 	fileMode   = 0o600
 	folderMode = 0o700
 	others     = fs.FileMode(0o077) // what anyone but the owner may do
-	fileFormat = 1
+	fileFormat = 2                  // 1 had no sum
 )
 
 // errUnsure says that the new file is in its place, and that a power cut may
 // still bring the old one back.
 var errUnsure = errors.New("secretsmanager: the folder of the secrets could not be flushed")
 
-// document is what the file holds.
+// document is what the file holds. Sum is the SHA-256 of the secrets as compact
+// JSON: one letter of a key that changed would be another key.
 type document struct {
-	Format  int       `json:"format"`
-	Secrets []*secret `json:"secrets"`
+	Format  int             `json:"format"`
+	Sum     string          `json:"sum"`
+	Secrets json.RawMessage `json:"secrets"`
+}
+
+// sum is what a document's sum must be.
+func (d document) sum() (string, error) {
+	var text bytes.Buffer
+	if err := json.Compact(&text, d.Secrets); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text.Bytes())
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // load reads the file; there is none before the first write. No error tells what
@@ -61,12 +76,19 @@ func load(path string) (map[string]*secret, error) {
 	if d.Format != fileFormat {
 		return nil, damaged(fmt.Sprintf("its format is %d, and this version reads %d", d.Format, fileFormat))
 	}
-	kept := make(map[string]*secret, len(d.Secrets))
-	for _, s := range d.Secrets {
+	var all []*secret
+	if json.Unmarshal(d.Secrets, &all) != nil {
+		return nil, damaged("it is not the JSON that was written")
+	}
+	kept := make(map[string]*secret, len(all))
+	for _, s := range all {
 		if s == nil || !s.sound() || kept[s.Name] != nil {
 			return nil, damaged("a secret in it is not whole")
 		}
 		kept[s.Name] = s
+	}
+	if sum, err := d.sum(); err != nil || sum != d.Sum {
+		return nil, damaged("it does not sum up to what was written")
 	}
 	return kept, nil
 }
@@ -88,13 +110,25 @@ func (s *secret) sound() bool {
 	return current+previous == len(s.Versions) && current <= 1 && previous <= current
 }
 
+func encode(kept map[string]*secret) ([]byte, error) {
+	all := []*secret{}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		all = append(all, kept[name])
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	d := document{Format: fileFormat, Secrets: text}
+	if d.Sum, err = d.sum(); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(d, "", "  ")
+}
+
 // save replaces the file, whole.
 func save(path string, kept map[string]*secret) error {
-	d := document{Format: fileFormat, Secrets: []*secret{}}
-	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		d.Secrets = append(d.Secrets, kept[name])
-	}
-	text, err := json.MarshalIndent(d, "", "  ")
+	text, err := encode(kept)
 	if err != nil {
 		return err
 	}

@@ -86,11 +86,13 @@ func TestWhatIsNoFileOfOursIsRefused(t *testing.T) {
 		"empty":          {"", "damaged"},
 		"zeros":          {strings.Repeat("\x00", 512), "damaged"},
 		"a list":         {"[]", "damaged"},
-		"of tomorrow":    {strings.Replace(text, `"format": 1`, `"format": 2`, 1), "format is 2"},
+		"another key":    {strings.Replace(text, "canary-in", "canary-on", 1), "sum up"},
+		"no sum":         {strings.Replace(text, `"sum"`, `"som"`, 1), "sum up"},
+		"of tomorrow":    {strings.Replace(text, `"format": 2`, `"format": 3`, 1), "format is 3"},
 		"another ARN":    {strings.Replace(text, ":secret:k-", ":secret:q-", 1), "not whole"},
 		"no ARN":         {strings.Replace(text, "arn:", "urn:", 1), "not whole"},
 		"another label":  {strings.Replace(text, "AWSCURRENT", "AWSPREVIOUS", 1), "not whole"},
-		"a null":         {`{"format":1,"secrets":[null]}`, "not whole"},
+		"a null":         {`{"format":2,"secrets":[null]}`, "not whole"},
 	} {
 		path := file(t)
 		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
@@ -115,6 +117,41 @@ func TestWhatIsNoFileOfOursIsRefused(t *testing.T) {
 		if _, err := secretsmanager.Open(path); err == nil || !strings.Contains(err.Error(), "not a plain file") {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// TestNoFlippedBitIsASecret flips one bit of every byte: what is opened has the
+// very secrets.
+func TestNoFlippedBitIsASecret(t *testing.T) {
+	whole := file(t)
+	create(t, open(t, whole), "k", "canary-one")
+	put(t, open(t, whole), "k", "canary-two")
+	text := []byte(content(t, whole))
+	path := file(t)
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range text {
+		bit := byte(1) << (i % 8)
+		text[i] ^= bit
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := secretsmanager.Open(path)
+		switch {
+		case err != nil:
+			refused++
+			if !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("byte %d: %v", i, err)
+			}
+		case value(client(e), "k") != "canary-two":
+			t.Errorf("byte %d: it was opened with another secret", i)
+		}
+		text[i] ^= bit
+	}
+	if refused < len(text)/2 {
+		t.Errorf("%d of %d were refused", refused, len(text))
 	}
 }
 

@@ -1,0 +1,235 @@
+package process
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/infra/local/disk"
+)
+
+// An archive is a tar of the files of a data folder, the data file first, and
+// last a manifest of them: one that was cut has none.
+const (
+	manifestName   = "manifest.json"
+	archiveFormat  = 1
+	maxManifest    = 1 << 20
+	maxArchiveName = 255
+)
+
+type manifest struct {
+	Format int           `json:"format"`
+	At     time.Time     `json:"at"` // nothing acknowledged before is missing
+	Files  []archiveFile `json:"files"`
+}
+
+type archiveFile struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// writeArchive writes the files of a folder as they are at one moment: hold keeps
+// the secrets from being written while the state of the data file is chosen and
+// they are read. A secret is written before what refers to it, and removed after
+// it, so the copy has every secret that its data refers to. The demonstration's
+// journal is read after that moment too: it lacks nothing that the data knows of.
+func writeArchive(folder string, store *disk.Store, hold func() (release func()), w io.Writer) error {
+	release := hold()
+	held := true
+	defer func() {
+		if held {
+			release()
+		}
+	}()
+	m := manifest{Format: archiveFormat, At: time.Now().UTC()}
+	out := tar.NewWriter(w)
+	err := store.Snapshot(func(size int64, write func(io.Writer) error) error {
+		rest, err := readRest(folder)
+		release()
+		held = false
+		if err != nil {
+			return err
+		}
+		if err := m.add(out, dataFile, size, write); err != nil {
+			return err
+		}
+		for _, f := range rest {
+			if err := m.add(out, f.name, int64(len(f.text)), func(w io.Writer) error { _, err := w.Write(f.text); return err }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	last := tar.Header{Name: manifestName, Size: int64(len(text)), Mode: 0o600, ModTime: m.At, Format: tar.FormatPAX}
+	if err := out.WriteHeader(&last); err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// add writes one file, and notes it.
+func (m *manifest) add(out *tar.Writer, name string, size int64, write func(io.Writer) error) error {
+	header := tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.At, Format: tar.FormatPAX}
+	if err := out.WriteHeader(&header); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if err := write(io.MultiWriter(out, sum)); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	m.Files = append(m.Files, archiveFile{name, size, hex.EncodeToString(sum.Sum(nil))})
+	return nil
+}
+
+type restFile struct {
+	name string
+	text []byte
+}
+
+// readRest reads the files beside the data file: all but those that say who is
+// running, or that were not finished.
+func readRest(folder string) (files []restFile, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !e.Type().IsRegular() || !archivable(name) || name == dataFile || name == manifestName {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) { // it was being replaced, and its name began otherwise
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, restFile{name, text})
+	}
+	return files, nil
+}
+
+// archivable reports whether a name may be in an archive, and so in a folder that
+// it is restored to.
+func archivable(name string) bool {
+	return name != "" && len(name) <= maxArchiveName && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") &&
+		!strings.HasSuffix(name, ".pid") && name != controlSocket
+}
+
+// verifyArchive reads all of an archive and proves that it is whole: every file
+// is as the manifest has it, and the data file can be opened.
+func verifyArchive(archive *os.File) (manifest, error) {
+	return eachFile(archive, func(h *tar.Header, _ io.Reader) error {
+		if h.Name != dataFile {
+			return nil
+		}
+		at, err := archive.Seek(0, io.SeekCurrent) // where the content begins: nothing is read ahead
+		if err != nil {
+			return err
+		}
+		return disk.VerifyCopy(io.NewSectionReader(archive, at, h.Size), h.Size)
+	})
+}
+
+// extract writes the files of an archive that was verified to a new folder.
+func extract(archive *os.File, folder string) (manifest, error) {
+	m, err := eachFile(archive, func(h *tar.Header, content io.Reader) error {
+		file, err := os.OpenFile(filepath.Join(folder, h.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, content)
+		if err == nil {
+			err = file.Sync()
+		}
+		return errors.Join(err, file.Close())
+	})
+	if err == nil {
+		err = syncFolder(folder)
+	}
+	return m, err
+}
+
+// eachFile hands every file of an archive to take, then compares what there was
+// with the manifest.
+func eachFile(archive *os.File, take func(h *tar.Header, content io.Reader) error) (m manifest, err error) {
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return m, err
+	}
+	in := tar.NewReader(archive)
+	var found []archiveFile
+	seen := map[string]bool{}
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return m, errors.New("it has no manifest: it is cut short, or no backup of this program")
+		}
+		if err != nil {
+			return m, fmt.Errorf("it is damaged: %w", err)
+		}
+		if h.Typeflag != tar.TypeReg || !archivable(h.Name) || seen[h.Name] || h.Size < 0 {
+			return m, fmt.Errorf("it holds %q, which no backup does", h.Name)
+		}
+		seen[h.Name] = true
+		if h.Name == manifestName {
+			break
+		}
+		sum := sha256.New()
+		content := io.TeeReader(in, sum)
+		if err := take(h, content); err != nil {
+			return m, fmt.Errorf("%s in it: %w", h.Name, err)
+		}
+		if _, err := io.Copy(io.Discard, content); err != nil {
+			return m, fmt.Errorf("%s in it: %w", h.Name, err)
+		}
+		found = append(found, archiveFile{h.Name, h.Size, hex.EncodeToString(sum.Sum(nil))})
+	}
+	if m, err = readManifest(in); err != nil {
+		return m, err
+	}
+	if len(found) != len(m.Files) || !seen[dataFile] {
+		return m, fmt.Errorf("it is damaged: it holds %d files of %d", len(found), len(m.Files))
+	}
+	for i, f := range m.Files {
+		if f != found[i] {
+			return m, fmt.Errorf("it is damaged: %s is not what was written", found[i].Name)
+		}
+	}
+	return m, nil
+}
+
+func readManifest(in io.Reader) (m manifest, err error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxManifest))
+	if err != nil {
+		return m, err
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {
+		return m, fmt.Errorf("its manifest is damaged: %w", err)
+	}
+	if m.Format != archiveFormat {
+		return m, fmt.Errorf("its format is %d, and this version reads %d", m.Format, archiveFormat)
+	}
+	return m, nil
+}
