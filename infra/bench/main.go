@@ -39,6 +39,10 @@ type options struct {
 	template string
 	alone    bool // no floors
 
+	cold   bool // measure cold starts instead
+	starts int  // of each function
+	size   string
+
 	latency time.Duration // for each scenario
 	slice   time.Duration // of each subject in each round
 	rounds  int
@@ -54,6 +58,9 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	only := flags.String("only", "", "measure only the scenarios whose names match this")
 	flags.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the system to this file, and leave out the floors")
 	flags.StringVar(&o.dir, "dir", filepath.Join("build", "bench"), "where the data is written, and then removed: the file system is measured too")
+	flags.BoolVar(&o.cold, "cold", false, "measure how the functions' executables start, beside a hello-world function")
+	flags.IntVar(&o.starts, "starts", 20, "how often -cold starts each")
+	flags.StringVar(&o.size, "size", "", "only check how big the executables in this folder are")
 	flags.StringVar(&o.template, "template", "template.yaml", "the deployment to measure")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -80,6 +87,12 @@ type bench struct {
 
 // run measures and prints.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
+	switch {
+	case o.size != "":
+		return checkSizes(o.size, out)
+	case o.cold:
+		return runCold(ctx, o, out)
+	}
 	began := time.Now()
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err

@@ -1,0 +1,49 @@
+// Command hello is the floor of a cold start: a function that does nothing but read
+// one item, with the SDK clients that Piloto's functions have. `go run ./infra/bench
+// -cold` builds it beside them.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+)
+
+// clients are what every function of Piloto has some of.
+type clients struct {
+	table    *dynamodb.Client
+	machines *sfn.Client
+	secrets  *secretsmanager.Client
+	sockets  *apigatewaymanagementapi.Client
+}
+
+func main() {
+	c := aws.Config{
+		Region:       os.Getenv("AWS_REGION"),
+		Credentials:  credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), ""),
+		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL")),
+	}
+	all := clients{
+		dynamodb.NewFromConfig(c), sfn.NewFromConfig(c), secretsmanager.NewFromConfig(c), apigatewaymanagementapi.NewFromConfig(c),
+	}
+	lambda.Start(all.hello)
+}
+
+// hello answers {"message": "hello"} once it has read an item that is not there.
+func (c clients) hello(ctx context.Context) (map[string]string, error) {
+	_, err := c.table.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(os.Getenv("TABLE_NAME")),
+		Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "hello"}, "SK": &types.AttributeValueMemberS{Value: "hello"},
+		},
+	})
+	return map[string]string{"message": "hello"}, err
+}
