@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 )
 
 //go:embed cases/*.json
@@ -46,6 +47,8 @@ type Call struct {
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Qualifier string          `json:"qualifier,omitempty"`
 	Kind      string          `json:"kind,omitempty"` // "Event"; empty: nobody looks
+
+	At time.Time `json:"-"` // when it came
 }
 
 // Cases returns all cases, in the order of their files.

@@ -37,6 +37,8 @@ type Answer struct {
 	Version string          `json:"version,omitempty"` // what was executed; absent: $LATEST
 	// Stubborn calls go on when they are given up.
 	Stubborn bool `json:"stubborn,omitempty"`
+	// Early tokens are used from the call on, others from its answer on.
+	Early bool `json:"early,omitempty"`
 	// Token is what somebody does later with the payload's member "token".
 	Token []TokenStep `json:"token,omitempty"`
 }
@@ -66,6 +68,9 @@ func (f *Functions) Call(ctx context.Context, in Call) (Reply, error) {
 	if a.Stubborn {
 		ctx = context.WithoutCancel(ctx)
 	}
+	if a.Token != nil && a.Early {
+		f.entrust(ctx, in.Payload, a.Token)
+	}
 	if a.Sleep > 0 {
 		timer := time.NewTimer(seconds(a.Sleep))
 		defer timer.Stop()
@@ -75,27 +80,39 @@ func (f *Functions) Call(ctx context.Context, in Call) (Reply, error) {
 			return Reply{}, ctx.Err()
 		}
 	}
-	if a.Token != nil {
-		f.held.Add(1)
-		go func() {
-			defer f.held.Done()
-			f.Hold(context.WithoutCancel(ctx), in.Payload, a.Token)
-		}()
+	if a.Token != nil && !a.Early {
+		f.entrust(ctx, in.Payload, a.Token)
 	}
 	return a.reply(in.Payload), nil
+}
+
+// entrust hands the token in the payload to somebody.
+func (f *Functions) entrust(ctx context.Context, payload []byte, steps []TokenStep) {
+	ctx = context.WithoutCancel(ctx)
+	f.held.Add(1)
+	go func() {
+		defer f.held.Done()
+		f.hold(ctx, payload, steps)
+	}()
 }
 
 // next records the call and returns the line that answers it.
 func (f *Functions) next(in Call) Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	in.At = time.Now()
 	f.calls = append(f.calls, in)
 	if f.count == nil {
 		f.count = map[string]int{}
 	}
 	n := f.count[in.Function]
 	f.count[in.Function]++
-	lines := f.Script[in.Function]
+	return f.line(in.Function, n)
+}
+
+// line is what answers the function's call number n.
+func (f *Functions) line(function string, n int) Answer {
+	lines := f.Script[function]
 	if len(lines) == 0 {
 		return Answer{}
 	}
@@ -127,9 +144,39 @@ func errorPayload(fields map[string]string) []byte {
 	return text
 }
 
-// Hold does what the holder of the token in the payload does. Answers that come
+// Resume has those who were handed tokens by earlier calls go on with what they
+// have not done yet, as people do while an engine is down. Calls that were not
+// answered by now are left out: they are made again.
+func (f *Functions) Resume(ctx context.Context, earlier []Call) {
+	count := map[string]int{}
+	for _, call := range earlier {
+		a := f.line(call.Function, count[call.Function])
+		count[call.Function]++
+		at := call.At.Add(seconds(a.Sleep))
+		if a.Early {
+			at = call.At
+		}
+		if at.After(time.Now()) {
+			continue
+		}
+		var rest []TokenStep
+		for _, s := range a.Token {
+			at = at.Add(seconds(s.After))
+			if wait := time.Until(at); wait > 0 {
+				s.After = wait.Seconds()
+				for _, earlier := range rest {
+					s.After -= earlier.After
+				}
+				rest = append(rest, s)
+			}
+		}
+		f.entrust(ctx, call.Payload, rest)
+	}
+}
+
+// hold does what the holder of the token in the payload does. Answers that come
 // too late are refused, and nobody minds.
-func (f *Functions) Hold(ctx context.Context, payload []byte, steps []TokenStep) {
+func (f *Functions) hold(ctx context.Context, payload []byte, steps []TokenStep) {
 	var in struct{ Token string }
 	_ = json.Unmarshal(payload, &in) // without one, every answer is refused
 	for _, s := range steps {

@@ -2,11 +2,13 @@ package machines
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,13 +23,20 @@ import (
 )
 
 const (
-	// atOnce is how many cases run at once against one subject.
-	atOnce = 12
 	// slack is how much later than demanded an execution may end on a busy machine.
 	slack = 3 * time.Second
 	// patience is how long an execution may take, whatever the case says.
 	patience = 40 * time.Second
 )
+
+// regions are where cases run, one after the other in each. moto copies all of a
+// region's machines whenever it starts one, and cannot copy one that ran; the
+// engines here have one region and do not mind.
+var regions = []string{
+	"us-east-1", "us-east-2", "us-west-1", "us-west-2", "eu-west-1", "eu-west-2", "eu-west-3",
+	"eu-central-1", "eu-north-1", "eu-south-1", "ap-south-1", "ap-east-1", "ap-northeast-1",
+	"ap-northeast-2", "ap-southeast-1", "ap-southeast-2", "ca-central-1", "sa-east-1", "me-south-1", "af-south-1",
+}
 
 // A Suite runs the cases against endpoints. Its functions are served by a Lambda
 // API of its own, which every subject must be told of before it starts.
@@ -80,25 +89,50 @@ func (s *Suite) Run(ctx context.Context, subjects ...outcome.Subject) ([]outcome
 				return nil, fmt.Errorf("moto: %w", err)
 			}
 		}
-		r := &runner{suite: s, client: client(subject.URL), run: fmt.Sprintf("%d%x", n, time.Now().UnixNano()&0xfffff)}
+		run := fmt.Sprintf("%d%x", n, time.Now().UnixNano()&0xfffff)
+		next := make(chan int)
 		var all sync.WaitGroup
-		room := make(chan struct{}, atOnce)
-		for i := range cases {
+		for _, region := range regions {
+			r := &runner{suite: s, client: client(subject.URL, region), region: region, run: run}
+			all.Go(func() {
+				for i := range next { // each case has an outcome of its own
+					if wrong := r.try(ctx, i, &cases[i]); len(wrong) > 0 {
+						out[i].Failed[subject.Name] = strings.Join(wrong, "; ")
+					}
+				}
+			})
+		}
+		for _, i := range longestFirst(cases) {
 			if cases[i].Virtual != "" {
 				out[i].Skipped[subject.Name] = cases[i].Virtual
 				continue
 			}
-			room <- struct{}{}
-			all.Go(func() {
-				defer func() { <-room }()
-				if wrong := r.try(ctx, i, &cases[i]); len(wrong) > 0 {
-					out[i].Failed[subject.Name] = strings.Join(wrong, "; ")
-				}
-			})
+			next <- i
 		}
+		close(next)
 		all.Wait()
 	}
 	return out, ctx.Err()
+}
+
+// longestFirst orders cases so that none is still waited for when all others have
+// ended.
+func longestFirst(cases []Case) []int {
+	takes := func(i int) float64 {
+		switch c := &cases[i]; {
+		case c.Elapsed != nil:
+			return *c.Elapsed
+		case c.Within != nil:
+			return c.Within[1]
+		}
+		return 0
+	}
+	order := make([]int, len(cases))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(takes(b), takes(a)) })
+	return order
 }
 
 // interpret has moto run machines, which it does not by itself.
@@ -119,9 +153,9 @@ func interpret(ctx context.Context, url string) error {
 	return nil
 }
 
-func client(url string) *sfn.Client {
+func client(url, region string) *sfn.Client {
 	return sfn.New(sfn.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), Retryer: retry.NewStandard(),
+		Region: region, BaseEndpoint: aws.String(url), Retryer: retry.NewStandard(),
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})
 }
@@ -130,6 +164,7 @@ func client(url string) *sfn.Client {
 type runner struct {
 	suite  *Suite
 	client *sfn.Client
+	region string
 	run    string // unlike that of any other run against the same subject
 }
 
@@ -156,6 +191,9 @@ func (r *runner) try(ctx context.Context, i int, c *Case) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	defer func() {
+		_, _ = r.client.DeleteStateMachine(context.WithoutCancel(ctx), &sfn.DeleteStateMachineInput{StateMachineArn: machine.StateMachineArn})
+	}()
 	got, err := r.execute(ctx, machine.StateMachineArn, c.InputText(suffix), suffix)
 	if err != nil {
 		return []string{err.Error()}
@@ -164,7 +202,8 @@ func (r *runner) try(ctx context.Context, i int, c *Case) []string {
 	return c.Check(got, slack)
 }
 
-// execute runs the machine to its end. What is told has the suffix removed.
+// execute runs the machine to its end. What is told has the suffix removed, and
+// says us-east-1 wherever it was.
 func (r *runner) execute(ctx context.Context, machine *string, input, suffix string) (Result, error) {
 	started, err := r.client.StartExecution(ctx, &sfn.StartExecutionInput{
 		StateMachineArn: machine, Name: aws.String("run"), Input: &input,
@@ -176,7 +215,8 @@ func (r *runner) execute(ctx context.Context, machine *string, input, suffix str
 	if err != nil {
 		return Result{}, err
 	}
-	plain := func(s *string) string { return strings.ReplaceAll(aws.ToString(s), suffix, "") }
+	told := strings.NewReplacer(suffix, "", r.region, "us-east-1")
+	plain := func(s *string) string { return told.Replace(aws.ToString(s)) }
 	out := Result{Status: string(end.Status), Output: plain(end.Output), Error: plain(end.Error), Cause: plain(end.Cause)}
 	if end.StopDate != nil && end.StartDate != nil {
 		out.Elapsed = end.StopDate.Sub(*end.StartDate)

@@ -194,6 +194,10 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	args := make([]any, len(e.args))
 	for i := range e.args {
 		v, err := e.args[i].evaluate(data, context)
+		if errors.Is(err, errPath) && e.args[i].path != nil {
+			err = &intrinsicError{source: e.source, err: fmt.Errorf(
+				"The JsonPath argument for the field '%s' could not be found in the input '%s'", e.args[i].source, encodeValue(data))}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,11 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 		return t.located(th, runtimeFailure("The field 'FunctionName' must be a non-empty string"))
 	}
 	if !strings.HasPrefix(name, "arn:") {
-		name = fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", t.x.eng.region, t.x.eng.account, name)
+		account := t.x.eng.account
+		if other, rest, partial := strings.Cut(name, ":function:"); partial { // ACCOUNT:function:NAME
+			account, name = other, rest
+		}
+		name = fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", t.x.eng.region, account, name)
 	}
 	if q, ok := obj.get("Qualifier"); ok {
 		if q, ok := q.(string); ok && q != "" {
