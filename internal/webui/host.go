@@ -15,7 +15,7 @@ import (
 type target struct {
 	Origin render.HTML // scheme, host in punycode, port
 	Also   render.HTML // the host as written, when that can mislead nobody
-	Prefix string        // the path of the base URL, if any
+	Prefix string      // the path of the base URL, if any
 	Marked bool
 }
 

@@ -13,11 +13,11 @@ import (
 // named by its type, address and size, and is neither fetched nor drawn
 // (guarantee I31).
 type block struct {
-	Kind  string        // text, image, audio, resource, resource_link, data or other
+	Kind  string      // text, image, audio, resource, resource_link, data or other
 	Name  render.HTML // a name or an address, as text
 	Media render.HTML // a media type
-	Bytes int           // of what is not shown; 0 when it is not known
-	Body  *code         // what is
+	Bytes int         // of what is not shown; 0 when it is not known
+	Body  *code       // what is
 }
 
 // mostBlocks bounds how many parts of a result are shown.
