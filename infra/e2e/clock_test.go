@@ -33,7 +33,9 @@ func (h *hands) forward(d time.Duration) {
 
 // openWithClock opens the whole deployment in this process, as infra/local does,
 // with a clock that the test moves. It is not started: no sweep runs in it, so
-// that what is refused is refused by the comparison alone.
+// that what is refused is refused by the comparison alone. Functions that are
+// processes of their own have the machine's clock: here they are in this one,
+// whatever -lambda says.
 func openWithClock(t *testing.T, clock *hands, model string) *client {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

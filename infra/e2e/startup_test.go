@@ -50,6 +50,8 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		{"a level that is none", nil, []string{"LOG_LEVEL=loud"}, []string{"LOG_LEVEL", "loud"}},
 		{"a token that is too short", nil, []string{"PILOTO_TOKEN=short"}, []string{"PILOTO_TOKEN", "8"}},
 		{"a token that no header carries", nil, []string{"PILOTO_TOKEN=ñandú-en-la-pampa"}, []string{"PILOTO_TOKEN", "ASCII"}},
+		{"another way to run functions", []string{"-lambda", "docker"}, nil, []string{"-lambda=docker", "inprocess", "process"}},
+		{"functions that nobody built", []string{"-lambda", "process", "-functions", "/nowhere"}, nil, []string{"/nowhere", "bootstrap"}},
 		{"a data file that is damaged", []string{"-data", damaged}, nil, []string{"piloto.db", "damaged"}},
 	} {
 		t.Run(start.name, func(t *testing.T) {

@@ -7,6 +7,9 @@
 //	go run ./infra/local -backup FILE [-data .piloto]
 //	go run ./infra/local -restore FILE [-data .piloto]
 //
+// With -lambda process each function is the executable that deploys, in processes of
+// its own behind Lambda's Runtime API; otherwise it is code of this process.
+//
 // The second form serves just the two engines, as a small local AWS; tasks of
 // state machines reach their functions through the Lambda API at -lambda. A backup
 // is of a whole data folder, whether or not a process is running on it; it is

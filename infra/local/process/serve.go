@@ -126,6 +126,9 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 		model, base := p.provider()
 		fmt.Fprintf(out, "  Model    %s at %s\n", model, base)
 	}
+	if p.functions.lambdas != nil {
+		fmt.Fprintf(out, "  Lambda   %d functions, each as the executable that deploys, in processes of its own\n", len(p.functions.lambdas.pools))
+	}
 	if p.AWS != "" {
 		fmt.Fprintf(out, "  Engines  aws dynamodb list-tables --endpoint-url http://%s\n", p.AWS)
 	}
