@@ -23,10 +23,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/infra/conformance/machines"
@@ -133,34 +135,56 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	default:
 		fmt.Fprintf(out, "dynalite is not at %s: left out\n", o.dynalite)
 	}
-	moto, found, err := startMoto(ctx, o.moto, cases.MotoEnv())
-	switch {
-	case err != nil:
-		return nil, err
-	case found:
+	// Each suite has a moto of its own, so that they need not wait for each other.
+	for list, environment := range map[*[]outcome.Subject][]string{&ofTables: nil, &ofMachines: cases.MotoEnv()} {
+		moto, found, err := startMoto(ctx, o.moto, environment)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			fmt.Fprintf(out, "%s is not installed: left out\n", o.moto)
+			break
+		}
 		defer moto.stop()
-		ofTables, ofMachines = append(ofTables, moto.Subject), append(ofMachines, moto.Subject)
-	default:
-		fmt.Fprintf(out, "%s is not installed: left out\n", o.moto)
+		*list = append(*list, moto.Subject)
 	}
-	type ran struct {
-		outcomes []outcome.Outcome
-		err      error
-	}
-	other := make(chan ran, 1)
+	machinesDone := make(chan error, 1)
+	var ofCases []outcome.Outcome
 	go func() {
-		outcomes, err := cases.Run(ctx, ofMachines...)
-		other <- ran{outcomes, err}
+		var err error
+		ofCases, err = apart(ctx, cases.Run, ofMachines)
+		machinesDone <- err
 	}()
 	outcomes, err := tables.Run(ctx, ofTables...)
-	second := <-other
-	if err := errors.Join(err, second.err); err != nil {
+	if err := errors.Join(err, <-machinesDone); err != nil {
 		return nil, err
 	}
 	return []suite{
 		{"Tables (DynamoDB)", namesOf(ofTables), outcomes, known},
-		{"Machines (Step Functions)", namesOf(ofMachines), second.outcomes, nil},
+		{"Machines (Step Functions)", namesOf(ofMachines), ofCases, nil},
 	}, nil
+}
+
+// apart runs a suite on each subject at the same time, and puts together what it
+// said of each.
+func apart(ctx context.Context, run outcome.Run, subjects []outcome.Subject) ([]outcome.Outcome, error) {
+	all := make([][]outcome.Outcome, len(subjects))
+	failed := make([]error, len(subjects))
+	var done sync.WaitGroup
+	for i, s := range subjects {
+		done.Go(func() { all[i], failed[i] = run(ctx, s) })
+	}
+	done.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	for _, more := range all[1:] {
+		for i, o := range more {
+			maps.Copy(all[0][i].Failed, o.Failed)
+			maps.Copy(all[0][i].Skipped, o.Skipped)
+		}
+	}
+	return all[0], nil
 }
 
 func namesOf(subjects []outcome.Subject) []string {

@@ -21,7 +21,7 @@ func tableChecks() []Check {
 }
 
 func tableRefusals(t *try) map[string]refusal[*sdk.CreateTableInput] {
-	valid := func() *sdk.CreateTableInput { return Indexed(*t.table("refused")) }
+	valid := func() *sdk.CreateTableInput { return Indexed(*t.table("refused" + t.mark)) }
 	with := func(change func(in *sdk.CreateTableInput)) *sdk.CreateTableInput {
 		in := valid()
 		change(in)

@@ -138,6 +138,7 @@ func (e *Env) post(ctx context.Context, target, body string) (*http.Response, st
 type try struct {
 	*Env
 	ctx    context.Context //nolint:containedctx // a try is one call
+	mark   string          // of this try alone
 	mu     sync.Mutex
 	failed []string
 }
@@ -147,8 +148,9 @@ type stop struct{}
 
 // check makes a check of a body that reports what is wrong to its try.
 func check(area, name string, body func(t *try)) Check {
-	return Check{Area: area, Name: name, Run: func(ctx context.Context, e *Env) error {
+	return Check{Area: area, Name: strings.TrimSpace(name), Run: func(ctx context.Context, e *Env) error {
 		t := &try{Env: e, ctx: ctx}
+		t.mark = t.id()
 		func() {
 			defer func() {
 				// An endpoint may lack anything: what a check trips over is what it found.

@@ -59,15 +59,12 @@ func cancellation(err error) string {
 
 func transactionChecks() []Check {
 	return append(refusals("transaction", transactionRefusals, func(t *try, in writes) string {
-		t.must(t.once(heldItem, func() error {
-			_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(heldItem, `{"n":1,"s":"x"}`)})
-			return err
-		}))
+		t.put("hash", t.mark+held, `{"n":1,"s":"x"}`)
 		got := t.transact(in)
-		if after := t.get("hash", unwrittenItem, ""); after != "" {
+		if after := t.get("hash", t.mark+unwritten, ""); after != "" {
 			t.errorf("a cancelled transaction wrote %s", after)
 		}
-		t.expect(t.get("hash", heldItem, ""), `{"n":1,"s":"x"}`)
+		t.expect(t.get("hash", t.mark+held, ""), `{"n":1,"s":"x"}`)
 		return got
 	}),
 		check("transaction", "does put, update, delete and check together", transacts),
@@ -77,9 +74,9 @@ func transactionChecks() []Check {
 	)
 }
 
-// The items that the refused transactions are about: one that is there and one
-// that is not.
-const heldItem, unwrittenItem = "held", "unwritten"
+// The items that a refused transaction is about: one that is there and one that
+// is not.
+const held, unwritten = "-held", "-unwritten"
 
 func hundred(t *try) {
 	pk := t.id()
@@ -127,7 +124,7 @@ func transacts(t *try) {
 }
 
 func transactionRefusals(t *try) map[string]refusal[writes] {
-	b, fresh := heldItem, unwrittenItem
+	b, fresh := t.mark+held, t.mark+unwritten
 	pk := func(s string) string { return `{"pk":"` + s + `"}` }
 	first := t.tPut(pk(fresh), "")
 	var many writes
