@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"piloto/infra/local/disk"
 	"piloto/internal/receipt"
@@ -223,22 +224,23 @@ func (v *visit) checkBooks() error {
 	return errors.Join(wrong...)
 }
 
-// checkOutbox: every status change of an execution was delivered. The process must
-// have stopped.
-func checkOutbox(folder string) error {
+// changesLeft counts the status changes of executions that are still to be delivered.
+// The process must have stopped.
+func changesLeft(folder string) (int, error) {
+	// Whatever is forked meanwhile, for another round, would hold the file's lock.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	store, err := disk.Open(filepath.Join(folder, "piloto.db"))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	left := 0
 	err = store.View(func(tx *disk.Tx) error {
+		left = 0
 		return tx.Bucket([]byte("stepfunctions")).Bucket([]byte("outbox")).ForEach(func(_, _ []byte) error {
 			left++
 			return nil
 		})
 	})
-	if left > 0 {
-		err = errors.Join(err, fmt.Errorf("%d status changes were not delivered", left))
-	}
-	return errors.Join(err, store.Close())
+	return left, errors.Join(err, store.Close())
 }

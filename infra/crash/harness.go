@@ -22,6 +22,7 @@ type harness struct {
 	root, folder, binary string
 	model                *model
 	service              *service
+	registered           base
 	bases                map[string]base // by scenario
 }
 
@@ -55,9 +56,10 @@ func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.registered = registered
 	for _, sc := range chosen {
 		h.bases[sc.name] = registered
-		if sc.setup == nil {
+		if sc.setup == nil || sc.until != "" {
 			continue
 		}
 		if h.bases[sc.name], err = h.prepare("base-"+sc.name, registered, sc); err != nil {
@@ -161,7 +163,15 @@ type result struct {
 // run runs a round. The folder of one that failed stays.
 func (h *harness) run(r round, at place) result {
 	res := result{round: r}
-	d, err := h.deployment(r.name, h.bases[r.sc.name], r.sc, at)
+	from, err := h.bases[r.sc.name], error(nil)
+	if r.sc.until != "" { // its run makes requests: each round has one of its own
+		from, err = h.prepare(r.name+"-base", h.registered, r.sc)
+	}
+	if err != nil {
+		res.err = fmt.Errorf("%s: %w", r.name, err)
+		return res
+	}
+	d, err := h.deployment(r.name, from, r.sc, at)
 	if err != nil {
 		res.err = err
 		return res
@@ -171,7 +181,7 @@ func (h *harness) run(r round, at place) result {
 	if r.traced {
 		trace = filepath.Join(d.folder, "trace")
 	}
-	v := h.bases[r.sc.name].visit
+	v := from.visit
 	v.client, v.service, v.d = newClient(context.Background(), at.addr), h.service, d
 	res.err = d.start(r.point, trace)
 	if res.err == nil {
@@ -182,7 +192,7 @@ func (h *harness) run(r round, at place) result {
 	res.swept = v.swept
 	res.err = errors.Join(res.err, died, d.stop())
 	if res.err == nil {
-		res.err = checkOutbox(d.data())
+		res.err = d.delivered()
 	}
 	if r.traced && res.err == nil {
 		raw, err := os.ReadFile(trace) //nolint:gosec // of the round
@@ -192,8 +202,28 @@ func (h *harness) run(r round, at place) result {
 		res.err = fmt.Errorf("%s, %s %v: %w\nits folder is %s", r.sc.name, r.point, r.kills, res.err, d.folder)
 		return res
 	}
-	_ = os.RemoveAll(d.folder)
+	_ = errors.Join(os.RemoveAll(d.folder), os.RemoveAll(d.folder+"-base"))
 	return res
+}
+
+// delivered holds that every status change of an execution is delivered. One that was
+// under way when the process stopped is, by the next.
+func (d *deployment) delivered() error {
+	left, err := changesLeft(d.data())
+	if err != nil || left == 0 {
+		return err
+	}
+	if err := d.start("", ""); err != nil {
+		return err
+	}
+	time.Sleep(idle)
+	if err := d.stop(); err != nil {
+		return err
+	}
+	if left, err = changesLeft(d.data()); left > 0 {
+		return fmt.Errorf("%d status changes were not delivered", left)
+	}
+	return err
 }
 
 // live has somebody use a deployment that dies, and checks what is there afterwards.

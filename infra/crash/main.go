@@ -1,7 +1,7 @@
 // Command crash kills the one-process deployment at every moment at which something
 // could be lost, and checks that nothing was:
 //
-//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 4] [-few] [-write docs/crash-matrix.md]
+//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-write docs/crash-matrix.md]
 //
 // It builds infra/local with the tag failpoints. Each scenario is run undisturbed
 // first, to learn the moments that it passes; then once for each of them in a data
@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 200, "how often the process is killed at random moments")
 	flag.StringVar(&o.scenario, "scenario", "", "only these, by name, with commas")
 	flag.StringVar(&o.point, "point", "", "only moments with this in their name")
-	flag.IntVar(&o.atOnce, "j", 4, "rounds at once")
+	flag.IntVar(&o.atOnce, "j", 8, "rounds at once")
 	flag.BoolVar(&o.few, "few", false, "each moment once or twice, not every time it passes")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random moments")
 	flag.StringVar(&o.write, "write", "", "file for the table")

@@ -10,9 +10,9 @@ type scenario struct {
 	name string
 	says string   // what happens, for the table
 	env  []string // of its processes
-	// setup makes the folder that every round begins with, once; until is a moment at
-	// which the process of the setup dies, when it is to leave something behind; off is
-	// how long the machine is off then.
+	// setup makes the folder that every round begins with, once; or each time, when until
+	// names a moment at which its process dies, to leave something behind. off is how long
+	// the machine is off then.
 	setup func(v *visit) error
 	until string
 	off   time.Duration
@@ -67,10 +67,11 @@ func end(v *visit) error {
 	return err
 }
 
-// decide waits until the run waits, and says something to it.
+// decide waits until the run waits, and says something to it. One that is in doubt
+// before never waits.
 func decide(decision string) func(*visit) error {
 	return func(v *visit) error {
-		if _, err := v.until("waiting"); err != nil {
+		if status, err := v.until("waiting", "in_doubt"); err != nil || status == "in_doubt" {
 			return err
 		}
 		return v.approves(decision)
@@ -79,7 +80,7 @@ func decide(decision string) func(*visit) error {
 
 // midway cancels while the second step is at the service, if it ever is.
 func midway(v *visit) error {
-	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(slowly); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if v.service.got(v.run)["s2"].times > 0 {
 			break
 		}
@@ -100,7 +101,7 @@ func doubt(v *visit) error {
 // paid has turns cost credits.
 func paid(v *visit) error {
 	for _, c := range [][3]string{
-		{"200", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":4000,"session_minutes":60},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`},
+		{"200", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":4000,"session_minutes":600},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`},
 	} {
 		if _, err := v.again(200, "PUT", c[1], c[2]); err != nil {
 			return err

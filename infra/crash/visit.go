@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	soon     = 1500 * time.Millisecond // what goes on by itself has ended by then
-	away     = 5 * time.Minute         // the machine is off before what the sweep must find is looked for
-	endLimit = 20 * time.Second
+	soon     = 6 * time.Second // what goes on by itself, or is found by the second sweep of a start, has ended by then
+	away     = 5 * time.Minute // the machine is off before what the sweep must find is looked for
+	endLimit = 30 * time.Second
+	slowly   = 1500 * time.Millisecond // a client that wants to stop a run waits for its second step as long
+	mostSaid = 600                     // of an answer, in a failure
 )
 
 var terminal = []string{"done", "error", "cancelled", "in_doubt", "expired", "superseded"}
@@ -63,6 +65,8 @@ func (v *visit) asks(kind, message string, there func() (bool, error)) error {
 				v.acked.runs = append(v.acked.runs, run)
 			}
 			return nil
+		case errors.Is(err, errLeft):
+			return err
 		case err == nil && r.status != http.StatusServiceUnavailable && r.status != http.StatusConflict:
 			return fmt.Errorf("%q: want %s, got %s", message, kind, r)
 		}
@@ -181,7 +185,7 @@ func (v *visit) until(states ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("it should be %v by now: %s", states, last)
+	return "", fmt.Errorf("it should be %v by now: %.*s", states, mostSaid, last)
 }
 
 // ends waits for the end of the run.
