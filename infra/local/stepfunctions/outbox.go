@@ -202,8 +202,9 @@ func (o *outbox) call(ev Event) (err error) {
 		}
 	}()
 	failpoint.Here("states.StatusChange.before")
-	defer failpoint.Here("states.StatusChange.after")
-	return o.handle(o.eng.ctx, ev)
+	err = o.handle(o.eng.ctx, ev)
+	failpoint.Here("states.StatusChange.after")
+	return err
 }
 
 // clean deletes what was delivered.
