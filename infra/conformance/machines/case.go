@@ -35,10 +35,12 @@ type Case struct {
 	Says    string          `json:"says"`     // part of the cause
 	Calls   []Call          `json:"calls"`    // in order; absent: not looked at
 	Elapsed *float64        `json:"elapsed"`  // seconds from start to stop
+	Within  *[2]float64     `json:"between"`  // the same, at least and at most
 	History []string        `json:"history"`  // "id<previous Type"; absent: not looked at
-	Unlike  bool            `json:"unlike"`   // asl-validator refuses it: what is lax on AWS
-	Within  *[2]float64     `json:"between"`  // seconds from start to stop, at least and at most
 	Events  []string        `json:"contains"` // types of events that are in the history, in this order
+
+	// Unlike says why asl-validator refuses the definition though AWS takes it.
+	Unlike string `json:"unlike"`
 }
 
 // A Call is one invocation of a function. Without a payload any will do.
