@@ -46,13 +46,24 @@ func TestKnownDifferencesAreReadByReason(t *testing.T) {
 
 func TestSurprisesAreNewFailuresAndNewPasses(t *testing.T) {
 	known := []outcome.Difference{
-		{Subject: "a", Name: "listed"}, {Subject: "a", Name: "better"}, {Subject: "a", Name: "~wavering"}, {Subject: "a", Name: "area/*"},
-		{Subject: "a", Name: "renamed"}, {Subject: "b", Name: "failing"}, {Subject: "a", Name: "left out"},
+		{Subject: "a", Name: "listed"},
+		{Subject: "a", Name: "better"},
+		{Subject: "a", Name: "~wavering"},
+		{Subject: "a", Name: "area/*"},
+		{Subject: "a", Name: "renamed"},
+		{Subject: "b", Name: "failing"},
+		{Subject: "a", Name: "left out"},
 	}
 	failed := map[string]string{"a": "why"}
 	got := surprises("a", []outcome.Outcome{
-		{Name: "listed", Failed: failed}, {Name: "better"}, {Name: "wavering"}, {Name: "area/one"}, {Name: "area/two", Failed: failed},
-		{Name: "failing", Failed: failed}, {Name: "fine"}, {Name: "left out", Skipped: map[string]string{"a": "needs time"}},
+		{Name: "listed", Failed: failed},
+		{Name: "better"},
+		{Name: "wavering"},
+		{Name: "area/one"},
+		{Name: "area/two", Failed: failed},
+		{Name: "failing", Failed: failed},
+		{Name: "fine"},
+		{Name: "left out", Skipped: map[string]string{"a": "needs time"}},
 	}, known)
 	want := []string{"a newly passes better", "a newly fails failing:\n\twhy", "there is no check renamed, which a is said to fail"}
 	if !slices.Equal(got, want) {

@@ -35,14 +35,19 @@ func startPiloto(ctx context.Context, dir, lambda string) (running, error) {
 		return running{}, err
 	}
 	serving, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
+	var failed error
+	done := make(chan struct{})
 	go func() {
-		done <- process.ServeEngines(serving, process.Options{Data: dir, AWS: address, LambdaURL: lambda, Log: io.Discard}, io.Discard)
+		defer close(done)
+		failed = process.ServeEngines(serving, process.Options{Data: dir, AWS: address, LambdaURL: lambda, Log: io.Discard}, io.Discard)
 	}()
-	r := running{Subject: outcome.Subject{Name: "piloto", URL: "http://" + address}, stop: func() { cancel(); <-done }}
-	if err := r.await(ctx, done); err != nil {
+	r := running{Subject: outcome.Subject{Name: "piloto", URL: "http://" + address}, stop: func() {
 		cancel()
-		return running{}, err
+		<-done
+	}}
+	if err := r.await(ctx, done); err != nil {
+		r.stop()
+		return running{}, errors.Join(err, failed)
 	}
 	return r, nil
 }
@@ -51,9 +56,9 @@ func startPiloto(ctx context.Context, dir, lambda string) (running, error) {
 // persistent. Without it, or without node, there is none.
 func startDynalite(ctx context.Context, folder, data string) (r running, found bool, err error) {
 	script := filepath.Join(folder, "node_modules", "dynalite", "cli.js")
-	node, err := exec.LookPath("node")
-	if _, missing := os.Stat(script); err != nil || missing != nil {
-		return running{}, false, nil
+	node, noNode := exec.LookPath("node")
+	if _, noScript := os.Stat(script); noNode != nil || noScript != nil {
+		return running{}, false, nil //nolint:nilerr // not installed is no failure
 	}
 	args := []string{script, "--host", "127.0.0.1", "--createTableMs", "0", "--deleteTableMs", "0", "--updateTableMs", "0"}
 	if data != "" {
@@ -66,9 +71,9 @@ func startDynalite(ctx context.Context, folder, data string) (r running, found b
 
 // startMoto starts a moto_server.
 func startMoto(ctx context.Context, command string, environment []string) (r running, found bool, err error) {
-	path, err := exec.LookPath(command)
-	if err != nil {
-		return running{}, false, nil
+	path, missing := exec.LookPath(command)
+	if missing != nil {
+		return running{}, false, nil //nolint:nilerr // not installed is no failure
 	}
 	r, err = start(ctx, "moto", environment, "-p", path, "-H", "127.0.0.1")
 	return r, true, err
@@ -92,8 +97,11 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	if err := c.Start(); err != nil {
 		return running{}, err
 	}
-	done := make(chan error, 1)
-	go func() { done <- c.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Wait() // how it ended shows in what it said
+	}()
 	r := running{Subject: outcome.Subject{Name: name, URL: "http://" + address}, stop: func() {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // with what it started
 		<-done
@@ -106,7 +114,7 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 }
 
 // await asks until the subject answers anything at all.
-func (r running) await(ctx context.Context, ended chan error) error {
+func (r running) await(ctx context.Context, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()
 	for {
@@ -118,9 +126,8 @@ func (r running) await(ctx context.Context, ended chan error) error {
 			return res.Body.Close()
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			return fmt.Errorf("%s ended at once: %w", r.Name, errors.Join(err, errors.New("it never answered")))
+		case <-ended:
+			return fmt.Errorf("%s ended before it answered", r.Name)
 		case <-ctx.Done():
 			return fmt.Errorf("%s does not answer at %s: %w", r.Name, r.URL, ctx.Err())
 		case <-time.After(20 * time.Millisecond):

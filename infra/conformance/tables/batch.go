@@ -51,7 +51,6 @@ func batchWrites(t *try) {
 	}
 	t.expect(t.get("hash", a, ""), `{"x":2}`)
 	t.expect(t.get("hash", b, ""), "")
-
 }
 
 func batchWriteRefusals(t *try) map[string]refusal[map[string][]types.WriteRequest] {

@@ -29,7 +29,7 @@ func spent(c *types.ConsumedCapacity) string {
 
 func capacityChecks() []Check {
 	const total, indexes = types.ReturnConsumedCapacityTotal, types.ReturnConsumedCapacityIndexes
-	k := func(size int) string { return `{"a":"` + strings.Repeat("x", size) + `"}` }
+	large := `{"a":"` + strings.Repeat("x", 5000) + `"}`
 	list := []struct {
 		name, want string
 		do         func(t *try) string
@@ -40,13 +40,13 @@ func capacityChecks() []Check {
 			return spent(out.ConsumedCapacity)
 		}},
 		{"a put of 5,000 bytes takes 5 units", "5", func(t *try) string {
-			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), k(5000)), ReturnConsumedCapacity: total})
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), large), ReturnConsumedCapacity: total})
 			t.must(err)
 			return spent(out.ConsumedCapacity)
 		}},
 		{"an update is as large as the item, before or after", "5", func(t *try) string {
 			pk := t.id()
-			t.put("hash", pk, k(5000))
+			t.put("hash", pk, large)
 			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text("REMOVE a"), ReturnConsumedCapacity: total})
 			t.must(err)
 			return spent(out.ConsumedCapacity)
@@ -86,7 +86,7 @@ func capacityChecks() []Check {
 		}},
 		{"a transaction of one get of 5,000 bytes takes four", "4", func(t *try) string {
 			pk := t.id()
-			t.put("hash", pk, k(5000))
+			t.put("hash", pk, large)
 			out, err := t.Client.TransactGetItems(t.ctx, &sdk.TransactGetItemsInput{
 				TransactItems: []types.TransactGetItem{{Get: &types.Get{TableName: t.table("hash"), Key: Key(pk, "")}}}, ReturnConsumedCapacity: total,
 			})
@@ -119,7 +119,7 @@ func capacityChecks() []Check {
 	for consistent, want := range map[bool]string{true: "2", false: "1"} {
 		out = append(out, check("capacity", fmt.Sprintf("a get of 5,000 bytes, consistent %v", consistent), func(t *try) {
 			pk := t.id()
-			t.put("hash", pk, k(5000))
+			t.put("hash", pk, large)
 			got, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table("hash"), Key: Key(pk, ""), ConsistentRead: &consistent, ReturnConsumedCapacity: total})
 			t.must(err)
 			t.expect(spent(got.ConsumedCapacity), want)

@@ -67,6 +67,7 @@ func Item(text string) map[string]types.AttributeValue {
 	}
 	return out
 }
+
 func attribute(v any) types.AttributeValue {
 	switch v := v.(type) {
 	case string:

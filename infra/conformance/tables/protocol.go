@@ -37,28 +37,25 @@ func protocolChecks() []Check {
 	var out []Check
 	for _, d := range dialogues {
 		out = append(out, check("protocol", d.name, func(t *try) {
-			res, body, err := t.post(t.ctx, d.target, d.body)
-			t.must(err)
-			if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "#"+d.kind+`"`) || !strings.Contains(body, d.word) {
-				t.errorf("%d %.500s; want 400 %s %s", res.StatusCode, body, d.kind, d.word)
+			res := t.post(d.target, d.body)
+			if res.status != http.StatusBadRequest || !strings.Contains(res.body, "#"+d.kind+`"`) || !strings.Contains(res.body, d.word) {
+				t.errorf("%d %.500s; want 400 %s %s", res.status, res.body, d.kind, d.word)
 			}
 		}))
 	}
 	return append(out,
 		check("protocol", "an answer has its checksum, its type and an id", func(t *try) {
-			res, body, err := t.post(t.ctx, api+"ListTables", "{}")
-			t.must(err)
-			if want := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10); res.Header.Get("X-Amz-Crc32") != want || res.Header.Get("X-Amzn-Requestid") == "" ||
-				!strings.HasPrefix(res.Header.Get("Content-Type"), "application/x-amz-json-1.0") {
-				t.errorf("headers %v", res.Header)
+			res := t.post(api+"ListTables", "{}")
+			if want := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(res.body))), 10); res.header.Get("X-Amz-Crc32") != want || res.header.Get("X-Amzn-Requestid") == "" ||
+				!strings.HasPrefix(res.header.Get("Content-Type"), "application/x-amz-json-1.0") {
+				t.errorf("headers %v", res.header)
 			}
 		}),
 		check("protocol", "members with null are absent", func(t *try) {
 			pk := t.id()
-			res, body, err := t.post(t.ctx, api+"PutItem", `{"TableName":"`+*t.table("hash")+`","Item":{"pk":{"S":"`+pk+`"}},"ConditionExpression":null,"ReturnValues":null}`)
-			t.must(err)
-			if res.StatusCode != http.StatusOK || body != "{}" {
-				t.errorf("%d %s", res.StatusCode, body)
+			res := t.post(api+"PutItem", `{"TableName":"`+*t.table("hash")+`","Item":{"pk":{"S":"`+pk+`"}},"ConditionExpression":null,"ReturnValues":null}`)
+			if res.status != http.StatusOK || res.body != "{}" {
+				t.errorf("%d %s", res.status, res.body)
 			}
 		}),
 		check("protocol", "failures have their types in the SDK", typed),

@@ -115,23 +115,27 @@ func (e *Env) once(name string, seed func() error) error {
 	return f()
 }
 
+// answer is what came back to a request by hand.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
 // post sends a request by hand: what the SDK would never send.
-func (e *Env) post(ctx context.Context, target, body string) (*http.Response, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(body))
-	if err != nil {
-		return nil, "", err
-	}
+func (t *try) post(target, body string) answer {
+	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, t.url, strings.NewReader(body))
+	t.must(err)
 	req.Header.Set("X-Amz-Target", target)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Date", "20260101T000000Z")
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=00")
-	res, err := e.http.Do(req)
-	if err != nil {
-		return nil, "", err
-	}
+	res, err := t.http.Do(req)
+	t.must(err)
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
-	return res, string(raw), err
+	t.must(err)
+	return answer{res.StatusCode, res.Header, string(raw)}
 }
 
 // try is one check under way.
