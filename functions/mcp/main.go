@@ -1,6 +1,6 @@
 // Command mcp keeps the registry of servers: /api/mcps and all below it.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/registry"
 
-func main() { boot.StartMCP() }
+func main() { registry.Start() }

@@ -2,6 +2,6 @@
 // out.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/web"
 
-func main() { boot.StartWeb() }
+func main() { web.Start() }

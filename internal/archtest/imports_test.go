@@ -53,7 +53,7 @@ var layers = []layer{
 	{
 		"composition",
 		[]string{"internal/boot"},
-		[]string{"vocabulary", "domain", "states", "adapter"},
+		[]string{"vocabulary", "domain", "states", "adapter", "composition"},
 		"one place joins the parts, and nothing joins that place",
 	},
 	{

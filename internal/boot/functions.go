@@ -11,6 +11,7 @@ import (
 	"piloto/internal/agent"
 	"piloto/internal/credit"
 	"piloto/internal/dynamo"
+	"piloto/internal/eligibility"
 	"piloto/internal/gateway"
 	"piloto/internal/httpapi"
 	"piloto/internal/outbound"
@@ -20,8 +21,8 @@ import (
 	"piloto/internal/step"
 	"piloto/internal/stepfn"
 	"piloto/internal/telemetry"
+	"piloto/internal/tool"
 	"piloto/internal/turn"
-	"piloto/internal/webui"
 	"piloto/statemachines"
 )
 
@@ -98,8 +99,11 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 	return s.serve(httpapi.Confirm(s.http, runs)), nil
 }
 
-// MCP builds functions/mcp.
-func MCP(w World, e Environment) (http.Handler, error) {
+// Registrar makes a registry of servers over a store.
+type Registrar func(World, tool.Store) tool.Registry
+
+// MCP builds functions/mcp, with what asks servers what they can do (package registry).
+func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	c, err := read[MCPConfig](e)
 	if err != nil {
 		return nil, err
@@ -107,7 +111,7 @@ func MCP(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
 	s.http.Rules = s.table
-	return s.serve(httpapi.Registry(s.http, w.Registry(s.table), s.companies())), nil
+	return s.serve(httpapi.Registry(s.http, registrar(w, s.table), s.companies())), nil
 }
 
 // Records builds functions/records.
@@ -122,22 +126,24 @@ func Records(w World, e Environment) (http.Handler, error) {
 	return s.serve(httpapi.Records(s.http, s.table, s.sessions(), httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
 }
 
-// Web builds functions/web.
-func Web(w World, e Environment) (http.Handler, error) {
+// Page is what the page of functions/web (package web) is made of.
+type Page struct {
+	World
+	Config     WebConfig
+	Table      *dynamo.Table
+	Assistants *eligibility.Manager
+	Breakers   *agent.Gate
+	Logger     *slog.Logger
+}
+
+// Web builds functions/web around the page that make returns.
+func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, error) {
 	c, err := read[WebConfig](e)
 	if err != nil {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	facts := webui.Facts{Provider: c.Name(), Model: c.Model, Demo: w.Demo, Local: w.Local}
-	if w.SocketPath == "" {
-		facts.RealtimeURL = c.URL
-	}
-	return s.serve(webui.New(webui.Deps{
-		Chats: s.table, Runs: s.table, Servers: s.table, Projects: s.table, Tokens: s.table,
-		Assistants: s.shown(c.Platform), Credits: s.table, Breakers: s.gate(agent.Usual), Webhooks: s.table, Rules: s.table, Facts: facts,
-		Now: w.Now, Log: s.log,
-	})), nil
+	return s.serve(make(Page{w, c, s.table, s.shown(c.Platform), s.gate(agent.Usual), s.log})), nil
 }
 
 // Step builds functions/step.

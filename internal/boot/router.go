@@ -12,13 +12,11 @@ import (
 	"piloto/internal/dynamo"
 	"piloto/internal/httpapi"
 	"piloto/internal/mcp"
-	"piloto/internal/openapi"
 	"piloto/internal/outbound"
 	"piloto/internal/replay"
 	"piloto/internal/secrets"
 	"piloto/internal/tally"
 	"piloto/internal/telemetry"
-	"piloto/internal/tool"
 	"piloto/internal/turn"
 )
 
@@ -62,19 +60,6 @@ func (w World) caller(timeout time.Duration, bearer *outbound.Tokens) *mcp.Clien
 // tokens exchanges the credentials of OAuth clients.
 func (w World) tokens() *outbound.Tokens {
 	return outbound.NewTokens(w.outbound(discoverTimeout), w.Now)
-}
-
-// Registry builds the registry of servers over a store: what registers them in the
-// function mcp, and in a process that brings some of its own.
-func (w World) Registry(store tool.Store) tool.Registry {
-	client := outbound.NewClient(w.outbound(discoverTimeout))
-	return tool.Registry{
-		Discover: map[tool.Kind]tool.Discoverer{
-			tool.KindOpenAPI: openapi.Discoverer{Client: client, Total: discoverTotal},
-			tool.KindMCP:     mcp.Discoverer{Client: client, Bearer: w.tokens(), Total: discoverTotal},
-		},
-		Store: store, IDs: w.IDs, Policy: w.policy(),
-	}
 }
 
 // router builds what routing needs.

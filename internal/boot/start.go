@@ -10,22 +10,16 @@ import (
 
 // StartChat runs functions/chat. Like every Start function it reads the
 // environment, serves the Lambda runtime, and does not return.
-func StartChat() { startHTTP(Chat) }
+func StartChat() { StartHTTP(Chat) }
 
 // StartConfirm runs functions/confirm.
-func StartConfirm() { startHTTP(Confirm) }
+func StartConfirm() { StartHTTP(Confirm) }
 
 // StartEligibility runs functions/eligibility.
-func StartEligibility() { startHTTP(Eligibility) }
-
-// StartMCP runs functions/mcp.
-func StartMCP() { startHTTP(MCP) }
+func StartEligibility() { StartHTTP(Eligibility) }
 
 // StartRecords runs functions/records.
-func StartRecords() { startHTTP(Records) }
-
-// StartWeb runs functions/web.
-func StartWeb() { startHTTP(Web) }
+func StartRecords() { StartHTTP(Records) }
 
 // StartStep runs functions/step.
 func StartStep() { startTask(Step) }
@@ -39,7 +33,10 @@ func StartSweep() { startTask(Sweep) }
 // StartAuthorize runs functions/authorize.
 func StartAuthorize() { startTask(Authorize) }
 
-func startHTTP(build func(World, Environment) (http.Handler, error)) {
+// StartHTTP runs a function that answers HTTP, for the packages below this one. Like
+// every Start function it reads the environment, serves the Lambda runtime, and does
+// not return.
+func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 	e := environ()
 	w, err := lambdaWorld(e).placed(e)
 	must(err)

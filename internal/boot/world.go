@@ -2,6 +2,7 @@ package boot
 
 import (
 	"log/slog"
+	"net/http"
 	"os"
 	"path"
 	"strings"
@@ -44,6 +45,19 @@ type World struct {
 // outbound are the guards of calls to registered servers.
 func (w World) outbound(timeout time.Duration) outbound.Options {
 	return outbound.Options{AllowLoopback: w.AllowLoopback, Timeout: timeout}
+}
+
+// Discovery is how a server is asked what it can do.
+type Discovery struct {
+	Client *http.Client
+	Bearer *outbound.Tokens
+	Total  time.Duration // of all that one server is asked
+	Policy tool.Policy
+}
+
+// Discovery returns how servers are asked in this world.
+func (w World) Discovery() Discovery {
+	return Discovery{outbound.NewClient(w.outbound(discoverTimeout)), w.tokens(), discoverTotal, w.policy()}
 }
 
 func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback} }

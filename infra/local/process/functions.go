@@ -14,6 +14,8 @@ import (
 	"piloto/infra/local/template"
 	"piloto/internal/auth"
 	"piloto/internal/boot"
+	"piloto/internal/boot/registry"
+	"piloto/internal/boot/web"
 	"piloto/internal/gateway"
 	"piloto/internal/ident"
 	"piloto/internal/telemetry"
@@ -21,8 +23,8 @@ import (
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
-	"chat": boot.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": boot.MCP,
-	"records": boot.Records, "web": boot.Web,
+	"chat": boot.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": registry.New,
+	"records": boot.Records, "web": web.New,
 }
 
 // taskFunctions builds each function that answers events, by its folder.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"piloto/infra/local/stepfunctions"
+	"piloto/internal/boot/registry"
 	"piloto/internal/telemetry"
 )
 
@@ -93,11 +94,11 @@ func (p *Process) introduce(ctx context.Context) error {
 	if !p.Demo {
 		return nil
 	}
-	registry := p.world().Registry(p.Table)
+	servers := registry.Of(p.world(), p.Table)
 	for _, part := range demoParts {
 		as := part.as
 		as.URL = p.origin + part.path
-		if err := registerDemo(ctx, registry, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
+		if err := registerDemo(ctx, servers, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
 			return fmt.Errorf("%s of the demonstration could not be registered: %w", part.path, err)
 		}
 	}
