@@ -195,8 +195,7 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	for i := range e.args {
 		v, err := e.args[i].evaluate(data, context)
 		if errors.Is(err, errPath) && e.args[i].path != nil {
-			err = &intrinsicError{source: e.source, err: fmt.Errorf(
-				"The JsonPath argument for the field '%s' could not be found in the input '%s'", e.args[i].source, encodeValue(data))}
+			err = &intrinsicError{source: e.source, err: &argumentError{e.args[i].source, encodeValue(data)}}
 		}
 		if err != nil {
 			return nil, err
@@ -224,4 +223,14 @@ type intrinsicError struct {
 
 func (e *intrinsicError) Error() string {
 	return fmt.Sprintf("The function '%s' had the following error: %s", e.source, e.err)
+}
+
+// argumentError is a path among the arguments that selects nothing.
+type argumentError struct {
+	source string
+	input  []byte
+}
+
+func (e *argumentError) Error() string {
+	return fmt.Sprintf("The JsonPath argument for the field '%s' could not be found in the input '%s'", e.source, e.input)
 }
