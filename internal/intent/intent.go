@@ -54,9 +54,9 @@ func Classify(message string) Intent {
 	}
 	text := Normalize(message)
 	switch {
-	case confirmations[text] && !contradicts(message):
+	case confirmations()[text] && !contradicts(message):
 		return Confirm
-	case cancellations[text]:
+	case cancellations()[text]:
 		return Cancel
 	default:
 		return Other
@@ -64,10 +64,10 @@ func Classify(message string) Intent {
 }
 
 // Confirmations returns the normalised messages that confirm, sorted.
-func Confirmations() []string { return sorted(confirmations) }
+func Confirmations() []string { return sorted(confirmations()) }
 
 // Cancellations returns the normalised messages that cancel, sorted.
-func Cancellations() []string { return sorted(cancellations) }
+func Cancellations() []string { return sorted(cancellations()) }
 
 func sorted(set map[string]bool) []string {
 	out := make([]string, 0, len(set))

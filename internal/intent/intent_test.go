@@ -91,7 +91,7 @@ func TestConfirmIsTheWholeMessage(t *testing.T) {
 		base := rapid.SampledFrom(listed).Draw(t, "base")
 		extra := rapid.SampledFrom(words).Draw(t, "extra")
 		for _, text := range []string{base + " " + extra, extra + ", " + base, base + "\n" + extra, base + extra} {
-			if Classify(text) == Confirm && !confirmations[Normalize(text)] {
+			if Classify(text) == Confirm && !confirmations()[Normalize(text)] {
 				t.Fatalf("%q confirms", text)
 			}
 		}

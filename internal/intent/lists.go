@@ -3,14 +3,15 @@ package intent
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
-// The lists are built once from the words below, all in the form of Normalize.
+// The lists are built once, when the first message is classified, from the words below, all in the form of Normalize.
 // They stay closed: a product of two finite lists is finite. No entry of the
 // confirmations may hold a word of negations.
 var (
-	confirmations = buildConfirmations()
-	cancellations = buildCancellations()
+	confirmations = sync.OnceValue(buildConfirmations)
+	cancellations = sync.OnceValue(buildCancellations)
 )
 
 // assents confirm alone and may precede a command.
@@ -175,7 +176,7 @@ func buildCancellations() map[string]bool {
 		set[text] = true
 	}
 	for text := range set {
-		if confirmations[text] {
+		if confirmations()[text] {
 			delete(set, text)
 		}
 	}

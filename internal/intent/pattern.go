@@ -1,6 +1,9 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // A pattern is a row of elements over the words of a sentence:
 //
@@ -25,10 +28,16 @@ type element struct {
 	end      bool
 }
 
-type patterns map[string][]pattern
+// patterns are read when the first sentence is looked at: most functions look at
+// none, and all of them start.
+type patterns func() map[string][]pattern
 
 func compile(lines string) patterns {
-	index := patterns{}
+	return sync.OnceValue(func() map[string][]pattern { return index(lines) })
+}
+
+func index(lines string) map[string][]pattern {
+	index := map[string][]pattern{}
 	for line := range strings.SplitSeq(lines, "\n") {
 		var p pattern
 		for field := range strings.FieldsSeq(line) {
@@ -91,11 +100,12 @@ func (e *element) takes(t *token) bool {
 
 // find returns the words from the first match on, and what follows it.
 func (ps patterns) find(all []token) (from, rest []token, ok bool) {
+	first := ps()
 	for i := range all {
 		if all[i].quoted {
 			continue
 		}
-		for _, p := range ps[all[i].word] {
+		for _, p := range first[all[i].word] {
 			if p.opens && !opensClause(all, i) {
 				continue
 			}

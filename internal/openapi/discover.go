@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/internal/fault"
@@ -229,7 +230,9 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 
 // naming finds what an HTML page says of its document: Swagger UI's and FastAPI's
 // url: "…", ReDoc's spec-url="…", Scalar's data-url="…".
-var naming = regexp.MustCompile(`(?i)(?:\burl['"]?\s*:\s*|spec-?url\s*=\s*|data-url\s*=\s*)["']([^"'<>\s]{1,500})["']`)
+var naming = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:\burl['"]?\s*:\s*|spec-?url\s*=\s*|data-url\s*=\s*)["']([^"'<>\s]{1,500})["']`)
+})
 
 // named returns the places, on the same origin, that a page names.
 func (q *quest) named(ctx context.Context, page string) []string {
@@ -242,7 +245,7 @@ func (q *quest) named(ctx context.Context, page string) []string {
 		return nil
 	}
 	var list []string
-	for _, m := range naming.FindAllSubmatch(raw, 5) {
+	for _, m := range naming().FindAllSubmatch(raw, 5) {
 		if u, err := at.Parse(string(m[1])); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
 			u.Fragment = ""
 			list = append(list, u.String())

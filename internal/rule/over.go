@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piloto/internal/ref"
 )
@@ -26,20 +27,20 @@ type place struct {
 }
 
 var (
-	placeForm = regexp.MustCompile(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
-	hopForm   = regexp.MustCompile(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
-	mostForm  = regexp.MustCompile(`^-?[0-9]{1,40}(\.[0-9]{1,40})?$`)
-	decimal   = regexp.MustCompile(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
+	placeForm = lazily(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
+	hopForm   = lazily(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
+	mostForm  = lazily(`^-?[0-9]{1,40}(\.[0-9]{1,40})?$`)
+	decimal   = lazily(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
 )
 
 // place reads At.
 func (o Over) place() (place, error) {
-	m := placeForm.FindStringSubmatch(o.At)
+	m := placeForm().FindStringSubmatch(o.At)
 	if m == nil || len(o.At) > maxAt || m[1] == "query" && !strings.HasPrefix(m[2], ".") {
 		return place{}, fmt.Errorf("%q is no place in a body or a query", o.At)
 	}
 	p := place{query: m[1] == "query"}
-	for _, text := range hopForm.FindAllString(m[2], -1) {
+	for _, text := range hopForm().FindAllString(m[2], -1) {
 		switch inner := strings.Trim(text, ".[]"); {
 		case text[0] == '.':
 			p.hops = append(p.hops, hop{name: inner})
@@ -58,7 +59,7 @@ func (o Over) place() (place, error) {
 
 // most reads Most.
 func (o Over) most() (*big.Int, error) {
-	if !mostForm.MatchString(o.Most) {
+	if !mostForm().MatchString(o.Most) {
 		return nil, fmt.Errorf("%q is no decimal", o.Most)
 	}
 	return readDecimal(o.Most), nil
@@ -187,7 +188,7 @@ var ten = big.NewInt(10)
 // readDecimal reads a decimal of a bounded size, times ten to the power of scale;
 // nil for what is none.
 func readDecimal(text string) *big.Int {
-	m := decimal.FindStringSubmatch(text)
+	m := decimal().FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}
@@ -265,4 +266,9 @@ func nodeOf(dec *json.Decoder, depth int) (node, error) {
 		return n, err
 	}
 	return node{}, nil // true and false
+}
+
+// lazily compiles an expression when the first rule needs it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

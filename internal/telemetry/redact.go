@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // redacted stands where a secret stood. While the rules run, gap stands for it:
@@ -32,7 +33,7 @@ const scheme = `(?:(?:bearer|basic|token|digest|apikey)(?:\s+|%20|\+))?`
 type rule struct {
 	sign string   // stands in every match
 	hint []string // so does one of these, in lower case
-	re   *regexp.Regexp
+	re   func() *regexp.Regexp
 }
 
 // Most text holds no secret, and is not worth a regular expression.
@@ -55,24 +56,29 @@ func each(words []string, end string) []string {
 
 var rules = []rule{
 	// Cookie: to the end of the line
-	{":", []string{"cookie:"}, regexp.MustCompile(`(?i)(\bcookie:\s*)[^\s\x00][^\r\n]*`)},
+	{":", []string{"cookie:"}, lazily(`(?i)(\bcookie:\s*)[^\s\x00][^\r\n]*`)},
 	// "name": "value" and "name": ["value", as it is and inside of a string
-	{`"`, stems, regexp.MustCompile(`(?is)("(?:[a-z0-9_]+[_-])?(?:` + names + `)"\s*:\s*\[?\s*")(?:[^"\\\x00]|\\.)(?:[^"\\]|\\.)*`)},
-	{`\"`, stems, regexp.MustCompile(`(?is)(\\"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\"\s*:\s*\[?\s*\\")(?:[^"\\\x00]|\\\\\\"|\\\\[^"])(?:[^"\\]|\\\\\\"|\\[^"])*`)},
+	{`"`, stems, lazily(`(?is)("(?:[a-z0-9_]+[_-])?(?:` + names + `)"\s*:\s*\[?\s*")(?:[^"\\\x00]|\\.)(?:[^"\\]|\\.)*`)},
+	{`\"`, stems, lazily(`(?is)(\\"(?:[a-z0-9_]+[_-])?(?:` + names + `)\\"\s*:\s*\[?\s*\\")(?:[^"\\\x00]|\\\\\\"|\\\\[^"])(?:[^"\\]|\\\\\\"|\\[^"])*`)},
 	// name=value (also in a query) and name: value; a value may be quoted or in brackets
-	{"=", append([]string{"sig=", "code="}, stems...), regexp.MustCompile(`(?i)((?:\b(?:[a-z0-9_]+[_-])?(?:` + names + `)|[?&;](?:key|sig|code))=["'\[]?)` + scheme + `[^\s"'&;,\x00]+`)},
-	{":", stems, regexp.MustCompile(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*\[?["']?)` + scheme + `[^\s"'&;,\x00]+`)},
+	{"=", append([]string{"sig=", "code="}, stems...), lazily(`(?i)((?:\b(?:[a-z0-9_]+[_-])?(?:` + names + `)|[?&;](?:key|sig|code))=["'\[]?)` + scheme + `[^\s"'&;,\x00]+`)},
+	{":", stems, lazily(`(?i)(\b(?:[a-z0-9_]+[_-])?(?:` + names + `):\s*\[?["']?)` + scheme + `[^\s"'&;,\x00]+`)},
 	// schemes
-	{"", []string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
+	{"", []string{"bearer", "basic"}, lazily(`(?i)(\b(?:bearer|basic)(?:\s+|%20|\+))[A-Za-z0-9._~+/=\-]{6,}`)},
 	// user:password@host
-	{"@", []string{"://"}, regexp.MustCompile(`(://)[^\s/?#@"'\x00]+@`)},
+	{"@", []string{"://"}, lazily(`(://)[^\s/?#@"'\x00]+@`)},
 	// keys known by their form
-	{"", keys, regexp.MustCompile(`()\b(?:github_pat|` + strings.Join(heads, "|") + `)[_-][A-Za-z0-9_\-]{8,}`)},
-	{"", []string{"akia", "asia", "aida", "aroa"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
-	{"", []string{"aiza"}, regexp.MustCompile(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
-	{"", []string{"whsec_"}, regexp.MustCompile(`()\bwhsec_[A-Za-z0-9+/=]{8,}`)},
-	{"", []string{"eyj"}, regexp.MustCompile(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
-	{"", []string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
+	{"", keys, lazily(`()\b(?:github_pat|` + strings.Join(heads, "|") + `)[_-][A-Za-z0-9_\-]{8,}`)},
+	{"", []string{"akia", "asia", "aida", "aroa"}, lazily(`()\b(?:AKIA|ASIA|AIDA|AROA)[0-9A-Z]{12,}`)},
+	{"", []string{"aiza"}, lazily(`()\bAIza[0-9A-Za-z_\-]{20,}`)},
+	{"", []string{"whsec_"}, lazily(`()\bwhsec_[A-Za-z0-9+/=]{8,}`)},
+	{"", []string{"eyj"}, lazily(`()\beyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}`)},
+	{"", []string{"private key"}, lazily(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^\x00-][^-]*`)},
+}
+
+// lazily compiles an expression when the first text needs it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // Redact returns text with every secret in it replaced by a mark: values that
@@ -98,7 +104,7 @@ func pass(text string) string {
 	lower := strings.ToLower(text)
 	for _, r := range rules {
 		if strings.Contains(text, r.sign) && slices.ContainsFunc(r.hint, func(h string) bool { return strings.Contains(lower, h) }) {
-			text = r.re.ReplaceAllString(text, "${1}"+gap)
+			text = r.re().ReplaceAllString(text, "${1}"+gap)
 		}
 	}
 	return ownTokens(text)
@@ -134,8 +140,8 @@ func urlSafe(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-var secretNames = regexp.MustCompile(`(?i)^(?:[a-z0-9_]+[_-])?(?:` + names + `)$`)
+var secretNames = lazily(`(?i)^(?:[a-z0-9_]+[_-])?(?:` + names + `)$`)
 
 // secretName reports whether an attribute's name says that its value is secret.
 // "token_id" and "tokens" are not: they name a hash, and a count.
-func secretName(name string) bool { return len(name) <= 64 && secretNames.MatchString(name) }
+func secretName(name string) bool { return len(name) <= 64 && secretNames().MatchString(name) }
