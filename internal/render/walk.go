@@ -122,8 +122,8 @@ func (e *execution) each(dot reflect.Value, n *parse.RangeNode) error {
 
 // print writes a value as fmt does.
 func (e *execution) print(n parse.Node, v reflect.Value) error {
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		v = element(v)
+	for v.IsValid() && v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
 	}
 	if !v.IsValid() {
 		_, err := io.WriteString(e.w, "<no value>")
