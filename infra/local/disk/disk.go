@@ -181,8 +181,7 @@ func sound(file io.ReaderAt, size int64, older uint64) (root, error) {
 		return root{}, err
 	}
 	state := both.newest()
-	_, err = verify(file, size, state, older)
-	return state, err
+	return state, verify(file, size, state, older)
 }
 
 // create makes the file when there is none: whole, or not at all.

@@ -28,9 +28,9 @@ type verifier struct {
 // used once, in its place and whole; and what is in them sums up to the record
 // that was written in the same commit. ahead is how much newer that commit may
 // say that it is.
-func verify(file io.ReaderAt, size int64, state root, ahead uint64) (record, error) {
+func verify(file io.ReaderAt, size int64, state root, ahead uint64) error {
 	if state.end < 4 || state.end > uint64(size)/uint64(state.pageSize) {
-		return record{}, fmt.Errorf("%w: it is cut short: it has %d bytes of at least %d", ErrDamaged, size, state.end*uint64(state.pageSize))
+		return fmt.Errorf("%w: it is cut short: it has %d bytes of at least %d", ErrDamaged, size, state.end*uint64(state.pageSize))
 	}
 	v := &verifier{file: file, root: state, used: make([]atomic.Uint64, state.end/64+1), more: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
 	found, err := v.bucket(newDigester(), place{}, state.top, 0)
@@ -41,22 +41,22 @@ func verify(file io.ReaderAt, size int64, state root, ahead uint64) (record, err
 		err = v.allUsed()
 	}
 	if err != nil {
-		return record{}, err
+		return err
 	}
 	stored := v.record.Load()
 	if stored == nil {
-		return record{}, errNoRecord
+		return errNoRecord
 	}
 	r, err := decodeRecord(*stored)
 	switch {
 	case err != nil:
-		return r, err
+		return err
 	case r.tx < state.tx || r.tx > state.tx+ahead:
-		return r, fmt.Errorf("%w: its content is of commit %d, and not of %d", ErrDamaged, r.tx, state.tx)
+		return fmt.Errorf("%w: its content is of commit %d, and not of %d", ErrDamaged, r.tx, state.tx)
 	case r.total != found:
-		return r, fmt.Errorf("%w: what is in it does not sum up to what was written (%d records of %d)", ErrDamaged, found.count, r.total.count)
+		return fmt.Errorf("%w: what is in it does not sum up to what was written (%d records of %d)", ErrDamaged, found.count, r.total.count)
 	}
-	return r, nil
+	return nil
 }
 
 // claim marks pages as used.

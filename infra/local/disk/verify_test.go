@@ -59,7 +59,7 @@ func scribble(r *rand.Rand, keys int) func(*Tx) error {
 }
 
 func TestWhateverIsWrittenVerifies(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, path := open1(t)
 		keys := []int{20, 2000, 50_000}[seed%3]
@@ -103,7 +103,7 @@ func verifyOpen(t *testing.T, path string) {
 	}
 	both, err := readRoots(file)
 	if err == nil {
-		_, err = verify(file, info.Size(), both.newest(), 0)
+		err = verify(file, info.Size(), both.newest(), 0)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +149,15 @@ func small(t testing.TB) (file []byte, content string) {
 		t.Fatal(err)
 	}
 	for round := range 3 {
-		for i := range 40 {
-			if err := s.Update(put(fmt.Sprintf("key %02d", i), strings.Repeat("v", 100+round+i*2))); err != nil {
+		for i := range 4 {
+			if err := s.Update(func(tx *Tx) error {
+				for j := range 10 {
+					if err := put(fmt.Sprintf("key %02d", 10*i+j), strings.Repeat("v", 100+round+20*i+2*j))(tx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,9 +242,9 @@ func mangled(t *testing.T, what string, file []byte, content string) (refused bo
 		t.Errorf("%s: it was opened, and what is in it is something else", what)
 	}
 	// What a flip has left must not make a write go wrong.
-	for part := range 4 {
+	for part := range 2 {
 		if err := s.Update(func(tx *Tx) error {
-			for i := part; i < 40; i += 4 {
+			for i := part; i < 40; i += 2 {
 				key := fmt.Appendf(nil, "key %02d", i)
 				if err := errors.Join(put(string(key), "new")(tx), tx.Bucket(bucket).Put(append(key, 'x'), make([]byte, 500)), tx.Bucket(bucket).Delete(key)); err != nil {
 					return err

@@ -1,0 +1,4 @@
+package disk
+
+// Dump is all that is in a store.
+var Dump = dump

@@ -1,0 +1,175 @@
+//go:build unix
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What the test binary does as a child, and with which file.
+const (
+	childTask = "DISK_CHILD_TASK"
+	childFile = "DISK_CHILD_FILE"
+)
+
+// TestMain lets the test binary be a process that may be killed by a fault.
+func TestMain(m *testing.M) {
+	var err error
+	switch path := os.Getenv(childFile); os.Getenv(childTask) {
+	case "cut":
+		err = cutWhileOpen(path)
+	case "full":
+		err = fullDisk(path)
+	default:
+		os.Exit(m.Run())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("as it must be")
+}
+
+func inChild(t *testing.T, task string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childTask+"="+task, childFile+"="+t.TempDir()+"/data.db")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "as it must be") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestAFullDiskLosesNothingAcknowledged: what does not fit is an error to its
+// caller, all else is there, and writes go on when there is room again.
+func TestAFullDiskLosesNothingAcknowledged(t *testing.T) { inChild(t, "full") }
+
+// fullDisk ends every file of this process at a few pages, as a full disk does.
+func fullDisk(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	full := was
+	full.Cur = 256 << 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
+		return err
+	}
+	value := strings.Repeat("v", 3000)
+	var acknowledged []string
+	const tries = 150
+	for i := range tries {
+		key := fmt.Sprintf("key %d", i)
+		switch err := s.Update(put(key, value)); {
+		case err == nil:
+			acknowledged = append(acknowledged, key)
+		case !strings.Contains(err.Error(), path) || errors.Is(err, ErrFailed):
+			return fmt.Errorf("it says %w", err)
+		}
+	}
+	if n := len(acknowledged); n == 0 || n == tries {
+		return fmt.Errorf("%d of %d were acknowledged", n, tries)
+	}
+	if err := hasJust(s, acknowledged, tries); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	last := fmt.Sprintf("key %d", tries-1)
+	if err := s.Update(put(last, value)); err != nil {
+		return fmt.Errorf("there is room again: %w", err)
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if s, err = Open(path); err != nil {
+		return err
+	}
+	return errors.Join(hasJust(s, append(acknowledged, last), tries), s.Close())
+}
+
+// hasJust compares the keys of a store with those that were acknowledged.
+func hasJust(s *Store, acknowledged []string, tries int) error {
+	return s.View(func(tx *Tx) error {
+		for i := range tries {
+			key := fmt.Sprintf("key %d", i)
+			there := tx.Bucket(bucket).Get([]byte(key)) != nil
+			if want := slices.Contains(acknowledged, key); there != want {
+				return fmt.Errorf("%s is there: %v, acknowledged: %v", key, there, want)
+			}
+		}
+		return nil
+	})
+}
+
+// TestACommitOfUnknownFateStopsTheStore: the root page was written, and flushing
+// it failed.
+func TestACommitOfUnknownFateStopsTheStore(t *testing.T) {
+	s, path := open1(t)
+	if err := s.Update(put("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	err := s.uncommitted(uint64(txID(t, s)), syscall.EIO)
+	if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), path) {
+		t.Errorf("it says %v", err)
+	}
+	select {
+	case <-s.Failed():
+	default:
+		t.Error("nobody is told")
+	}
+	for _, err := range []error{s.Err(), s.Update(put("b", "1")), s.View(func(*Tx) error { return nil }), s.Backup(path + ".copy")} {
+		if !errors.Is(err, ErrFailed) {
+			t.Errorf("it goes on: %v", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.Close()
+}
+
+// TestAFileThatIsCutWhileOpenKillsNobody: reading behind its end is a fault.
+func TestAFileThatIsCutWhileOpenKillsNobody(t *testing.T) { inChild(t, "cut") }
+
+func cutWhileOpen(path string) error {
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	err = s.Update(func(tx *Tx) error {
+		for i := range 300 {
+			if err := put(fmt.Sprintf("key %d", i), strings.Repeat("x", 1000))(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, os.Truncate(path, int64(3*os.Getpagesize()))); err != nil {
+		return err
+	}
+	read := s.View(func(tx *Tx) error { return tx.Bucket(bucket).ForEach(func(_, _ []byte) error { return nil }) })
+	wrote := s.Update(put("key 7", "y"))
+	if !errors.Is(read, ErrDamaged) || !errors.Is(wrote, ErrDamaged) {
+		return fmt.Errorf("it read: %w, and wrote: %w", read, wrote)
+	}
+	return nil
+}

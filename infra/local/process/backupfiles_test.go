@@ -1,0 +1,311 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"piloto/infra/local/disk"
+)
+
+// filled is a folder that nobody has open, with a file of every kind.
+func filled(t testing.TB) (folder string, files map[string]string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "data")
+	a := openAlone(t, folder)
+	a.createTable(t)
+	_, err := a.secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("s"), SecretString: aws.String("x")})
+	if err = errors.Join(err, a.put(t.Context(), "k"), a.close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"token": "a token of ours\n", installedFile: strings.Repeat("0", 64), "demo.jsonl": "", "demo.registered": "http://x"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder, filesIn(t, folder)
+}
+
+func filesIn(t testing.TB, folder string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := e.Info()
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
+}
+
+func TestABackupHasAllFilesWithoutAProcess(t *testing.T) {
+	folder, files := filled(t)
+	restored := filesIn(t, backUp(t, folder))
+	if len(restored) != 6 || len(files) != 6 {
+		t.Errorf("%d files of %d", len(restored), len(files))
+	}
+	for name, text := range files {
+		// The data file is copied without what was only set aside behind its end,
+		// and with its two roots saying the same.
+		if restored[name] != text && name != dataFile {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+	if after := filesIn(t, folder); len(after) != len(files) {
+		t.Errorf("the folder that was copied has changed: %d files of %d", len(after), len(files))
+	}
+}
+
+// TestADamagedBackupIsNotRestored, or only where the damage means nothing.
+func TestADamagedBackupIsNotRestored(t *testing.T) {
+	folder, _ := filled(t)
+	file := filepath.Join(t.TempDir(), "b")
+	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join(t.TempDir(), "good")
+	if err := Restore(file, good, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	want := filesIn(t, good)
+	r := rand.New(rand.NewPCG(1, 1))
+	parent := t.TempDir()
+	refused := 0
+	try := func(what string, text []byte) {
+		bad, into := filepath.Join(t.TempDir(), "bad"), filepath.Join(parent, "into")
+		if err := os.WriteFile(bad, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Restore(bad, into, io.Discard); err != nil {
+			refused++
+			if left, _ := os.ReadDir(parent); len(left) != 0 || !strings.Contains(err.Error(), bad) {
+				t.Errorf("%s: it left %v and said %v", what, left, err)
+			}
+			return
+		}
+		got := filesIn(t, into)
+		for name, text := range want {
+			if got[name] != text {
+				t.Errorf("%s: %s was restored as something else", what, name)
+			}
+		}
+		if err := os.RemoveAll(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const tries = 150
+	for range tries {
+		i, bit := r.IntN(len(whole)), byte(1)<<r.IntN(8)
+		whole[i] ^= bit
+		try(fmt.Sprintf("byte %d", i), whole)
+		whole[i] ^= bit
+	}
+	if refused < tries/2 {
+		t.Errorf("%d of %d were refused", refused, tries)
+	}
+	for range 60 {
+		try("cut", whole[:r.IntN(len(whole)-2000)])
+	}
+	for _, text := range []string{"", "no tar", strings.Repeat("\x00", 4096)} {
+		try("something else", []byte(text))
+	}
+}
+
+func TestABackupReplacesNothing(t *testing.T) {
+	folder, _ := filled(t)
+	out := filepath.Join(t.TempDir(), "b")
+	for name, x := range map[string]struct {
+		do   func() error
+		says string
+	}{
+		"an empty folder": {func() error { return Backup(t.Context(), t.TempDir(), out, io.Discard) }, "no data"},
+		"a file in it":    {func() error { return Backup(t.Context(), folder, filepath.Join(folder, "b"), io.Discard) }, "in the data folder"},
+		"a folder with files": {func() error {
+			return errors.Join(Backup(t.Context(), folder, out, io.Discard), Restore(out, folder, io.Discard))
+		}, dataFile},
+	} {
+		if err := x.do(); err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(out, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Backup(t.Context(), folder, out, io.Discard); err == nil || !strings.Contains(err.Error(), "there already") {
+		t.Error(err)
+	}
+	if err := settle(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // one that came meanwhile
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(out); string(text) != "theirs" {
+		t.Error("it was replaced")
+	}
+	if left, _ := os.ReadDir(filepath.Dir(out)); len(left) != 1 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+// TestTheControlSocketIsForItsOwnerAlone, wherever the folder is, and in the place
+// of one that a killed process left.
+func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
+	for _, folder := range []string{filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), strings.Repeat("a long name ", 12), "data")} {
+		a := openAlone(t, folder)
+		a.createTable(t)
+		path := filepath.Join(folder, controlSocket)
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != fs.ModeSocket|0o600 {
+			t.Fatal(info, err)
+		}
+		backUp(t, folder)
+		if err := a.close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it was left: %v", err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil { // of a process that was killed
+			t.Fatal(err)
+		}
+		again := openAlone(t, folder)
+		backUp(t, folder)
+		_ = again.close()
+		if left, _ := filepath.Glob(filepath.Join(folder, ".*")); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+// TestABackupThatIsCutOffIsNotKept: the process stops while it sends.
+func TestABackupThatIsCutOffIsNotKept(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	a := openAlone(t, folder)
+	a.createTable(t)
+	if err := a.store.Update(func(tx *disk.Tx) error {
+		b, err := tx.CreateBucketIfNotExists([]byte("large"))
+		return errors.Join(err, b.Put([]byte("k"), make([]byte, 8<<20)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	places := t.TempDir()
+	for _, after := range []int{0, 1, 1000, 40_000, 1 << 20} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := requestBackup(ctx, folder, &cutting{left: after, cut: cancel})
+		if err == nil {
+			t.Errorf("cut after %d bytes, and nobody noticed", after)
+		}
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Backup(ctx, folder, filepath.Join(places, "b"), io.Discard); err == nil {
+		t.Error("it went on")
+	}
+	if left, _ := os.ReadDir(places); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if err := a.put(t.Context(), "after"); err != nil {
+		t.Error(err)
+	}
+	if err := requestBackup(t.Context(), folder, &stopping{stop: func() { _ = a.control.close() }}); err == nil {
+		t.Error("the process stopped while it sent, and nobody noticed")
+	}
+}
+
+// stopping stops the sender when the first of it is there.
+type stopping struct {
+	once sync.Once
+	stop func()
+}
+
+func (s *stopping) Write(b []byte) (int, error) {
+	s.once.Do(s.stop)
+	return len(b), nil
+}
+
+type cutting struct {
+	left int
+	cut  func()
+}
+
+func (c *cutting) Write(b []byte) (int, error) {
+	if c.left -= len(b); c.left < 0 {
+		c.cut()
+		return 0, io.ErrClosedPipe
+	}
+	return len(b), nil
+}
+
+func TestARefusedDataFileSaysWhatToDo(t *testing.T) {
+	folder, _ := filled(t)
+	path := filepath.Join(folder, dataFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore := "mv " + folder + " " + folder + ".damaged && go run ./infra/local -restore FILE -data " + folder
+	start := func() error {
+		_, err := openEngines(folder, time.Now, noFunctions{}, slog.New(slog.DiscardHandler), nil, "")
+		return err
+	}
+	for name, x := range map[string]struct {
+		damage func(b []byte)
+		older  bool
+	}{
+		"a page": {func(b []byte) { copy(b[3*os.Getpagesize():], bytes.Repeat([]byte("x"), 9*os.Getpagesize())) }, false},
+		"a root": {func(b []byte) { b[40] ^= 1 }, true},
+	} {
+		bad := bytes.Clone(whole)
+		x.damage(bad)
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := start()
+		if err == nil {
+			t.Fatalf("%s: it started", name)
+		}
+		for _, says := range []string{path, "nothing was changed", restore} {
+			if !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: it does not say %q: %v", name, says, err)
+			}
+		}
+		if strings.Contains(err.Error(), "-accept-older -data "+folder) != x.older {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := AcceptOlder(folder, io.Discard); (err == nil) != x.older {
+			t.Errorf("%s: accepted: %v", name, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err == nil || !strings.Contains(err.Error(), "is missing") || !strings.Contains(err.Error(), restore) {
+		t.Errorf("a data file that is gone: %v", err)
+	}
+}

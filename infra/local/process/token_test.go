@@ -1,0 +1,74 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"piloto/internal/boot"
+)
+
+// TestNoFlippedBitIsAnotherToken flips one bit of every byte of the files of the
+// token: what is installed is the one that was, or nothing is.
+func TestNoFlippedBitIsAnotherToken(t *testing.T) {
+	p, folder, _, _ := deploy(t, Settings{})
+	install := func(set string) (string, error) {
+		token, _, err := installToken(t.Context(), p.Table, folder, set, boot.Clock())
+		return token, err
+	}
+	if err := os.Remove(filepath.Join(folder, installedFile)); err != nil {
+		t.Fatal(err)
+	}
+	token, err := install("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"token", installedFile} {
+		path := filepath.Join(folder, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range text {
+			bad := []byte(string(text))
+			bad[i] ^= 1 << (i % 8)
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := install(""); err == nil && got != token {
+				t.Errorf("byte %d of %s: the token is another now", i, name)
+			}
+			if name == "token" && i < len(token) { // an accepted one would revoke the other
+				if left, _ := os.ReadFile(filepath.Join(folder, installedFile)); !strings.Contains(string(left), " kept") {
+					t.Errorf("byte %d: %s", i, left)
+				}
+			}
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := install(""); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s is empty: %v", name, err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := install(""); err != nil || got != token {
+		t.Errorf("as it was: %v", err)
+	}
+	// One that is set, and none any more, are no damage; nor is a file removed.
+	if _, err := install("a-token-that-is-set"); err != nil {
+		t.Error(err)
+	}
+	if got, err := install(""); err != nil || got != token {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(folder, "token")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := install(""); err != nil || got == token {
+		t.Errorf("another was not made: %v", err)
+	}
+}
