@@ -68,6 +68,9 @@ func (f *failure) output() object {
 	return object{{"Error", f.name}, {"Cause", f.cause}}
 }
 
+// nullInputText is what AWS says of any path into null.
+const nullInputText = "Unable to apply Path transformation to null or empty input."
+
 // runtimeFailure ends the execution: States.Runtime cannot be caught.
 func runtimeFailure(format string, args ...any) *failure {
 	return &failure{name: errRuntime, cause: fmt.Sprintf(format, args...), final: true}
@@ -78,6 +81,8 @@ func templateFailure(err error, input *document) *failure {
 	var field *fieldError
 	var fn *intrinsicError
 	switch {
+	case errors.As(err, &field) && errors.Is(err, errNullInput):
+		return &failure{name: errRuntime, alias: errParameterPath, final: true, cause: nullInputText}
 	case errors.As(err, &field):
 		return &failure{
 			name: errRuntime, alias: errParameterPath, final: true,
@@ -91,6 +96,9 @@ func templateFailure(err error, input *document) *failure {
 
 // pathFailure words a path of a field like InputPath that selects nothing.
 func pathFailure(p *path, err error) *failure {
+	if errors.Is(err, errNullInput) {
+		return runtimeFailure("%s", nullInputText)
+	}
 	text := err.Error()
 	if errors.Is(err, errPath) && len(text) > len(errPath.Error())+2 {
 		text = text[len(errPath.Error())+2:]

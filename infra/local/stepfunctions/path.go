@@ -46,6 +46,9 @@ const maxPathLength = 4096
 // errPath is wrapped by every error of a path that selects nothing.
 var errPath = errors.New("path selects nothing")
 
+// errNullInput is an errPath about a path into null.
+var errNullInput = fmt.Errorf("%w: null input", errPath)
+
 // parsePath compiles a JSONPath.
 func parsePath(source string) (*path, error) {
 	if len(source) > maxPathLength {

@@ -64,6 +64,10 @@ func (s *segment) child(node any) (any, bool) {
 func (p *path) missing(i int, node any) error {
 	where := p.canonical(i + 1)
 	switch node.(type) {
+	case nil:
+		if i == 0 && !p.context {
+			return errNullInput
+		}
 	case object:
 		if i < len(p.segments)-1 && p.segments[i].kind == segmentNames {
 			return fmt.Errorf("%w: Missing property in path %s", errPath, where)
