@@ -116,16 +116,19 @@ func readBody(req *http.Request) (string, error) {
 	if req.ContentLength > maxBody {
 		return "", tooLarge
 	}
-	var b strings.Builder
-	if req.ContentLength > 0 {
-		b.Grow(int(req.ContentLength))
+	if n := req.ContentLength; n >= 0 { // a body of known length is read in one piece
+		raw := make([]byte, n)
+		if _, err := io.ReadFull(req.Body, raw); err != nil {
+			return "", unreadable("Body cannot be read")
+		}
+		return string(raw), nil
 	}
-	n, err := io.Copy(&b, io.LimitReader(req.Body, maxBody+1))
+	raw, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	switch {
-	case n > maxBody:
+	case len(raw) > maxBody:
 		return "", tooLarge
 	case err != nil:
 		return "", unreadable("Body cannot be read")
 	}
-	return b.String(), nil
+	return string(raw), nil
 }
