@@ -55,6 +55,19 @@
 // that is not done, or a service that was called another number of times than
 // the plan has steps, fails the benchmark.
 //
+// # Cold starts and sizes
+//
+//	go run ./infra/bench -cold [-starts N] [-only REGEXP] [-json]
+//	go run ./infra/bench -size build
+//
+// -cold builds the executable of every function for this machine, and one that does
+// nothing but read an item with the same SDK clients (folder hello), and starts the
+// two by turns behind a Runtime API, against engines on loopback. "asks" is from exec
+// until the first event is asked for, "answers" until it is answered: the function's
+// of infra/events, whose account is not there. Reading these events costs a function
+// more calls of the table than hello's one, which counts against it. -size fails when
+// an executable that `make build` made is over the limit.
+//
 // With -cpuprofile the floors are left out, so that the profile is of the
 // system (and of its clients, its model and its service).
 package main
