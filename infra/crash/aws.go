@@ -37,7 +37,7 @@ func (a *aws) settled(v *visit) error {
 	gone := false
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var later bool
-		if left, later = a.left(v); left == nil {
+		if later, left = a.left(v); left == nil {
 			return nil
 		}
 		if later && !gone {
@@ -51,16 +51,16 @@ func (a *aws) settled(v *visit) error {
 }
 
 // left says what is left to do. later means that it is only due later.
-func (a *aws) left(v *visit) (left error, later bool) {
+func (a *aws) left(v *visit) (later bool, left error) {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	executions, err := a.executions(ctx)
 	if err != nil {
-		return err, false
+		return false, err
 	}
 	rows, err := a.rows(ctx)
 	if err != nil {
-		return err, false
+		return false, err
 	}
 	for _, row := range rows {
 		pk, sk, due := text(row["PK"]), text(row["SK"]), text(row["DuePK"])
@@ -84,7 +84,7 @@ func (a *aws) left(v *visit) (left error, later bool) {
 	for id := range executions {
 		left = errors.Join(left, fmt.Errorf("there is an execution of %s, and no such run", id))
 	}
-	return left, later
+	return later, left
 }
 
 // executions counts executions by their name; one that runs is an error.

@@ -36,7 +36,7 @@ type base struct {
 // newHarness builds the process, from root, and keeps everything in folder.
 func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	h := &harness{root: root, folder: folder, binary: filepath.Join(folder, "piloto"), bases: map[string]base{}}
-	build := exec.Command("go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
+	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
 	build.Dir, build.Stderr = root, os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("go build ./infra/local: %w", err)
@@ -251,7 +251,13 @@ func (h *harness) live(v *visit, res *result) error {
 			break
 		}
 	}
-	res.end, err = v.check(newAWS(v.d.aws))
+	engines := newAWS(v.d.aws)
+	res.end, err = v.check(engines)
+	for _, other := range v.others {
+		_, wrong := other.check(engines)
+		err = errors.Join(err, wrong)
+		v.swept = v.swept || other.swept
+	}
 	if err == nil && len(res.sc.env) > 0 {
 		err = v.checkBooks()
 	}

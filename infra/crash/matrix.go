@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (m *matrix) kills(only string, few bool) []round {
 		times := map[string][]string{}
 		var order []string
 		for _, p := range m.calm[sc.name].points {
-			if !strings.Contains(p, only) {
+			if !strings.Contains(p, only) || sc.random {
 				continue
 			}
 			if times[moment(p)] == nil {
@@ -156,7 +157,7 @@ func (m *matrix) table(failures int) string {
 			ends[m.mark(r)]++
 		}
 		var became []string
-		for _, k := range slices.Sorted(mapsKeys(ends)) {
+		for _, k := range slices.Sorted(maps.Keys(ends)) {
 			if k != "" {
 				became = append(became, fmt.Sprintf("%d %s", ends[k], k))
 			}
@@ -164,22 +165,18 @@ func (m *matrix) table(failures int) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", sc.name, sc.says, m.calm[sc.name].end, atPoints, atRandom, strings.Join(became, ", "))
 	}
 	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Moments\n\n| moment |", failures)
-	for _, sc := range m.scenarios {
+	columns := m.atMoments()
+	for _, sc := range columns {
 		b.WriteString(" " + sc.name + " |")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(m.scenarios)) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
 	m.rows(&b)
 	return b.String()
 }
 
-func mapsKeys(m map[string]int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
+// atMoments are the scenarios that die at moments.
+func (m *matrix) atMoments() []scenario {
+	return slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return sc.random })
 }
 
 // rows are the moments, each with its signs by scenario.
@@ -207,7 +204,7 @@ func (m *matrix) rows(b *strings.Builder) {
 	})
 	for _, name := range names {
 		fmt.Fprintf(b, "| `%s` |", name)
-		for _, sc := range m.scenarios {
+		for _, sc := range m.atMoments() {
 			signs := cells[name][sc.name]
 			slices.Sort(signs)
 			b.WriteString(" " + strings.Join(signs, " ") + " |")
@@ -231,7 +228,7 @@ A sign says how the run ended:
 |---|---|
 | ✓ | as it does undisturbed |
 | ? | in doubt: it was killed between an unsafe request and its answer, and the chat says so |
-| ~ | the sweep, which comes with a start and each minute, had to find it |
+| ~ | not within six seconds of the next start: the machine was off for five more minutes, and the sweep found it |
 | another word | the state it ended in |
 
 ## Scenarios

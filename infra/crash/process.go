@@ -57,7 +57,7 @@ func (d *deployment) launch(point, trace string) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(d.binary, "-addr", d.addr, "-aws", d.aws, "-data", d.data()) //nolint:gosec // built by us
+	cmd := exec.CommandContext(context.Background(), d.binary, "-addr", d.addr, "-aws", d.aws, "-data", d.data()) //nolint:gosec // built by us
 	cmd.Dir, cmd.Stderr = d.root, log
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
@@ -175,12 +175,13 @@ func (d *deployment) leave() {
 // given holds the addresses that freeAddress returned.
 var given sync.Map
 
-// freeAddress returns a loopback address nobody listens on, outside the range from
-// which connections take theirs: it stays free while a process is killed and started.
+// freeAddress returns a loopback address nobody listens on, outside the ranges from
+// which connections and other tests take theirs: it stays free while a process is
+// killed and started.
 func freeAddress() (string, error) {
 	var config net.ListenConfig
 	for range 200 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 10240+rand.IntN(20000)) //nolint:gosec // a port, no secret
+		addr := fmt.Sprintf("127.0.0.1:%d", 30300+rand.IntN(2400)) //nolint:gosec // a port, no secret
 		if _, taken := given.LoadOrStore(addr, true); taken {
 			continue
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,6 +19,8 @@ type scenario struct {
 	until string
 	off   time.Duration
 	drive func(v *visit) error
+	// random: it dies at random moments only; what it passes is passed by the others too.
+	random bool
 }
 
 // A plan, by the name by which it is asked for.
@@ -78,6 +82,24 @@ func decide(decision string) func(*visit) error {
 	}
 }
 
+// crowd is three people at once, each with a plan of their own.
+func crowd(v *visit) error {
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i, does := range []func(*visit) error{
+		one(propose("three"), (*visit).confirms, end), one(propose("three"), (*visit).types, end), one(propose("undo"), (*visit).confirms, end),
+	} {
+		who := v
+		if i > 0 {
+			who = &visit{client: v.client, service: v.service, d: v.d}
+			v.others = append(v.others, who)
+		}
+		wg.Go(func() { errs[i] = does(who) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 // midway cancels while the second step is at the service, if it ever is.
 func midway(v *visit) error {
 	for deadline := time.Now().Add(slowly); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -125,6 +147,7 @@ var scenarios = []scenario{
 	{name: "each", says: "a step for each of three", drive: one(propose("each"), (*visit).confirms, end)},
 	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person settles it", drive: one(propose("lost"), (*visit).confirms, doubt)},
 	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: paid, drive: one((*visit).opens, (*visit).talks, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end)},
+	{name: "crowd", says: "three people at once", drive: crowd, random: true},
 	{name: "expired", says: "a draft whose time was over while the machine was off", setup: propose("three"), off: 25 * time.Hour, drive: end},
 	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: one(propose("three"), (*visit).confirms), until: "stepfn.start.before#1", off: away, drive: end},
 	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: one(propose("drop"), (*visit).confirms, decide("approve")), until: "stepfn.wake.before#1", off: away, drive: end},

@@ -26,7 +26,8 @@ type visit struct {
 
 	chat, run, digest string
 	acked             acked
-	swept             bool // something was found by the sweep only
+	others            []*visit // who are there at the same time
+	swept             bool     // something was found by the sweep only
 }
 
 // acked is what was answered with a 2xx: it must be there after any crash.
