@@ -27,40 +27,20 @@ func spent(c *types.ConsumedCapacity) string {
 	return out + strings.Join(indexes, "")
 }
 
-func capacityChecks() []Check {
-	const total, indexes = types.ReturnConsumedCapacityTotal, types.ReturnConsumedCapacityIndexes
-	large := `{"a":"` + strings.Repeat("x", 5000) + `"}`
-	list := []struct {
-		name, want string
-		do         func(t *try) string
-	}{
-		{"nothing is said when nothing was asked", "-", func(t *try) string {
-			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), "")})
-			t.must(err)
-			return spent(out.ConsumedCapacity)
-		}},
-		{"a put of 5,000 bytes takes 5 units", "5", func(t *try) string {
-			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), large), ReturnConsumedCapacity: total})
-			t.must(err)
-			return spent(out.ConsumedCapacity)
-		}},
-		{"an update is as large as the item, before or after", "5", func(t *try) string {
-			pk := t.id()
-			t.put("hash", pk, large)
-			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text("REMOVE a"), ReturnConsumedCapacity: total})
-			t.must(err)
-			return spent(out.ConsumedCapacity)
-		}},
-		{"a delete of nothing takes one unit", "1", func(t *try) string {
-			out, err := t.Client.DeleteItem(t.ctx, &sdk.DeleteItemInput{TableName: t.table("hash"), Key: Key(t.id(), ""), ReturnConsumedCapacity: total})
-			t.must(err)
-			return spent(out.ConsumedCapacity)
-		}},
-		{"a put counts each index that it writes to", "3 table 1 keys 1 some 1", func(t *try) string {
-			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("indexed"), Item: Key(t.id(), `{"sk":"s","g":"c"}`), ReturnConsumedCapacity: indexes})
-			t.must(err)
-			return spent(out.ConsumedCapacity)
-		}},
+// spending is a request, and what it costs.
+type spending struct {
+	name, want string
+	do         func(t *try) string
+}
+
+const (
+	total   = types.ReturnConsumedCapacityTotal
+	indexes = types.ReturnConsumedCapacityIndexes
+)
+
+// joint are the requests about several items.
+func joint(large string) []spending {
+	return []spending{
 		{"a batch of two puts takes two units", "2 table 2", func(t *try) string {
 			out, err := t.Client.BatchWriteItem(t.ctx, &sdk.BatchWriteItemInput{RequestItems: t.requests("hash", putRequest(`{"pk":"`+t.id()+`"}`), putRequest(`{"pk":"`+t.id()+`"}`)), ReturnConsumedCapacity: indexes})
 			t.must(err)
@@ -93,6 +73,39 @@ func capacityChecks() []Check {
 			t.must(err)
 			return spent(&out.ConsumedCapacity[0])
 		}},
+	}
+}
+
+func capacityChecks() []Check {
+	large := `{"a":"` + strings.Repeat("x", 5000) + `"}`
+	list := []spending{
+		{"nothing is said when nothing was asked", "-", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), "")})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a put of 5,000 bytes takes 5 units", "5", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(t.id(), large), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"an update is as large as the item, before or after", "5", func(t *try) string {
+			pk := t.id()
+			t.put("hash", pk, large)
+			out, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{TableName: t.table("hash"), Key: Key(pk, ""), UpdateExpression: text("REMOVE a"), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a delete of nothing takes one unit", "1", func(t *try) string {
+			out, err := t.Client.DeleteItem(t.ctx, &sdk.DeleteItemInput{TableName: t.table("hash"), Key: Key(t.id(), ""), ReturnConsumedCapacity: total})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
+		{"a put counts each index that it writes to", "3 table 1 keys 1 some 1", func(t *try) string {
+			out, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("indexed"), Item: Key(t.id(), `{"sk":"s","g":"c"}`), ReturnConsumedCapacity: indexes})
+			t.must(err)
+			return spent(out.ConsumedCapacity)
+		}},
 		{"a query of nothing takes half a unit", "0.5", func(t *try) string {
 			out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
 				TableName: t.table("hash"), KeyConditionExpression: text("pk = :p"), ExpressionAttributeValues: Item(`{":p":"` + t.id() + `"}`), ReturnConsumedCapacity: total,
@@ -113,7 +126,7 @@ func capacityChecks() []Check {
 		}},
 	}
 	var out []Check
-	for _, c := range list {
+	for _, c := range append(list, joint(large)...) {
 		out = append(out, check("capacity", c.name, func(t *try) { t.expect(c.do(t), c.want) }))
 	}
 	for consistent, want := range map[bool]string{true: "2", false: "1"} {

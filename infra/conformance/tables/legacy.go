@@ -109,7 +109,7 @@ func legacyChecks() []Check {
 			t.expect(Said(t.get("hash", pk, ""), err), c.want)
 		}))
 	}
-	return append(out, legacyOthers()...)
+	return append(append(out, legacyOthers()...), legacyProjections()...)
 }
 
 func legacyOthers() []Check {
@@ -162,6 +162,11 @@ func legacyOthers() []Check {
 			t.expect(query("GT", `["b"]`), "7 8")
 			t.expect(query("NE", `["b"]`), "!ValidationException: Attempted conditional constraint is not an indexable operation")
 		}),
+	}
+}
+
+func legacyProjections() []Check {
+	return []Check{
 		check("legacy", "ScanFilter and AttributesToGet", func(t *try) {
 			mark := t.id()
 			t.put("hash", mark, `{"mark":"`+mark+`","a":1,"b":2}`)
