@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,8 +120,8 @@ func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	for _, n := range before.ended {
 		inFlight -= n
 	}
-	if made := w.fns.Calls(); inFlight == 1 && c.Topic != "map" && !over && (len(made) == 0 || string(made[0].Payload) != string(snap.calls[len(snap.calls)-1].Payload)) {
-		t.Errorf("after write %d: the task under way was not called again as it was: %v, then %v", i, snap.calls, made)
+	if inFlight > 0 && !over && !madeBefore(w.fns.Calls(), snap.calls) {
+		t.Errorf("after write %d: the task under way was not called again as it was: %v, then %v", i, snap.calls, w.fns.Calls())
 	}
 	after := account(w.history(arn))
 	for name, n := range after.scheduled {
@@ -143,6 +144,13 @@ func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 			t.Errorf("after write %d: took %s, want %gs", i, got, *c.Elapsed)
 		}
 	}
+}
+
+// madeBefore reports whether the first call was made before, with the same payload.
+func madeBefore(calls, before []machines.Call) bool {
+	return len(calls) > 0 && slices.ContainsFunc(before, func(c machines.Call) bool {
+		return c.Function == calls[0].Function && string(c.Payload) == string(calls[0].Payload)
+	})
 }
 
 const approval = `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke.waitForTaskToken",
