@@ -138,10 +138,9 @@ func (v *verifier) branches(d *digester, at place, p page, depth int) (all exten
 	below := make([]extent, p.count)
 	failed := make([]error, p.count)
 	var wg sync.WaitGroup
-	for i := range p.count {
-		_, child, err := p.branch(i)
-		if err != nil {
-			failed[i] = err
+	for i := 0; i < p.count && err == nil; i++ {
+		var child uint64
+		if _, child, err = p.branch(i); err != nil {
 			break
 		}
 		select {
@@ -151,15 +150,12 @@ func (v *verifier) branches(d *digester, at place, p page, depth int) (all exten
 				below[i], failed[i] = v.tree(newDigester(), at, child, depth+1)
 			})
 		default:
-			below[i], failed[i] = v.tree(d, at, child, depth+1)
-		}
-		if failed[i] != nil {
-			break
+			below[i], err = v.tree(d, at, child, depth+1)
 		}
 	}
 	wg.Wait()
-	if err := errors.Join(failed...); err != nil {
-		return extent{}, first(failed)
+	if err = first(append(failed, err)); err != nil {
+		return extent{}, err
 	}
 	for i, x := range below {
 		key, _, _ := p.branch(i)
