@@ -245,7 +245,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	var err error
 	m.peak, err = peak(cmd.Process.Pid)
 	err = errors.Join(err, cmd.Process.Kill())
-	<-ended
+	_ = <-ended // killed
 	return m, err
 }
 
