@@ -161,7 +161,7 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	}
 	return []suite{
 		{"Tables (DynamoDB)", namesOf(ofTables), outcomes, known},
-		{"Machines (Step Functions)", namesOf(ofMachines), ofCases, nil},
+		{"Machines (Step Functions)", namesOf(ofMachines), ofCases, machines.Known()},
 	}, nil
 }
 
