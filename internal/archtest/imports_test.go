@@ -65,7 +65,7 @@ var layers = []layer{
 	{
 		"engine",
 		[]string{
-			"infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
+			"infra/local/apigateway", "infra/local/disk", "infra/local/dynamodb", "infra/local/inproc", "infra/local/lambda",
 			"infra/local/secretsmanager", "infra/local/stepfunctions", "infra/local/template", "infra/local/websocket",
 		},
 		[]string{"engine", "moment"},

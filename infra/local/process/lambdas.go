@@ -32,11 +32,7 @@ type lambdas struct {
 
 // lambdas makes the template's functions ready to be called, each with what a
 // deployment would give it, and nothing of the environment of this process.
-func (p *Process) lambdas(folder string) (*lambdas, error) {
-	sizing, err := sizes(p.Template, p.names)
-	if err != nil {
-		return nil, err
-	}
+func (p *Process) lambdas(folder string) *lambdas {
 	l := &lambdas{pools: map[string]*lambda.Pool{}, log: p.log}
 	for _, fn := range p.template.Functions {
 		env := append(p.backstage.environment(), boot.LocalVariable+"="+p.local().String())
@@ -45,10 +41,10 @@ func (p *Process) lambdas(folder string) (*lambdas, error) {
 		}
 		l.pools[fn.ID] = lambda.NewPool(lambda.Config{
 			Name: p.names[fn.ID], ARN: p.names[fn.ID+".Arn"], Bootstrap: filepath.Join(folder, fn.Name, bootstrap),
-			Env: env, Memory: sizing[fn.ID].memory, LogGroup: sizing[fn.ID].logGroup, Timeout: fn.Timeout, Log: p.Log,
+			Env: env, Memory: fn.Memory, LogGroup: p.deployment.LogGroups[fn.ID], Timeout: fn.Timeout, Log: p.Log,
 		}, mostEnvironments)
 	}
-	return l, nil
+	return l
 }
 
 // staff has the functions ready to be called: as code of this process, or as the
@@ -66,8 +62,8 @@ func (p *Process) staff(folder string) (err error) {
 		return err
 	}
 	f.api = p.gateway()
-	f.lambdas, err = p.lambdas(folder)
-	return err
+	f.lambdas = p.lambdas(folder)
+	return nil
 }
 
 // invoke calls a function. Its failure is as Lambda tells it; one that the function

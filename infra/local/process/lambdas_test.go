@@ -80,21 +80,19 @@ func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizing, err := sizes("../../../template.yaml", tpl.Names())
+	d, err := tpl.Resolve(tpl.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fn := range tpl.Functions {
-		s := sizing[fn.ID]
-		if want := "/piloto/piloto/" + fn.Name; s.logGroup != want {
-			t.Errorf("%s logs to %q, want %q", fn.ID, s.logGroup, want)
-		}
-		if s.memory < 128 || s.memory > 10240 {
-			t.Errorf("%s has %d MB", fn.ID, s.memory)
+		if got, want := d.LogGroups[fn.ID], "/piloto/piloto/"+fn.Name; got != want {
+			t.Errorf("%s logs to %q, want %q", fn.ID, got, want)
 		}
 	}
-	if a, b := sizing["MCPFunction"].memory, sizing["ChatFunction"].memory; a <= b {
-		t.Errorf("MCPFunction has %d MB of its own, ChatFunction the %d of all", a, b)
+	registers, _ := tpl.Function("MCPFunction")
+	talks, _ := tpl.Function("ChatFunction")
+	if registers.Memory <= talks.Memory {
+		t.Errorf("MCPFunction has %d MB of its own, ChatFunction the %d of all", registers.Memory, talks.Memory)
 	}
 }
 

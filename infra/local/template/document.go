@@ -17,13 +17,13 @@ const (
 	typeIntegration  = "AWS::ApiGatewayV2::Integration"
 	typeSocketRoute  = "AWS::ApiGatewayV2::Route"
 	typeSocketStage  = "AWS::ApiGatewayV2::Stage"
+	typeLogGroup     = "AWS::Logs::LogGroup"
 )
 
 // The types of resource that one process has no use for.
 const (
 	typeRole     = "AWS::IAM::Role"
 	typePolicy   = "AWS::IAM::ManagedPolicy"
-	typeLogGroup = "AWS::Logs::LogGroup"
 	typeInvoke   = "AWS::Lambda::Permission"
 
 	typeAlarm        = "AWS::CloudWatch::Alarm"
@@ -39,7 +39,6 @@ const (
 var noCounterpart = map[string]string{
 	typeRole:     "every function shares one process, so nothing enforces a role",
 	typePolicy:   "every function shares one process, so nothing enforces a policy",
-	typeLogGroup: "logs go to standard error",
 	typeInvoke:   "functions are called directly",
 
 	typeAlarm:        "nobody is on call for one process",
@@ -204,6 +203,7 @@ func (r *reader) resource(id string, n *yaml.Node) {
 		typeAPI:          r.api,
 		typeStateMachine: r.stateMachine,
 		typeTable:        r.table,
+		typeLogGroup:     r.logGroup,
 		typeSocketAPI:    r.socketAPI,
 		typeIntegration:  r.socketIntegration,
 		typeSocketRoute:  r.socketRoute,

@@ -23,6 +23,7 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 		Name:        strings.ToLower(name),
 		Folder:      "functions/" + strings.ToLower(name),
 		Timeout:     3 * time.Second, // Lambda's own default
+		Memory:      defaultMemory,
 		Environment: map[string]Value{},
 		Line:        n.Line,
 	}
@@ -31,10 +32,15 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 		"Handler":                      r.oneOf("bootstrap"),
 		"CodeUri":                      r.oneOf("."),
 		"Architectures":                unused("the process runs where it is"),
-		"MemorySize":                   unused("functions share the memory of the process"),
+		"MemorySize":                   func(n *yaml.Node, at string) { f.Memory = r.megabytes(n, at) },
 		"ReservedConcurrentExecutions": unused("the process serves what it is asked"),
 		"Tracing":                      unused("there is no X-Ray"),
-		"LoggingConfig":                unused("logs go to standard error"),
+		"LoggingConfig": r.nested(handlers{
+			"LogGroup":            func(n *yaml.Node, at string) { f.LogGroup = Value{n, at} },
+			"LogFormat":           unused("lines are as the function writes them"),
+			"ApplicationLogLevel": unused("LOG_LEVEL says it"),
+			"SystemLogLevel":      unused("Lambda's own lines are not written"),
+		}),
 		"Description":                  unused("for people"),
 		"Role":                         unused("nothing enforces a role in one process"),
 		"EventInvokeConfig":            unused("what fails is logged, and looked for again by the next sweep"),

@@ -16,6 +16,7 @@ import (
 // Deployment is what a template says once everything in it has a name.
 type Deployment struct {
 	Environment   map[string]map[string]string // function id → variable → value
+	LogGroups     map[string]string            // function id → name, where it is said
 	Substitutions map[string]map[string]string // state machine id → name → value
 	Rules         []EventRule
 	Outputs       map[string]string
@@ -74,10 +75,19 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	}
 	d := &Deployment{
 		Environment:   map[string]map[string]string{},
+		LogGroups:     map[string]string{},
 		Substitutions: map[string]map[string]string{},
 		Outputs:       map[string]string{},
 	}
+	for _, g := range t.LogGroups {
+		if name, ok := s.text(g.Name); ok {
+			s.values[g.ID] = name
+		}
+	}
 	for _, f := range t.Functions {
+		if f.LogGroup.node != nil {
+			d.LogGroups[f.ID], _ = s.text(f.LogGroup)
+		}
 		d.Environment[f.ID] = s.texts(f.Environment)
 		for _, rule := range f.Rules {
 			d.Rules = append(d.Rules, EventRule{f.ID, rule.Event, s.pattern(rule.Pattern)})

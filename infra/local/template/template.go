@@ -29,6 +29,7 @@ type Template struct {
 	Functions     []Function
 	Tables        []Table
 	StateMachines []StateMachine
+	LogGroups     []LogGroup
 	API           API
 	Socket        SocketAPI
 	Unused        []Unused // what has no counterpart in one process
@@ -57,6 +58,8 @@ type Function struct {
 	Name        string // chat
 	Folder      string // functions/chat
 	Timeout     time.Duration
+	Memory      int   // MB
+	LogGroup    Value // its name; the zero Value: Lambda's own
 	Environment map[string]Value
 	Schedules   []Schedule
 	Rules       []Rule

@@ -109,7 +109,10 @@ Resources:
       DefinitionSubstitutions: {Chat: !GetAtt ChatFunction.Arn}
   Logs:
     Type: AWS::Logs::LogGroup
-    Properties: {RetentionInDays: 3}
+    Properties: {RetentionInDays: 3, LogGroupName: !Sub "/logs/${AWS::StackName}"}
+  Rights:
+    Type: AWS::IAM::ManagedPolicy
+    Properties: {}
 Outputs:
   Url: {Value: !Sub "https://${Api}.example"}
 `
@@ -156,7 +159,7 @@ func TestEveryPartIsRead(t *testing.T) {
 	if diff := cmp.Diff(table, tpl.Tables[0]); diff != "" {
 		t.Error(diff)
 	}
-	if len(tpl.Unused) != 1 || tpl.Unused[0].ID != "Logs" || tpl.Unused[0].Reason == "" {
+	if len(tpl.Unused) != 1 || tpl.Unused[0].ID != "Rights" || tpl.Unused[0].Reason == "" {
 		t.Errorf("unused: %+v", tpl.Unused)
 	}
 }

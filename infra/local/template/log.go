@@ -1,0 +1,43 @@
+package template
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// LogGroup is where a function's lines are kept. In one process they go to standard
+// error: of a group there is only its name, which the lines are called by.
+type LogGroup struct {
+	ID   string
+	Name Value
+}
+
+// logGroup reads a log group.
+func (r *reader) logGroup(id string, n *yaml.Node, path string) {
+	g := LogGroup{ID: id}
+	r.object(n, path, handlers{
+		"LogGroupName":    func(n *yaml.Node, at string) { g.Name = Value{n, at} },
+		"RetentionInDays": unused("standard error is kept by whoever reads it"),
+		"KmsKeyId":        unused("standard error is not encrypted"),
+	})
+	r.require(n, path, "LogGroupName")
+	r.out.LogGroups = append(r.out.LogGroups, g)
+}
+
+// The least and the most memory that a function may have, in MB, and what it has when
+// nothing is said.
+const (
+	leastMemory   = 128
+	mostMemory    = 10240
+	defaultMemory = leastMemory
+)
+
+// megabytes reads the memory of a function.
+func (r *reader) megabytes(n *yaml.Node, path string) int {
+	mb, err := strconv.Atoi(r.text(n, path))
+	if err != nil || mb < leastMemory || mb > mostMemory {
+		r.fail(n, path, "must be %d to %d MB", leastMemory, mostMemory)
+	}
+	return mb
+}
