@@ -67,7 +67,7 @@ func (m *matrix) kills(only string, few bool) []round {
 				seen[name]++
 			}
 			for _, p := range list {
-				rounds = append(rounds, round{sc: sc, name: fmt.Sprintf("at-%s-%s", sc.name, strings.ReplaceAll(p, "#", "-")), point: p})
+				rounds = append(rounds, round{sc: sc, name: fmt.Sprintf("at-%d", len(rounds)), point: p})
 			}
 		}
 	}

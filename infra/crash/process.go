@@ -192,7 +192,8 @@ func freeAddress() (string, error) {
 	return "", errors.New("no free port")
 }
 
-// copyFolder copies the files of a folder into another, which it makes.
+// copyFolder copies the files of a folder into another, which it makes; a socket that
+// a killed process left is none.
 func copyFolder(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -202,9 +203,10 @@ func copyFolder(from, to string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.IsDir() {
+		switch {
+		case e.IsDir():
 			err = copyFolder(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
-		} else {
+		case e.Type().IsRegular():
 			err = copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
 		}
 		if err != nil {
