@@ -17,11 +17,12 @@ LINT  := $(CACHE)/tools/golangci-lint
 AIMOCK := $(CACHE)/aimock@1.43.0
 EVERYTHING := $(CACHE)/everything@2026.8.31
 CFNLINT := $(CACHE)/cfn-lint@1.51.0/bin/cfn-lint
+DYNALITE := $(CACHE)/dynalite@4.0.0
 ASL   := $(CACHE)/asl-validator@4.0.0/node_modules/.bin/asl-validator
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  \033[1m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
@@ -38,6 +39,18 @@ race: ## Run every test with the race detector (needs a C compiler)
 .PHONY: e2e
 e2e: ## Run only the tests that drive the real process
 	go test -count=1 ./infra/e2e/...
+
+.PHONY: e2e-process
+e2e-process: ## The same, with every function as the executable that deploys
+	go test -count=1 -timeout 10m ./infra/e2e -lambda=process
+
+.PHONY: conformance
+conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both engines to what AWS does, beside dynalite (npm) and moto, where it is installed
+	go run ./infra/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
+
+.PHONY: crash
+crash: ## Kill the process at every moment at which something could be lost (docs/crash-matrix.md)
+	go run ./infra/crash -write docs/crash-matrix.md
 
 .PHONY: provider
 provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider and an MCP server that are not ours (needs npm)
@@ -80,7 +93,8 @@ template: ## Hold template.yaml against the code and against what one process ca
 	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; fi
 
 .PHONY: build
-build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
+build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/, and hold their size
+	go run ./infra/bench -size build
 
 build/%/bootstrap: FORCE
 	GOARCH=$(firstword $(subst /, ,$*)) $(BUILD) -o $@ ./functions/$(notdir $*)
@@ -109,6 +123,9 @@ $(LINT): infra/tools/go.mod
 $(ASL):
 	@# A name of its own for each version, so that another is another folder.
 	npm install --silent --no-audit --no-fund --prefix $(CACHE)/asl-validator@4.0.0 asl-validator@4.0.0
+
+$(DYNALITE)/node_modules/dynalite/package.json:
+	npm install --silent --no-audit --no-fund --prefix $(DYNALITE) dynalite@4.0.0
 
 $(CFNLINT):
 	python3 -m venv $(CACHE)/cfn-lint@1.51.0

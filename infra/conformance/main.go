@@ -1,13 +1,13 @@
 // Command conformance holds the embedded engines to what AWS does, beside other
 // emulators where they are installed.
 //
-//	go run ./infra/conformance [-write FILE] [-dynalite FOLDER] [-moto COMMAND] [-fails SUBJECT]
+//	go run ./infra/conformance [-write FILE] [-dynalite FOLDER] [-moto COMMAND] [-asl FOLDER] [-fails SUBJECT]
 //	go run ./infra/conformance -bench [-dynalite FOLDER]
 //
 // It starts our engines over a socket, dynalite (npm; its folder holds
 // node_modules/dynalite) and moto_server, runs infra/conformance/tables against
 // all three and infra/conformance/machines against ours and moto, and prints
-// areas × subjects.
+// areas × subjects. asl-validator (npm) looks at the definition of every machine.
 //
 // It fails when our engines fail a check, and when dynalite, whose version is
 // pinned, fails one that known.txt does not list or passes one that it does.
@@ -40,6 +40,7 @@ type options struct {
 	write    string
 	dynalite string
 	moto     string
+	asl      string
 	fails    string
 	bench    bool
 }
@@ -68,6 +69,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.write, "write", "", "also write the page to this file")
 	flags.StringVar(&o.dynalite, "dynalite", home(cache, "dynalite@4.0.0"), "folder that holds node_modules/dynalite")
 	flags.StringVar(&o.moto, "moto", "moto_server", "command that starts moto")
+	flags.StringVar(&o.asl, "asl", home(cache, "asl-validator@4.0.0"), "folder that holds node_modules/asl-validator")
 	flags.StringVar(&o.fails, "fails", "", "print everything that this subject fails")
 	flags.BoolVar(&o.bench, "bench", false, "measure instead")
 	if err := flags.Parse(args); err != nil {
@@ -93,6 +95,12 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	began := time.Now()
+	switch err := machines.Validate(ctx, o.asl); {
+	case errors.Is(err, machines.ErrNoValidator):
+		fmt.Fprintf(out, "asl-validator is not at %s: left out\n", o.asl)
+	case err != nil:
+		return err
+	}
 	suites, err := runSuites(ctx, o, dir, known, out)
 	if err != nil {
 		return err
