@@ -46,7 +46,7 @@ func git(c call) {
 		c.found("history", Destructive)
 	case g.looks():
 		g.files()
-	case gitChanges[sub.text]:
+	case gitChanges()[sub.text]:
 		c.found("changes", g.foreignCode())
 	case slices.Contains([]string{"submodule", "bisect", "rebase"}, sub.text):
 		g.texts()
@@ -104,7 +104,7 @@ func (c call) looks() bool {
 	case "worktree":
 		return positional0(positional) == "list"
 	}
-	return gitLooks[c.name]
+	return gitLooks()[c.name]
 }
 
 func positional0(list []string) string {

@@ -7,7 +7,7 @@ import (
 
 // register adds the programs that run others, that change things, and that have
 // commands of their own.
-func register() {
+func register(programs map[string]func(call)) {
 	each := func(names string, f func(call)) {
 		for _, name := range strings.Fields(names) {
 			programs[name] = f
@@ -16,7 +16,7 @@ func register() {
 	for name := range wrappers {
 		programs[name] = wrap
 	}
-	for name := range shells {
+	for name := range shells() {
 		programs[name] = shell
 	}
 	each("env", env)

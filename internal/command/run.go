@@ -41,7 +41,7 @@ func (j *judge) program(words []word) {
 	}
 	name := strings.TrimSuffix(path.Base(first.text), ".exe")
 	known := strings.ToLower(name)
-	if dir := path.Dir(first.text); known != name || strings.Contains(first.text, "/") && !trusted[dir] {
+	if dir := path.Dir(first.text); known != name || strings.Contains(first.text, "/") && !trusted()[dir] {
 		if j.funcs[first.text] {
 			j.pending = append(j.pending, args)
 			return
@@ -50,7 +50,7 @@ func (j *judge) program(words []word) {
 		j.find(shown(words), "unknown", wordsClass(words))
 	}
 	c := call{judge: j, name: stemmed(known), args: args, words: words}
-	if judgeProgram, ok := programs[c.name]; ok {
+	if judgeProgram, ok := programs()[c.name]; ok {
 		judgeProgram(c)
 		return
 	}
@@ -122,13 +122,13 @@ func (j *judge) computed(words []word) {
 func (j *judge) matching(words []word) Class {
 	const most = 8
 	pattern := path.Base(words[0].text)
-	for name := range destructiveWords {
+	for name := range destructiveWords() {
 		if ok, _ := path.Match(pattern, name); ok {
 			return Destructive
 		}
 	}
 	var names []string
-	for name := range programs {
+	for name := range programs() {
 		if ok, _ := path.Match(pattern, name); ok {
 			names = append(names, name)
 		}

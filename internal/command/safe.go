@@ -3,14 +3,23 @@ package command
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // programs is what is known of programs, by name. A program that is not here is
-// not known, and sensitive.
-var programs map[string]func(call)
+// not known, and sensitive. They are listed when the first command is judged.
+func programs() map[string]func(call) {
+	known.once.Do(func() { known.programs = listPrograms() })
+	return known.programs
+}
 
-func init() {
-	programs = map[string]func(call){}
+var known struct {
+	once     sync.Once
+	programs map[string]func(call)
+}
+
+func listPrograms() map[string]func(call) {
+	programs := map[string]func(call){}
 	for name := range readers {
 		programs[name] = reader
 	}
@@ -27,7 +36,8 @@ func init() {
 	} {
 		programs[list] = f
 	}
-	register()
+	register(programs)
+	return programs
 }
 
 // fixed is a program that is the same however it is called, unless a word of it

@@ -23,7 +23,7 @@ func docker(c call) {
 		}
 	}
 	for i, a := range args { // what the container runs
-		if shells[a.text] || a.text == "env" || a.text == "exec" && i > 0 {
+		if shells()[a.text] || a.text == "env" || a.text == "exec" && i > 0 {
 			c.inner(args[i:])
 			break
 		}
@@ -105,9 +105,9 @@ func sqlClass(text string) Class {
 	class, where := Safe, slices.Contains(words, "where")
 	for _, w := range words {
 		switch {
-		case sqlDestroys[w], w == "update" && !where:
+		case sqlDestroys()[w], w == "update" && !where:
 			return Destructive
-		case sqlActs[w]:
+		case sqlActs()[w]:
 			class = Sensitive
 		}
 	}
@@ -119,7 +119,7 @@ func sqlClass(text string) Class {
 		first := before(strings.Join(strings.Fields(strings.ReplaceAll(statement, "(", " ( ")), " "), " ")
 		switch {
 		case statement == "", len(statement) <= 40 && strings.HasPrefix(statement, `\d`), statement == `\l`, statement == `\dt`, statement == `\conninfo`, statement == ".tables", statement == ".schema":
-		case !sqlReads[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !knownFunctions(statement), strings.Contains(statement, "/*!"):
+		case !sqlReads()[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !knownFunctions(statement), strings.Contains(statement, "/*!"):
 			class = max(class, Sensitive)
 		}
 	}
@@ -141,7 +141,7 @@ func knownFunctions(statement string) bool {
 		for start > 0 && (head[start-1] == '_' || head[start-1] >= '0' && head[start-1] <= '9' || head[start-1] >= 'a' && head[start-1] <= 'z' || head[start-1] == '.' || head[start-1] == '"' || head[start-1] >= 0x80) {
 			start--
 		}
-		if name := head[start:]; name != "" && !sqlFunctions[name] {
+		if name := head[start:]; name != "" && !sqlFunctions()[name] {
 			return false
 		}
 	}
@@ -157,7 +157,7 @@ func redis(c call) {
 	valued := set("-h -p -a -n -u -s -i -r --user --pass --cert --key --cacert -d -D --tls-ciphers")
 	for i := 0; i < len(c.args); i++ {
 		switch a := c.args[i].text; {
-		case valued[a] && len(words) == 0:
+		case valued()[a] && len(words) == 0:
 			i++
 		case strings.HasPrefix(a, "-") && len(words) == 0:
 			if slices.Contains([]string{"--pipe", "--eval", "--rdb", "-x", "-X", "--functions-rdb"}, a) {
@@ -176,9 +176,9 @@ func redis(c call) {
 	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
 	class := Sensitive
 	switch {
-	case destroys[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):
+	case destroys()[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):
 		class = Destructive
-	case reads[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !strings.Contains(strings.Join(words, " "), "session"):
+	case reads()[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !strings.Contains(strings.Join(words, " "), "session"):
 		return
 	case wordsClass(c.args) == Destructive:
 		class = Destructive

@@ -58,11 +58,11 @@ func Texts(method, path string, body json.RawMessage) (texts []string) {
 		text := shellText(name, object[name])
 		switch kind := strings.ToLower(name); {
 		case text == "":
-		case carriers[kind]:
+		case carriers()[kind]:
 			texts = append(texts, text)
-		case additions[kind]:
+		case additions()[kind]:
 			added += " " + text
-		case inputs[kind]:
+		case inputs()[kind]:
 			added += " <<<'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 		}
 	}

@@ -146,7 +146,7 @@ func (j *judge) setting(name, text string, given bool) {
 		if strings.Contains(text, " ") { // a command, as those of GIT_… and PAGER are
 			j.read(text)
 		}
-	case given && !strings.HasPrefix(name, "LC_") && !harmlessVars[name]:
+	case given && !strings.HasPrefix(name, "LC_") && !harmlessVars()[name]:
 		c := Sensitive
 		if destroys(text) {
 			c = Destructive
@@ -169,7 +169,7 @@ func steering(name string) bool {
 			return true
 		}
 	}
-	return steers[name] && name != "IFS"
+	return steers()[name] && name != "IFS"
 }
 
 // declaration judges export, declare, local, readonly and typeset.
@@ -244,7 +244,7 @@ func (j *judge) reads(w word) {
 // writes judges that a file is written; added when what it held stays.
 func (j *judge) writes(w word, added bool) {
 	switch {
-	case !w.dynamic && !w.glob && nowhere[w.text]:
+	case !w.dynamic && !w.glob && nowhere()[w.text]:
 	case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 		j.fetches = true
 		j.find("> "+w.text, "network", Sensitive)

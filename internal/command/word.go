@@ -3,6 +3,7 @@ package command
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -152,7 +153,7 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	case !simple || !set || !v.known:
 		e.add("$" + name)
 		e.now.dynamic = true
-		e.now.foreign = e.now.foreign || !set && !plain[name] && !p.Length
+		e.now.foreign = e.now.foreign || !set && !plain()[name] && !p.Length
 		return
 	}
 	if quoted || e.whole {
@@ -250,7 +251,7 @@ func anyWord(text string) bool {
 		}
 	}
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < utf8.RuneSelf }) {
-		if destructiveWords[w] {
+		if destructiveWords()[w] {
 			return true
 		}
 		for _, stem := range destructiveStems {
@@ -262,11 +263,13 @@ func anyWord(text string) bool {
 	return false
 }
 
-// set makes a set of the words of a text.
-func set(list string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		out[w] = true
-	}
-	return out
+// set is a set of the words of a text, made when it is first asked.
+func set(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, w := range strings.Fields(list) {
+			out[w] = true
+		}
+		return out
+	})
 }

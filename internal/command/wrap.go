@@ -205,7 +205,7 @@ func xargs(c call) {
 		default:
 			words := append([]word{}, c.args[i:]...)
 			c.inner(append(words, word{text: "{}", dynamic: true}))
-			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells[words[0].text] {
+			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells()[words[0].text] {
 				c.unseen = true
 				c.found("unseen", c.unknown())
 			}
@@ -224,7 +224,7 @@ func remote(c call) {
 		case a == "-o" && i+1 < len(c.args):
 			c.find(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
 			i++
-		case valued[a]:
+		case valued()[a]:
 			i++
 		case strings.HasPrefix(a, "-"):
 			c.find(a, "network", wordsClass(c.args[i:i+1]))

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -89,7 +90,9 @@ func (m *Manager) View(ctx context.Context, account, name string) (ProviderView,
 	return ProviderView{}, ErrUnknownProvider.With("provider", name)
 }
 
-var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+var providerName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+})
 
 // PutProvider sets an account's own provider, or what it changes of the
 // deployment's. A key never follows to another address: when the origin changes,
@@ -97,7 +100,7 @@ var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 // decided, nil for nothing: it returns ErrMoved when that is no longer so.
 func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config, c Config) (ProviderView, error) {
 	var wrong []fault.Field
-	if !m.isPlatform(c.Name) && !providerName.MatchString(c.Name) {
+	if !m.isPlatform(c.Name) && !providerName().MatchString(c.Name) {
 		wrong = append(wrong, bad("name", "has 1 to 40 small letters, digits, dots, - or _", "string_pattern_mismatch"))
 	}
 	settings, err := m.Store.Settings(ctx, account)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"piloto/internal/credit"
 )
@@ -24,7 +25,7 @@ const (
 var pricesFile []byte
 
 // prices are those of prices.json, in micro-USD per million tokens.
-var prices = mustReadPrices(pricesFile)
+var prices = sync.OnceValue(func() priceTable { return mustReadPrices(pricesFile) })
 
 type priceTable struct {
 	byProvider map[string]map[string]credit.Price
@@ -69,10 +70,10 @@ func PriceOf(p Provider, model string) (credit.Price, Priced) {
 	if p.Keyless {
 		return credit.Price{}, PricedFree
 	}
-	if price, ok := find(prices.byProvider[p.Name], model); ok {
+	if price, ok := find(prices().byProvider[p.Name], model); ok {
 		return price, PricedByTable
 	}
-	return prices.dearest, PricedByRule
+	return prices().dearest, PricedByRule
 }
 
 func find(models map[string]credit.Price, model string) (credit.Price, bool) {
@@ -99,4 +100,4 @@ func dated(suffix string) bool {
 }
 
 // Known lists the models of a provider that have a price in the table.
-func Known(provider string) map[string]credit.Price { return prices.byProvider[provider] }
+func Known(provider string) map[string]credit.Price { return prices().byProvider[provider] }

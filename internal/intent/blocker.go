@@ -76,7 +76,7 @@ var interrogatives = setOf(`what which when where who whom whose how why cuanto 
 
 // wantsData reports a question that no yes answers, or a request for a value.
 func wantsData(s *sentence) bool {
-	if requests.match(s.tokens) && !mentions(s.tokens, consentWords) {
+	if requests.match(s.tokens) && !mentions(s.tokens, consentWords()) {
 		return true
 	}
 	if !s.question {
@@ -86,15 +86,15 @@ func wantsData(s *sentence) bool {
 		t := &s.tokens[i]
 		switch {
 		case t.quoted:
-		case interrogatives[t.word] && t.opens, t.word == "que"+accent, t.word == "que" && (i == 0 || t.opens || prepositions[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens)),
-			interrogatives[t.word] && i > 0 && (prepositions[s.tokens[i-1].word] || clauseLead[s.tokens[i-1].word]):
+		case interrogatives()[t.word] && t.opens, t.word == "que"+accent, t.word == "que" && (i == 0 || t.opens || prepositions()[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens)),
+			interrogatives()[t.word] && i > 0 && (prepositions()[s.tokens[i-1].word] || clauseLead()[s.tokens[i-1].word]):
 			return true
 		}
 	}
-	if alternates(s.tokens) && !mentions(s.tokens, advances) {
+	if alternates(s.tokens) && !mentions(s.tokens, advances()) {
 		return true
 	}
-	if i := indexOf(s.tokens, confirmWords); i >= 0 && nearData(s.tokens[i+1:]) {
+	if i := indexOf(s.tokens, confirmWords()); i >= 0 && nearData(s.tokens[i+1:]) {
 		return true
 	}
 	return false
@@ -104,7 +104,7 @@ func wantsData(s *sentence) bool {
 // choice between doing and not doing asks for a consent.
 func alternates(all []token) bool {
 	for i := 1; i+1 < len(all); i++ {
-		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise) && !acted(all[i+1:min(len(all), i+3)]) {
+		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise()) && !acted(all[i+1:min(len(all), i+3)]) {
 			return true
 		}
 	}

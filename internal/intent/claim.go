@@ -92,14 +92,14 @@ func startsRun(s *sentence) bool {
 			continue
 		}
 		rest := s.tokens[i+1:]
-		if len(rest) > 0 && particles[rest[0].word] {
+		if len(rest) > 0 && particles()[rest[0].word] {
 			rest = rest[1:]
 		}
 		switch {
 		case s.trailing:
 			return true
 		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
-		case s.label, i > 0 && nowWords[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords), len(rest) > 0 && callWords[rest[0].word]:
+		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
 			return true
 		}
 	}
@@ -120,19 +120,19 @@ var (
 // plainStatus reports a sentence that is a gerund and its object: "Creating
 // ticket 12." A title has no full stop and is oftener in the plural.
 func plainStatus(s *sentence, at int, rest []token) bool {
-	return at <= 2 && (at == 0 || lead[s.tokens[0].word] || acknowledgements[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
+	return at <= 2 && (at == 0 || lead()[s.tokens[0].word] || acknowledgements()[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
 }
 
 // begunOn reports what the gerund acts on. In English a gerund may be a subject
 // («Deleting a file moves it»), so an indefinite object must end the sentence.
 func begunOn(t *token, rest []token) bool {
-	if len(rest) == 0 || !determiners[rest[0].word] {
+	if len(rest) == 0 || !determiners()[rest[0].word] {
 		return false
 	}
 	return (rest[0].word != "a" && rest[0].word != "an") || len(rest) < 4 || !strings.HasSuffix(t.word, "ing")
 }
 
-func hasFinite(rest []token) bool { return mentions(rest, finite) }
+func hasFinite(rest []token) bool { return mentions(rest, finite()) }
 
 func mentions(all []token, words map[string]bool) bool {
 	for i := range all {
@@ -164,14 +164,14 @@ func promises(s *sentence) bool {
 		if i+1 < len(s.tokens) && !s.tokens[i+1].opens {
 			next = s.tokens[i+1].word
 		}
-		before := i > 0 && !t.opens && (clitics[s.tokens[i-1].word] || soon[s.tokens[i-1].word]) && !relative(s.tokens[:i])
+		before := i > 0 && !t.opens && (clitics()[s.tokens[i-1].word] || soon()[s.tokens[i-1].word]) && !relative(s.tokens[:i])
 		switch {
 		case next == "que" || next == "de" && t.form&noun != 0:
 		case before:
 			return true
 		case t.form&noun == 0 && !subordinate(s.tokens[:i]):
 			return true
-		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite[next] || s.question && adverbs[next]):
+		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite()[next] || s.question && adverbs()[next]):
 			return true
 		}
 	}
@@ -180,14 +180,14 @@ func promises(s *sentence) bool {
 
 // subordinate reports that the next word hangs from a relative or a subject.
 func subordinate(before []token) bool {
-	return mentions(before[max(0, len(before)-3):], subordinates)
+	return mentions(before[max(0, len(before)-3):], subordinates())
 }
 
 var subordinates = setOf(`que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
 
 // negatedAt reports a verb with a «no» before it, pronouns aside.
 func negatedAt(all []token, at int) bool {
-	for least := at - 4; at > max(0, least) && clitics[all[at-1].word]; {
+	for least := at - 4; at > max(0, least) && clitics()[all[at-1].word]; {
 		at--
 	}
 	return at > 0 && (all[at-1].word == "no" || all[at-1].word == "ni" || all[at-1].word == "solo")
@@ -196,7 +196,7 @@ func negatedAt(all []token, at int) bool {
 // onlyText reports a verb whose effect is only words: «te dejo un ejemplo»,
 // "I'll make a list".
 func onlyText(from []token) bool {
-	return light[strings.TrimSuffix(from[0].word, accent)] && mentions(from[:min(len(from), 6)], textNouns)
+	return light()[strings.TrimSuffix(from[0].word, accent)] && mentions(from[:min(len(from), 6)], textNouns())
 }
 
 var (
@@ -243,7 +243,7 @@ func hinted(s *sentence) bool {
 // relative reports pronouns after an article or a relative: «el registro».
 func relative(before []token) bool {
 	n := len(before)
-	return n > 1 && (before[n-2].word == "que" || before[n-2].word == "como" || before[n-2].word == "de" || before[n-2].word == "en") || n > 0 && articleFirst[before[n-1].word] && n > 1 && before[n-2].form != 0 && before[n-2].form&(infinitive|imperative) != 0
+	return n > 1 && (before[n-2].word == "que" || before[n-2].word == "como" || before[n-2].word == "de" || before[n-2].word == "en") || n > 0 && articleFirst()[before[n-1].word] && n > 1 && before[n-2].form != 0 && before[n-2].form&(infinitive|imperative) != 0
 }
 
 var (
@@ -288,7 +288,7 @@ func otherPlan(all []token) bool {
 			continue
 		}
 		near := all[max(0, i-3):min(len(all), i+5)]
-		if mentions(near, topics) {
+		if mentions(near, topics()) {
 			return true
 		}
 	}
@@ -321,7 +321,7 @@ func planLine(s *sentence) bool {
 	}
 	n := len(s.tokens)
 	first := 0
-	for first < n && (lead[s.tokens[first].word] || determiners[s.tokens[first].word]) {
+	for first < n && (lead()[s.tokens[first].word] || determiners()[s.tokens[first].word]) {
 		first++
 	}
 	if first == n || s.tokens[first].word != "plan" {

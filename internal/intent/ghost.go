@@ -65,12 +65,12 @@ func (f *signals) read(s *sentence) {
 		if operates(s) || promises(s) {
 			f.calls++
 		}
-		f.topic = f.topic || len(s.tokens) > 0 && topics[s.tokens[0].word]
+		f.topic = f.topic || len(s.tokens) > 0 && topics()[s.tokens[0].word]
 	}
-	f.goal = f.goal || goals[s.tokens[0].word] && strings.Contains(s.raw, ":")
-	f.stepped = f.stepped || stepHeads[s.tokens[0].word] && strings.Contains(s.raw, ":")
-	f.lists = f.lists || mentions(s.tokens, service)
-	f.letter = f.letter || letterMark[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.goal = f.goal || goals()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.stepped = f.stepped || stepHeads()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.lists = f.lists || mentions(s.tokens, service())
+	f.letter = f.letter || letterMark()[s.tokens[0].word] && strings.Contains(s.raw, ":")
 	if tagQuestion(s) || marked(s.raw) || s.question && asksLeave(s) {
 		f.asked = true
 		return
@@ -106,7 +106,7 @@ func asksLeave(s *sentence) bool {
 }
 
 // bare reports a short question that names nothing: a yes or a no answers it.
-func bare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more) }
+func bare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more()) }
 
 // plural1 reports a first person plural that opens its clause: «¿Lo publicamos ya?».
 func plural1(s *sentence) bool {
@@ -149,7 +149,7 @@ func acts(ps patterns, s *sentence) bool {
 // shortAsk reports a question that is an act and little else: "Send it now?".
 func shortAsk(s *sentence) bool {
 	first := s.tokens[0].form
-	return s.question && len(s.tokens) <= 5 && s.tokens[0].word != "do" && first&infinitive != 0 && first&(act|advance|consent) != 0 && !mentions(s.tokens, alternatives)
+	return s.question && len(s.tokens) <= 5 && s.tokens[0].word != "do" && first&infinitive != 0 && first&(act|advance|consent) != 0 && !mentions(s.tokens, alternatives())
 }
 
 func tagQuestion(s *sentence) bool {
@@ -157,7 +157,7 @@ func tagQuestion(s *sentence) bool {
 		return false
 	}
 	for _, t := range s.tokens {
-		if !tags[t.word] {
+		if !tags()[t.word] {
 			return false
 		}
 	}
@@ -177,25 +177,25 @@ func tellsReply(s *sentence) bool {
 		return false
 	}
 	last := from[len(from)-len(rest)-1]
-	return last.quoted || len(rest) == 0 || rest[0].opens || purpose[rest[0].word]
+	return last.quoted || len(rest) == 0 || rest[0].opens || purpose()[rest[0].word]
 }
 
 // promisesUpon reports «si te parece, la reservo»: an act that waits for consent.
 func promisesUpon(s *sentence) bool {
 	_, rest, ok := conditions.find(s.tokens)
-	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited))
+	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()))
 }
 
 // ordered reports «confirma para empezar», "please approve the following".
 func ordered(s *sentence) bool {
 	from, rest, ok := orders.find(s.tokens)
-	if !ok || s.item && !mentions(s.tokens, pleas) || nearData(rest) {
+	if !ok || s.item && !mentions(s.tokens, pleas()) || nearData(rest) {
 		return false
 	}
 	if n := len(from) - len(rest); n > 1 {
 		return true
 	}
-	return len(rest) == 0 || rest[0].opens || orderObject[rest[0].word]
+	return len(rest) == 0 || rest[0].opens || orderObject()[rest[0].word]
 }
 
 var (
@@ -211,7 +211,7 @@ var (
 	letterMark   = setOf(`subject asunto dear`)
 )
 
-func nearData(rest []token) bool { return mentions(rest[:min(len(rest), 4)], dataNouns) }
+func nearData(rest []token) bool { return mentions(rest[:min(len(rest), 4)], dataNouns()) }
 
 // operates reports an item that names an operation: GET /rooms.
 func operates(s *sentence) bool {

@@ -161,7 +161,7 @@ func match(elements []element, all []token, at int) int {
 // opensClause reports a word that begins a clause, up to eight words of
 // politeness aside.
 func opensClause(all []token, at int) bool {
-	for least := at - 8; at > max(0, least) && !all[at].opens && lead[all[at-1].word]; {
+	for least := at - 8; at > max(0, least) && !all[at].opens && lead()[all[at-1].word]; {
 		at--
 	}
 	return at == 0 || all[at].opens
@@ -174,17 +174,17 @@ var lead = setOf(`please kindly just simply then so and or now ok okay sure grea
 var classes = map[string]func(*token) bool{
 	// V: an English verb in its base form that is not only talk. Open: a verb
 	// that is not in the lexicon counts.
-	"V": func(t *token) bool { return !t.quoted && t.form&tell == 0 && !function[t.word] },
+	"V": func(t *token) bool { return !t.quoted && t.form&tell == 0 && !function()[t.word] },
 	// A: a verb of the lexicon, in the infinitive, with an effect.
 	"A": func(t *token) bool {
-		return !t.quoted && t.form&infinitive != 0 && t.form&(act|advance) != 0 && t.form&tell == 0 && !function[t.word]
+		return !t.quoted && t.form&infinitive != 0 && t.form&(act|advance) != 0 && t.form&tell == 0 && !function()[t.word]
 	},
 	"advance": func(t *token) bool {
 		return !t.quoted && t.form&infinitive != 0 && t.form&(advance|consent) != 0
 	},
 	// S: a Spanish first person of the subjunctive that is not only talk.
 	"S": func(t *token) bool {
-		if t.quoted || function[t.word] || t.form&tell != 0 {
+		if t.quoted || function()[t.word] || t.form&tell != 0 {
 			return false
 		}
 		return t.form&subjunctive != 0 || t.form == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "e")
@@ -193,29 +193,29 @@ var classes = map[string]func(*token) bool{
 	"it": func(t *token) bool {
 		return !t.quoted && t.form&infinitive != 0 && t.form&(act|advance|consent) != 0 && hasAny(t.word, "rlo", "rla", "rlos", "rlas")
 	},
-	"cited": func(t *token) bool { return t.quoted && yesWords[t.word] }, "L": func(t *token) bool { return !t.quoted && t.form&(act|advance|look) != 0 && t.form&infinitive != 0 },
+	"cited": func(t *token) bool { return t.quoted && yesWords()[t.word] }, "L": func(t *token) bool { return !t.quoted && t.form&(act|advance|look) != 0 && t.form&infinitive != 0 },
 	"GA": func(t *token) bool { return !t.quoted && t.form&gerund != 0 && t.form&(act|advance) != 0 },
 	"AO": func(t *token) bool {
-		return t.opens && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
+		return t.opens && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.form&tell == 0 && !function()[t.word]
 	},
 	"S1": func(t *token) bool { return !t.quoted && t.form&subjunctive != 0 && t.form&(act|advance) != 0 },
 	"TG": func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
-	"T":  func(t *token) bool { return t.form&tell != 0 || function[t.word] },
-	"ed": func(t *token) bool { return !t.quoted && (hasAny(t.word, "ed") || participles[t.word]) },
+	"T":  func(t *token) bool { return t.form&tell != 0 || function()[t.word] },
+	"ed": func(t *token) bool { return !t.quoted && (hasAny(t.word, "ed") || participles()[t.word]) },
 	"N":  func(t *token) bool { return !t.quoted && t.form&tell == 0 },
 	"E": func(t *token) bool {
-		return !t.quoted && t.form&(infinitive|gerund) != 0 && t.form&act != 0 && t.form&tell == 0 && !function[t.word]
+		return !t.quoted && t.form&(infinitive|gerund) != 0 && t.form&act != 0 && t.form&tell == 0 && !function()[t.word]
 	},
 	"I": func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell == 0 },
 	"G": func(t *token) bool { return !t.quoted && t.form&gerund != 0 && t.form&tell == 0 },
 	"P": func(t *token) bool { return !t.quoted && t.form&present1 != 0 && t.form&(act|advance|look) != 0 },
 	"F": func(t *token) bool { return !t.quoted && t.form&future1 != 0 && t.form&tell == 0 },
 	"yes": func(t *token) bool {
-		return yesWords[t.word] || t.quoted && t.word == "si"
+		return yesWords()[t.word] || t.quoted && t.word == "si"
 	},
-	"c":      func(t *token) bool { return clitics[t.word] },
-	"ad":     func(t *token) bool { return adverbs[t.word] },
-	"toward": func(t *token) bool { return towardWords[t.word] },
+	"c":      func(t *token) bool { return clitics()[t.word] },
+	"ad":     func(t *token) bool { return adverbs()[t.word] },
+	"toward": func(t *token) bool { return towardWords()[t.word] },
 	"any":    func(t *token) bool { return !t.quoted },
 }
 

@@ -192,7 +192,7 @@ func (p *page) addSentence(text string, item bool) {
 	if len(s.tokens) == 0 {
 		return
 	}
-	if n := len(s.tokens); n > 1 && stepWords[s.tokens[0].word] && (isNumber(s.tokens[1].word) || ordinals[s.tokens[1].word]) {
+	if n := len(s.tokens); n > 1 && stepWords()[s.tokens[0].word] && (isNumber(s.tokens[1].word) || ordinals()[s.tokens[1].word]) {
 		s.label, s.item = true, true
 	}
 	p.sentences = append(p.sentences, s)
@@ -221,7 +221,7 @@ func tokens(text string) []token {
 		if w == "" {
 			return
 		}
-		if strings.ContainsRune("áéíóú", last) && !unaccented[w] {
+		if strings.ContainsRune("áéíóú", last) && !unaccented()[w] {
 			w += accent
 		}
 		out = append(out, token{word: w, form: formOf(w), quoted: quoted, opens: opens})

@@ -1,6 +1,9 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // form is what a word may be: a verb's form, and the family of the verb. A word
 // that may be several carries them all; the rules ask for what they need.
@@ -71,7 +74,8 @@ var english = map[form]string{
 	consent: `confirm approve authorize authorise accept`,
 }
 
-var lexicon = buildLexicon()
+// lexicon is built when the first word is looked up.
+var lexicon = sync.OnceValue(buildLexicon)
 
 func buildLexicon() map[string]form {
 	words := map[string]form{}
@@ -175,7 +179,7 @@ func gerundOf(base string) string {
 	switch {
 	case strings.HasSuffix(base, "e") && base != "be" && base != "see":
 		return base[:len(base)-1] + "ing"
-	case doubling[base]:
+	case doubling()[base]:
 		return base + base[len(base)-1:] + "ing"
 	}
 	return base + "ing"
@@ -186,7 +190,7 @@ var doubling = setOf(`run get set put stop drop shut begin submit cancel plan lo
 // formOf reads a word: from the lexicon if it is there, with its pronouns taken
 // off («enviárselo»), and otherwise from its ending.
 func formOf(w string) form {
-	if f, ok := lexicon[w]; ok {
+	if f, ok := lexicon()[w]; ok {
 		return f
 	}
 	bare := strings.TrimSuffix(w, accent)
@@ -195,7 +199,7 @@ func formOf(w string) form {
 		for _, clitic := range []string{"los", "las", "les", "nos", "lo", "la", "le", "te", "se", "me"} {
 			if rest, ok := strings.CutSuffix(stem, clitic); ok && len(rest) > 2 {
 				stem = rest
-				if f, ok := lexicon[stem]; ok && f&(infinitive|gerund|imperative|subjunctive) != 0 {
+				if f, ok := lexicon()[stem]; ok && f&(infinitive|gerund|imperative|subjunctive) != 0 {
 					return f &^ (present1 | future1 | noun)
 				}
 				break
@@ -224,10 +228,13 @@ func hasAny(word string, suffixes ...string) bool {
 	return false
 }
 
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
+// setOf is a set of words, made when it is first asked.
+func setOf(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(words) {
+			set[word] = true
+		}
+		return set
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -281,7 +282,7 @@ func (x *exchange) forgotten() bool {
 // refusedBy is the answer of a server that refused by status alone.
 func (e *errand) refusedBy(status int, retry string, limit int64) tool.Answer {
 	a := tool.Answer{Status: status, Failed: true, Headers: map[string]string{}}
-	if retryAfter.MatchString(retry) && redact(retry, e.secret()) == retry {
+	if retryAfter().MatchString(retry) && redact(retry, e.secret()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
 	fit(&a, map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}}, limit)
@@ -289,7 +290,9 @@ func (e *errand) refusedBy(status int, retry string, limit int64) tool.Answer {
 }
 
 // retryAfter is a number of seconds or a date, as far as it matters here.
-var retryAfter = regexp.MustCompile(`^[0-9A-Za-z,: +-]{1,40}$`)
+var retryAfter = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9A-Za-z,: +-]{1,40}$`)
+})
 
 // notSent is what a failure before the call means for it.
 func notSent(err error) error {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piloto/internal/tool"
 )
@@ -23,7 +24,9 @@ type parameter struct {
 }
 
 var (
-	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
+	headerName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
+	})
 
 	errHeaderTwice = errors.New("two of its arguments go into one header")
 	errHeaderName  = errors.New("an argument goes into a header that cannot be one")
@@ -72,7 +75,7 @@ func (s annotated) collect(at []string, seen map[string]bool, found *[]parameter
 		path := append(append([]string{}, at...), name)
 		if p.Header != nil {
 			var header string
-			if err := json.Unmarshal(p.Header, &header); err != nil || !headerName.MatchString(header) {
+			if err := json.Unmarshal(p.Header, &header); err != nil || !headerName().MatchString(header) {
 				return errHeaderName
 			}
 			switch string(p.Type) {

@@ -120,7 +120,7 @@ func FuzzListing(f *testing.F) {
 		again := lives("http://x.test", l)
 		for _, op := range ops {
 			fingerprint := tool.Fingerprint("http://x.test", op)
-			if !toolName.MatchString(op.Name) || seen[op.Name] || fingerprint == "" || again[op.Name].fingerprint != fingerprint {
+			if !toolName().MatchString(op.Name) || seen[op.Name] || fingerprint == "" || again[op.Name].fingerprint != fingerprint {
 				t.Errorf("%+v", op)
 			}
 			seen[op.Name] = true

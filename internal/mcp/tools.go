@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"piloto/internal/tool"
@@ -20,7 +21,9 @@ const (
 	maxWarnings    = 50
 )
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+})
 
 // definition is a tool as its server describes it.
 type definition struct {
@@ -48,7 +51,7 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 			l.warn("tool %d is not described as one: left out", i+1)
 			continue
 		}
-		if !toolName.MatchString(d.Name) {
+		if !toolName().MatchString(d.Name) {
 			l.warn("a tool has the name %q, which is none: left out", brief(d.Name, 60))
 			continue
 		}

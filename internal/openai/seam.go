@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -52,7 +53,9 @@ func (s seams) join(key int, raw json.RawMessage) json.RawMessage {
 	return append(out, '"')
 }
 
-var halfPair = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}$`)
+var halfPair = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}$`)
+})
 
 // whole returns how many bytes of the inside of a JSON string are whole
 // characters.
@@ -66,7 +69,7 @@ func whole(inner []byte) int {
 			break
 		}
 	}
-	if n < 6 || !halfPair.Match(inner[n-6:]) {
+	if n < 6 || !halfPair().Match(inner[n-6:]) {
 		return n
 	}
 	escapes := 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piloto/internal/canon"
 	"piloto/internal/fault"
@@ -40,7 +41,9 @@ type ProposedStep struct {
 	Verify  *Check         `json:"verify,omitempty"`
 }
 
-var stepID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+var stepID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+})
 
 // Arrange checks the shape of a proposal and returns its steps with ids, needs
 // and risks filled in; what a step's references name is among its needs. The
@@ -136,7 +139,7 @@ func (a *arrangement) identify() {
 	for i, s := range a.steps {
 		fold := strings.ToLower(s.ID)
 		switch other, twice := folded[fold]; {
-		case !stepID.MatchString(s.ID):
+		case !stepID().MatchString(s.ID):
 			a.say("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id")
 		case slices.Contains(Reserved, fold):
 			a.say("reserved", fmt.Sprintf("the id %q names something else in references", s.ID), "steps", i, "id")

@@ -1,15 +1,20 @@
 package tool
 
-import "net/netip"
+import (
+	"net/netip"
+	"sync"
+)
 
 // reserved are the address blocks that are not the public Internet, beside those
 // netip names (IANA special-purpose registries, and Azure's wire server).
-var reserved = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
-	"192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
-	"240.0.0.0/4", "168.63.129.16/32",
-	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
-)
+var reserved = sync.OnceValue(func() []netip.Prefix {
+	return prefixes(
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
+		"192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
+		"240.0.0.0/4", "168.63.129.16/32",
+		"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+	)
+})
 
 func prefixes(texts ...string) []netip.Prefix {
 	list := make([]netip.Prefix, len(texts))
@@ -28,7 +33,7 @@ func public(a netip.Addr) bool {
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
 		return false
 	}
-	for _, p := range reserved {
+	for _, p := range reserved() {
 		if p.Contains(a) {
 			return false
 		}

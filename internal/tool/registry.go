@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -139,14 +140,16 @@ func (r Registry) described(in Registration) (Server, error) {
 	if s.Name, err = cleanName(in.Name); err != nil {
 		return s, err
 	}
-	if s.IsAgent() && !agentName.MatchString(s.Name) {
+	if s.IsAgent() && !agentName().MatchString(s.Name) {
 		return s, ErrAgentName
 	}
 	s.BaseURL, err = NormalizeURL(in.URL, r.Policy)
 	return s, err
 }
 
-var agentName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+var agentName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+})
 
 // speaks reports whether a server can be what its role asks of it: an agent has
 // the tool ChatTool, which takes a message.

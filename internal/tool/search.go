@@ -151,17 +151,17 @@ func readQuery(query string) wanted {
 	}
 	eachWord(query, func(word []byte) {
 		w := string(word)
-		if stopwords[w] {
+		if stopwords()[w] {
 			return
 		}
 		stemmed := stem(w)
 		add(stemmed, 1)
 		if len(q.methods) == 0 { // the first verb decides: a later one may be a noun ("ver mi reserva")
-			for _, method := range verbs[w] {
+			for _, method := range verbs()[w] {
 				q.methods[method] = true
 			}
 		}
-		for other := range strings.FieldsSeq(synonyms[stemmed]) {
+		for other := range strings.FieldsSeq(synonyms()[stemmed]) {
 			add(other, 0.7)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -165,7 +166,9 @@ func readPrefix(u *url.URL) (string, error) {
 }
 
 // names is IDNA 2008 as a resolver applies it, with DNS lengths.
-var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
+var names = sync.OnceValue(func() *idna.Profile {
+	return idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
+})
 
 // host is a host as it is written in a base URL, and its address when it is one.
 type host struct {
@@ -181,7 +184,7 @@ func readHost(name string) (host, error) {
 		}
 		return host{"[" + a.String() + "]", a}, nil
 	}
-	ascii, err := names.ToASCII(strings.TrimSuffix(name, "."))
+	ascii, err := names().ToASCII(strings.TrimSuffix(name, "."))
 	if err != nil {
 		if ascii, err = plainName(name); err != nil {
 			return host{}, err

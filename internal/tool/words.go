@@ -1,9 +1,12 @@
 package tool
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // verbs say which methods a verb means, in Spanish and English.
-var verbs = func() map[string][]string {
+var verbs = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
 	for methods, list := range map[string]string{
 		"GET": `list listar lista listado get obtener obten ver muestra mostrar show read leer lee find buscar busca search
@@ -19,11 +22,11 @@ var verbs = func() map[string][]string {
 		}
 	}
 	return table
-}()
+})
 
 // synonyms join the words of the two languages for what services often do and
 // are about, by stem.
-var synonyms = func() map[string]string {
+var synonyms = sync.OnceValue(func() map[string]string {
 	table := map[string]string{}
 	for _, group := range []string{
 		"crear crea create new add nuevo anadir agregar", "listar lista list", "borrar eliminar elimina borra delete remove",
@@ -51,10 +54,10 @@ var synonyms = func() map[string]string {
 		}
 	}
 	return table
-}()
+})
 
 // stopwords carry no meaning in a query.
-var stopwords = func() map[string]bool {
+var stopwords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`a al an and are as at be by can con como cual de del do el ella ellos en es esa ese esta este for
 		from i in is it la las le les lo los me mi mis my no of on or os para please por porfavor favor que quiero quisiera se si sin su sus
@@ -62,4 +65,4 @@ var stopwords = func() map[string]bool {
 		set[w] = true
 	}
 	return set
-}()
+})
