@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/inproc"
+	"piloto/infra/local/process"
 )
 
 // What is measured: a conditional update of a 1 KB item through the SDK. Ours is
@@ -43,6 +45,7 @@ type contender struct {
 }
 
 func bench(ctx context.Context, dir, dynaliteFolder string, out io.Writer) error {
+	debug.SetGCPercent(process.GCPercent) // as the deployment does
 	raw, err := rawUpdates(filepath.Join(dir, "raw.db"))
 	if err != nil {
 		return err

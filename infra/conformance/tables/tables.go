@@ -82,15 +82,17 @@ func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
 	return e, e.create(ctx, Indexed(*e.table("indexed")))
 }
 
-// Client is an SDK client without retries; a nil h is the network.
+// Client is an SDK client without retries. A nil h is the network; what does not leave
+// the process is not signed, as in the one-process deployment.
 func Client(url string, h aws.HTTPClient) *sdk.Client {
-	if h == nil {
-		h = &http.Client{Timeout: time.Minute}
+	o := sdk.Options{
+		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
 	}
-	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
+	if h == nil {
+		o.HTTPClient = &http.Client{Timeout: time.Minute}
+		o.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
+	}
+	return sdk.New(o)
 }
 
 func (e *Env) table(name string) *string { return aws.String(e.prefix + name) }

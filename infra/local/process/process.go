@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/lambda"
@@ -205,10 +204,10 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 }
 
 // clients is the production clients' configuration with the embedded engines as
-// its transport.
+// its transport. What does not leave the process is not signed.
 func (p *Process) clients() aws.Config {
 	return aws.Config{
-		Region: awsRegion, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Region: awsRegion, Credentials: aws.AnonymousCredentials{},
 		HTTPClient: inproc.Transport{Handler: p.engines}, BaseEndpoint: aws.String("http://engines.local"),
 	}
 }

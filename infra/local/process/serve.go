@@ -23,14 +23,14 @@ import (
 // stopGrace is how long a stop waits for requests and steps under way.
 const stopGrace = 3 * time.Second
 
-// gcPercent trades memory, of which one process of this kind uses little, for
+// GCPercent trades memory, of which one process of this kind uses little, for
 // time.
-const gcPercent = 400
+const GCPercent = 400
 
 // Serve runs the deployment until ctx ends, and says on out what to do next.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	if !s.KeepGC {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(GCPercent)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
