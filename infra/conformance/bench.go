@@ -59,7 +59,7 @@ func bench(ctx context.Context, dir, dynaliteFolder string, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	ours := tables.Client("http://dynamodb.local", inproc.Transport{Handler: engine})
+	ours := tables.Client("http://dynamodb.local", inproc.Transport{Handler: engine}, tables.Unsigned)
 	if err := fillBench(ctx, ours); err != nil {
 		return err
 	}

@@ -82,18 +82,19 @@ func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
 	return e, e.create(ctx, Indexed(*e.table("indexed")))
 }
 
-// Client is an SDK client without retries. A nil h is the network; what does not leave
-// the process is not signed, as in the one-process deployment.
-func Client(url string, h aws.HTTPClient) *sdk.Client {
-	o := sdk.Options{
-		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
-	}
+// Client is an SDK client without retries; a nil h is the network.
+func Client(url string, h aws.HTTPClient, options ...func(*sdk.Options)) *sdk.Client {
 	if h == nil {
-		o.HTTPClient = &http.Client{Timeout: time.Minute}
-		o.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
+		h = &http.Client{Timeout: time.Minute}
 	}
-	return sdk.New(o)
+	return sdk.New(sdk.Options{
+		Region: "us-east-1", BaseEndpoint: &url, HTTPClient: h, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}, options...)
 }
+
+// Unsigned has a client sign nothing, as what does not leave the process does not.
+func Unsigned(o *sdk.Options) { o.Credentials = aws.AnonymousCredentials{} }
 
 func (e *Env) table(name string) *string { return aws.String(e.prefix + name) }
 

@@ -35,7 +35,7 @@ func engineClient(t testing.TB, options ...dynamodb.Option) (*sdk.Client, *disk.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tables.Client(local, inproc.Transport{Handler: engine}), store
+	return tables.Client(local, inproc.Transport{Handler: engine}, tables.Unsigned), store
 }
 
 // env is a client, and what its tables' names begin with.
