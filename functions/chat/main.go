@@ -1,6 +1,6 @@
 // Command chat answers one turn of a conversation: POST /api/send and POST /operator/chat.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/tools"
 
-func main() { boot.StartChat() }
+func main() { tools.StartChat() }

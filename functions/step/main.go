@@ -1,6 +1,6 @@
 // Command step runs one step of a run: the RunStep task of the state machine.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/tools"
 
-func main() { boot.StartStep() }
+func main() { tools.StartStep() }

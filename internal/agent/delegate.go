@@ -49,6 +49,7 @@ type Freezer interface {
 // Delegator asks agents. Rand draws from [0, d).
 type Delegator struct {
 	Caller   Caller
+	Schemas  tool.Compiler // judges what agents are sent
 	Keys     Keys
 	Gate     *Gate
 	Freeze   Freezer
@@ -141,7 +142,7 @@ func (x *asking) prepare(ctx context.Context) error {
 			return ErrFrozen
 		}
 	}
-	arguments, err := fit(x.agent.Chat, x.message)
+	arguments, err := fit(x.Schemas, x.agent.Chat, x.message)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"piloto/internal/agent"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/schema"
 	"piloto/internal/tool"
 )
 
@@ -93,7 +94,7 @@ var hello = agent.Message{
 // asker is a delegator whose waits are the longest that may be drawn.
 func asker(d *desk, store agent.Breakers) *agent.Delegator {
 	return &agent.Delegator{
-		Caller: d, Keys: d, Freeze: d, Gate: gateOver(store, time.Now), Attempts: 3, Base: time.Second, Timeout: 30 * time.Second,
+		Caller: d, Schemas: schema.Compiler{}, Keys: d, Freeze: d, Gate: gateOver(store, time.Now), Attempts: 3, Base: time.Second, Timeout: 30 * time.Second,
 		Trust: time.Minute, Now: time.Now, Rand: func(most time.Duration) time.Duration { return most }, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -14,7 +14,7 @@ import (
 // session_id and context that the tool's own schema names, in a form that it
 // takes. The context goes as an object, else as the JSON of one, else not at all.
 // ErrMisfit says what the schema wants beside them.
-func fit(op tool.Operation, m Message) (json.RawMessage, error) {
+func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, error) {
 	named := map[string]bool{"message": true, "session_id": true, "context": true}
 	if op.Body != nil {
 		if declared := properties(op.Body.Schema); len(declared) > 0 {
@@ -46,7 +46,7 @@ func fit(op tool.Operation, m Message) (json.RawMessage, error) {
 			if err != nil {
 				return nil, err
 			}
-			problems := op.CheckResolved(tool.Arguments{Body: raw})
+			problems := op.CheckResolved(schemas, tool.Arguments{Body: raw})
 			if len(problems) == 0 {
 				return raw, nil
 			}

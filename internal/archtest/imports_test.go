@@ -36,7 +36,7 @@ var layers = []layer{
 		[]string{
 			"internal/agent", "internal/auth", "internal/canon", "internal/command", "internal/conversation", "internal/credit",
 			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
-			"internal/receipt", "internal/ref", "internal/replay", "internal/rule", "internal/run", "internal/step", "internal/tally", "internal/tool", "internal/turn",
+			"internal/receipt", "internal/ref", "internal/replay", "internal/rule", "internal/run", "internal/schema", "internal/step", "internal/tally", "internal/tool", "internal/turn",
 		},
 		[]string{"vocabulary", "domain", "moment"},
 		"what Piloto does must not depend on what it runs on",
@@ -167,7 +167,7 @@ var owners = map[string][]string{
 	"github.com/getkin/kin-openapi":                                {"internal/openapi"},
 	"github.com/gowebpki/jcs":                                      {"internal/canon", "internal/plan"},
 	"github.com/oklog/ulid":                                        {"internal/ident"},
-	"github.com/santhosh-tekuri/jsonschema":                        {"internal/tool"},
+	"github.com/santhosh-tekuri/jsonschema":                        {"internal/schema"},
 	"github.com/sashabaranov/go-openai":                            {"internal/openai"},
 	"github.com/yuin/goldmark":                                     {"internal/webui"},
 	"go.etcd.io/bbolt":                                             {"infra/local/disk"},

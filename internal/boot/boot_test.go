@@ -18,6 +18,7 @@ import (
 )
 
 func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
+	chat := func(w World, e Environment) (http.Handler, error) { return Chat(w, e, Tools{}) }
 	for name, c := range map[string]struct {
 		build func(World, Environment) (http.Handler, error)
 		env   Environment
@@ -27,8 +28,8 @@ func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
 		"an empty table":  {Records, Environment{"TABLE_NAME": ""}, "TABLE_NAME"},
 		"a level of none": {Records, Environment{"TABLE_NAME": "t", "LOG_LEVEL": "loud"}, "loud"},
 		"no machine":      {Confirm, Environment{"TABLE_NAME": "t"}, "STATE_MACHINE_ARN"},
-		"no provider":     {Chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_MODEL": "m"}, "OPENAI_BASE_URL"},
-		"hours of none":   {Chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_BASE_URL": "u", "OPENAI_MODEL": "m", "DRAFT_HOURS": "x"}, "DraftHours"},
+		"no provider":     {chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_MODEL": "m"}, "OPENAI_BASE_URL"},
+		"hours of none":   {chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_BASE_URL": "u", "OPENAI_MODEL": "m", "DRAFT_HOURS": "x"}, "DraftHours"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.build(lambdaWorld(c.env), c.env)

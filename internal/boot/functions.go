@@ -64,8 +64,15 @@ func (s site) runs(m Machine) *run.Service {
 	return service
 }
 
+// Tools is what judges the arguments of tools, and calls those of servers that speak
+// the Model Context Protocol (package tools).
+type Tools struct {
+	Schemas tool.Compiler
+	Caller  func(w World, timeout time.Duration, bearer *outbound.Tokens) step.Caller
+}
+
 // Chat builds functions/chat.
-func Chat(w World, e Environment) (http.Handler, error) {
+func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	c, err := read[ChatConfig](e)
 	if err != nil {
 		return nil, err
@@ -73,8 +80,8 @@ func Chat(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Previews: w.previews(s), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation), DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: w.previews(s, t), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), DraftLife: c.draftLife(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
 }
@@ -83,8 +90,8 @@ func Chat(w World, e Environment) (http.Handler, error) {
 const previewTimeout = 5 * time.Second
 
 // previews is how a plan's reads are made before it is confirmed.
-func (w World) previews(s site) step.Preview {
-	return step.Preview{Store: s.table, Sender: outbound.NewSender(w.outbound(previewTimeout)).With(w.tokens()), Log: s.log}
+func (w World) previews(s site, t Tools) step.Preview {
+	return step.Preview{Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(w.outbound(previewTimeout)).With(w.tokens()), Log: s.log}
 }
 
 // Confirm builds functions/confirm.
@@ -147,7 +154,7 @@ func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, er
 }
 
 // Step builds functions/step.
-func Step(w World, e Environment) (gateway.Function, error) {
+func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	c, err := read[StepConfig](e)
 	if err != nil {
 		return nil, err
@@ -155,7 +162,8 @@ func Step(w World, e Environment) (gateway.Function, error) {
 	s := w.site(c.Config).telling(c.Push)
 	bearer := w.tokens()
 	executor := &step.Executor{
-		Store: s.table, Sender: outbound.NewSender(w.outbound(stepTimeout)).With(bearer), Caller: w.caller(stepTimeout, bearer), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(w.outbound(stepTimeout)).With(bearer), Caller: t.Caller(w, stepTimeout, bearer),
+		IDs: w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {

@@ -49,4 +49,4 @@ func origins(list string) []string {
 }
 
 // StartRealtime runs functions/realtime.
-func StartRealtime() { startTask(Realtime) }
+func StartRealtime() { StartTask(Realtime) }

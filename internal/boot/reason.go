@@ -16,7 +16,7 @@ type ReasonConfig struct {
 }
 
 // StartReason runs functions/reason.
-func StartReason() { startTask(Reason) }
+func StartReason() { StartTask(Reason) }
 
 // Reason builds functions/reason.
 func Reason(w World, e Environment) (gateway.Function, error) {

@@ -11,7 +11,6 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/dynamo"
 	"piloto/internal/httpapi"
-	"piloto/internal/mcp"
 	"piloto/internal/outbound"
 	"piloto/internal/replay"
 	"piloto/internal/secrets"
@@ -50,20 +49,13 @@ const (
 	contextLimit = 10 * time.Second // of asking for a business context
 )
 
-// caller calls tools of servers that speak the Model Context Protocol.
-func (w World) caller(timeout time.Duration, bearer *outbound.Tokens) *mcp.Client {
-	return mcp.NewClient(mcp.Options{
-		HTTP: outbound.NewClient(w.outbound(timeout)), Bearer: bearer, Now: w.Now, Timeout: timeout,
-	})
-}
-
 // tokens exchanges the credentials of OAuth clients.
 func (w World) tokens() *outbound.Tokens {
 	return outbound.NewTokens(w.outbound(discoverTimeout), w.Now)
 }
 
 // router builds what routing needs.
-func (s site) router(b Business, d Delegation) turn.Router {
+func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 	timeout := time.Duration(d.Timeout) * time.Second
 	return turn.Router{
 		Memory: s.sessions(), Settings: s.table, Context: b.URL,
@@ -72,7 +64,7 @@ func (s site) router(b Business, d Delegation) turn.Router {
 			Now: s.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
-			Caller: s.caller(timeout, s.tokens()), Keys: s.table, Freeze: s.table, Attempts: d.Attempts,
+			Caller: t.Caller(s.World, timeout, s.tokens()), Schemas: t.Schemas, Keys: s.table, Freeze: s.table, Attempts: d.Attempts,
 			Gate: s.gate(d.policy()),
 			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},

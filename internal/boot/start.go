@@ -8,11 +8,8 @@ import (
 	"piloto/internal/gateway"
 )
 
-// StartChat runs functions/chat. Like every Start function it reads the
+// StartConfirm runs functions/confirm. Like every Start function it reads the
 // environment, serves the Lambda runtime, and does not return.
-func StartChat() { StartHTTP(Chat) }
-
-// StartConfirm runs functions/confirm.
 func StartConfirm() { StartHTTP(Confirm) }
 
 // StartEligibility runs functions/eligibility.
@@ -21,17 +18,14 @@ func StartEligibility() { StartHTTP(Eligibility) }
 // StartRecords runs functions/records.
 func StartRecords() { StartHTTP(Records) }
 
-// StartStep runs functions/step.
-func StartStep() { startTask(Step) }
-
 // StartSettle runs functions/settle.
-func StartSettle() { startTask(Settle) }
+func StartSettle() { StartTask(Settle) }
 
 // StartSweep runs functions/sweep.
-func StartSweep() { startTask(Sweep) }
+func StartSweep() { StartTask(Sweep) }
 
 // StartAuthorize runs functions/authorize.
-func StartAuthorize() { startTask(Authorize) }
+func StartAuthorize() { StartTask(Authorize) }
 
 // StartHTTP runs a function that answers HTTP, for the packages below this one. Like
 // every Start function it reads the environment, serves the Lambda runtime, and does
@@ -45,7 +39,9 @@ func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 	gateway.StartHTTP(h)
 }
 
-func startTask(build func(World, Environment) (gateway.Function, error)) {
+// StartTask runs a function that is invoked by the state machine, or by AWS, for the
+// same packages.
+func StartTask(build func(World, Environment) (gateway.Function, error)) {
 	e := environ()
 	w, err := lambdaWorld(e).placed(e)
 	must(err)

@@ -47,6 +47,11 @@ func (w World) outbound(timeout time.Duration) outbound.Options {
 	return outbound.Options{AllowLoopback: w.AllowLoopback, Timeout: timeout}
 }
 
+// Client is the guarded client of calls to registered servers.
+func (w World) Client(timeout time.Duration) *http.Client {
+	return outbound.NewClient(w.outbound(timeout))
+}
+
 // Discovery is how a server is asked what it can do.
 type Discovery struct {
 	Client *http.Client
@@ -57,7 +62,7 @@ type Discovery struct {
 
 // Discovery returns how servers are asked in this world.
 func (w World) Discovery() Discovery {
-	return Discovery{outbound.NewClient(w.outbound(discoverTimeout)), w.tokens(), discoverTotal, w.policy()}
+	return Discovery{w.Client(discoverTimeout), w.tokens(), discoverTotal, w.policy()}
 }
 
 func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback} }

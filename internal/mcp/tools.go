@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"piloto/internal/schema"
 	"piloto/internal/tool"
 )
 
@@ -90,13 +91,13 @@ func (d definition) operation() (tool.Operation, error) {
 		Description: cut(plain(d.Description, true), maxDescription),
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
 	}
-	input, err := schema(d.InputSchema, true)
+	input, err := written(d.InputSchema, true)
 	if err != nil {
 		return op, fmt.Errorf("its input schema %w", err)
 	}
 	op.Body = &tool.Body{Required: true, MediaType: "application/json", Schema: input}
 	if len(d.OutputSchema) > 0 && string(d.OutputSchema) != "null" {
-		if op.Output, err = schema(d.OutputSchema, false); err != nil {
+		if op.Output, err = written(d.OutputSchema, false); err != nil {
 			return op, fmt.Errorf("its output schema %w", err)
 		}
 	}
@@ -117,9 +118,9 @@ func (d definition) summary() string {
 	return ""
 }
 
-// schema checks one of a tool's schemas and returns it without white space. What
+// written checks one of a tool's schemas and returns it without white space. What
 // goes in is an object; what comes out may be anything.
-func schema(raw json.RawMessage, object bool) (json.RawMessage, error) {
+func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("is missing")
 	}
@@ -177,9 +178,9 @@ func compiled(op tool.Operation) error {
 }
 
 // usable reports whether a schema is an object that values can be checked against.
-func usable(schema json.RawMessage) bool {
-	_, err := decoded(schema)
-	return err == nil && tool.Usable(schema)
+func usable(raw json.RawMessage) bool {
+	_, err := decoded(raw)
+	return err == nil && tool.Usable(schema.Compiler{}, raw)
 }
 
 // decoded is a JSON object, its numbers as they are written.

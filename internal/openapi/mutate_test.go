@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"piloto/internal/fault"
+	"piloto/internal/schema"
 	"piloto/internal/tool"
 )
 
@@ -120,6 +121,6 @@ func keepsPromises(t rapid.TB, found tool.Found) {
 			t.Fatalf("%s %s has no fingerprint", op.Method, op.Path)
 		}
 		tool.Signature(op)
-		op.Check(tool.Arguments{Path: op.Path, Body: json.RawMessage(`{"a":[1,{"name":"x"}],"parent":{"name":"y"}}`), Query: json.RawMessage(`{"page":1}`)})
+		op.Check(schema.Compiler{}, tool.Arguments{Path: op.Path, Body: json.RawMessage(`{"a":[1,{"name":"x"}],"parent":{"name":"y"}}`), Query: json.RawMessage(`{"page":1}`)})
 	}
 }

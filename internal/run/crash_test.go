@@ -17,6 +17,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/run"
+	"piloto/internal/schema"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 )
@@ -202,7 +203,7 @@ func (m *mortal) begin(dieAt int) plan.Run {
 // reborn gives the process an executor that remembers nothing.
 func (m *mortal) reborn() {
 	was := m.Steps
-	m.Steps = &step.Executor{Store: was.Store, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
+	m.Steps = &step.Executor{Store: was.Store, Schemas: schema.Compiler{}, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
 }
 
 // TestACrashAnywhereStartsOnceEndsAndFreesTheChat (guarantees I02 and I10) enumerates

@@ -147,7 +147,7 @@ func effect(r plan.Run, step plan.Step, args tool.Arguments) string {
 // fillTool makes the call of a tool. What the server's tool is now is asked
 // anew at every call: it must be the one that was confirmed.
 func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call *prepared) *plan.Failure {
-	if problems := op.CheckResolved(tool.Arguments{Body: call.body}); len(problems) > 0 {
+	if problems := op.CheckResolved(x.Schemas, tool.Arguments{Body: call.body}); len(problems) > 0 {
 		return x.failure(r, "step.arguments", "detail", sentence(problems))
 	}
 	arguments := call.body
@@ -171,7 +171,7 @@ func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args
 	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil {
 		return invalid(told(err))
 	}
-	if problems := op.CheckResolved(args); len(problems) > 0 {
+	if problems := op.CheckResolved(x.Schemas, args); len(problems) > 0 {
 		return invalid(sentence(problems))
 	}
 	request, err := tool.Build(server, op, args)

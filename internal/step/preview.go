@@ -37,9 +37,10 @@ type PreviewStore interface {
 // name things, and is neither stored nor ever a step's result. Nothing of it can
 // fail: what is not found out is only not shown.
 type Preview struct {
-	Store  PreviewStore
-	Sender Sender
-	Log    *slog.Logger
+	Store   PreviewStore
+	Schemas tool.Compiler // judges the arguments of reads
+	Sender  Sender
+	Log     *slog.Logger
 }
 
 // Targets says what the references of each step of a draft name, in the order of its
@@ -173,7 +174,7 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if err != nil {
 		return nil
 	}
-	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil || len(op.CheckResolved(args)) > 0 {
+	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil || len(op.CheckResolved(p.Schemas, args)) > 0 {
 		return nil
 	}
 	c := rule.CallOf(s, server.Name)

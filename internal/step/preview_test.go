@@ -12,12 +12,13 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/plan"
 	"piloto/internal/rule"
+	"piloto/internal/schema"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 )
 
 func previewer(w *lab.World) step.Preview {
-	return step.Preview{Store: w.Store, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	return step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 }
 
 func previewed(t *testing.T) *lab.World {

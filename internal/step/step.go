@@ -136,13 +136,14 @@ type Waker interface {
 // Executor runs steps. One that only awaits needs a Waker, and neither Sender nor
 // Caller; one that only executes needs no Waker.
 type Executor struct {
-	Store  Store
-	Sender Sender
-	Caller Caller
-	Waker  Waker
-	IDs    *ident.Source
-	Now    func() time.Time
-	Log    *slog.Logger
+	Store   Store
+	Schemas tool.Compiler // judges the arguments of calls
+	Sender  Sender
+	Caller  Caller
+	Waker   Waker
+	IDs     *ident.Source
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	// AloneSince says that no other executor has made calls since then: an open
 	// attempt from before it has nobody who could end it. Zero: there may be others.

@@ -198,7 +198,7 @@ func sameShape(base, template, raw string) error {
 		return errors.New("the URL has other segments than its template")
 	}
 	for i, s := range segments {
-		if text, ok := s.literal(); ok && unescape(parts[i]) != text {
+		if text, ok := s.literal(); ok && Unescape(parts[i]) != text {
 			return errors.New("the URL has other literals than its template")
 		}
 	}

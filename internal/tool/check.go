@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,15 +17,15 @@ const maxProblems = 20
 // Check returns everything wrong with a call that may hold references to earlier
 // results: where a string is, or contains, a reference, its value is not judged.
 // Everything else about the call is.
-func (op Operation) Check(a Arguments) []Problem { return op.check(a, true) }
+func (op Operation) Check(s Compiler, a Arguments) []Problem { return op.check(s, a, true) }
 
 // CheckResolved is Check for a call whose references were replaced: a text that
 // looks like a reference is now just text.
-func (op Operation) CheckResolved(a Arguments) []Problem { return op.check(a, false) }
+func (op Operation) CheckResolved(s Compiler, a Arguments) []Problem { return op.check(s, a, false) }
 
-func (op Operation) check(a Arguments, refs bool) []Problem {
+func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
 	left := budget
-	c := checker{refs: refs, left: &left}
+	c := checker{schemas: s, refs: refs, left: &left}
 	if op.Name == "" {
 		c.path(op, a.Path)
 	}
@@ -40,6 +39,7 @@ func (op Operation) check(a Arguments, refs bool) []Problem {
 }
 
 type checker struct {
+	schemas  Compiler
 	refs     bool
 	left     *int
 	problems []Problem
@@ -60,22 +60,22 @@ func (c *checker) path(op Operation, path string) {
 		return
 	}
 	if name := unfilled(op.Path, path); name != "" {
-		c.add("/path/"+token(name), "path.unfilled", "put a value in the place of {%s}", name)
+		c.add("/path/"+Token(name), "path.unfilled", "put a value in the place of {%s}", name)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		value := params[name]
 		if c.refs && ref.Contains(value) {
-			c.references("/path/"+token(name), value)
+			c.references("/path/"+Token(name), value)
 			continue
 		}
 		if reason := unsafeSegment(value); reason != "" {
-			c.add("/path/"+token(name), "path.refused", "%s", reason)
+			c.add("/path/"+Token(name), "path.refused", "%s", reason)
 			continue
 		}
 		for _, p := range op.Parameters {
 			if p.In == "path" && p.Name == name {
-				c.text("/path/"+token(name), p, value)
+				c.text("/path/"+Token(name), p, value)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 			continue
 		}
 		known = append(known, p.Name)
-		loc := "/query/" + token(p.Name)
+		loc := "/query/" + Token(p.Name)
 		switch value, ok := given[p.Name]; {
 		case !ok && p.Required:
 			c.add(loc, "missing", "is required")
@@ -116,7 +116,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		delete(given, p.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		c.add("/query/"+token(name), "unknown", "is not a query parameter here; %s", oneOfNames(known))
+		c.add("/query/"+Token(name), "unknown", "is not a query parameter here; %s", Known(known))
 	}
 }
 
@@ -131,10 +131,10 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 		c.text(loc, p, s)
 		return
 	}
-	problems := c.validate(loc, compile(p.Schema, c.left), value)
-	if len(problems) > 0 && rootType(problems, loc) {
+	problems := c.validate(loc, compile(c.schemas, p.Schema, c.left), value)
+	if len(problems) > 0 && WrongType(problems, loc) {
 		if _, list := value.([]any); !list {
-			if other := c.validate(loc, compile(p.Schema, c.left), []any{value}); len(other) == 0 {
+			if other := c.validate(loc, compile(c.schemas, p.Schema, c.left), []any{value}); len(other) == 0 {
 				problems = nil
 			}
 		}
@@ -145,7 +145,7 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 // text checks a value that is written as text, read as whatever its schema wants:
 // itself, a number or boolean, or a comma-separated list.
 func (c *checker) text(loc string, p Parameter, text string) {
-	s := compile(p.Schema, c.left)
+	s := compile(c.schemas, p.Schema, c.left)
 	problems := c.validate(loc, s, text)
 	readings := []any{}
 	if v, err := readValue(json.RawMessage(text)); err == nil {
@@ -170,15 +170,15 @@ func (c *checker) text(loc string, p Parameter, text string) {
 			return
 		}
 		other := c.validate(loc, s, v)
-		if len(other) == 0 || rootType(problems, loc) && !rootType(other, loc) {
+		if len(other) == 0 || WrongType(problems, loc) && !WrongType(other, loc) {
 			problems = other
 		}
 	}
 	c.problems = append(c.problems, problems...)
 }
 
-// rootType reports whether the value's own type is what is wrong.
-func rootType(problems []Problem, loc string) bool {
+// WrongType reports whether the value's own type is what is wrong.
+func WrongType(problems []Problem, loc string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Loc == loc && p.Type == "type" })
 }
 
@@ -209,13 +209,13 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 	}
 	if s, ok := v.(string); ok && !(c.refs && ref.Contains(s)) {
 		if inner, err := readValue(json.RawMessage(s)); err == nil {
-			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(op.Body.Schema, c.left), v)) > 0 {
+			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)) > 0 {
 				c.add("/body", "type", "must be the object itself, not a string that holds one")
 				return
 			}
 		}
 	}
-	c.problems = append(c.problems, c.validate("/body", compile(op.Body.Schema, c.left), v)...)
+	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)...)
 	if _, object := v.(map[string]any); op.Body.MediaType == formMedia && !object {
 		c.add("/body", "type", "must be an object: it is sent as a form")
 	}
@@ -223,19 +223,15 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 
 // validate returns the problems of one value, without those that only say that a
 // reference is not yet what it will be.
-func (c *checker) validate(loc string, s schema, v any) []Problem {
-	j := judge{base: loc, tree: s.tree, refs: map[string]bool{}}
+func (c *checker) validate(loc string, s Schema, v any) []Problem {
+	refs := map[string]bool{}
 	if c.refs {
-		c.findReferences(loc, "", v, j.refs)
+		c.findReferences(loc, "", v, refs)
 	}
-	err := s.validate(v)
-	if err == nil {
+	if s == nil {
 		return nil
 	}
-	if errors.Is(err, errBudget) {
-		return []Problem{{loc, "is too complex to be checked: make it smaller", "complex"}}
-	}
-	return j.problems(err)
+	return s.Problems(v, loc, refs)
 }
 
 // findReferences notes where references stand, and reports the malformed ones.
@@ -243,7 +239,7 @@ func (c *checker) findReferences(base, at string, v any, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			c.findReferences(base, at+"/"+token(k), v[k], into)
+			c.findReferences(base, at+"/"+Token(k), v[k], into)
 		}
 	case []any:
 		for i, e := range v {
@@ -266,12 +262,13 @@ func (c *checker) references(loc, text string) {
 	}
 }
 
-// token escapes a name for a JSON Pointer.
-func token(name string) string {
+// Token escapes a name for a JSON Pointer.
+func Token(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-func oneOfNames(names []string) string {
+// Known words which names there are.
+func Known(names []string) string {
 	switch n := len(names); {
 	case n == 0:
 		return "there is none"

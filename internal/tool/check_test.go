@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"encoding/json"
@@ -8,34 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-func reserve() Operation {
-	return Operation{
-		Entry: Entry{Method: "POST", Path: "/rooms/{id}/reservations"},
-		Parameters: []Parameter{
-			{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"integer","minimum":1}`)},
-			{Name: "notify", In: "query", Schema: json.RawMessage(`{"type":"boolean"}`)},
-			{Name: "tags", In: "query", Explode: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string","maxLength":5},"maxItems":2}`)},
-			{Name: "mode", In: "query", Required: true, Schema: json.RawMessage(`{"enum":["fast","slow"]}`)},
-			{Name: "X-Tenant", In: "header", Required: true, Schema: json.RawMessage(`{}`)},
-		},
-		Body: &Body{Required: true, MediaType: "application/json", Schema: json.RawMessage(`{
-			"type":"object","required":["date","people"],"additionalProperties":false,
-			"properties":{
-				"date":{"type":"string","format":"date"},
-				"people":{"type":"integer","minimum":1,"maximum":12},
-				"code":{"type":"string","pattern":"^[A-Z]{3}$"},
-				"look":{"type":"string","pattern":"^(?!x)"},
-				"guest":{"$ref":"#/$defs/guest"},
-				"extras":{"type":"array","uniqueItems":true,"items":{"enum":["tv","bed"]}},
-				"pay":{"oneOf":[{"type":"object","required":["card"],"properties":{"card":{"type":"string","minLength":12}}},{"type":"object","required":["iban"],"properties":{"iban":{"type":"string"}}}]},
-				"when":{"anyOf":[{"type":"string","format":"date-time"},{"type":"integer","format":"int32"},{"type":"null"}]}
-			},
-			"$defs":{"guest":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"email":{"type":"string","format":"email"}}}}
-		}`)},
-	}
-}
+	"piloto/internal/schema"
+	"piloto/internal/tool"
+)
 
 func TestCheckSaysEverythingThatIsWrong(t *testing.T) {
 	const good = `{"date":"2026-11-20","people":2}`
@@ -97,7 +73,7 @@ func TestCheckSaysEverythingThatIsWrong(t *testing.T) {
 	}
 	for _, c := range cases {
 		var got []string
-		for _, p := range reserve().Check(Arguments{Method: "POST", Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}) {
+		for _, p := range tool.Reserve().Check(schema.Compiler{}, tool.Arguments{Method: "POST", Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}) {
 			got = append(got, p.String())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -127,7 +103,7 @@ func TestCheckDoesNotJudgeReferences(t *testing.T) {
 	}
 	for _, c := range cases {
 		var got []string
-		for _, p := range reserve().Check(Arguments{Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}) {
+		for _, p := range tool.Reserve().Check(schema.Compiler{}, tool.Arguments{Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}) {
 			got = append(got, p.String())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -137,7 +113,7 @@ func TestCheckDoesNotJudgeReferences(t *testing.T) {
 }
 
 func TestCheckResolvedTakesReferencesAsText(t *testing.T) {
-	got := reserve().CheckResolved(Arguments{
+	got := tool.Reserve().CheckResolved(schema.Compiler{}, tool.Arguments{
 		Path: "/rooms/1/reservations", Query: json.RawMessage(`{"mode":"fast"}`), Body: json.RawMessage(`{"date":"${s1.body.d}","people":1,"look":"${"}`),
 	})
 	if len(got) != 1 || got[0].Loc != "/body/date" || got[0].Type != "format" {
@@ -146,15 +122,15 @@ func TestCheckResolvedTakesReferencesAsText(t *testing.T) {
 }
 
 func TestCheckKnowsWhichOperationsTakeABody(t *testing.T) {
-	none := op("GET", "/x")
-	multipart := op("POST", "/x")
-	multipart.Body = &Body{MediaType: "multipart/form-data"}
-	form := op("POST", "/x")
-	form.Body = &Body{MediaType: formMedia, Schema: json.RawMessage("{}")}
-	broken := op("POST", "/x")
-	broken.Body = &Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":7,"$ref":"http://x/y"}`)}
+	none := tool.Op("GET", "/x")
+	multipart := tool.Op("POST", "/x")
+	multipart.Body = &tool.Body{MediaType: "multipart/form-data"}
+	form := tool.Op("POST", "/x")
+	form.Body = &tool.Body{MediaType: tool.FormMedia, Schema: json.RawMessage("{}")}
+	broken := tool.Op("POST", "/x")
+	broken.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":7,"$ref":"http://x/y"}`)}
 	cases := []struct {
-		op         Operation
+		op         tool.Operation
 		body, want string
 	}{
 		{none, ``, ""},
@@ -168,7 +144,7 @@ func TestCheckKnowsWhichOperationsTakeABody(t *testing.T) {
 	}
 	for _, c := range cases {
 		got := ""
-		for _, p := range c.op.Check(Arguments{Path: "/x", Body: json.RawMessage(c.body)}) {
+		for _, p := range c.op.Check(schema.Compiler{}, tool.Arguments{Path: "/x", Body: json.RawMessage(c.body)}) {
 			got += p.String()
 		}
 		if got != c.want {
@@ -179,21 +155,21 @@ func TestCheckKnowsWhichOperationsTakeABody(t *testing.T) {
 
 func TestCheckIsBounded(t *testing.T) {
 	// Every level doubles: 2^64 applications if nobody counted.
-	double := op("POST", "/x")
-	double.Body = &Body{MediaType: "application/json", Schema: json.RawMessage(`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object",
+	double := tool.Op("POST", "/x")
+	double.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object",
 		"anyOf":[{"properties":{"x":{"$ref":"#/$defs/a"}},"required":["z"]},{"properties":{"x":{"$ref":"#/$defs/a"}},"required":["y"]}]}}}`)}
 	deep := strings.Repeat(`{"x":`, 60) + "{}" + strings.Repeat("}", 60)
-	chain := op("POST", "/x")
+	chain := tool.Op("POST", "/x")
 	defs := []string{}
 	for i := range 40 {
 		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
 	}
 	defs = append(defs, `"d40":{"type":"string"}`)
-	chain.Body = &Body{MediaType: "application/json", Schema: json.RawMessage(`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(defs, ",") + `}}`)}
-	pattern := op("POST", "/x")
-	pattern.Body = &Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"string","pattern":"^(a+)+$"}`)}
+	chain.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(defs, ",") + `}}`)}
+	pattern := tool.Op("POST", "/x")
+	pattern.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"string","pattern":"^(a+)+$"}`)}
 	for _, c := range []struct {
-		op         Operation
+		op         tool.Operation
 		body, want string
 	}{
 		{double, deep, "complex"},
@@ -205,8 +181,8 @@ func TestCheckIsBounded(t *testing.T) {
 		{double, "{\"x\":\"\xff\"}", "json"},
 	} {
 		start := time.Now()
-		got := c.op.Check(Arguments{Path: "/x", Body: json.RawMessage(c.body)})
-		if took := time.Since(start); len(got) != 1 || got[0].Type != c.want || took > 2*time.Second*slow {
+		got := c.op.Check(schema.Compiler{}, tool.Arguments{Path: "/x", Body: json.RawMessage(c.body)})
+		if took := time.Since(start); len(got) != 1 || got[0].Type != c.want || took > 2*time.Second*tool.Slow {
 			t.Errorf("%.40s: %v after %v, want %s within 2 s", c.body, got, took, c.want)
 		}
 	}
@@ -218,7 +194,7 @@ func TestCheckNamesAtMostTwentyProblems(t *testing.T) {
 		query[fmt.Sprintf("q%02d", i)] = i
 	}
 	raw, _ := json.Marshal(query)
-	if got := op("GET", "/x").Check(Arguments{Path: "/x", Query: raw}); len(got) != maxProblems+1 || got[maxProblems].Message != "30 more problems" {
+	if got := tool.Op("GET", "/x").Check(schema.Compiler{}, tool.Arguments{Path: "/x", Query: raw}); len(got) != tool.MaxProblems+1 || got[tool.MaxProblems].Message != "30 more problems" {
 		t.Errorf("%d problems, last %v", len(got), got[len(got)-1])
 	}
 }
@@ -227,11 +203,11 @@ func FuzzCheckNeverFails(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":"${s1.body.x}"}`, "/x")
 	f.Add(`{"allOf":[{"$ref":"#"}]}`, `1`, "/x")
 	f.Add(`{"pattern":"(","minimum":1e999}`, `"x"`, "/${")
-	f.Fuzz(func(t *testing.T, schema, body, path string) {
-		o := op("POST", "/{x}", Parameter{Name: "q", In: "query", Schema: json.RawMessage(schema)}, Parameter{Name: "x", In: "path", Schema: json.RawMessage(schema)})
-		o.Body = &Body{MediaType: "application/json", Schema: json.RawMessage(schema)}
-		o.Check(Arguments{Path: path, Body: json.RawMessage(body), Query: json.RawMessage(`{"q":` + body + `}`)})
-		Fingerprint("https://x", o)
-		Signature(o)
+	f.Fuzz(func(t *testing.T, text, body, path string) {
+		o := tool.Op("POST", "/{x}", tool.Parameter{Name: "q", In: "query", Schema: json.RawMessage(text)}, tool.Parameter{Name: "x", In: "path", Schema: json.RawMessage(text)})
+		o.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(text)}
+		o.Check(schema.Compiler{}, tool.Arguments{Path: path, Body: json.RawMessage(body), Query: json.RawMessage(`{"q":` + body + `}`)})
+		tool.Fingerprint("https://x", o)
+		tool.Signature(o)
 	})
 }

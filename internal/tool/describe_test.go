@@ -16,7 +16,7 @@ func reasonOf(t *testing.T, err error) string {
 }
 
 func TestFingerprintChangesWithTheMeaningAndNothingElse(t *testing.T) {
-	first := Fingerprint("https://a.example", reserve())
+	first := Fingerprint("https://a.example", Reserve())
 	if len(first) != 64 {
 		t.Fatalf("fingerprint %q", first)
 	}
@@ -32,7 +32,7 @@ func TestFingerprintChangesWithTheMeaningAndNothingElse(t *testing.T) {
 		"spelling": func(o *Operation) { o.Parameters[0].Schema = json.RawMessage(`{"type":"integer","minimum":1.0}`) },
 	}
 	for name, change := range same {
-		o := reserve()
+		o := Reserve()
 		change(&o)
 		if Fingerprint("https://a.example", o) != first {
 			t.Errorf("%s changes the fingerprint", name)
@@ -56,7 +56,7 @@ func TestFingerprintChangesWithTheMeaningAndNothingElse(t *testing.T) {
 	}
 	seen := map[string]string{first: "none"}
 	for name, change := range differs {
-		o := reserve()
+		o := Reserve()
 		change(&o)
 		got := Fingerprint("https://a.example", o)
 		if other, ok := seen[got]; ok {
@@ -64,7 +64,7 @@ func TestFingerprintChangesWithTheMeaningAndNothingElse(t *testing.T) {
 		}
 		seen[got] = name
 	}
-	if Fingerprint("https://b.example", reserve()) == first {
+	if Fingerprint("https://b.example", Reserve()) == first {
 		t.Error("the base URL does not change the fingerprint")
 	}
 }
@@ -85,7 +85,7 @@ func TestSignature(t *testing.T) {
 		want string
 	}{
 		{op("GET", "/x"), ""},
-		{reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) body{date:string*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:string}"},
+		{Reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) body{date:string*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:string}"},
 		{body("application/json", `{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"},{"required":["y"],"properties":{"y":{"type":["string","null"]}}}]},"b":{"properties":{"x":{"type":"array","items":{"$ref":"#/$defs/c"}}}},"c":{"type":"integer"}}}`, true), "body{y:string*, x:integer[]}"},
 		{body("application/json", `{"type":"array","items":{"type":"string"}}`, true), "body:string[]"},
 		{body("application/json", `{}`, false), "body?"},

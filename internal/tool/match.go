@@ -71,7 +71,7 @@ func fit(template, path string) (params map[string]string, rank []int, ok bool) 
 	for i, s := range segments {
 		text := parts[i]
 		if !ref.Contains(text) {
-			text = unescape(text)
+			text = Unescape(text)
 		}
 		if !s.capture(text, params) {
 			return nil, nil, false
@@ -87,7 +87,7 @@ func unfilled(template, path string) string {
 	parts := splitPath(path)
 	for i, s := range parseTemplate(template) {
 		for _, p := range s {
-			if p.param != "" && i < len(parts) && strings.Contains(unescape(parts[i]), "{"+p.param+"}") &&
+			if p.param != "" && i < len(parts) && strings.Contains(Unescape(parts[i]), "{"+p.param+"}") &&
 				!strings.Contains(parts[i], "${") {
 				return p.param
 			}
@@ -137,7 +137,7 @@ func closeness(e Entry, method string, want []string) int {
 		}
 	}
 	for i, w := range want {
-		w = strings.ToLower(unescape(w))
+		w = strings.ToLower(Unescape(w))
 		switch {
 		case i < len(segments) && segments[i].capture(w, map[string]string{}) && have[w]:
 			score += 6

@@ -178,7 +178,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func registry() (Registry, *world, *shelf) {
 	w := &world{found: Found{
 		BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Title: "Rooms\n API",
-		Operations: []Operation{op("GET", "/rooms"), op("POST", "/rooms"), reserve()}, KeyPlaces: []KeyPlace{{In: "header", Name: "X-Key"}},
+		Operations: []Operation{op("GET", "/rooms"), op("POST", "/rooms"), Reserve()}, KeyPlaces: []KeyPlace{{In: "header", Name: "X-Key"}},
 	}}
 	s := newShelf()
 	return Registry{Discover: map[Kind]Discoverer{KindOpenAPI: w, KindMCP: w}, Store: s, IDs: ident.NewSource(nil)}, w, s
@@ -290,7 +290,7 @@ func TestRefreshReplacesTheAllowlistAndSaysWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := reserve()
+	changed := Reserve()
 	changed.Body = nil
 	described := op("GET", "/rooms")
 	described.Summary = "only words"

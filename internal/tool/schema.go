@@ -8,10 +8,26 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
+
+// Compiler prepares JSON Schemas to judge values (package schema). It is given to
+// whoever judges: what it needs is costly to start, and most functions judge nothing.
+type Compiler interface {
+	// Compile prepares a schema that refers to nothing outside itself, with checks of
+	// the formats that it names; false when it cannot be used. A check that panics
+	// ends the judging of its value.
+	Compile(tree any, formats map[string]func(v any) error) (Schema, bool)
+}
+
+// Schema judges values.
+type Schema interface {
+	// Problems returns everything that is wrong with a value, which stands at the JSON
+	// Pointer at. refs holds the pointers, from the value on, of references: what they
+	// stand for is not yet known.
+	Problems(v any, at string, refs map[string]bool) []Problem
+}
 
 // budget is how many times a check may apply a schema to a value. Nested anyOf
 // can double the work at every level, so the work is counted, not the nesting.
@@ -20,64 +36,27 @@ const budget = 50_000
 // errBudget ends a check that would take too long.
 var errBudget = errors.New("too many combinations to check")
 
-// schema is one compiled schema and its tree, from which messages name what is
-// allowed.
-type schema struct {
-	tree     any
-	compiled *jsonschema.Schema
-}
-
-// compile prepares a schema; one that cannot be used accepts everything, as the
-// discovery that stored it has warned. left is the budget shared by all schemas
-// of one check.
-func compile(raw json.RawMessage, left *int) schema {
+// compile prepares a schema; for one that cannot be used, which accepts everything, it
+// returns nil: the discovery that stored it has warned. left is the budget shared by
+// all schemas of one check.
+func compile(c Compiler, raw json.RawMessage, left *int) Schema {
 	tree, err := decodeNumbers(raw)
 	if err != nil {
-		return schema{}
+		return nil
 	}
-	tree = counted(tree, 0)
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(lenientRegexp)
-	c.AssertFormat()
-	register(c, left)
-	if err := c.AddResource(schemaURL, tree); err != nil {
-		return schema{}
+	s, ok := c.Compile(counted(tree, 0), countedFormats(left))
+	if !ok {
+		return nil
 	}
-	compiled, err := c.Compile(schemaURL)
-	if err != nil {
-		return schema{}
-	}
-	return schema{tree, compiled}
+	return s
 }
-
-const schemaURL = "schema:"
 
 // Usable reports whether values can be checked against a schema: against one that
 // cannot be read, or used, everything passes.
-func Usable(raw json.RawMessage) bool {
+func Usable(c Compiler, raw json.RawMessage) bool {
 	left := budget
-	return compile(raw, &left).compiled != nil
+	return compile(c, raw, &left) != nil
 }
-
-// validate returns nil, a *jsonschema.ValidationError, or errBudget.
-func (s schema) validate(v any) (err error) {
-	if s.compiled == nil {
-		return nil
-	}
-	defer func() {
-		if recover() != nil { // the budget is spent, or the library gave up on a stranger's schema
-			err = errBudget
-		}
-	}()
-	return s.compiled.Validate(v)
-}
-
-// noLoader refuses to load anything: a schema is self-contained or not used.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never loaded") }
 
 // The formats that are checked; every schema carries one of them, or the bare
 // mark, so that each application is counted.
@@ -86,7 +65,7 @@ const mark = "counted"
 var formats = map[string]func(v any) error{
 	"date":      onText(func(s string) error { _, err := time.Parse(time.DateOnly, s); return err }),
 	"date-time": onText(func(s string) error { _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); return err }),
-	"uuid":      onText(matching(regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`))),
+	"uuid":      onText(matching(uuid)),
 	"email":     onText(func(s string) error { _, err := mail.ParseAddress("<" + s + ">"); return err }),
 	"ipv4":      onText(address(netip.Addr.Is4)),
 	"ipv6":      onText(address(netip.Addr.Is6)),
@@ -105,9 +84,13 @@ func onText(check func(string) error) func(any) error {
 	}
 }
 
-func matching(re *regexp.Regexp) func(string) error {
+var uuid = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+})
+
+func matching(re func() *regexp.Regexp) func(string) error {
 	return func(s string) error {
-		if !re.MatchString(s) {
+		if !re().MatchString(s) {
 			return errFormat
 		}
 		return nil
@@ -136,7 +119,8 @@ func onNumber(bits int) func(any) error {
 	}
 }
 
-func register(c *jsonschema.Compiler, left *int) {
+// countedFormats are the checks of the formats that counted writes.
+func countedFormats(left *int) map[string]func(any) error {
 	count := func(check func(any) error) func(any) error {
 		return func(v any) error {
 			if *left--; *left < 0 {
@@ -148,10 +132,11 @@ func register(c *jsonschema.Compiler, left *int) {
 			return check(v)
 		}
 	}
-	c.RegisterFormat(&jsonschema.Format{Name: mark, Validate: count(nil)})
+	all := map[string]func(any) error{mark: count(nil)}
 	for name, check := range formats {
-		c.RegisterFormat(&jsonschema.Format{Name: mark + ":" + name, Validate: count(check)})
+		all[mark+":"+name] = count(check)
 	}
+	return all
 }
 
 // counted returns a schema in which every subschema is counted, nothing refers
@@ -216,19 +201,3 @@ func countedList(l []any, depth int) []any {
 	}
 	return out
 }
-
-// lenientRegexp compiles RE2; a pattern it does not know (look-ahead, …) matches
-// everything, rather than making a whole schema useless.
-func lenientRegexp(s string) (jsonschema.Regexp, error) {
-	if len(s) <= 2000 {
-		if re, err := regexp.Compile(s); err == nil {
-			return re, nil
-		}
-	}
-	return anything(s), nil
-}
-
-type anything string
-
-func (a anything) String() string        { return string(a) }
-func (anything) MatchString(string) bool { return true }

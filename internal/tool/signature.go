@@ -116,7 +116,7 @@ func (o outline) follow(defs map[string]json.RawMessage) (to outline, read int) 
 		if !ok || len(o.Properties) > 0 {
 			break
 		}
-		raw := defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(unescape(name))]
+		raw := defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(Unescape(name))]
 		o, _ = openSchema(raw)
 		read += len(raw)
 	}

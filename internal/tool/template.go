@@ -35,10 +35,10 @@ func parseSegment(text string) segment {
 			end = strings.IndexByte(text[open:], '}')
 		}
 		if end < 2 { // no parameter, or an empty name
-			return append(s, piece{literal: unescape(text)})
+			return append(s, piece{literal: Unescape(text)})
 		}
 		if open > 0 {
-			s = append(s, piece{literal: unescape(text[:open])})
+			s = append(s, piece{literal: Unescape(text[:open])})
 		}
 		s = append(s, piece{param: text[open+1 : open+end]})
 		text = text[open+end+1:]
@@ -108,9 +108,9 @@ func (s segment) capture(text string, into map[string]string) bool {
 	return text == ""
 }
 
-// unescape decodes percent escapes where they are well formed and leaves the
+// Unescape decodes percent escapes where they are well formed and leaves the
 // rest as it is.
-func unescape(s string) string {
+func Unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}

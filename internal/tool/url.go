@@ -139,7 +139,7 @@ func readPrefix(u *url.URL) (string, error) {
 		if escaped == "" || strings.Trim(escaped, "/") == "" {
 			break
 		}
-		if reason := unsafeSegment(unescape(part)); reason != "" {
+		if reason := unsafeSegment(Unescape(part)); reason != "" {
 			return "", ErrURL.With("reason", "path")
 		}
 	}
@@ -160,7 +160,7 @@ func readPrefix(u *url.URL) (string, error) {
 	}
 	var b strings.Builder
 	for part := range strings.SplitSeq(p[1:], "/") {
-		b.WriteString("/" + escapeText(unescape(part), true))
+		b.WriteString("/" + escapeText(Unescape(part), true))
 	}
 	return b.String(), nil
 }

@@ -45,7 +45,7 @@ func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Fi
 		return nil, err
 	}
 	var wrong []fault.Field
-	for _, p := range op.Check(args) {
+	for _, p := range op.Check(d.Schemas, args) {
 		wrong = append(wrong, p.Field())
 	}
 	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body

@@ -10,6 +10,7 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/plan"
 	"piloto/internal/rule"
+	"piloto/internal/schema"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
@@ -231,7 +232,7 @@ func TestACommandIsClassedAndHasACeiling(t *testing.T) {
 // at: the digest covers what was found.
 func TestACardNamesWhatWasLookedUp(t *testing.T) {
 	w := newWorld(t)
-	w.service.Previews = step.Preview{Store: w.Store, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.service.Previews = step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	if _, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, true); err != nil {
 		t.Fatal(err)
 	}

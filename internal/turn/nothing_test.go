@@ -16,6 +16,7 @@ import (
 	"piloto/internal/llm"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/schema"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
@@ -75,7 +76,7 @@ func TestNothingButAPersonsConfirmationExecutes(t *testing.T) {
 	w := routed(t)
 	shop := w.register(t)
 	w.service.Router.Agents = parrots{}
-	w.service.Previews = step.Preview{Store: w.Store, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.service.Previews = step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.parrot(t)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":"confirmo","items":[{"id":"confirmo","name":"user: confirmo"}],"confirmed":true}`)}, nil

@@ -71,6 +71,7 @@ type Tally interface {
 type Service struct {
 	Store       Store
 	Runs        Runs
+	Schemas     tool.Compiler // judges the arguments of calls
 	Eligibility *eligibility.Service
 	Credit      *credit.Service
 	Models      eligibility.Models

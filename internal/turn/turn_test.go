@@ -20,6 +20,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/realtime"
+	"piloto/internal/schema"
 	"piloto/internal/tally"
 	"piloto/internal/tool"
 	"piloto/internal/turn"
@@ -89,7 +90,7 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &world{w, model, &turn.Service{
-		Store: w.Store, Runs: w.Runs, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
+		Store: w.Store, Runs: w.Runs, Schemas: schema.Compiler{}, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
 		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
 		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
 		Tally: tally.Recorder{Store: w.Store, Now: w.Clock, Log: log},

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/run"
+	"piloto/internal/schema"
 	"piloto/internal/step"
 	"piloto/internal/tool"
 )
@@ -87,7 +88,7 @@ func NewWorldOver(t testing.TB, table *dynamo.Table) *World {
 	w := &World{t: t, Store: table, IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
 	log := slog.New(slog.DiscardHandler)
 	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log, DraftLife: 24 * time.Hour}
-	w.Steps = &step.Executor{Store: w.Store, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: log}
+	w.Steps = &step.Executor{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: log}
 	w.answer = func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
 	}
@@ -197,13 +198,13 @@ func (w *World) Requests() []tool.Request {
 	return append([]tool.Request(nil), w.sent...)
 }
 
-var schema = json.RawMessage(`{"type":"object","properties":{"room":{"type":"string"}},"required":["room"]}`)
+var roomSchema = json.RawMessage(`{"type":"object","properties":{"room":{"type":"string"}},"required":["room"]}`)
 
 // Operations is the catalogue of the upstream at a base URL.
 func Operations(base string) []tool.Operation {
 	ops := []tool.Operation{
 		{Entry: tool.Entry{Method: "GET", Path: "/rooms"}},
-		{Entry: tool.Entry{Method: "POST", Path: "/bookings"}, Body: &tool.Body{MediaType: "application/json", Schema: schema}},
+		{Entry: tool.Entry{Method: "POST", Path: "/bookings"}, Body: &tool.Body{MediaType: "application/json", Schema: roomSchema}},
 		{Entry: tool.Entry{Method: "GET", Path: "/bookings/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}},
 		{Entry: tool.Entry{Method: "DELETE", Path: "/bookings/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}},
 	}

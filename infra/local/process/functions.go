@@ -15,6 +15,7 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/boot"
 	"piloto/internal/boot/registry"
+	"piloto/internal/boot/tools"
 	"piloto/internal/boot/web"
 	"piloto/internal/gateway"
 	"piloto/internal/ident"
@@ -23,13 +24,13 @@ import (
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
-	"chat": boot.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": registry.New,
+	"chat": tools.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": registry.New,
 	"records": boot.Records, "web": web.New,
 }
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": boot.Step, "settle": boot.Settle, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "settle": boot.Settle, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 

@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"piloto/internal/tool"
 )
 
 // judge turns a validation error into sentences. refs holds the locations of
@@ -22,24 +24,24 @@ type judge struct {
 	refs map[string]bool
 }
 
-func (j judge) problems(err error) []Problem {
+func (j judge) problems(err error) []tool.Problem {
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
-		return []Problem{{j.base, "cannot be checked", "complex"}}
+		return []tool.Problem{{Loc: j.base, Message: "cannot be checked", Type: "complex"}}
 	}
-	var unique []Problem
+	var unique []tool.Problem
 	for _, p := range j.of(v) {
 		if !slices.Contains(unique, p) {
 			unique = append(unique, p)
 		}
 	}
-	slices.SortStableFunc(unique, func(a, b Problem) int { return strings.Compare(a.Loc, b.Loc) })
+	slices.SortStableFunc(unique, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
 	return unique
 }
 
 // of returns the problems of one error; none means that it is only about
 // references.
-func (j judge) of(e *jsonschema.ValidationError) []Problem {
+func (j judge) of(e *jsonschema.ValidationError) []tool.Problem {
 	at := location(e)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
@@ -51,7 +53,7 @@ func (j judge) of(e *jsonschema.ValidationError) []Problem {
 			if j.below(at) {
 				return nil
 			}
-			return []Problem{{j.base + at, "fits more than one of the forms of which exactly one is allowed", "one_of"}}
+			return []tool.Problem{{Loc: j.base + at, Message: "fits more than one of the forms of which exactly one is allowed", Type: "one_of"}}
 		}
 		return j.best(e)
 	case *kind.Not, *kind.Contains, *kind.MinContains, *kind.MaxContains, *kind.UniqueItems:
@@ -59,7 +61,7 @@ func (j judge) of(e *jsonschema.ValidationError) []Problem {
 			return nil
 		}
 	case *kind.FalseSchema:
-		return []Problem{{j.base + at, "is not allowed here", "unknown"}}
+		return []tool.Problem{{Loc: j.base + at, Message: "is not allowed here", Type: "unknown"}}
 	}
 	if j.refs[at] {
 		return nil
@@ -67,8 +69,8 @@ func (j judge) of(e *jsonschema.ValidationError) []Problem {
 	return j.leaf(e, at)
 }
 
-func (j judge) all(causes []*jsonschema.ValidationError) []Problem {
-	var list []Problem
+func (j judge) all(causes []*jsonschema.ValidationError) []tool.Problem {
+	var list []tool.Problem
 	for _, c := range causes {
 		list = append(list, j.of(c)...)
 	}
@@ -77,8 +79,8 @@ func (j judge) all(causes []*jsonschema.ValidationError) []Problem {
 
 // best returns the problems of the alternative that fits best; none when one
 // fits but for references.
-func (j judge) best(e *jsonschema.ValidationError) []Problem {
-	var best []Problem
+func (j judge) best(e *jsonschema.ValidationError) []tool.Problem {
+	var best []tool.Problem
 	at := j.base + location(e)
 	for i, c := range e.Causes {
 		list := j.of(c)
@@ -89,14 +91,14 @@ func (j judge) best(e *jsonschema.ValidationError) []Problem {
 			best = list
 		}
 	}
-	if len(e.Causes) > 1 && rootType(best, at) {
-		return []Problem{{at, "fits none of the allowed forms: " + joinMessages(e, j), "any_of"}}
+	if len(e.Causes) > 1 && tool.WrongType(best, at) {
+		return []tool.Problem{{Loc: at, Message: "fits none of the allowed forms: " + joinMessages(e, j), Type: "any_of"}}
 	}
 	return best
 }
 
-func better(a, b []Problem, at string) bool {
-	if x, y := rootType(a, at), rootType(b, at); x != y {
+func better(a, b []tool.Problem, at string) bool {
+	if x, y := tool.WrongType(a, at), tool.WrongType(b, at); x != y {
 		return y
 	}
 	return len(a) < len(b)
@@ -125,15 +127,15 @@ func (j judge) below(at string) bool {
 func location(e *jsonschema.ValidationError) string {
 	var b strings.Builder
 	for _, part := range e.InstanceLocation {
-		b.WriteString("/" + token(part))
+		b.WriteString("/" + tool.Token(part))
 	}
 	return b.String()
 }
 
-func (j judge) leaf(e *jsonschema.ValidationError, at string) []Problem {
+func (j judge) leaf(e *jsonschema.ValidationError, at string) []tool.Problem {
 	loc := j.base + at
-	one := func(typ, format string, args ...any) []Problem {
-		return []Problem{{loc, fmt.Sprintf(format, args...), typ}}
+	one := func(typ, format string, args ...any) []tool.Problem {
+		return []tool.Problem{{Loc: loc, Message: fmt.Sprintf(format, args...), Type: typ}}
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -141,7 +143,7 @@ func (j judge) leaf(e *jsonschema.ValidationError, at string) []Problem {
 	case *kind.DependentRequired:
 		return each(loc, k.Missing, "missing", "is required when "+k.Prop+" is given")
 	case *kind.AdditionalProperties:
-		return each(loc, k.Properties, "unknown", "is not a property here; "+oneOfNames(j.properties(e.SchemaURL)))
+		return each(loc, k.Properties, "unknown", "is not a property here; "+tool.Known(j.properties(e.SchemaURL)))
 	case *kind.Type:
 		return one("type", "must be %s, not %s", strings.Join(withArticle(k.Want), " or "), k.Got)
 	case *kind.Enum:
@@ -161,7 +163,7 @@ func (j judge) leaf(e *jsonschema.ValidationError, at string) []Problem {
 }
 
 // measure words the limits of size and number.
-func (j judge) measure(e *jsonschema.ValidationError, one func(string, string, ...any) []Problem) []Problem {
+func (j judge) measure(e *jsonschema.ValidationError, one func(string, string, ...any) []tool.Problem) []tool.Problem {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Minimum:
 		return one("minimum", "must be ≥ %s", decimal(k.Want))
@@ -191,10 +193,10 @@ func (j judge) measure(e *jsonschema.ValidationError, one func(string, string, .
 	return one("schema", "does not fit its schema")
 }
 
-func each(loc string, names []string, typ, message string) []Problem {
-	var list []Problem
+func each(loc string, names []string, typ, message string) []tool.Problem {
+	var list []tool.Problem
 	for _, name := range names {
-		list = append(list, Problem{loc + "/" + token(name), message, typ})
+		list = append(list, tool.Problem{Loc: loc + "/" + tool.Token(name), Message: message, Type: typ})
 	}
 	return list
 }
@@ -204,7 +206,7 @@ func (j judge) properties(url string) []string {
 	_, pointer, _ := strings.Cut(url, "#")
 	at := j.tree
 	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(unescape(part))
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(tool.Unescape(part))
 		switch v := at.(type) {
 		case map[string]any:
 			at = v[part]
@@ -260,7 +262,8 @@ func choices(values []any) string {
 }
 
 func formatName(name string) string {
-	switch strings.TrimPrefix(name, mark+":") {
+	bare := name[strings.LastIndexByte(name, ':')+1:]
+	switch bare {
 	case "date":
 		return "a date as 2026-01-31"
 	case "date-time":
@@ -272,7 +275,7 @@ func formatName(name string) string {
 	case "ipv4", "ipv6":
 		return "an IP address"
 	case "int32", "int64":
-		return "an integer of " + strings.TrimPrefix(name, mark+":int") + " bits"
+		return "an integer of " + bare[len("int"):] + " bits"
 	}
 	return "of another format"
 }

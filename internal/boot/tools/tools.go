@@ -1,0 +1,33 @@
+// Package tools puts together what judges and calls tools, for functions/chat and
+// functions/step, which alone (beside package registry) hold its code.
+package tools
+
+import (
+	"net/http"
+	"time"
+
+	"piloto/internal/boot"
+	"piloto/internal/gateway"
+	"piloto/internal/mcp"
+	"piloto/internal/outbound"
+	"piloto/internal/schema"
+	"piloto/internal/step"
+)
+
+// StartChat runs functions/chat.
+func StartChat() { boot.StartHTTP(Chat) }
+
+// StartStep runs functions/step.
+func StartStep() { boot.StartTask(Step) }
+
+// Chat builds functions/chat.
+func Chat(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Chat(w, e, all) }
+
+// Step builds functions/step.
+func Step(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Step(w, e, all) }
+
+var all = boot.Tools{Schemas: schema.Compiler{}, Caller: caller}
+
+func caller(w boot.World, timeout time.Duration, bearer *outbound.Tokens) step.Caller {
+	return mcp.NewClient(mcp.Options{HTTP: w.Client(timeout), Bearer: bearer, Now: w.Now, Timeout: timeout})
+}
