@@ -19,7 +19,8 @@ var layers = []layer{
 	{
 		"vocabulary",
 		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel", "internal/render"},
-		[]string{"vocabulary"}, "words that everyone uses can depend on no one but one another",
+		[]string{"vocabulary"},
+		"words that everyone uses can depend on no one but one another",
 	},
 	{
 		"moment",
