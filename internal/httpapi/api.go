@@ -16,17 +16,18 @@ import (
 
 var errUnclassified = errors.New("httpapi: a route that does not say who may use it")
 
-// api is one handler under construction: a router, and huma on it.
+// api is one handler under construction.
 type api struct {
 	config   Config
 	function Function
 	router   *router
-	huma     huma.API
 }
 
-func newAPI(c Config) *api {
-	a := &api{config: c, router: &router{config: c}}
-	a.huma = humago.New(a.router, huma.Config{
+func newAPI(c Config) *api { return &api{config: c, router: &router{config: c}} }
+
+// newHuma returns huma on a mux, with no operation yet.
+func newHuma(m humago.Mux) huma.API {
+	return humago.New(m, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
@@ -44,7 +45,6 @@ func newAPI(c Config) *api {
 		},
 		Formats: map[string]huma.Format{"application/json": format, "json": format}, DefaultFormat: "application/json",
 	})
-	return a
 }
 
 // schemaName names a type in the document. What a receipt is made of has the names
@@ -76,10 +76,12 @@ type operation struct {
 	signed   bool  // also a webhook's signature may say who is asking
 	status   int   // of success; 200 when not set
 	failures []int // documented besides 401, 403 and 500
+
+	contents func(huma.API, map[string]*huma.MediaType) // says what else an answer may be; nil: nothing
 }
 
-// register adds a route: to the router, and to the document. The handler returns
-// a domain error; it becomes a problem here.
+// register adds a route to the router, with how it is bound to huma. The handler
+// returns a domain error; it becomes a problem here.
 func register[In, Out any](a *api, op operation, handle func(context.Context, *In) (*Out, error)) {
 	failures := append([]int{}, op.failures...)
 	var security []map[string][]string
@@ -98,7 +100,7 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		// would stay on the connection and end slow handlers.
 		BodyReadTimeout: -1, MaxBodyBytes: 2 * MaxBody,
 	}
-	huma.Register(a.huma, described, func(ctx context.Context, in *In) (*Out, error) {
+	handler := func(ctx context.Context, in *In) (*Out, error) {
 		out, err := handle(ctx, in)
 		var told *Problem
 		switch {
@@ -108,15 +110,18 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 			return nil, later(problem(ctx, err), err)
 		}
 		return out, nil
+	}
+	a.router.add(a.function, op, func(h huma.API) {
+		huma.Register(h, described, handler)
+		if op.contents != nil {
+			op.contents(h, operationOf(h, op.method, op.path).Responses["200"].Content)
+		}
 	})
-	to := a.router.routes[len(a.router.routes)-1]
-	to.function, to.access, to.signed = a.function, op.access, op.signed
-	to.members, to.body = a.members(op)
 }
 
-// operation returns what the document says of a route.
-func (a *api) operation(method, path string) *huma.Operation {
-	item := a.huma.OpenAPI().Paths[path]
+// operationOf returns what the document says of a route.
+func operationOf(h huma.API, method, path string) *huma.Operation {
+	item := h.OpenAPI().Paths[path]
 	return map[string]*huma.Operation{
 		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
@@ -124,22 +129,21 @@ func (a *api) operation(method, path string) *huma.Operation {
 }
 
 // bodySchema returns the schema of an operation's body, or nil.
-func (a *api) bodySchema(op *huma.Operation) *huma.Schema {
+func bodySchema(h huma.API, op *huma.Operation) *huma.Schema {
 	if op.RequestBody == nil {
 		return nil
 	}
 	schema := op.RequestBody.Content["application/json"].Schema
 	if schema.Ref != "" {
-		return a.huma.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+		return h.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 	}
 	return schema
 }
 
-// members returns the names that an operation's body may have, and whether it
+// membersOf returns the names that an operation's body may have, and whether it
 // has a body.
-func (a *api) members(op operation) (map[string]bool, bool) {
-	described := a.operation(op.method, op.path)
-	schema := a.bodySchema(described)
+func membersOf(h huma.API, op operation) (map[string]bool, bool) {
+	schema := bodySchema(h, operationOf(h, op.method, op.path))
 	if schema == nil {
 		return nil, false
 	}

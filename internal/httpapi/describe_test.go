@@ -1,10 +1,24 @@
 package httpapi
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// whole is every route, bound to one huma: the document.
+type whole struct {
+	*api
+	huma huma.API
+}
+
+func (a *whole) operation(method, path string) *huma.Operation { return operationOf(a.huma, method, path) }
+
+func (a *whole) bodySchema(op *huma.Operation) *huma.Schema { return bodySchema(a.huma, op) }
 
 // describe registers every group on services that do not exist: what comes out
 // is read, and never served.
-func describe() *api {
+func describe() *whole {
 	a := newAPI(Config{})
 	a.chat(nil)
 	a.confirm(nil)
@@ -14,7 +28,11 @@ func describe() *api {
 	a.companies(nil)
 	a.records(nil, nil)
 	a.memory(nil)
-	return a
+	w := &whole{a, newHuma(&bound{})}
+	for _, r := range a.router.routes {
+		r.bind(w.huma)
+	}
+	return w
 }
 
 // described is the whole API, once.

@@ -39,7 +39,7 @@ func TestDocumentAndPageAreMadeOfTheRoutes(t *testing.T) {
 }
 
 // docs makes a page of the document.
-func docs(t *testing.T, a *api) []byte {
+func docs(t *testing.T, a *whole) []byte {
 	t.Helper()
 	tmpl := template.Must(template.ParseFiles("docs.tmpl"))
 	var out bytes.Buffer
@@ -66,7 +66,7 @@ type docsField struct {
 	Required               bool
 }
 
-func docsGroups(a *api) []docsGroup {
+func docsGroups(a *whole) []docsGroup {
 	var groups []docsGroup
 	for _, r := range a.router.routes {
 		if len(groups) == 0 || groups[len(groups)-1].Name != string(r.function) {
@@ -82,7 +82,7 @@ func docsGroups(a *api) []docsGroup {
 	return groups
 }
 
-func docsFields(a *api, op *huma.Operation) []docsField {
+func docsFields(a *whole, op *huma.Operation) []docsField {
 	var fields []docsField
 	for _, p := range op.Parameters {
 		fields = append(fields, docsField{p.In, p.Name, typeName(p.Schema), p.Description, p.Required})

@@ -20,12 +20,13 @@ func (a *api) metrics(o operations) {
 		method: http.MethodGet, path: "/metrics", id: "metrics", access: withChat,
 		summary: "How the account's turns went: Prometheus text, or JSON", failures: []int{422},
 	}
-	register(a, op, o.metrics)
-	content := a.operation(op.method, op.path).Responses["200"].Content
-	content["application/json"] = &huma.MediaType{
-		Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Metrics](), true, "Metrics"),
+	op.contents = func(h huma.API, content map[string]*huma.MediaType) {
+		content["application/json"] = &huma.MediaType{
+			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Metrics](), true, "Metrics"),
+		}
+		content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
-	content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	register(a, op, o.metrics)
 }
 
 // Metrics is how an account's turns went. The counters requests_* are document

@@ -62,8 +62,8 @@ func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)
 	for _, r := range described().router.routes {
 		id := operationID(r)
 		body := bodies[id]
-		if r.body != (body != "") {
-			t.Errorf("%s: reads a body: %v, but the test has %q", id, r.body, body)
+		if r.bound().body != (body != "") {
+			t.Errorf("%s: reads a body: %v, but the test has %q", id, r.bound().body, body)
 		}
 		t.Run(id, func(t *testing.T) { visit(t, r, id, body) })
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"piloto/internal/auth"
 	"piloto/internal/fault"
 )
@@ -33,25 +35,46 @@ type route struct {
 	segments []string
 	function Function
 	access   access
-	signed   bool            // a webhook's signature may say who is asking
-	body     bool            // it reads one
-	members  map[string]bool // of its body
-	serve    http.HandlerFunc
+	signed   bool           // a webhook's signature may say who is asking
+	bind     func(huma.API) // describes it, and registers its handler
+	bound    func() bound
 }
 
+// bound is a route's handler, and what it reads. It is made when the route's first
+// request comes: to make those of all routes, and all that the document says of them,
+// would be most of what starting a function takes.
+type bound struct {
+	body    bool            // it reads one
+	members map[string]bool // of its body
+	serve   http.HandlerFunc
+}
+
+// HandleFunc implements humago.Mux.
+func (b *bound) HandleFunc(_ string, serve func(http.ResponseWriter, *http.Request)) { b.serve = serve }
+
+// ServeHTTP implements humago.Mux.
+func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.serve(w, r) }
+
 // router finds the route of a request and lets it pass to its handler once the
-// principal and the body are admitted. It is the mux that huma registers on:
-// unlike http.ServeMux it never redirects, and answers a miss with a problem.
+// principal and the body are admitted. Unlike http.ServeMux it never redirects, and answers a miss with a problem.
 type router struct {
 	config Config
 	routes []*route
 }
 
-// HandleFunc adds the route of a pattern such as "GET /api/runs/{id}".
-func (t *router) HandleFunc(pattern string, serve func(http.ResponseWriter, *http.Request)) {
-	method, path, _ := strings.Cut(pattern, " ")
+// add adds a route, which bind registers with huma. Each has a huma of its own: one that
+// is bound must not change what another reads.
+func (t *router) add(function Function, op operation, bind func(huma.API)) {
 	t.routes = append(t.routes, &route{
-		method: method, pattern: path, segments: strings.Split(path, "/"), serve: serve,
+		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed,
+		bind: bind,
+		bound: sync.OnceValue(func() bound {
+			var b bound
+			h := newHuma(&b)
+			bind(h)
+			b.members, b.body = membersOf(h, op)
+			return b
+		}),
 	})
 }
 
@@ -76,7 +99,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.config.render(w, r, err)
 		return
 	}
-	to.serve(w, admitted)
+	to.bound().serve(w, admitted)
 }
 
 // admit lets a request pass to its route once the principal, its scope and the body
@@ -92,9 +115,9 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 		return nil, err
 	}
 	var body []byte
-	if to.body {
+	if b := to.bound(); b.body {
 		var err error
-		if body, err = admitBody(w, r, to.members); err != nil {
+		if body, err = admitBody(w, r, b.members); err != nil {
 			return nil, err
 		}
 	}

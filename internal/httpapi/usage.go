@@ -28,12 +28,13 @@ func (a *api) usage(s adviser) {
 		method: http.MethodGet, path: "/ai/usage", id: "usage", access: withChat,
 		summary: "What was used in a span of time, added up, as JSON or CSV", failures: []int{422},
 	}
-	register(a, op, s.usage)
-	content := a.operation(op.method, op.path).Responses["200"].Content
-	content["application/json"] = &huma.MediaType{
-		Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Usage](), true, "Usage"),
+	op.contents = func(h huma.API, content map[string]*huma.MediaType) {
+		content["application/json"] = &huma.MediaType{
+			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Usage](), true, "Usage"),
+		}
+		content["text/csv"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
-	content["text/csv"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	register(a, op, s.usage)
 }
 
 // Usage is what was used in a span of time.
