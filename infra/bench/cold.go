@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,6 +45,7 @@ type stage struct {
 	endpoint string
 	events   string
 	values   map[string]string // of the variables that a template sets
+	asked    atomic.Int64      // requests that the engines were sent
 }
 
 // start is one cold start.
@@ -51,6 +53,7 @@ type start struct {
 	asks    time.Duration // from exec until it asked for its first event
 	answers time.Duration // from exec until it answered it
 	peak    int64         // bytes of resident memory by then
+	calls   int64         // that it made of the engines by then
 }
 
 // runCold builds every function and the floor, starts them by turns, and prints what
@@ -118,6 +121,7 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 		return nil, errors.Join(err, machines.Close(), store.Close())
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
 		switch target := r.Header.Get("X-Amz-Target"); {
 		case strings.HasPrefix(target, "AWSStepFunctions."):
 			machines.ServeHTTP(w, r)
@@ -229,6 +233,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 		_, _, err := api.Invoke(ctx, event) // what it fails with is an answer too
 		answered <- err
 	}()
+	before := s.asked.Load()
 	var m start
 	select {
 	case err := <-answered:
@@ -241,7 +246,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	case <-time.After(coldLimit):
 		return m, errors.Join(errors.New("no answer in "+coldLimit.String()), cmd.Process.Kill())
 	}
-	m.asks = <-asked
+	m.asks, m.calls = <-asked, s.asked.Load()-before
 	var err error
 	m.peak, err = peak(cmd.Process.Pid)
 	err = errors.Join(err, cmd.Process.Kill())
