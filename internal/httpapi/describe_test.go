@@ -12,7 +12,9 @@ type whole struct {
 	huma huma.API
 }
 
-func (a *whole) operation(method, path string) *huma.Operation { return operationOf(a.huma, method, path) }
+func (a *whole) operation(method, path string) *huma.Operation {
+	return operationOf(a.huma, method, path)
+}
 
 func (a *whole) bodySchema(op *huma.Operation) *huma.Schema { return bodySchema(a.huma, op) }
 

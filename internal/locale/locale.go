@@ -10,6 +10,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -81,7 +82,10 @@ func Fill(tag Tag, key string, args map[string]string) string {
 	if !ok {
 		return key
 	}
-	return placeholder.ReplaceAllStringFunc(sentence, func(p string) string {
+	if !strings.Contains(sentence, "{") {
+		return sentence
+	}
+	return placeholder().ReplaceAllStringFunc(sentence, func(p string) string {
 		name, forms, plural := strings.Cut(p[1:len(p)-1], ":")
 		value, ok := args[name]
 		switch {
@@ -144,25 +148,63 @@ func Prompt(tag Tag, name string, data map[string]any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
+})
 
 // load reads the embedded catalogue of one language; a mistake in it is a mistake in
 // the program, and stops it.
 func load(tag Tag) map[string]string {
-	all := map[string]string{}
+	all := make(map[string]string, 2048)
 	eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
-		var texts map[string]string
-		if err := json.Unmarshal(raw, &texts); err != nil {
+		if err := read(string(raw), all); err != nil {
 			panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
-		}
-		for k, v := range texts {
-			if _, twice := all[k]; twice {
-				panic(fmt.Sprintf("locale: %s/%s: %s stands twice", tag, name, k))
-			}
-			all[k] = v
 		}
 	})
 	return all
+}
+
+// read adds the members of a JSON object of strings. Package json would take a
+// millisecond and a half for what every function reads to answer its first request.
+func read(text string, into map[string]string) error {
+	next := func() (string, error) { // the next string, without its quotes
+		open := strings.IndexByte(text, '"') + 1
+		if open == 0 {
+			return "", io.ErrUnexpectedEOF
+		}
+		end, escaped := open, false
+		for ; end < len(text) && text[end] != '"'; end++ {
+			if text[end] == '\\' {
+				end, escaped = end+1, true
+			}
+		}
+		if end >= len(text) {
+			return "", io.ErrUnexpectedEOF
+		}
+		quoted := text[open-1 : end+1]
+		text = text[end+1:]
+		if !escaped {
+			return quoted[1 : len(quoted)-1], nil
+		}
+		var plain string
+		err := json.Unmarshal([]byte(quoted), &plain)
+		return plain, err
+	}
+	for strings.Contains(text, `"`) {
+		key, err := next()
+		if err != nil {
+			return err
+		}
+		value, err := next()
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if _, twice := into[key]; twice {
+			return fmt.Errorf("%s stands twice", key)
+		}
+		into[key] = value
+	}
+	return nil
 }
 
 // eachFile reads the embedded files of a folder.

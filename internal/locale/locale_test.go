@@ -1,6 +1,9 @@
 package locale
 
 import (
+	"encoding/json"
+	"maps"
+	"path"
 	"slices"
 	"testing"
 )
@@ -32,7 +35,7 @@ func TestEveryLanguageHasEveryKeyAndPlaceholder(t *testing.T) {
 
 func names(sentence string) []string {
 	var out []string
-	for _, p := range placeholder.FindAllString(sentence, -1) {
+	for _, p := range placeholder().FindAllString(sentence, -1) {
 		name := p[1 : len(p)-1]
 		for i := range name {
 			if name[i] == ':' {
@@ -65,5 +68,29 @@ func TestFillChoosesThePlural(t *testing.T) {
 	}
 	if got := Text(Spanish, "test.plural", "n", "3", "goal", "{n}"); got != "3 pasos de {n}" {
 		t.Error(got)
+	}
+}
+
+// The catalogue is read without package json, and must be what that would read.
+func TestTheCatalogueIsJSON(t *testing.T) {
+	for _, tag := range Tags() {
+		want := map[string]string{}
+		eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Errorf("%s/%s: %v", tag, name, err)
+			}
+		})
+		if got := catalogue[tag](); !maps.Equal(got, want) {
+			t.Errorf("%s: %d sentences, and package json reads %d others", tag, len(got), len(want))
+		}
+	}
+	got := map[string]string{}
+	if err := read(`{"a\"": "\u00e9\n\\", "b": ""}`, got); err != nil || !maps.Equal(got, map[string]string{"a\"": "é\n\\", "b": ""}) {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, text := range []string{`{"a": "b`, `{"a"`, `{"a": "b", "a": "c"}`, `{"a": "\x"}`, `{"a": "b\"}`} {
+		if err := read(text, map[string]string{}); err == nil {
+			t.Errorf("%s is read", text)
+		}
 	}
 }

@@ -144,4 +144,10 @@ var secretNames = lazily(`(?i)^(?:[a-z0-9_]+[_-])?(?:` + names + `)$`)
 
 // secretName reports whether an attribute's name says that its value is secret.
 // "token_id" and "tokens" are not: they name a hash, and a count.
-func secretName(name string) bool { return len(name) <= 64 && secretNames().MatchString(name) }
+func secretName(name string) bool {
+	if len(name) > 64 {
+		return false
+	}
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(stems, func(s string) bool { return strings.Contains(lower, s) }) && secretNames().MatchString(name)
+}

@@ -103,3 +103,17 @@ func BenchmarkRedact(b *testing.B) {
 		_ = Redact(text)
 	}
 }
+
+// A name is compared with the expression only when it has one of the stems.
+func TestEveryNameOfASecretHasAStem(t *testing.T) {
+	for name := range strings.SplitSeq(strings.NewReplacer("[_-]?", "_", "s?", "s").Replace(names), "|") {
+		for _, name := range []string{name, "x_" + strings.ToUpper(name)} {
+			if !secretName(name) {
+				t.Errorf("%s is no secret", name)
+			}
+		}
+	}
+	if secretName("status") || secretName("tokens") {
+		t.Error("a count is a secret")
+	}
+}
