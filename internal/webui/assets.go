@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,8 +13,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"piloto/internal/intent"
 )
 
 //go:embed asset
@@ -35,8 +32,9 @@ type asset struct {
 	etag string
 }
 
-// loadAssets joins asset/css into app.css and adds words.json: the closed lists
-// by which the page answers a confirmation of nothing without asking the server.
+// loadAssets joins asset/css into app.css. One of the files is words.json: the closed
+// lists by which the page answers a confirmation of nothing without asking the server,
+// which a test holds equal to those of package intent.
 func loadAssets() assets {
 	a := assets{files: map[string]asset{}}
 	var css bytes.Buffer
@@ -59,20 +57,13 @@ func loadAssets() assets {
 		panic(fmt.Sprintf("webui: embedded assets: %v", err)) // a mistake in the program
 	}
 	a.add("app.css", css.Bytes())
-	words, err := json.Marshal(map[string][]string{
-		"confirm": intent.Confirmations(), "cancel": intent.Cancellations(), "agree": strings.Split(intent.Agreeing(), ""),
-	})
-	if err != nil {
-		panic(fmt.Sprintf("webui: word lists: %v", err))
-	}
-	a.add("words.json", words)
 	a.version = a.hash()
 	return a
 }
 
 func (a assets) add(name string, body []byte) {
-	kind := mime.TypeByExtension(path.Ext(name))
-	switch path.Ext(name) { // as browsers insist on, whatever this machine's tables say
+	var kind string
+	switch path.Ext(name) { // as browsers insist on, whatever this machine's tables say, which take long to read
 	case ".js":
 		kind = "text/javascript; charset=utf-8"
 	case ".css":
@@ -81,6 +72,8 @@ func (a assets) add(name string, body []byte) {
 		kind = "image/svg+xml"
 	case ".json":
 		kind = "application/json"
+	default:
+		kind = mime.TypeByExtension(path.Ext(name))
 	}
 	sum := sha256.Sum256(body)
 	a.files[name] = asset{body: body, mime: kind, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}

@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/url"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/yuin/goldmark"
@@ -19,13 +20,15 @@ import (
 // maxMarkdown is how much text is read as Markdown; more is shown as it is.
 const maxMarkdown = 64 << 10
 
-var markdown = goldmark.New(
-	goldmark.WithExtensions(
-		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-		extension.Strikethrough, extension.Linkify,
-	),
-	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 1))),
-)
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
+			extension.Strikethrough, extension.Linkify,
+		),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 1))),
+	)
+})
 
 // assistantText renders what the model wrote. HTML in it is text, an image is a
 // link that says so, and a link shows its host; nothing is fetched.
@@ -34,7 +37,7 @@ func assistantText(text string) render.HTML {
 		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 	}
 	var b bytes.Buffer
-	if err := markdown.Convert([]byte(text), &b); err != nil {
+	if err := markdown().Convert([]byte(text), &b); err != nil {
 		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 	}
 	return render.HTML(visible(b.String())) //nolint:gosec // goldmark without raw HTML, links below
