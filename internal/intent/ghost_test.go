@@ -115,12 +115,19 @@ func TestGhostKnowsTheProductsNotices(t *testing.T) {
 	}
 }
 
-// The cost grows with the length, whatever the text is made of.
+// The cost grows with the length, whatever the text is made of: a text of eight times
+// the length costs about eight times as much, and 64 times where the cost is quadratic.
+// The least of several costs, taken by turns, is compared: what else runs on the machine
+// only adds to some of them.
 func TestGhostIsLinear(t *testing.T) {
 	for _, unit := range []string{"a", "\"", "`\"", "```\n", "no ", "si quieres ", "me te se lo ", "would you like me to go now ", "please just then ", "i will go ahead and now ", "¿quieres que te lo ", "{\"plan\":", "propose_plan ", "- 1. ", "…", "a\u0301"} {
 		short, long := strings.Repeat(unit, 32<<10/len(unit)), strings.Repeat(unit, 256<<10/len(unit))
-		if a, b := spent(short), spent(long); b > 40*a+50*time.Millisecond {
-			t.Errorf("%q: %v for 32 KB, %v for 256 KB", unit, a, b)
+		a, b := spent(short), spent(long)
+		for tries := 0; b > 32*a && tries < 20; tries++ {
+			a, b = min(a, spent(short)), min(b, spent(long))
+		}
+		if b > 32*a {
+			t.Errorf("%q: 256 KB cost %.0f times as much as 32 KB", unit, float64(b)/float64(a))
 		}
 	}
 }
@@ -128,7 +135,7 @@ func TestGhostIsLinear(t *testing.T) {
 func spent(text string) time.Duration {
 	start := time.Now()
 	Ghost(text)
-	return time.Since(start)
+	return max(time.Since(start), 1)
 }
 
 // A ghost stays one however it is dressed.
