@@ -2,6 +2,6 @@
 // machine.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/settle"
 
-func main() { boot.StartSettle() }
+func main() { settle.Start() }

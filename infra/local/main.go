@@ -33,6 +33,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // who asks twice does not wait
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -50,7 +51,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	case task.backup != "":
 		return process.Backup(ctx, o.Data, task.backup, out)
 	case task.restore != "":
-		return process.Restore(task.restore, o.Data, out)
+		return process.Restore(ctx, task.restore, o.Data, out)
 	case task.older:
 		return process.AcceptOlder(o.Data, out)
 	case task.engines:
@@ -97,8 +98,8 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	switch {
 	case flags.NArg() > 0:
 		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
-	case what.backup != "" && what.restore != "":
-		return o, what, errors.New("-backup and -restore are two things to do")
+	case what.backup != "" && what.restore != "", what.older && what.backup+what.restore != "":
+		return o, what, errors.New("-backup, -restore and -accept-older are things to do one by one")
 	case engines && o.AWS == "":
 		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
 	case o.AWS != "" && !onLoopback(o.AWS):

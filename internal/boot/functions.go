@@ -172,7 +172,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 }
 
 // Settle builds functions/settle.
-func Settle(w World, e Environment) (gateway.Function, error) {
+func Settle(w World, e Environment, schemas tool.Compiler) (gateway.Function, error) {
 	c, err := read[SettleConfig](e)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func Settle(w World, e Environment) (gateway.Function, error) {
 	s := w.site(c.Config).telling(c.Push)
 	runs := s.runs(Machine{})
 	// It knows no state machine, which knows it: a token names its execution.
-	waits := &step.Executor{Store: s.table, Waker: stepfn.New(w.StepFunctions, ""), IDs: w.IDs, Now: w.Now, Log: s.log}
+	waits := &step.Executor{Store: s.table, Schemas: schemas, Waker: stepfn.New(w.StepFunctions, ""), IDs: w.IDs, Now: w.Now, Log: s.log}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
 		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
 		cause := ""

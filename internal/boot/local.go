@@ -3,7 +3,9 @@ package boot
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -46,11 +48,14 @@ func (w World) placed(e Environment) (World, error) {
 	if !ok {
 		return w, nil
 	}
-	var l Local
+	var l *Local
 	strict := json.NewDecoder(bytes.NewReader([]byte(text)))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&l); err != nil {
 		return w, fmt.Errorf("boot: %s: %w", LocalVariable, err)
 	}
-	return w.On(l), nil
+	if _, err := strict.Token(); l == nil || !errors.Is(err, io.EOF) {
+		return w, fmt.Errorf("boot: %s: it is one object of JSON, and nothing beside it", LocalVariable)
+	}
+	return w.On(*l), nil
 }

@@ -23,7 +23,7 @@ func TestWhatOneMachineSaysArrives(t *testing.T) {
 	if w, err = (World{}).placed(Environment{}); err != nil || w.Local || w.AllowLoopback || w.Demo || w.Keyless || w.SocketPath != "" || !w.AloneSince.IsZero() {
 		t.Errorf("without the variable: %+v, %v", w, err)
 	}
-	for _, wrong := range []string{"", "true", "{", `{"allow_private":true}`} {
+	for _, wrong := range []string{"", "true", "{", `{"allow_private":true}`, "null", "{} {}", `{}x`, "[]"} {
 		if _, err := (World{}).placed(Environment{LocalVariable: wrong}); err == nil || !strings.Contains(err.Error(), LocalVariable) {
 			t.Errorf("%q: %v", wrong, err)
 		}

@@ -119,6 +119,37 @@ func TestOddPathsArrive(t *testing.T) {
 	}
 }
 
+// TestTheRouteSaysWhatAPathWas: an HTTP API decodes it, and the parameters beside it say
+// where its segments end.
+func TestTheRouteSaysWhatAPathWas(t *testing.T) {
+	for _, c := range []struct {
+		raw, stage, key string
+		parameters      map[string]string
+		escaped, path   string
+	}{
+		{"/memory/a/b", "$default", "GET /memory/{id}", map[string]string{"id": "a/b"}, "/memory/a%2Fb", "/memory/a/b"},
+		{"/memory/x%41", "$default", "GET /memory/{id}", map[string]string{"id": "x%41"}, "/memory/x%2541", "/memory/x%41"},
+		{"/prod/memory/a/b", "prod", "GET /memory/{id}", map[string]string{"id": "a/b"}, "/memory/a%2Fb", "/memory/a/b"},
+		{"/r/a?/s//x #", "", "GET /r/{run}/s/{step}", map[string]string{"run": "a?", "step": "/x #"}, "/r/a%3F/s/%2Fx%20%23", "/r/a?/s//x #"},
+		{"/memory/a;b,c", "", "GET /memory/{id}", map[string]string{"id": "a;b,c"}, "/memory/a;b,c", "/memory/a;b,c"},
+		{"/memory/ñ", "", "GET /memory/{id}", map[string]string{"id": "ñ"}, "/memory/%C3%B1", "/memory/ñ"},
+		// What does not agree is taken as it is.
+		{"/memory/a%2Fb", "", "GET /memory/{id}", map[string]string{"id": "a/b"}, "/memory/a%2Fb", "/memory/a/b"},
+		{"/memory/a/b", "", "GET /memory/{id}", map[string]string{"id": "c"}, "/memory/a/b", "/memory/a/b"},
+		{"/memory/a/b", "", "GET /memory/{id}", map[string]string{"name": "a/b"}, "/memory/a/b", "/memory/a/b"},
+		{"/a/b", "", "$default", map[string]string{"id": "b"}, "/a/b", "/a/b"},
+		{"/f/a/b", "", "GET /f/{rest+}", map[string]string{"rest": "a/b"}, "/f/a/b", "/f/a/b"},
+	} {
+		e := events.APIGatewayV2HTTPRequest{RawPath: c.raw, RouteKey: c.key, PathParameters: c.parameters}
+		e.RequestContext.Stage, e.RequestContext.HTTP.Method = c.stage, "GET"
+		_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.EscapedPath() != c.escaped || r.URL.Path != c.path {
+				t.Errorf("%s on %s: %s, %s; want %s, %s", c.raw, c.key, r.URL.EscapedPath(), r.URL.Path, c.escaped, c.path)
+			}
+		}))(t.Context(), e)
+	}
+}
+
 func TestQueryArrivesAsItWasSent(t *testing.T) {
 	for raw, want := range map[string]string{"": "", "a=%2F&b": "a=%2F&b", "a=1#x": "a=1%23x", "ñ=1": "ñ=1", "%zz": "%zz"} {
 		e := events.APIGatewayV2HTTPRequest{RawPath: "/", RawQueryString: raw}

@@ -56,18 +56,48 @@ func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Reque
 	return r.WithContext(ctx), nil
 }
 
-// location returns the URL of an event. A path whose encoding is valid keeps it;
-// any other is taken as the text it is, and encoded.
+// location returns the URL of an event. An HTTP API gives the path decoded, and with it
+// no way to tell a slash within a segment from one between two, or a percent sign that
+// was sent from an encoding: the route and its parameters do. Without them a path whose
+// encoding is valid keeps it; any other is taken as the text it is, and encoded.
 func location(e events.APIGatewayV2HTTPRequest) *url.URL {
 	raw := withoutStage(e.RawPath, e.RequestContext.Stage)
 	if !strings.HasPrefix(raw, "/") {
 		raw = "/" + raw
 	}
 	u := &url.URL{Path: raw, RawQuery: strings.ReplaceAll(e.RawQueryString, "#", "%23")}
+	if sent, ok := routed(e.RouteKey, e.PathParameters, raw); ok {
+		u.RawPath = sent // whose decoded form raw is
+		return u
+	}
 	if path, err := url.PathUnescape(raw); err == nil {
 		u.Path, u.RawPath = path, raw // EscapedPath checks that they agree
 	}
 	return u
+}
+
+// routed is the path of a route with its parameters in their places, encoded. It is not
+// ok when the route has none, or takes all that is left, or when that is not the path
+// that raw is, decoded.
+func routed(key string, parameters map[string]string, raw string) (sent string, ok bool) {
+	_, path, _ := strings.Cut(key, " ")
+	if len(parameters) == 0 {
+		return "", false
+	}
+	escaped, plain := strings.Split(path, "/"), strings.Split(path, "/")
+	for i, segment := range plain {
+		name, ok := strings.CutPrefix(segment, "{")
+		if !ok {
+			continue
+		}
+		value, ok := parameters[strings.TrimSuffix(name, "}")]
+		if !ok {
+			return "", false
+		}
+		whole := url.URL{Path: value}
+		escaped[i], plain[i] = strings.ReplaceAll(whole.EscapedPath(), "/", "%2F"), value
+	}
+	return strings.Join(escaped, "/"), strings.Join(plain, "/") == raw
 }
 
 // withoutStage cuts the name of a named stage, with which API Gateway begins

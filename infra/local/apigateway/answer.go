@@ -39,11 +39,11 @@ func readAnswer(out []byte) (answer, error) {
 		return a, nil
 	}
 	var said struct {
-		Status  json.Number    `json:"statusCode"`
-		Headers map[string]any `json:"headers"`
-		Cookies []string       `json:"cookies"`
-		Body    *string        `json:"body"`
-		Base64  bool           `json:"isBase64Encoded"`
+		Status  json.Number                `json:"statusCode"`
+		Headers map[string]json.RawMessage `json:"headers"`
+		Cookies []string                   `json:"cookies"`
+		Body    *string                    `json:"body"`
+		Base64  bool                       `json:"isBase64Encoded"`
 	}
 	if err := json.Unmarshal(out, &said); err != nil {
 		return answer{}, err
@@ -53,13 +53,17 @@ func readAnswer(out []byte) (answer, error) {
 		return answer{}, fmt.Errorf("no status: %s", members["statusCode"])
 	}
 	a := answer{status: status, headers: map[string]string{}, cookies: said.Cookies}
-	for name, value := range said.Headers {
-		switch value.(type) {
-		case string, bool, float64:
-			a.headers[http.CanonicalHeaderKey(name)] = fmt.Sprint(value)
-		default:
+	for name, raw := range said.Headers {
+		value := string(raw) // a number stays as it is written
+		switch raw[0] {
+		case '"':
+			if err := json.Unmarshal(raw, &value); err != nil {
+				return answer{}, err
+			}
+		case '{', '[', 'n':
 			return answer{}, fmt.Errorf("the header %s is no text", name)
 		}
+		a.headers[http.CanonicalHeaderKey(name)] = value
 	}
 	if said.Body == nil {
 		return a, nil

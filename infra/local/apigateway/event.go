@@ -1,6 +1,7 @@
 package apigateway
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"mime"
@@ -105,6 +106,11 @@ func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	}
 	if _, named, err := net.SplitHostPort(r.Host); err == nil {
 		port = named
+	}
+	// API Gateway is where TLS ends. Here that may be a proxy before the listener, and
+	// who connects through it is answered with its addresses and cookies.
+	if said := out["x-forwarded-proto"]; said != "" && r.TLS == nil {
+		proto, port = said, cmp.Or(out["x-forwarded-port"], port)
 	}
 	out["x-forwarded-for"], out["x-forwarded-proto"], out["x-forwarded-port"] = chain, proto, port
 	if out[traceHeader] == "" {

@@ -239,6 +239,9 @@ func TestAnswersAreReadAsThere(t *testing.T) {
 		body      string
 	}{
 		{"whole", `{"statusCode":201,"headers":{"x-a":"1","Content-Type":"text/html"},"body":"hi"}`, 201, "X-A", "1", "hi"},
+		{"large numbers in headers", `{"statusCode":200,"headers":{"x-a":12345678,"x-b":true}}`, 200, "X-A", "12345678", ""},
+		{"fractions in headers", `{"statusCode":200,"headers":{"x-a":1.50}}`, 200, "X-A", "1.50", ""},
+		{"a header that is null", `{"statusCode":200,"headers":{"x":null}}`, 500, "", "", `{"message":"Internal Server Error"}`},
 		{"numbers in headers", `{"statusCode":200,"headers":{"x-a":7}}`, 200, "X-A", "7", ""},
 		{"several values are not of this format", `{"statusCode":200,"multiValueHeaders":{"x-a":["1","2"]}}`, 200, "X-A", "", ""},
 		{"cookies", `{"statusCode":200,"cookies":["a=1; HttpOnly","b=2"]}`, 200, "Set-Cookie", "a=1; HttpOnly|b=2", ""},

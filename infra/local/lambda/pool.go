@@ -3,14 +3,16 @@ package lambda
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Pool is a function with as many execution environments as are asked of it at
 // once. An invocation takes one that is idle, or starts another; when there are as
-// many as there may be, it waits. Those that are idle stay, and the one that was
-// used last is used first. One whose process ended starts another when it is next
-// used.
+// many as there may be, it waits. The one that was used last is used first; those that
+// nobody used for IdleLife end, as Lambda ends them. One whose process ended starts
+// another when it is next used.
 type Pool struct {
 	config Config
 	places chan struct{} // holds a token for each environment that is used
@@ -19,9 +21,21 @@ type Pool struct {
 	stop  context.CancelFunc
 
 	mu   sync.Mutex
-	idle []*Process
+	idle []resting // in the order of their last use
 	used map[*Process]bool
 	busy sync.WaitGroup // environments in use, from their start to their return
+
+	reaper *time.Timer // runs as long as there are environments
+}
+
+// IdleLife is how long an environment stays that nobody uses: what a burst needed is
+// memory that the machine has back.
+const IdleLife = 5 * time.Minute
+
+// resting is an environment that is idle.
+type resting struct {
+	*Process
+	since time.Time
 }
 
 // ErrClosed is the error of a pool that was closed.
@@ -98,7 +112,7 @@ func (p *Pool) invoke(ctx context.Context, payload []byte) ([]byte, *FunctionErr
 func (p *Pool) take(ctx context.Context) (*Process, error) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {
-		env := p.idle[last]
+		env := p.idle[last].Process
 		p.idle, p.used[env] = p.idle[:last], true
 		p.mu.Unlock()
 		return env, nil
@@ -118,7 +132,38 @@ func (p *Pool) give(env *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.used, env)
-	p.idle = append(p.idle, env)
+	p.idle = append(p.idle, resting{env, time.Now()})
+	if p.reaper == nil && p.alive.Err() == nil {
+		p.reaper = time.AfterFunc(IdleLife, func() { p.Reap(time.Now()) })
+	}
+}
+
+// Reap ends the environments that nobody has used for IdleLife, as of a moment.
+func (p *Pool) Reap(at time.Time) {
+	if !p.enter() {
+		return
+	}
+	defer p.busy.Done() // Close waits for those that end here
+	p.mu.Lock()
+	over := 0
+	for over < len(p.idle) && at.Sub(p.idle[over].since) >= IdleLife {
+		over++
+	}
+	ended := slices.Clone(p.idle[:over])
+	p.idle = slices.Delete(p.idle, 0, over)
+	switch {
+	case p.reaper == nil || p.alive.Err() != nil: // nobody waits for it
+	case len(p.idle) > 0:
+		p.reaper.Reset(IdleLife - at.Sub(p.idle[0].since))
+	case len(p.used) > 0:
+		p.reaper.Reset(IdleLife)
+	default:
+		p.reaper = nil // the next that is idle starts it anew
+	}
+	p.mu.Unlock()
+	for _, env := range ended {
+		env.Close()
+	}
 }
 
 // Close ends every environment, and with it what it was doing, and returns when all
@@ -126,6 +171,9 @@ func (p *Pool) give(env *Process) {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.stop()
+	if p.reaper != nil {
+		p.reaper.Stop()
+	}
 	for env := range p.used {
 		go env.Close() // what it does has failed
 	}
@@ -136,4 +184,22 @@ func (p *Pool) Close() {
 		ends.Go(env.Close)
 	}
 	ends.Wait()
+}
+
+// Warm starts an environment, unless one is there, and leaves it idle. The error is
+// what keeps the function from starting.
+func (p *Pool) Warm(ctx context.Context) error {
+	if !p.enter() {
+		return ErrClosed
+	}
+	defer p.busy.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.alive, cancel)()
+	env, err := p.take(ctx)
+	if err != nil {
+		return err
+	}
+	p.give(env)
+	return nil
 }

@@ -130,6 +130,65 @@ func TestPoolEndsWithAllThatItStarted(t *testing.T) {
 	}
 }
 
+// TestPoolLetsGoOfWhatABurstNeeded, and keeps what is in use.
+func TestPoolLetsGoOfWhatABurstNeeded(t *testing.T) {
+	p := pool(t, 3, 30*time.Second)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var pids []string
+	for range 3 {
+		all.Go(func() {
+			pid, _ := ask(t, p, `{"do":"pid, later"}`)
+			mu.Lock()
+			defer mu.Unlock()
+			pids = append(pids, pid)
+		})
+	}
+	all.Wait()
+	burst := time.Now()
+	p.Reap(burst.Add(lambda.IdleLife - time.Minute))
+	last, _ := ask(t, p, `{"do":"pid"}`)
+	if !slices.Contains(pids, last) {
+		t.Errorf("%s answers, and before its life was over it was one of %v", last, pids)
+	}
+	p.Reap(time.Now().Add(lambda.IdleLife))
+	for _, pid := range append(pids, last) {
+		n, _ := strconv.Atoi(pid)
+		if err := syscall.Kill(n, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %s is still there: %v", pid, err)
+		}
+	}
+	after, failed := ask(t, p, `{"do":"pid"}`)
+	if failed != nil || slices.Contains(pids, after) {
+		t.Errorf("afterwards: %s, %v", after, failed)
+	}
+	p.Close()
+	p.Reap(time.Now().Add(time.Hour)) // of a timer that fired as it closed
+}
+
+func TestPoolIsWarmOrSaysWhyNot(t *testing.T) {
+	p := pool(t, 1, 30*time.Second)
+	for range 2 {
+		if err := p.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, failed := ask(t, p, `{"do":"pid"}`); failed != nil {
+		t.Error(failed)
+	}
+	for function, want := range map[string]string{"says why": "no table", "exits": "exited before it asked for work"} {
+		broken := lambda.NewPool(config(t, function, time.Second), 1)
+		t.Cleanup(broken.Close)
+		if err := broken.Warm(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", function, err)
+		}
+	}
+	p.Close()
+	if err := p.Warm(t.Context()); !errors.Is(err, lambda.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 func TestPoolSaysWhyAFunctionDoesNotStart(t *testing.T) {
 	p := lambda.NewPool(config(t, "says why", time.Second), 1)
 	t.Cleanup(p.Close)

@@ -3,6 +3,8 @@ package lambda
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -39,6 +42,7 @@ type Process struct {
 	*Runtime
 	config   Config
 	listener net.Listener
+	secret   string // the first segment of every path of the Runtime API
 	server   *http.Server
 
 	mu     sync.Mutex
@@ -54,15 +58,32 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lambda: %w", err)
 	}
-	p := &Process{Runtime: New(config.ARN, config.Timeout), config: config, listener: listener}
+	p := &Process{Runtime: New(config.ARN, config.Timeout), config: config, listener: listener, secret: rand.Text()}
 	p.prepare, p.expired = p.spawn, p.kill
-	p.server = &http.Server{Handler: p.Runtime, ReadHeaderTimeout: initLimit}
+	p.server = &http.Server{Handler: p.guarded(), ReadHeaderTimeout: initLimit}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	if err := p.spawn(ctx); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// guarded serves the Runtime API to whoever knows where it is: the process, in the
+// address that it is told. Anybody on the machine can connect to loopback, and whoever
+// asks for work there is given what somebody sent, with the token that it was sent with,
+// and says how it ends.
+func (p *Process) guarded() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if subtle.ConstantTimeCompare([]byte(said), []byte(p.secret)) != 1 {
+			refuse(w, http.StatusForbidden, "AccessDenied", "this is served to one process alone")
+			return
+		}
+		inner := r.Clone(r.Context())
+		inner.URL.Path, inner.URL.RawPath = "/"+path, ""
+		p.Runtime.ServeHTTP(w, inner)
+	})
 }
 
 // Close ends the process and stops answering it. Nothing starts it anew.
@@ -151,7 +172,7 @@ func (p *Process) awaitReady(ctx context.Context, stop func(), ended <-chan stru
 // lambdaEnv is what Lambda itself puts into the environment.
 func (p *Process) lambdaEnv() []string {
 	return []string{
-		"AWS_LAMBDA_RUNTIME_API=" + p.listener.Addr().String(),
+		"AWS_LAMBDA_RUNTIME_API=" + p.listener.Addr().String() + "/" + p.secret,
 		"AWS_LAMBDA_FUNCTION_NAME=" + p.config.Name,
 		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(cmp.Or(p.config.Memory, 128)),

@@ -7,6 +7,8 @@
 //   - An invocation ends once: with what the function answered, with the error it
 //     reported, or with the one Lambda would report for it, under Lambda's own
 //     names (Sandbox.Timedout, Runtime.ExitError, Function.ResponseSizeTooLarge).
+//   - A process is served what is its own, and nobody else is: what a function is given
+//     holds the tokens of people.
 //   - A caller that stops waiting does not stop the function, which keeps its
 //     process to itself until it has answered or its time is up.
 package lambda

@@ -24,6 +24,9 @@ import (
 // a function that does what its input says.
 func TestMain(m *testing.M) {
 	switch os.Getenv("LAMBDA_TEST_FUNCTION") {
+	case "says where":
+		fmt.Println(os.Getenv("AWS_LAMBDA_RUNTIME_API"))
+		runtime.Start(act)
 	case "":
 		os.Exit(m.Run())
 	case "exits":
@@ -137,6 +140,53 @@ func TestFunctionIsToldWhatLambdaTells(t *testing.T) {
 	if want := "arn:aws:lambda:us-east-1:000000000000:function:Test Test true"; failed != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, failed, want)
 	}
+}
+
+// TestOthersOfTheMachineAreServedNothing: whoever finds the port takes no invocation,
+// and answers none.
+func TestOthersOfTheMachineAreServedNothing(t *testing.T) {
+	said := make(said, 1)
+	c := config(t, "says where", time.Minute)
+	c.Log = said
+	p, err := lambda.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	host, secret, _ := strings.Cut(<-said, "/")
+	if len(secret) < 20 {
+		t.Fatalf("the process is told %q", secret)
+	}
+	for _, before := range []string{"", "/", "/" + secret[1:], "/" + secret + "x", "/" + strings.ToLower(secret), "/x/../" + secret, "//" + secret} {
+		for _, call := range [][2]string{{"GET", "invocation/next"}, {"POST", "invocation/x/response"}, {"POST", "init/error"}} {
+			r, err := http.NewRequestWithContext(t.Context(), call[0], "http://"+host+before+"/2018-06-01/runtime/"+call[1], strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusForbidden {
+				t.Errorf("%s %s: %s", call[0], r.URL, res.Status)
+			}
+		}
+	}
+	if _, failed := invoke(t, p, `{"do":"pid"}`); failed != nil {
+		t.Error(failed)
+	}
+}
+
+// said hands on what is logged, line by line.
+type said chan string
+
+func (s said) Write(line []byte) (int, error) {
+	select {
+	case s <- strings.TrimSpace(string(line)):
+	default: // what comes later is nobody's
+	}
+	return len(line), nil
 }
 
 func TestInvocationEndsOnceHoweverTheFunctionEnds(t *testing.T) {

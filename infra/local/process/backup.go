@@ -27,7 +27,7 @@ const anewAdvice = `
 
 // advised adds to a refusal of the data file what a person can do.
 func advised(folder string, err error) error {
-	text := ""
+	folder, text := word(folder), ""
 	if errors.Is(err, disk.ErrDamaged) || errors.Is(err, disk.ErrFormat) {
 		text = fmt.Sprintf(backupAdvice, folder)
 	}
@@ -40,6 +40,23 @@ func advised(folder string, err error) error {
 	return fmt.Errorf("%w%s", err, text)
 }
 
+// word is a folder as one word of a command line, to which an ending can be put.
+func word(folder string) string {
+	folder = filepath.Clean(folder)
+	if base := filepath.Base(folder); base == "." || base == ".." || base[0] == '-' {
+		if whole, err := filepath.Abs(folder); err == nil {
+			folder = whole
+		}
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+:@,=%", r)
+	}
+	if strings.ContainsFunc(folder, func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'"
+	}
+	return folder
+}
+
 // openStore opens the data file. One that is missing where other files say that
 // there was one is not made anew.
 func openStore(folder string) (*disk.Store, error) {
@@ -47,7 +64,7 @@ func openStore(folder string) (*disk.Store, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
 			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
-				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, folder))
+				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, word(folder)))
 		}
 	}
 	store, err := disk.Open(path)
@@ -62,7 +79,7 @@ func openStore(folder string) (*disk.Store, error) {
 func AcceptOlder(folder string, out io.Writer) error {
 	path := filepath.Join(folder, dataFile)
 	if err := disk.AcceptOlder(path); err != nil {
-		return err
+		return advised(folder, err)
 	}
 	fmt.Fprintf(out, "piloto: %s goes on from the commit before; what was acknowledged after it is gone\n", path)
 	return nil
@@ -84,14 +101,14 @@ func Backup(ctx context.Context, folder, file string, out io.Writer) error {
 	if err := copyFolder(ctx, folder, tmp); err != nil {
 		return err
 	}
-	held, err := verifyArchive(tmp)
+	held, err := verifyArchive(ctx, tmp)
 	if err != nil {
 		return fmt.Errorf("the backup is not whole, and was not kept: %w", err)
 	}
 	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	if err := settle(tmp.Name(), file); err != nil {
+	if err := publish(tmp.Name(), file); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "piloto: backup of %s in %s, verified\n", folder, file)
@@ -113,18 +130,25 @@ func backupPlace(folder, file string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	within, err := os.Stat(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
 	data, err := os.Stat(folder)
 	if err != nil {
 		return err
 	}
-	if os.SameFile(within, data) {
-		return fmt.Errorf("%s is in the data folder: it would be lost with it", file)
+	within, err := filepath.Abs(filepath.Dir(file))
+	if err == nil {
+		within, err = filepath.EvalSymlinks(within)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	for ; ; within = filepath.Dir(within) {
+		if info, err := os.Stat(within); err == nil && os.SameFile(info, data) {
+			return fmt.Errorf("%s is in the data folder: it would be lost with it", file)
+		}
+		if within == filepath.Dir(within) {
+			return nil
+		}
+	}
 }
 
 // copyFolder writes the archive of a folder: its process does when there is one,
@@ -140,11 +164,24 @@ func copyFolder(ctx context.Context, folder string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, w), store.Close())
+	return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, untilDone{ctx, w}), store.Close())
 }
 
-// settle gives a finished file its name, which no other file may have.
-func settle(tmp, file string) error {
+// untilDone takes no more once its context has ended: what is large can be given up.
+type untilDone struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (u untilDone) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.to.Write(b)
+}
+
+// publish gives a finished file its name, which no other file may have.
+func publish(tmp, file string) error {
 	err := os.Link(tmp, file)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // some disks have no links
 		if _, err = os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -161,25 +198,22 @@ func settle(tmp, file string) error {
 
 // Restore puts what a backup holds into a folder that has nothing, whole or not
 // at all, after it has verified it.
-func Restore(file, folder string, out io.Writer) error {
-	folder = filepath.Clean(folder)
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func Restore(ctx context.Context, file, folder string, out io.Writer) error {
+	folder, err := restorePlace(folder)
+	if err != nil {
 		return err
 	}
-	if len(entries) > 0 {
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
+	if info, err := os.Stat(file); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file: a backup is", file)
 	}
 	archive, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = archive.Close() }()
-	if _, err := verifyArchive(archive); err != nil {
+	if _, err := verifyArchive(ctx, archive); err != nil {
 		return fmt.Errorf("%s cannot be restored, and nothing was changed: %w", file, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
@@ -190,9 +224,14 @@ func Restore(file, folder string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	held, err := extract(archive, tmp)
+	held, err := extract(ctx, archive, tmp)
 	if err == nil {
 		err = disk.Verify(filepath.Join(tmp, dataFile)) // once more, as the disk has it
+	}
+	if err == nil { // an empty one makes way; one that has something by now does not
+		if err = os.Remove(folder); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = os.Rename(tmp, folder)
@@ -207,6 +246,33 @@ func Restore(file, folder string, out io.Writer) error {
 	fmt.Fprintln(out, "  Runs that were under way then go on when it is started. Never start it beside the")
 	fmt.Fprintln(out, "  deployment that it was copied from: both would send the requests of those runs.")
 	return nil
+}
+
+// restorePlace is the folder itself, wherever links lead; it has nothing, or is not there.
+func restorePlace(folder string) (string, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	} else if _, err := os.Lstat(folder); err == nil {
+		return "", fmt.Errorf("%s is a link that leads nowhere", folder)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if len(entries) > 0 {
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return "", fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
+	}
+	return folder, nil
 }
 
 func syncFolder(path string) error {

@@ -96,7 +96,7 @@ func backUp(t testing.TB, folder string) (restored string) {
 		t.Fatal(info, err)
 	}
 	restored = filepath.Join(t.TempDir(), "restored")
-	if err := Restore(file, restored, io.Discard); err != nil {
+	if err := Restore(t.Context(), file, restored, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	return restored

@@ -3,6 +3,7 @@ package process
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -116,7 +117,11 @@ func readRest(folder string) (files []restFile, err error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !e.Type().IsRegular() || !archivable(name) || name == dataFile || name == manifestName {
+		if !archivable(name) || name == dataFile || name == manifestName {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(folder, name)) // of what a link leads to: the token may be kept elsewhere
+		if err == nil && !info.Mode().IsRegular() {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(folder, name))
@@ -140,8 +145,8 @@ func archivable(name string) bool {
 
 // verifyArchive reads all of an archive and proves that it is whole: every file
 // is as the manifest has it, and the data file can be opened.
-func verifyArchive(archive *os.File) (manifest, error) {
-	return eachFile(archive, func(h *tar.Header, _ io.Reader) error {
+func verifyArchive(ctx context.Context, archive *os.File) (manifest, error) {
+	return eachFile(ctx, archive, func(h *tar.Header, _ io.Reader) error {
 		if h.Name != dataFile {
 			return nil
 		}
@@ -154,13 +159,13 @@ func verifyArchive(archive *os.File) (manifest, error) {
 }
 
 // extract writes the files of an archive that was verified to a new folder.
-func extract(archive *os.File, folder string) (manifest, error) {
-	m, err := eachFile(archive, func(h *tar.Header, content io.Reader) error {
+func extract(ctx context.Context, archive *os.File, folder string) (manifest, error) {
+	m, err := eachFile(ctx, archive, func(h *tar.Header, content io.Reader) error {
 		file, err := os.OpenFile(filepath.Join(folder, h.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(file, content)
+		_, err = io.Copy(untilDone{ctx, file}, content)
 		if err == nil {
 			err = file.Sync()
 		}
@@ -174,11 +179,14 @@ func extract(archive *os.File, folder string) (manifest, error) {
 
 // eachFile hands every file of an archive to take, then compares what there was
 // with the manifest.
-func eachFile(archive *os.File, take func(h *tar.Header, content io.Reader) error) (m manifest, err error) {
+func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, content io.Reader) error) (m manifest, err error) {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return m, err
 	}
 	in := tar.NewReader(archive)
+	if compressed(archive) {
+		return m, errors.New("it is compressed: undo that first, with gunzip for instance")
+	}
 	var found []archiveFile
 	seen := map[string]bool{}
 	for {
@@ -189,7 +197,7 @@ func eachFile(archive *os.File, take func(h *tar.Header, content io.Reader) erro
 		if err != nil {
 			return m, fmt.Errorf("it is damaged: %w", err)
 		}
-		if h.Typeflag != tar.TypeReg || !archivable(h.Name) || seen[h.Name] || h.Size < 0 {
+		if h.Typeflag != tar.TypeReg || !archivable(h.Name) || seen[h.Name] || h.Size < 0 || sparse(h) {
 			return m, fmt.Errorf("it holds %q, which no backup does", h.Name)
 		}
 		seen[h.Name] = true
@@ -201,7 +209,7 @@ func eachFile(archive *os.File, take func(h *tar.Header, content io.Reader) erro
 		if err := take(h, content); err != nil {
 			return m, fmt.Errorf("%s in it: %w", h.Name, err)
 		}
-		if _, err := io.Copy(io.Discard, content); err != nil {
+		if _, err := io.Copy(untilDone{ctx, io.Discard}, content); err != nil {
 			return m, fmt.Errorf("%s in it: %w", h.Name, err)
 		}
 		found = append(found, archiveFile{h.Name, h.Size, hex.EncodeToString(sum.Sum(nil))})
@@ -218,6 +226,29 @@ func eachFile(archive *os.File, take func(h *tar.Header, content io.Reader) erro
 		}
 	}
 	return m, nil
+}
+
+// sparse reports whether a file's size is not what it takes in the archive: a few bytes
+// can say that they are more than a disk holds.
+func sparse(h *tar.Header) bool {
+	for name := range h.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// compressed reports whether a file begins as gzip, zstd, xz or bzip2 do.
+func compressed(file io.ReaderAt) bool {
+	head := make([]byte, 6)
+	n, _ := file.ReadAt(head, 0)
+	for _, begins := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ\x00", "BZh"} {
+		if strings.HasPrefix(string(head[:n]), begins) {
+			return true
+		}
+	}
+	return false
 }
 
 func readManifest(in io.Reader) (m manifest, err error) {

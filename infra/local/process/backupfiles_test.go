@@ -91,7 +91,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := filepath.Join(t.TempDir(), "good")
-	if err := Restore(file, good, io.Discard); err != nil {
+	if err := Restore(t.Context(), file, good, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	want := filesIn(t, good)
@@ -103,7 +103,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 		if err := os.WriteFile(bad, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Restore(bad, into, io.Discard); err != nil {
+		if err := Restore(t.Context(), bad, into, io.Discard); err != nil {
 			refused++
 			if left, _ := os.ReadDir(parent); len(left) != 0 || !strings.Contains(err.Error(), bad) {
 				t.Errorf("%s: it left %v and said %v", what, left, err)
@@ -148,7 +148,7 @@ func TestABackupReplacesNothing(t *testing.T) {
 		"an empty folder": {func() error { return Backup(t.Context(), t.TempDir(), out, io.Discard) }, "no data"},
 		"a file in it":    {func() error { return Backup(t.Context(), folder, filepath.Join(folder, "b"), io.Discard) }, "in the data folder"},
 		"a folder with files": {func() error {
-			return errors.Join(Backup(t.Context(), folder, out, io.Discard), Restore(out, folder, io.Discard))
+			return errors.Join(Backup(t.Context(), folder, out, io.Discard), Restore(t.Context(), out, folder, io.Discard))
 		}, dataFile},
 	} {
 		if err := x.do(); err == nil || !strings.Contains(err.Error(), x.says) {
@@ -161,7 +161,7 @@ func TestABackupReplacesNothing(t *testing.T) {
 	if err := Backup(t.Context(), folder, out, io.Discard); err == nil || !strings.Contains(err.Error(), "there already") {
 		t.Error(err)
 	}
-	if err := settle(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // one that came meanwhile
+	if err := publish(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // one that came meanwhile
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(out); string(text) != "theirs" {

@@ -50,6 +50,9 @@ func (p *Process) binaries(ctx context.Context) (string, error) {
 	if folder == "" {
 		folder = filepath.Join(module, "build", runtime.GOARCH)
 		p.log.Info("functions.build", "folder", folder)
+		if _, err := exec.LookPath("go"); err != nil {
+			return "", fmt.Errorf("functions are built with Go, and there is none: %w\nready-made functions are used with -functions FOLDER", err)
+		}
 		if err := BuildFunctions(ctx, module, folder, p.template.Functions); err != nil {
 			return "", fmt.Errorf("%w\nready-made functions are used with -functions FOLDER", err)
 		}
@@ -59,7 +62,7 @@ func (p *Process) binaries(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, fn := range p.template.Functions {
-		if _, err := os.Stat(filepath.Join(folder, fn.Name, bootstrap)); err != nil {
+		if _, err := exec.LookPath(filepath.Join(folder, fn.Name, bootstrap)); err != nil {
 			return "", fmt.Errorf("functions: %w", err)
 		}
 	}

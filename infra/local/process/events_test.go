@@ -70,8 +70,12 @@ var oddRequests = []odd{
 	{name: "a space", line: "GET /api/chats/a%20b"},
 	{name: "another alphabet", line: "GET /api/chats/%E6%97%A5%E6%9C%AC"},
 	{name: "no UTF-8 in the path", line: "GET /api/chats/%FF", differs: "JSON has no other texts than Unicode's"},
-	{name: "an encoded slash", line: "GET /api/chats/a%2Fb", differs: "the HTTP API decodes the path, so that it is a slash"},
-	{name: "an encoded percent", line: "GET /api/chats/a%2541", differs: "the HTTP API decodes the path"},
+	{name: "an encoded slash", line: "GET /api/chats/a%2Fb"},
+	{name: "a session with a slash", line: "GET /memory/whatsapp%2F51999"},
+	{name: "an encoded percent", line: "GET /api/chats/a%2541"},
+	{name: "a session with a percent", line: "GET /memory/x%2525y"},
+	{name: "other signs", line: "GET /api/chats/a;b,c:d@e=f&g+h"},
+	{name: "a step of a run with a slash", line: "GET /api/runs/a%2Fb/steps/c%2Fd/result"},
 	{name: "dots", line: "GET /api/../api/chats"},
 	{name: "an empty segment", line: "GET /api//chats"},
 	{name: "a slash at the end", line: "GET /api/chats/"},
@@ -85,6 +89,7 @@ var oddRequests = []odd{
 	{name: "compressed", line: "POST /api/send", headers: []string{"Content-Type: application/json", "Content-Encoding: gzip"}, body: "{}"},
 	{name: "a trace", line: "GET /api/chats/none", headers: []string{"X-Trace-Id: 0123456789abcdef0123456789abcdef"}},
 	{name: "another host", line: "GET /", headers: []string{"Host: piloto.example:8443"}},
+	{name: "a proxy with TLS", line: "POST /api/realtime", headers: []string{"Content-Type: application/json", "X-Forwarded-Proto: https"}, body: "{}"},
 	{name: "a proxy", line: "GET /api/chats/none", headers: []string{"X-Forwarded-For: 10.1.2.3", "X-Forwarded-Proto: http"}},
 }
 
@@ -106,7 +111,7 @@ func TestEventsChangeNoAnswer(t *testing.T) {
 }
 
 // changing is what two answers to the same request differ in: ids, times and secrets.
-var changing = regexp.MustCompile(`01[0-9A-HJKMNP-TV-Z]{24}|20\d\d-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{32}|piloto_session=[^;]+|nonce[-=]"?[^"' ]+|127\.0\.0\.1:\d+`)
+var changing = regexp.MustCompile(`01[0-9A-HJKMNP-TV-Z]{24}|20\d\d-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{32}|piloto_session=[^;]+|ticket(=|":")[\w-]+|nonce[-=]"?[^"' ]+|127\.0\.0\.1:\d+`)
 
 // passing are headers that are another each time: times have more digits or fewer.
 var passing = regexp.MustCompile(`(?m)^(Date|Content-Length|Apigw-Requestid|X-Trace-Id): .*\r\n`)

@@ -1,7 +1,9 @@
 package process
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -49,7 +51,7 @@ func (p *Process) lambdas(folder string) *lambdas {
 
 // staff has the functions ready to be called: as code of this process, or as the
 // executables in folder.
-func (p *Process) staff(folder string) (err error) {
+func (p *Process) staff(ctx context.Context, folder string) (err error) {
 	f := p.functions
 	f.byARN = map[string]string{}
 	for _, fn := range p.template.Functions {
@@ -63,6 +65,16 @@ func (p *Process) staff(folder string) (err error) {
 	}
 	f.api = p.gateway()
 	f.lambdas = p.lambdas(folder)
+	return p.try(ctx)
+}
+
+// try starts one function, the one that every request needs: executables of another
+// machine, or of another version, are told now, and not to whoever first needs them.
+func (p *Process) try(ctx context.Context) error {
+	id := cmp.Or(p.template.API.Authorizer, p.template.Functions[0].ID)
+	if err := p.functions.lambdas.pools[id].Warm(ctx); err != nil {
+		return fmt.Errorf("functions: %s does not start: %w", id, err)
+	}
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -97,6 +99,23 @@ func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
 }
 
 func TestWaysToRunThatCannotBeAreRefused(t *testing.T) {
+	// Executables that are not, and that are none of this machine's.
+	unfit := func(mode os.FileMode) string {
+		folder := t.TempDir()
+		read, err := template.Read("../../../template.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fn := range read.Functions {
+			if err := os.Mkdir(filepath.Join(folder, fn.Name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, fn.Name, bootstrap), []byte("\x7fELF of another machine"), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return folder
+	}
 	for name, c := range map[string]struct {
 		o    Options
 		says string
@@ -105,6 +124,8 @@ func TestWaysToRunThatCannotBeAreRefused(t *testing.T) {
 		"binaries for nobody":   {Options{Functions: "x"}, "-functions"},
 		"a clock of the test's": {Options{Lambda: AsProcess, Clock: boot.Clock}, "clock"},
 		"binaries that are not": {Options{Lambda: AsProcess, Functions: t.TempDir()}, "bootstrap"},
+		"binaries that may not": {Options{Lambda: AsProcess, Functions: unfit(0o600)}, "permission denied"},
+		"binaries that cannot":  {Options{Lambda: AsProcess, Functions: unfit(0o700)}, "AuthorizeFunction does not start"},
 	} {
 		c.o.Data, c.o.Template, c.o.Log = t.TempDir()+"/data", "../../../template.yaml", io.Discard
 		p, err := Open(t.Context(), c.o, Settings{}, "http://127.0.0.1:1")

@@ -195,7 +195,7 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := provisionMachines(ctx, config, p.template, p.deployment, p.names); err != nil {
 		return err
 	}
-	if err := p.staff(folder); err != nil {
+	if err := p.staff(ctx, folder); err != nil {
 		return err
 	}
 	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestOneThingIsDoneAtATime(t *testing.T) {
+	for line, says := range map[string]string{
+		"-backup b": "", "-restore b": "", "-accept-older": "", "engines -aws 127.0.0.1:8000": "",
+		"-backup b -restore c":         "one by one",
+		"-backup b -accept-older":      "one by one",
+		"-accept-older -restore b":     "one by one",
+		"-backup b c":                  `unknown argument "c"`,
+		"engines":                      "engines needs -aws",
+		"engines -aws 0.0.0.0:8000":    "loopback only",
+		"-aws example.org:8000":        "loopback only",
+		"engines -aws :8000 -backup b": "-backup",
+	} {
+		_, _, err := parse(strings.Fields(line), io.Discard)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package process
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"piloto/infra/local/disk"
+)
+
+// TestABackupWithinTheFolderIsRefused, however deep and under whatever name.
+func TestABackupWithinTheFolderIsRefused(t *testing.T) {
+	folder, _ := filled(t)
+	deep := filepath.Join(folder, "a", "b")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Symlink(deep, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{deep, link, filepath.Join(folder, ".")} {
+		if err := Backup(t.Context(), folder, filepath.Join(place, "x"), io.Discard); err == nil || !strings.Contains(err.Error(), "in the data folder") {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}
+
+// TestABackupHasWhatLinksLeadTo: a token that is kept elsewhere is part of the folder.
+func TestABackupHasWhatLinksLeadTo(t *testing.T) {
+	folder, files := filled(t)
+	elsewhere := filepath.Join(t.TempDir(), "token")
+	if err := os.Rename(filepath.Join(folder, "token"), elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(folder, "token")); err != nil {
+		t.Fatal(err)
+	}
+	restored := backUp(t, folder)
+	if got := filesIn(t, restored); got["token"] != files["token"] {
+		t.Errorf("the token of the copy is %q, and was %q", got["token"], files["token"])
+	}
+}
+
+// TestABackupIsRestoredWhereALinkLeads: to the folder itself, which may be empty.
+func TestABackupIsRestoredWhereALinkLeads(t *testing.T) {
+	folder, _ := filled(t)
+	file := filepath.Join(t.TempDir(), "b")
+	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	target, links := t.TempDir(), t.TempDir()
+	for _, link := range [][2]string{{target, "full"}, {filepath.Join(links, "nowhere"), "none"}} {
+		if err := os.Symlink(link[0], filepath.Join(links, link[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Restore(t.Context(), file, filepath.Join(links, "full"), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Verify(filepath.Join(target, dataFile)); err != nil {
+		t.Error(err)
+	}
+	if err := Restore(t.Context(), file, filepath.Join(links, "none"), io.Discard); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Error(err)
+	}
+}
+
+// TestWhatIsNoBackupIsSaidToBeNone: a file that is compressed, no file, one that says
+// it is larger than it is; and who asks to stop is heard.
+func TestWhatIsNoBackupIsSaidToBeNone(t *testing.T) {
+	folder, _ := filled(t)
+	places := t.TempDir()
+	file := filepath.Join(places, "b")
+	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, fill func(w io.Writer)) string {
+		var b bytes.Buffer
+		fill(&b)
+		path := filepath.Join(places, name)
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	zipped := write("b.gz", func(w io.Writer) {
+		text, _ := os.ReadFile(file)
+		z := gzip.NewWriter(w)
+		_, _ = z.Write(text)
+		_ = z.Close()
+	})
+	large := write("sparse", func(w io.Writer) { // an extended header, and a file of the size of a disk
+		pax := func(name, value string) string {
+			line := " " + name + "=" + value + "\n"
+			n := len(line) + 2
+			return strconv.Itoa(n) + line
+		}
+		records := pax("GNU.sparse.major", "1") + pax("GNU.sparse.minor", "0") + pax("GNU.sparse.name", "token") + pax("GNU.sparse.realsize", "9999999999")
+		block := func(name string, kind byte, content string) {
+			h := make([]byte, 512)
+			copy(h, name)
+			copy(h[100:], "0000600\x000000000\x000000000\x00")
+			copy(h[124:], fmt.Sprintf("%011o\x0000000000000\x00", len(content)))
+			copy(h[148:], "        ")
+			h[156] = kind
+			copy(h[257:], "ustar\x0000")
+			sum := 0
+			for _, c := range h {
+				sum += int(c)
+			}
+			copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
+			_, _ = w.Write(h)
+			_, _ = io.WriteString(w, content+strings.Repeat("\x00", (512-len(content)%512)%512))
+		}
+		block("x", 'x', records)
+		block("GNUSparseFile.0/token", '0', "0\n"+strings.Repeat("\x00", 510))
+	})
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for name, x := range map[string]struct {
+		ctx        context.Context
+		file, says string
+	}{
+		"compressed": {t.Context(), zipped, "gunzip"},
+		"a folder":   {t.Context(), places, "is no file"},
+		"sparse":     {t.Context(), large, `it holds "token"`},
+		"stopped":    {stopped, file, context.Canceled.Error()},
+	} {
+		into := filepath.Join(places, "into")
+		if err := Restore(x.ctx, x.file, into, io.Discard); err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(into); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: there is something: %v", name, err)
+		}
+	}
+	if err := Backup(stopped, folder, filepath.Join(places, "another"), io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("a backup that is stopped: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(places, ".*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestWhatToDoCanBePasted: each of these names is one word, and the other folder is
+// beside it.
+func TestWhatToDoCanBePasted(t *testing.T) {
+	for folder, want := range map[string]string{
+		".piloto": ".piloto", ".piloto/": ".piloto", "/srv/a//b/": "/srv/a/b",
+		"/srv/my data": "'/srv/my data'", "it's": `'it'\''s'`, "$HOME;x": "'$HOME;x'", "ñ": "'ñ'",
+	} {
+		if got := word(folder); got != want {
+			t.Errorf("%s: %s, want %s", folder, got, want)
+		}
+	}
+	for _, folder := range []string{".", "..", "-rf"} {
+		if got := word(folder); !strings.HasPrefix(strings.Trim(got, "'"), "/") {
+			t.Errorf("%s: %s", folder, got)
+		}
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	for _, name := range []string{"plain", "my data/", "it's $HOME", "`x`\"y\""} {
+		folder := filepath.Join(t.TempDir(), name) + strings.Repeat("/", strings.Count(name, "/"))
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		command, _, _ := strings.Cut(strings.TrimSpace(strings.SplitAfter(fmt.Sprintf(backupAdvice, word(folder)), "backup:")[1]), "&&")
+		if said, err := exec.CommandContext(t.Context(), shell, "-c", command).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", command, err, said)
+		}
+		if _, err := os.Stat(filepath.Clean(folder) + ".damaged"); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
