@@ -77,7 +77,6 @@ var differences = []struct {
 		`retry/States.TaskFailed does not catch time-outs, the next catcher does`,
 		`retry/catchers are tried in order`,
 		`retry/OutputPath is not applied to what is caught`,
-		`retry/States.BranchFailed is no name of what a branch reports`,
 		`retry/a heartbeat does not count while the function runs`,
 	}},
 	{"causes are worded differently", []string{

@@ -45,6 +45,8 @@ var faultStatus = map[string]int{
 	"InvalidParameterValueException": http.StatusBadRequest,
 	"RequestTooLargeException":       http.StatusRequestEntityTooLarge,
 	"ServiceException":               http.StatusInternalServerError,
+	"AccessDeniedException":          http.StatusForbidden,
+	"ExpiredTokenException":          http.StatusForbidden,
 }
 
 func refuse(w http.ResponseWriter, code, message string) {

@@ -79,6 +79,11 @@ func billing(t *try) {
 	t.expect(change(sdk.UpdateTableInput{BillingMode: types.BillingModeProvisioned}), "!ValidationException: One or more parameter values were invalid: ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
 	t.expect(change(sdk.UpdateTableInput{BillingMode: types.BillingModeProvisioned, ProvisionedThroughput: units(3, 4)}), "")
 	t.expect(mode(), "PROVISIONED 3 4")
+	out, err := t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: in.TableName})
+	t.must(err)
+	if s := out.Table.BillingModeSummary; s == nil || s.BillingMode != types.BillingModeProvisioned || s.LastUpdateToPayPerRequestDateTime == nil {
+		t.errorf("a table that was on demand has the summary %+v", s)
+	}
 	t.expect(change(sdk.UpdateTableInput{BillingMode: types.BillingModePayPerRequest}), "")
 	t.expect(mode(), "PAY_PER_REQUEST 0 0")
 }

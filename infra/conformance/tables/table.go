@@ -114,6 +114,8 @@ func listing(t *try) {
 	if !slices.IsSorted(all) || !slices.Contains(all, *t.table("hash")) || !slices.Contains(all, *t.table("range")) {
 		t.errorf("listed %v", all)
 	}
-	_, err := t.Client.ListTables(t.ctx, &sdk.ListTablesInput{Limit: aws.Int32(101)})
+	_, err := t.Client.ListTables(t.ctx, &sdk.ListTablesInput{ExclusiveStartTableName: aws.String("a")})
+	t.expect(Said("", err), "!ValidationException: 1 validation error detected: Value 'a' at 'exclusiveStartTableName' failed to satisfy constraint: Member must have length greater than or equal to 3")
+	_, err = t.Client.ListTables(t.ctx, &sdk.ListTablesInput{Limit: aws.Int32(101)})
 	t.expect(Said("", err), "!ValidationException: 1 validation error detected: Value '101' at 'limit' failed to satisfy constraint: Member must have value less than or equal to 100")
 }

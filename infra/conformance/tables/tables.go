@@ -46,7 +46,7 @@ func Checks() []Check {
 		putChecks(), conditionChecks(), updateChecks(), returnChecks(), projectionChecks(),
 		queryChecks(), pagingChecks(), indexChecks(), scanChecks(),
 		batchChecks(), transactionChecks(), readTransactionChecks(), contentionChecks(),
-		legacyChecks(), capacityChecks(), protocolChecks(),
+		legacyChecks(), capacityChecks(), protocolChecks(), boundChecks(),
 	)
 }
 

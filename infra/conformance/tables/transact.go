@@ -169,7 +169,7 @@ func transactionRefusals(t *try) map[string]refusal[writes] {
 		"two actions in one":              {writes{first, both}, "!ValidationException: TransactItems can only contain one of Check, Put, Update or Delete"},
 		"none":                            {writes{}, "!ValidationException: 1 validation error detected: Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"},
 		"101":                             {many, "!ValidationException: 1 validation error detected: Value '["},
-		"4 MB":                            {large, "!ValidationException: "},
+		"4 MB":                            {large, "!ValidationException: Transaction payload size cannot exceed 4MB."},
 		"a large item":                    {writes{first, t.tPut(`{"pk":"x","y":"`+strings.Repeat("x", 409_600)+`"}`, "")}, "!ValidationException: Item size has exceeded the maximum allowed size"},
 		"a deep item":                     {writes{first, t.tPut(`{"pk":"x","y":`+strings.Repeat("[", 33)+strings.Repeat("]", 33)+`}`, "")}, "!ValidationException: Nesting Levels have exceeded supported limits"},
 		"a bad number":                    {writes{first, t.tPut(`{"pk":"x","y":{"$n":"x"}}`, "")}, notNumeric + ": x"},

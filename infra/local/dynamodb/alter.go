@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"piloto/infra/local/disk"
 )
@@ -62,6 +63,9 @@ func (e *Engine) listTables(r request) ([]byte, error) {
 		limit = 100
 	}
 	start := r.str("ExclusiveStartTableName")
+	if r.has("ExclusiveStartTableName") {
+		checkName(r, "ExclusiveStartTableName", start)
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -101,6 +105,8 @@ type alteration struct {
 	protect     *bool
 	class       string
 	seal        *bool
+	blank       bool // one of the updates of indexes says nothing
+	twofold     bool // one of them says two things
 }
 
 func (e *Engine) updateTable(r request) ([]byte, error) {
@@ -111,6 +117,12 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	}
 	if err := refuseFeatures(r); err != nil {
 		return nil, err
+	}
+	if a.twofold {
+		return nil, invalidValue("Only one of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete can be specified")
+	}
+	if a.blank {
+		return nil, invalidValue("One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null")
 	}
 	if !a.provisioned && a.billing == "" && a.changes() == 0 && a.protect == nil && a.class == "" && a.seal == nil && !r.has("StreamSpecification") {
 		return nil, invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required")
@@ -125,7 +137,7 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	if !ok {
 		return nil, tableNotFound(name)
 	}
-	next, err := a.applied(t)
+	next, err := a.applied(t, e.now().UTC())
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +166,13 @@ func readAlteration(r request) alteration {
 		a.protect = &on
 	}
 	for _, u := range r.structs("GlobalSecondaryIndexUpdates") {
+		said := 0
+		for _, what := range []string{"Create", "Delete", "Update"} {
+			if u.has(what) {
+				said++
+			}
+		}
+		a.blank, a.twofold = a.blank || said == 0, a.twofold || said > 1
 		if c, given := u.object("Create"); given {
 			a.creates = append(a.creates, readIndex(c))
 		}
@@ -175,14 +194,17 @@ func readAlteration(r request) alteration {
 }
 
 // applied is the definition after the alteration.
-func (a alteration) applied(t *table) (*table, error) {
+func (a alteration) applied(t *table, now time.Time) (*table, error) {
 	next := t.clone()
+	if next.OnDemand = t.onDemand(); a.billing == billingOnDemand && t.Billing != billingOnDemand {
+		next.OnDemand = now
+	}
 	for _, d := range a.attributes {
 		switch k := next.kindOf(d.Name); {
 		case k == 0:
 			next.Attributes = append(next.Attributes, d)
 		case k != d.Kind:
-			return nil, invalidValue("Cannot redefine attribute: %s", d.Name)
+			return nil, a.redefined(t, d)
 		}
 	}
 	if err := a.bill(t, next); err != nil {
@@ -207,12 +229,30 @@ func (a alteration) applied(t *table) (*table, error) {
 		if next.index(spec.Name) != nil {
 			return nil, invalid("Attempting to create an index which already exists")
 		}
+		if err := a.checkDefined(spec); err != nil {
+			return nil, err
+		}
 		if err := next.addIndex(spec); err != nil {
 			return nil, err
 		}
 	}
 	next.dropUnused()
 	return next, nil
+}
+
+// redefined refuses another type for an attribute that is a key already.
+func (a alteration) redefined(t *table, d attribute) error {
+	shown := func(k kind) string { return "Schema:[SchemaElement: key{" + d.Name + ":" + k.String() + ":HASH}]" }
+	return invalidValue("Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "+
+		"Existing schema: %s New schema: %s", shown(t.kindOf(d.Name)), shown(d.Kind))
+}
+
+// checkDefined refuses a new index whose keys the request does not define, even
+// where the table knows them.
+func (a alteration) checkDefined(spec indexSpec) error {
+	only := table{Attributes: a.attributes}
+	_, err := only.schemaOf(spec.keys)
+	return err
 }
 
 // bill settles the billing mode and the throughput of the table and its indexes.

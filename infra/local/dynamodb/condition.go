@@ -46,6 +46,15 @@ var conditionFunctions = map[string]int{fnExists: 1, fnNotExists: 1, fnType: 2, 
 
 const maxIn = 100
 
+// readCondition parses the condition that a member of the request is.
+func readCondition(r request, what string, s *scope) (*condition, error) {
+	text, err := r.expression(what)
+	if err != nil {
+		return nil, err
+	}
+	return parseCondition(what, text, s)
+}
+
 // parseCondition reads a ConditionExpression, FilterExpression or
 // KeyConditionExpression.
 func parseCondition(what, src string, s *scope) (*condition, error) {

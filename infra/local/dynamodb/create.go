@@ -9,7 +9,26 @@ import (
 	"piloto/infra/local/disk"
 )
 
-const maxIndexes = 20
+const (
+	maxIndexes  = 20
+	maxIncluded = 20  // attributes that one index includes
+	maxExtra    = 100 // attributes that all of a table's indexes include
+	maxKeyName  = 255 // bytes of the name of a key attribute
+)
+
+// keyName reads the name of an attribute that is a key, or TTL.
+func (r request) keyName(name string) string {
+	s := r.str(name)
+	switch {
+	case !r.has(name):
+		r.missing(name)
+	case s == "":
+		r.breach(name, s, "Member must have length greater than or equal to 1")
+	case len(s) > maxKeyName:
+		r.breach(name, s, fmt.Sprintf("Member must have length less than or equal to %d", maxKeyName))
+	}
+	return s
+}
 
 func (e *Engine) createTable(r request) ([]byte, error) {
 	t := &table{Name: r.table(), Created: e.now().UTC()}
@@ -21,6 +40,9 @@ func (e *Engine) createTable(r request) ([]byte, error) {
 	t.Billing = r.oneOf("BillingMode", billingProvisioned, billingOnDemand)
 	if t.Billing == "" {
 		t.Billing = billingProvisioned
+	}
+	if t.Billing == billingOnDemand {
+		t.OnDemand = t.Created
 	}
 	provisioned := readThroughput(r, &t.Throughput)
 	t.Protected, _ = r.boolean("DeletionProtectionEnabled")
@@ -108,10 +130,7 @@ func readAttributes(r request, required bool) []attribute {
 	}
 	var out []attribute
 	for _, a := range r.structs("AttributeDefinitions") {
-		name, kindName := a.str("AttributeName"), a.oneOf("AttributeType", "B", "N", "S")
-		if !a.has("AttributeName") {
-			a.missing("AttributeName")
-		}
+		name, kindName := a.keyName("AttributeName"), a.oneOf("AttributeType", "B", "N", "S")
 		if !a.has("AttributeType") {
 			a.missing("AttributeType")
 		}
@@ -135,13 +154,11 @@ func readKeySchema(r request) []keyElement {
 		r.breach("KeySchema", fmt.Sprintf("[%d elements]", n), "Member must have length less than or equal to 2")
 	}
 	for _, k := range r.structs("KeySchema") {
-		if !k.has("AttributeName") {
-			k.missing("AttributeName")
-		}
+		name := k.keyName("AttributeName")
 		if !k.has("KeyType") {
 			k.missing("KeyType")
 		}
-		out = append(out, keyElement{k.str("AttributeName"), k.oneOf("KeyType", "HASH", "RANGE")})
+		out = append(out, keyElement{name, k.oneOf("KeyType", "HASH", "RANGE")})
 	}
 	return out
 }
@@ -205,6 +222,12 @@ func readIndex(r request) indexSpec {
 	spec.Projection = p.oneOf("ProjectionType", projectAll, projectInclude, projectKeys)
 	spec.Include = p.strs("NonKeyAttributes")
 	spec.includes = p.has("NonKeyAttributes")
+	switch n := len(spec.Include); {
+	case spec.includes && n == 0:
+		p.breach("NonKeyAttributes", "[]", "Member must have length greater than or equal to 1")
+	case n > maxIncluded:
+		p.breach("NonKeyAttributes", "["+strings.Join(spec.Include, ", ")+"]", fmt.Sprintf("Member must have length less than or equal to %d", maxIncluded))
+	}
 	spec.provisioned = readThroughput(r, &spec.Throughput)
 	return spec
 }
@@ -263,6 +286,13 @@ func (t *table) addIndex(spec indexSpec) error {
 		return invalidValue("ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", spec.Name)
 	case t.Billing == billingProvisioned && !spec.provisioned:
 		return invalidValue("ProvisionedThroughput must be specified for index: %s", spec.Name)
+	}
+	included := len(spec.Include)
+	for _, x := range t.Indexes {
+		included += len(x.Include)
+	}
+	if included > maxExtra {
+		return invalidValue("NonKeyAttributes count exceeds the per-table limit of %d", maxExtra)
 	}
 	t.Indexes = append(t.Indexes, spec.index)
 	return nil

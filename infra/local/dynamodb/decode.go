@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -18,12 +19,19 @@ func itemOf(n *node) (item, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.name == "" || len(f.name) > 64<<10-1 {
-			return nil, invalidValue("Attribute names must have at least 1 and at most 65535 bytes")
+		if err := checkAttributeName(f.name); err != nil {
+			return nil, err
 		}
 		it[f.name] = v
 	}
 	return it, nil
+}
+
+func checkAttributeName(name string) error {
+	if name == "" || len(name) > 64<<10-1 {
+		return invalidValue("Attribute names must have at least 1 and at most 65535 bytes")
+	}
+	return nil
 }
 
 // valueOf reads one attribute value: shape, then content.
@@ -102,14 +110,20 @@ func contentOf(k kind, n *node) (value, error) {
 	return v, err
 }
 
+// strictBase64 has one spelling for every run of bytes.
+var strictBase64 = base64.StdEncoding.Strict()
+
 func scalarOf(k kind, n *node) (value, error) {
 	if k == kindB {
 		if n.kind != jsonString {
 			return value{}, shapeError("only base-64-encoded strings are convertible to bytes")
 		}
-		raw, err := base64.StdEncoding.DecodeString(n.str)
-		if err != nil {
-			return value{}, shapeError("Invalid base64 in a binary value")
+		if len(n.str)%4 != 0 {
+			return value{}, shapeError(fmt.Sprintf("Base64 encoded length is expected a multiple of 4 bytes but found: %d", len(n.str)))
+		}
+		raw, err := strictBase64.DecodeString(n.str)
+		if err != nil || strings.ContainsAny(n.str, "\r\n") { // which the decoder skips
+			return value{}, shapeError("Invalid last non-pad Base64 character dectected")
 		}
 		return value{kind: k, s: string(raw)}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"piloto/infra/local/disk"
 )
@@ -32,7 +33,10 @@ type (
 	provisionedThroughput struct {
 		NumberOfDecreasesToday, ReadCapacityUnits, WriteCapacityUnits int64
 	}
-	billingSummary   struct{ BillingMode string }
+	billingSummary struct {
+		BillingMode                       string
+		LastUpdateToPayPerRequestDateTime float64
+	}
 	sealDescription  struct{ Status, SSEType, KMSMasterKeyArn string }
 	classSummary     struct{ TableClass string }
 	indexDescription struct {
@@ -73,8 +77,8 @@ func (e *Engine) describe(member string, t *table, status string, creating ...st
 	for _, a := range t.Attributes {
 		d.AttributeDefinitions = append(d.AttributeDefinitions, attributeDefinition{a.Name, a.Kind.String()})
 	}
-	if t.Billing == billingOnDemand {
-		d.BillingModeSummary = &billingSummary{t.Billing}
+	if since := t.onDemand(); !since.IsZero() {
+		d.BillingModeSummary = &billingSummary{t.Billing, float64(since.UnixMilli()) / 1000}
 	}
 	if t.Class != "" {
 		d.TableClassSummary = &classSummary{t.Class}
@@ -105,6 +109,15 @@ func (e *Engine) describe(member string, t *table, status string, creating ...st
 		return nil, err
 	}
 	return json.Marshal(map[string]any{member: d})
+}
+
+// onDemand is when the table last came to be on demand; definitions from before
+// that was kept have only their creation. Zero if it never was.
+func (t *table) onDemand() time.Time {
+	if t.OnDemand.IsZero() && t.Billing == billingOnDemand {
+		return t.Created
+	}
+	return t.OnDemand
 }
 
 // measure counts a bucket's items and the bytes they take on disk.

@@ -2,6 +2,7 @@ package dynamodb_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -200,6 +201,50 @@ func send(t *testing.T, h http.Handler, target, body string) (*http.Response, st
 	return res, string(raw)
 }
 
+func TestBodiesMayBeCompressed(t *testing.T) {
+	store, err := disk.Open(filepath.Join(t.TempDir(), "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := func(parts ...string) string {
+		var b strings.Builder
+		for _, part := range parts {
+			z := gzip.NewWriter(&b)
+			_, _ = z.Write([]byte(part))
+			_ = z.Close()
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct {
+		encoding, body string
+		status         int
+	}{
+		"whole":       {"gzip", pack(`{"Limit":1}`), http.StatusOK},
+		"in two":      {"gzip", pack(`{"Lim`, `it":1}`), http.StatusOK},
+		"plain":       {"gzip", `{"Limit":1}`, http.StatusInternalServerError},
+		"cut":         {"gzip", strings.TrimSuffix(pack(`{"Limit":1}`), "\x00"), http.StatusInternalServerError},
+		"empty":       {"gzip", "", http.StatusInternalServerError},
+		"too large":   {"gzip", pack(`{"Limit":1` + strings.Repeat(" ", 16<<20) + `}`), http.StatusRequestEntityTooLarge},
+		"another one": {"garbage", `{"Limit":1}`, http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(c.body))
+			req.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
+			req.Header.Set("Content-Encoding", c.encoding)
+			w := httptest.NewRecorder()
+			engine.ServeHTTP(w, req)
+			if w.Code != c.status {
+				t.Errorf("%d %s; want %d", w.Code, w.Body, c.status)
+			}
+		})
+	}
+}
+
 func TestProtocol(t *testing.T) {
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data.db"))
 	if err != nil {
@@ -236,7 +281,7 @@ func TestProtocol(t *testing.T) {
 		"an empty value":                   {api + "GetItem", `{"TableName":"abc","Key":{"a":{}}}`, 400, validation, "Supplied AttributeValue is empty"},
 		"a value of two types":             {api + "GetItem", `{"TableName":"abc","Key":{"a":{"S":"x","N":"1"}}}`, 400, validation, "more than one datatypes"},
 		"a false NULL":                     {api + "GetItem", `{"TableName":"abc","Key":{"a":{"NULL":false}}}`, 400, validation, "Null attribute value types must have the value of true"},
-		"bad base64":                       {api + "GetItem", `{"TableName":"abc","Key":{"a":{"B":"!"}}}`, 400, serialization, "base64"},
+		"bad base64":                       {api + "GetItem", `{"TableName":"abc","Key":{"a":{"B":"!"}}}`, 400, serialization, "Base64"},
 		"nothing":                          {api + "GetItem", `{}`, 400, validation, "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value null at 'key' failed to satisfy constraint: Member must not be null"},
 		"deep JSON":                        {api + "GetItem", strings.Repeat(`{"a":`, 100_000), 400, serialization, "nested too deeply"},
 		"a large body":                     {api + "GetItem", `{"x":"` + strings.Repeat("x", 16<<20) + `"}`, 413, "com.amazon.coral.service#RequestEntityTooLargeException", ""},

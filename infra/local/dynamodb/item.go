@@ -160,7 +160,11 @@ func readProjection(r request) ([]path, error) {
 	if !r.has("ProjectionExpression") {
 		return r.attributesToGet()
 	}
-	paths, err := parseProjection(r.str("ProjectionExpression"), s)
+	text, err := r.expression("ProjectionExpression")
+	if err != nil {
+		return nil, err
+	}
+	paths, err := parseProjection(text, s)
 	if err != nil {
 		return nil, err
 	}

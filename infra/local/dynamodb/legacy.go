@@ -37,6 +37,9 @@ func (r request) attributesToGet() ([]path, error) {
 	}
 	var paths []path
 	for _, name := range r.strs("AttributesToGet") {
+		if err := checkAttributeName(name); err != nil {
+			return nil, err
+		}
 		if slices.ContainsFunc(paths, func(p path) bool { return p[0].name == name }) {
 			return nil, invalidValue("Duplicate value in attribute name: %s", name)
 		}
@@ -79,6 +82,9 @@ func (r request) fields(name string, visit func(attribute string, member request
 			return unreadable("Unexpected value type in payload")
 		}
 		inner := request{node: &f.value, parent: r.join(strings.ToLower(name[:1]) + name[1:] + "." + f.name + ".member"), faults: r.faults}
+		if err := checkAttributeName(f.name); err != nil {
+			return err
+		}
 		if err := visit(f.name, inner); err != nil {
 			return err
 		}

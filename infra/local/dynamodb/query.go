@@ -79,12 +79,16 @@ func (q *reading) readExpressions(r request, s *scope, filter string) (err error
 		return err
 	}
 	if r.has("FilterExpression") {
-		if q.filter, err = parseCondition("FilterExpression", r.str("FilterExpression"), s); err != nil {
+		if q.filter, err = readCondition(r, "FilterExpression", s); err != nil {
 			return err
 		}
 	}
 	if r.has("ProjectionExpression") {
-		if q.paths, err = parseProjection(r.str("ProjectionExpression"), s); err != nil {
+		text, err := r.expression("ProjectionExpression")
+		if err != nil {
+			return err
+		}
+		if q.paths, err = parseProjection(text, s); err != nil {
 			return err
 		}
 	}
@@ -227,7 +231,7 @@ func (q *reading) readQuery(r request) ([]keyTest, error) {
 	case !r.has("KeyConditionExpression"):
 		err = invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	default:
-		c, err := parseCondition("KeyConditionExpression", r.str("KeyConditionExpression"), s)
+		c, err := readCondition(r, "KeyConditionExpression", s)
 		if err != nil {
 			return nil, err
 		}

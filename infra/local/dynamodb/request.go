@@ -75,6 +75,20 @@ func (r request) str(name string) string {
 	return s
 }
 
+// expression reads a member that is an expression: its shape is told before what
+// it says.
+func (r request) expression(name string) (string, error) {
+	n := r.node.get(name)
+	if n == nil {
+		return "", nil
+	}
+	s, err := stringOf(n)
+	if err != nil {
+		return "", unreadable("%s", err)
+	}
+	return s, nil
+}
+
 // shapeError is the message of a SerializationException.
 type shapeError string
 

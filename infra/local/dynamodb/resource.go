@@ -69,6 +69,9 @@ func (e *Engine) tagResource(r request) ([]byte, error) {
 		r.missing("Tags")
 	}
 	tags := readTags(r)
+	if err := r.err(); err == nil && len(tags) == 0 {
+		return nil, invalid("Atleast one Tag needs to be provided as Input.")
+	}
 	return e.retag(r, arn, func(next *table) error {
 		for _, t := range tags {
 			next.Tags = withTag(next.Tags, t)
@@ -106,7 +109,7 @@ func (e *Engine) retag(r request, arn string, change func(next *table) error) ([
 	if err := change(next); err != nil {
 		return nil, err
 	}
-	return []byte("{}"), e.define(t.Name, next, next.save)
+	return nil, e.define(t.Name, next, next.save) // these two answer with no body at all
 }
 
 func (e *Engine) listTagsOfResource(r request) ([]byte, error) {

@@ -21,8 +21,24 @@ type scope struct {
 	unusedNames, unusedValues map[string]bool
 }
 
-// scopeOf reads ExpressionAttributeNames and ExpressionAttributeValues.
+// scopeOf reads ExpressionAttributeNames and ExpressionAttributeValues, and
+// refuses values that nest too deeply.
 func scopeOf(r request) (*scope, error) {
+	s, err := readScope(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range s.values {
+		if v.depth() > maxDepth {
+			return nil, invalid(tooDeep)
+		}
+	}
+	return s, nil
+}
+
+// readScope is scopeOf for the actions of a transaction: there only the item
+// that would be stored is held to the depth.
+func readScope(r request) (*scope, error) {
 	s := &scope{unusedNames: map[string]bool{}, unusedValues: map[string]bool{}}
 	if n := r.node.get("ExpressionAttributeNames"); n != nil {
 		if n.kind != jsonObject {
@@ -74,9 +90,6 @@ func (s *scope) readValues(n *node) error {
 		}
 		if err != nil {
 			return err
-		}
-		if v.depth() > maxDepth {
-			return invalid(tooDeep)
 		}
 		s.values[key] = v
 		s.unusedValues[key] = true

@@ -1,8 +1,10 @@
 package dynamodb
 
 import (
+	"compress/gzip"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"net/http"
@@ -12,6 +14,9 @@ import (
 
 // maxBody is the most a request may send, in bytes.
 const maxBody = 16 << 20
+
+// maxDrained is how much of a request too large is read to be thrown away.
+const maxDrained = 4 * maxBody
 
 const (
 	apiVersion  = "DynamoDB_20120810"
@@ -93,6 +98,9 @@ func (e *Engine) answer(req *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if raw, err = decoded(raw, req.Header.Get("Content-Encoding")); err != nil {
+		return nil, err
+	}
 	api, name, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
 	if api == streamsAPI {
 		return nil, invalid("This engine does not support streams: %s", name)
@@ -111,9 +119,35 @@ func (e *Engine) answer(req *http.Request) ([]byte, error) {
 	return operation(e, newRequest(parsed))
 }
 
+var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, kind: coralNamespace + "RequestEntityTooLargeException", message: "Request is larger than 16 MB"}
+
+// decoded undoes a body's Content-Encoding: gzip or none. What cannot be decoded
+// is an error of the server, as the service has it.
+func decoded(raw, encoding string) (string, error) {
+	switch encoding {
+	case "", "identity":
+		return raw, nil
+	case "gzip":
+	default:
+		return "", fmt.Errorf("content encoding %q is not served", encoding)
+	}
+	z, err := gzip.NewReader(strings.NewReader(raw))
+	if err != nil {
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, maxBody+1))
+	switch {
+	case len(plain) > maxBody:
+		return "", tooLarge
+	case err != nil:
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	return string(plain), nil
+}
+
 func readBody(req *http.Request) (string, error) {
-	tooLarge := &failure{status: http.StatusRequestEntityTooLarge, kind: coralNamespace + "RequestEntityTooLargeException", message: "Request is larger than 16 MB"}
 	if req.ContentLength > maxBody {
+		_, _ = io.CopyN(io.Discard, req.Body, maxDrained) // clients hear the answer once they have sent
 		return "", tooLarge
 	}
 	if n := req.ContentLength; n >= 0 { // a body of known length is read in one piece
@@ -126,6 +160,7 @@ func readBody(req *http.Request) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	switch {
 	case len(raw) > maxBody:
+		_, _ = io.CopyN(io.Discard, req.Body, maxDrained)
 		return "", tooLarge
 	case err != nil:
 		return "", unreadable("Body cannot be read")

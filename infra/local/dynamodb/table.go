@@ -19,11 +19,12 @@ type table struct {
 	Indexes    []index `json:",omitempty"`
 	Billing    string
 	Throughput throughput
-	TTL        string `json:",omitempty"` // attribute with the expiry, when enabled
-	Protected  bool   `json:",omitempty"`
-	Class      string `json:",omitempty"`
-	Sealed     bool   `json:",omitempty"` // encryption was asked for, and is said to be on
-	Tags       []tag  `json:",omitempty"` // in order of key
+	OnDemand   time.Time `json:",omitzero"`  // when it last came to be on demand, zero if it never was
+	TTL        string    `json:",omitempty"` // attribute with the expiry, when enabled
+	Protected  bool      `json:",omitempty"`
+	Class      string    `json:",omitempty"`
+	Sealed     bool      `json:",omitempty"` // encryption was asked for, and is said to be on
+	Tags       []tag     `json:",omitempty"` // in order of key
 	Created    time.Time
 }
 

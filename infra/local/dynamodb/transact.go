@@ -122,9 +122,9 @@ func readTransactWrite(member request) (mutation, error) {
 }
 
 // bindTransaction finds the tables and refuses what is wrong with the request as
-// a whole: unknown tables, empty keys, two actions on one item, too much data.
-// An action whose key does not fit its table is left without a key: it fails by
-// itself.
+// a whole: unknown tables, empty keys, two actions on one item, too much data
+// sent (what is stored already does not count). The first action that does not
+// fit its table cancels the transaction: no condition is looked at then.
 func (e *Engine) bindTransaction(writes []batchWrite) error {
 	size := 0
 	for i := range writes {
@@ -137,17 +137,22 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 		if err := w.checkEmptyKeys(t); err != nil {
 			return err
 		}
-		size += itemSize(w.item)
+		size += w.payload
 	}
 	if size > maxTransactionSize {
-		return invalid("Transaction request size exceeds the maximum of 4 MB")
+		const told = "Transaction payload size cannot exceed 4MB. Payload Size: "
+		return invalid(told+": "+told+"%d", size)
 	}
+	var unfit error
 	seen := map[string]bool{}
 	for i := range writes {
 		w := &writes[i]
 		key, err := w.bind(w.t)
 		if err != nil {
-			continue // told as the reason of this action
+			if unfit == nil {
+				unfit = cancelledBy(err, i, len(writes))
+			}
+			continue
 		}
 		w.key = key
 		id := w.table + "\x00" + string(key)
@@ -156,7 +161,19 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 		}
 		seen[id] = true
 	}
-	return nil
+	return unfit
+}
+
+// cancelledBy is the cancellation for the failure of one action of several.
+func cancelledBy(err error, at, of int) error {
+	reasons := make([]reason, of)
+	for i := range reasons {
+		reasons[i].code = reasonNone
+	}
+	if reasons[at], err = reasonOf(err); err != nil {
+		return err
+	}
+	return cancelled(reasons)
 }
 
 // transact attempts every action on the state before all of them, and writes all
@@ -166,26 +183,18 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
 	pairs := make([]pair, len(writes))
 	reasons := make([]reason, len(writes))
 	failed := false
-	size := 0
 	for i, w := range writes {
 		reasons[i].code = reasonNone
-		_, err := w.bind(w.t)
-		if err == nil {
-			pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key)
-		}
-		if err != nil {
+		var err error
+		if pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key); err != nil {
 			if reasons[i], err = reasonOf(err); err != nil {
 				return err
 			}
 			failed = true
 		}
-		size += max(itemSize(pairs[i].old), itemSize(pairs[i].next))
 	}
 	if failed {
 		return unwritten(cancelled(reasons))
-	}
-	if size > maxTransactionSize {
-		return unwritten(invalid("Transaction request size exceeds the maximum of 4 MB"))
 	}
 	for i, w := range writes {
 		u := writeUsage(w.t, pairs[i].old, pairs[i].next)

@@ -120,11 +120,11 @@ func (e *Engine) updateTimeToLive(r request) ([]byte, error) {
 	if !given {
 		r.missing("TimeToLiveSpecification")
 	}
-	attribute := spec.str("AttributeName")
-	enabled, enabledGiven := spec.boolean("Enabled")
-	if given && attribute == "" {
-		spec.missing("AttributeName")
+	attribute := ""
+	if given {
+		attribute = spec.keyName("AttributeName")
 	}
+	enabled, enabledGiven := spec.boolean("Enabled")
 	if given && !enabledGiven {
 		spec.missing("Enabled")
 	}

@@ -85,6 +85,7 @@ type mutation struct {
 	condition *condition
 	update    *update
 	showOld   bool // give the item when the condition fails
+	payload   int  // in a transaction, bytes of the item or key and of the values that came
 }
 
 const (
@@ -125,6 +126,9 @@ func readMutation(action string, r request, inTransaction bool) (mutation, error
 	} else {
 		m.key = body
 	}
+	if inTransaction {
+		m.payload = itemSize(body)
+	}
 	return m, m.readExpressions(r, inTransaction)
 }
 
@@ -133,11 +137,17 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 	if m.action == actionUpdate {
 		expressions = []string{"UpdateExpression", "ConditionExpression"}
 	}
-	s, err := scopeOf(r)
+	read := scopeOf
+	if inTransaction {
+		read = readScope
+	}
+	s, err := read(r)
 	if err != nil {
 		return err
 	}
-	if !inTransaction {
+	if inTransaction {
+		m.payload += itemSize(s.values)
+	} else {
 		if err := r.mixed(expressions, "AttributeUpdates", "Expected", "ConditionalOperator"); err != nil {
 			return err
 		}
@@ -146,12 +156,16 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 		}
 	}
 	if m.action == actionUpdate && r.has("UpdateExpression") {
-		if m.update, err = parseUpdate(r.str("UpdateExpression"), s); err != nil {
+		text, err := r.expression("UpdateExpression")
+		if err != nil {
+			return err
+		}
+		if m.update, err = parseUpdate(text, s); err != nil {
 			return err
 		}
 	}
 	if r.has("ConditionExpression") {
-		if m.condition, err = parseCondition("ConditionExpression", r.str("ConditionExpression"), s); err != nil {
+		if m.condition, err = readCondition(r, "ConditionExpression", s); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,10 @@ const (
 	secretsFile = "secrets.json" // under the lock of the data file
 
 	secretsTarget = "secretsmanager." // what X-Amz-Target begins with
+
+	// lambdaConcurrency is how many functions an account of Lambda runs at once unless
+	// it asked for more. What waits for a place here runs into its time-out.
+	lambdaConcurrency = 1000
 )
 
 // openEngines opens the data folder. Another process that has it is named. given
@@ -51,8 +55,11 @@ func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invok
 	if e.dynamo, err = dynamodb.Open(store, dynamodb.WithClock(now)); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	e.machines, err = stepfunctions.Open(store, invoke, stepfunctions.WithLogger(log), stepfunctions.WithStatusChange(changed))
-	if err != nil {
+	machines := []stepfunctions.Option{stepfunctions.WithLogger(log), stepfunctions.WithStatusChange(changed)}
+	if _, remote := invoke.(*remoteFunctions); remote {
+		machines = append(machines, stepfunctions.WithConcurrency(lambdaConcurrency))
+	}
+	if e.machines, err = stepfunctions.Open(store, invoke, machines...); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	options := []secretsmanager.Option{secretsmanager.WithClock(now), secretsmanager.WithLogger(log)}

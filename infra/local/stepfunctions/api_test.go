@@ -91,7 +91,7 @@ func TestStartExecutionNameRules(t *testing.T) {
 				t.Errorf("input %s: %v", input, err)
 			}
 		}
-		for bad, code := range map[string]string{"nope": "InvalidArn", first: "InvalidArn", arn + "x": "StateMachineDoesNotExist"} {
+		for bad, code := range map[string]string{"": "ValidationException", "nope": "InvalidArn", first: "InvalidArn", arn + "x": "StateMachineDoesNotExist"} {
 			_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &bad})
 			refused(t, err, code, "")
 		}
@@ -136,7 +136,7 @@ func TestDescribeExecution(t *testing.T) {
 			out.StopDate == nil || !out.InputDetails.Included || !out.OutputDetails.Included || *out.RedriveCount != 0 || out.RedriveStatus != "NOT_REDRIVABLE" || out.Error != nil {
 			t.Errorf("%+v", out)
 		}
-		for bad, code := range map[string]string{"nope": "InvalidArn", run + "x": "ExecutionDoesNotExist", arn: "InvalidArn"} {
+		for bad, code := range map[string]string{"": "ValidationException", "nope": "InvalidArn", run + "x": "ExecutionDoesNotExist", arn: "InvalidArn"} {
 			_, err := w.sfn.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &bad})
 			refused(t, err, code, "")
 		}

@@ -40,6 +40,8 @@
 //     its documentation gives, States.ParameterPathFailure, can be caught by
 //     naming it. Likewise a missed heartbeat is States.Timeout, and
 //     States.HeartbeatTimeout to who asks for that.
+//   - A failed branch is reported, and passed on by Catch, under the name of what
+//     failed in it; States.BranchFailed, which documentation gives, can be named.
 //   - A task's result that is too large is States.DataLimitExceeded and can be
 //     caught (also by States.ALL, as recorded); a state's output that is too large
 //     ends the execution.

@@ -18,6 +18,8 @@ const (
 	errResultPath      = "States.ResultPathMatchFailure"
 	errIntrinsic       = "States.IntrinsicFailure"
 	errNoChoiceMatched = "States.NoChoiceMatched"
+	errPermissions     = "States.Permissions"
+	errBranchFailed    = "States.BranchFailed"
 )
 
 // A failure is the error of a state: a name, and a cause for people.
@@ -28,6 +30,9 @@ type failure struct {
 	name  string
 	cause string
 	alias string
+	// branch failures come from a branch of the Parallel state that has them, which
+	// makes States.BranchFailed another documented name of theirs.
+	branch bool
 	// final failures end the execution: no wildcard and no own name matches them,
 	// only an alias does.
 	final bool
@@ -44,6 +49,8 @@ func (f *failure) matches(names []string) bool {
 		case f.alias != "" && name == f.alias:
 			return true
 		case f.final:
+		case f.branch && name == errBranchFailed:
+			return true
 		case name == f.name || name == errAll:
 			return true
 		case name == errTaskFailed && f.name != errTimeout:
@@ -53,7 +60,8 @@ func (f *failure) matches(names []string) bool {
 	return false
 }
 
-// named returns f as Retry or Catch entries that ask for its alias see it.
+// named returns f as Retry or Catch entries that ask for its alias see it. A
+// failed branch keeps its own name: it is what tells what went wrong.
 func (f *failure) named(names []string) *failure {
 	if f.alias == "" || slices.Contains(names, f.name) || !slices.Contains(names, f.alias) {
 		return f

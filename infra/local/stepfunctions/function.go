@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/big"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -168,23 +169,13 @@ func arrayUnique(args []any) (any, error) {
 		return nil, err
 	}
 	out := []any{}
-	texts := map[string]bool{}
-next:
+	seen := map[string][]any{} // by likeness, so that few are compared
 	for _, item := range list {
-		switch item.(type) {
-		case string, bool, nil: // equal exactly when their text is
-			text := string(encodeValue(item))
-			if texts[text] {
-				continue
-			}
-			texts[text] = true
-		default:
-			for _, old := range out {
-				if equalValues(item, old) {
-					continue next
-				}
-			}
+		like := string(appendLikeness(nil, item))
+		if slices.ContainsFunc(seen[like], func(old any) bool { return equalValues(item, old) }) {
+			continue
 		}
+		seen[like] = append(seen[like], item)
 		out = append(out, item)
 	}
 	return out, nil

@@ -123,7 +123,11 @@ func (in *createStateMachineInput) check() error {
 		return err
 	}
 	switch {
-	case in.Type != "" && in.Type != "STANDARD":
+	case in.RoleARN == "":
+		return required("roleArn")
+	case in.Type != "" && in.Type != "STANDARD" && in.Type != "EXPRESS":
+		return invalid(in.Type, "type", "Member must satisfy enum value set: [STANDARD, EXPRESS]")
+	case in.Type == "EXPRESS":
 		return refuse("StateMachineTypeNotSupported", "State Machine Type is not supported: '%s'", in.Type)
 	case in.Publish:
 		return refuse("ValidationException", "Versions are not supported by this deployment")

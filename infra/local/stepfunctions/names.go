@@ -31,6 +31,9 @@ func (e *Engine) arn(kind, name string) string {
 // splitARN returns what follows arn:…:KIND: of a Step Functions ARN.
 func splitARN(arn, kind string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
+	if arn == "" {
+		return "", required(kind + "Arn")
+	}
 	if len(parts) < 7 || parts[0] != "arn" || parts[2] != "states" {
 		return "", refuse("InvalidArn", "Invalid Arn: 'Invalid ARN prefix: %s'", arn)
 	}

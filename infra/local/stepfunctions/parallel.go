@@ -82,7 +82,9 @@ func (t *transition) childFailed(child *thread, f *failure) {
 	}
 	th.prev, th.children = child.prev, nil
 	t.touch(th)
-	t.stateFailed(th, st, f)
+	g := *f
+	g.branch = st.kind == typeParallel
+	t.stateFailed(th, st, &g)
 }
 
 // abort records that the state a thread is in was broken off, and those below.

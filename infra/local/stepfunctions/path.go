@@ -63,12 +63,17 @@ func parsePath(source string) (*path, error) {
 }
 
 // isReference reports whether p selects at most one node, by names and indexes.
-func (p *path) isReference() bool {
-	if !p.definite {
-		return false
-	}
+func (p *path) isReference() bool { return p.definite && p.isFilteredReference() }
+
+// isFilteredReference reports whether p is a reference path but for filters, which
+// AWS lists among reference paths: $.jar[?(@.a >= 5)]. They make it select a list.
+func (p *path) isFilteredReference() bool {
 	for _, s := range p.segments {
-		if s.kind == segmentIndexes && s.indexes[0] < 0 {
+		switch {
+		case s.kind == segmentFilter && !s.descend:
+		case s.descend || s.kind > segmentIndexes || len(s.names)+len(s.indexes) > 1:
+			return false
+		case s.kind == segmentIndexes && s.indexes[0] < 0:
 			return false
 		}
 	}

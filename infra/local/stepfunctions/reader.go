@@ -247,6 +247,15 @@ func (r *reader) path(obj object, field, at string, reference bool) *path {
 	return p
 }
 
+// itemsPath reads ItemsPath, a reference path that may filter.
+func (r *reader) itemsPath(obj object, at string) *path {
+	p := r.path(obj, "ItemsPath", at, false)
+	if p != nil && !p.isFilteredReference() {
+		r.schema(at+"/ItemsPath", "Value is not a Reference Path")
+	}
+	return p
+}
+
 // list reads an array field of objects; at least one is needed when required.
 func (r *reader) list(obj object, field, at string, required bool) []object {
 	v, ok := obj.get(field)

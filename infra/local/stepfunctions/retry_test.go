@@ -44,6 +44,9 @@ func TestFailuresMatchErrorEquals(t *testing.T) {
 		{failure{name: errTimeout}, []string{"States.TaskFailed"}, false},
 		{failure{name: errTimeout}, []string{"States.Timeout"}, true},
 		{failure{name: errTimeout, alias: errHeartbeat}, []string{"States.HeartbeatTimeout"}, true},
+		{failure{name: "X", branch: true}, []string{"States.BranchFailed"}, true},
+		{failure{name: "X"}, []string{"States.BranchFailed"}, false},
+		{failure{name: errRuntime, final: true, branch: true}, []string{"States.BranchFailed"}, false},
 		{*runtimeFailure("x"), []string{"States.ALL"}, false},
 		{*runtimeFailure("x"), []string{"States.Runtime"}, false},
 	} {

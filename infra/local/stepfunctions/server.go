@@ -32,6 +32,11 @@ func invalid(value, field, constraint string) *apiError {
 		value, field, constraint)
 }
 
+// required is the ValidationException about a field that is not there.
+func required(field string) *apiError {
+	return refuse("ValidationException", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", field)
+}
+
 // An operation answers one API call.
 type operation func(e *Engine, ctx context.Context, body []byte) (any, error)
 

@@ -259,7 +259,7 @@ func (r *reader) mapping(st *state, obj object, at string, depth int) {
 		r.schema(at+"/"+field, "Expected value of type Object")
 	}
 	if _, ok := obj.get("ItemsPath"); ok {
-		m.itemsPath = r.path(obj, "ItemsPath", at, true)
+		m.itemsPath = r.itemsPath(obj, at)
 	}
 	m.itemSelector = r.template(obj, "ItemSelector", at)
 	if legacy := r.template(obj, "Parameters", at); legacy != nil {

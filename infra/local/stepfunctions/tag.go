@@ -28,6 +28,9 @@ type tagsInput struct {
 
 // tagged returns the machine with this ARN: nothing else has tags here.
 func (e *Engine) tagged(arn string) (*machine, error) {
+	if arn == "" {
+		return nil, required("resourceArn")
+	}
 	if _, err := splitARN(arn, "stateMachine"); err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func TestTagsAreRefused(t *testing.T) {
 		_, err := w.sfn.TagResource(ctx, &sfn.TagResourceInput{ResourceArn: &arn, Tags: list})
 		refused(t, err, code, "")
 	}
-	for bad, code := range map[string]string{arn + "x": "ResourceNotFound", "m": "InvalidArn"} {
+	for bad, code := range map[string]string{arn + "x": "ResourceNotFound", "m": "InvalidArn", "": "ValidationException"} {
 		_, err := w.sfn.ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &bad})
 		refused(t, err, code, "")
 	}

@@ -3,6 +3,7 @@ package stepfunctions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -277,12 +278,35 @@ func callFailure(fe *FunctionError, err error) *failure {
 	return &failure{name: fe.Type, cause: string(payload), reported: true}
 }
 
+// modelled are the errors that Lambda's API documents for Invoke. Step Functions
+// names a task's error after them; all others are Lambda.AWSLambdaException, as
+// recorded for calls that are not authorised.
+var modelled = []string{
+	"CodeArtifactUserDeletedException", "CodeArtifactUserFailedException", "CodeArtifactUserPendingException",
+	"EC2AccessDeniedException", "EC2ThrottledException", "EC2UnexpectedException",
+	"EFSIOException", "EFSMountConnectivityException", "EFSMountFailureException", "EFSMountTimeoutException",
+	"ENILimitReachedException", "InvalidParameterValueException", "InvalidRequestContentException",
+	"InvalidRuntimeException", "InvalidSecurityGroupIDException", "InvalidSubnetIDException",
+	"InvalidZipFileException", "KMSAccessDeniedException", "KMSDisabledException", "KMSInvalidStateException",
+	"KMSNotFoundException", "RecursiveInvocationException", "RequestTooLargeException",
+	"ResourceConflictException", "ResourceNotFoundException", "ResourceNotReadyException", "ServiceException",
+	"SnapStartException", "SnapStartNotReadyException", "SnapStartTimeoutException",
+	"SubnetIPAddressLimitReachedException", "TooManyRequestsException", "UnsupportedMediaTypeException",
+}
+
 // faultFailure names a fault of the service: errors with an ErrorCode (as SDK
-// errors have) become Lambda.CODE.
+// errors have) become Lambda.CODE where the code is modelled.
 func faultFailure(err error) *failure {
 	var coded interface{ ErrorCode() string }
-	if errors.As(err, &coded) {
-		return &failure{name: "Lambda." + coded.ErrorCode(), cause: err.Error()}
+	if !errors.As(err, &coded) {
+		return &failure{name: "Lambda.SdkClientException", cause: err.Error()}
 	}
-	return &failure{name: "Lambda.SdkClientException", cause: err.Error()}
+	f := &failure{name: "Lambda.AWSLambdaException", cause: err.Error()}
+	switch code := coded.ErrorCode(); {
+	case slices.Contains(modelled, code):
+		f.name = "Lambda." + code
+	case code == "AccessDeniedException":
+		f.alias = errPermissions
+	}
+	return f
 }

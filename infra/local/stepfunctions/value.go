@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -261,6 +262,34 @@ func equalValues(a, b any) bool {
 		return ok && a == b
 	}
 	return a == nil && b == nil
+}
+
+// appendLikeness appends a text that is the same for equal values, and seldom for
+// others: numbers are those of float64, members stand in the order of their names.
+func appendLikeness(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := strconv.ParseFloat(string(v), 64) // too large ones are infinite, all alike
+		if f == 0 {
+			f = 0 // -0 equals 0
+		}
+		return strconv.AppendFloat(b, f, 'g', -1, 64)
+	case []any:
+		b = append(b, '[')
+		for _, item := range v {
+			b = append(appendLikeness(b, item), ',')
+		}
+		return append(b, ']')
+	case object:
+		members := slices.Clone(v)
+		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+		b = append(b, '{')
+		for _, m := range members {
+			b = append(appendLikeness(append(strconv.AppendQuote(b, m.key), ':'), m.val), ',')
+		}
+		return append(b, '}')
+	}
+	return append(b, encodeValue(v)...)
 }
 
 // maxExponent is the largest decimal exponent that is compared exactly; beyond
