@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"sync"
+	"testing"
+)
+
+// First requests come to several routes at once.
+func TestRoutesAreBoundSideBySide(t *testing.T) {
+	all := newAPI(Config{})
+	all.records(nil, nil)
+	all.ai(AIServices{})
+	all.registry(nil)
+	var ready, done sync.WaitGroup
+	ready.Add(1)
+	for _, to := range all.router.routes {
+		for range 2 {
+			done.Go(func() {
+				ready.Wait()
+				if to.bound().serve == nil {
+					t.Errorf("%s %s has no handler", to.method, to.pattern)
+				}
+			})
+		}
+	}
+	ready.Done()
+	done.Wait()
+}
