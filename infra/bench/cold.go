@@ -250,7 +250,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	var err error
 	m.peak, err = peak(cmd.Process.Pid)
 	err = errors.Join(err, cmd.Process.Kill())
-	<-ended // killed
+	<-ended //nolint:errcheck // it was killed
 	return m, err
 }
 
