@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 )
 
+// beyond are the functions that the limit is still an aim for, and what they may not
+// grow over, in bytes: chat talks to models, agents and previews, and judges by JSON Schema.
+var beyond = map[string]int64{"chat": 17_200_000}
+
 // checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
 // as `make build` makes them) and fails at the first that is over the limit.
 func checkSizes(folder string, out io.Writer) error {
@@ -27,9 +31,13 @@ func checkSizes(folder string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%-20s %6s MB\n", name, megabytes(info.Size()))
-		if info.Size() > mostSize && over == nil {
-			over = fmt.Errorf("%s has %d bytes, over %d: `go tool nm -size -sort size` says of what", name, info.Size(), mostSize)
+		most, note := int64(mostSize), ""
+		if info.Size() > most && beyond[filepath.Base(name)] > 0 {
+			most, note = beyond[filepath.Base(name)], fmt.Sprintf(", over the aim of %s", megabytes(most))
+		}
+		fmt.Fprintf(out, "%-20s %6s MB%s\n", name, megabytes(info.Size()), note)
+		if info.Size() > most && over == nil {
+			over = fmt.Errorf("%s has %d bytes, over %d: `go tool nm -size -sort size` says of what", name, info.Size(), most)
 		}
 	}
 	return over

@@ -22,9 +22,9 @@ const (
 
 // The types of resource that one process has no use for.
 const (
-	typeRole     = "AWS::IAM::Role"
-	typePolicy   = "AWS::IAM::ManagedPolicy"
-	typeInvoke   = "AWS::Lambda::Permission"
+	typeRole   = "AWS::IAM::Role"
+	typePolicy = "AWS::IAM::ManagedPolicy"
+	typeInvoke = "AWS::Lambda::Permission"
 
 	typeAlarm        = "AWS::CloudWatch::Alarm"
 	typeDashboard    = "AWS::CloudWatch::Dashboard"
@@ -37,9 +37,9 @@ const (
 
 // noCounterpart says why.
 var noCounterpart = map[string]string{
-	typeRole:     "every function shares one process, so nothing enforces a role",
-	typePolicy:   "every function shares one process, so nothing enforces a policy",
-	typeInvoke:   "functions are called directly",
+	typeRole:   "every function shares one process, so nothing enforces a role",
+	typePolicy: "every function shares one process, so nothing enforces a policy",
+	typeInvoke: "functions are called directly",
 
 	typeAlarm:        "nobody is on call for one process",
 	typeDashboard:    "GET /metrics tells what there is to see",

@@ -41,12 +41,12 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 			"ApplicationLogLevel": unused("LOG_LEVEL says it"),
 			"SystemLogLevel":      unused("Lambda's own lines are not written"),
 		}),
-		"Description":                  unused("for people"),
-		"Role":                         unused("nothing enforces a role in one process"),
-		"EventInvokeConfig":            unused("what fails is logged, and looked for again by the next sweep"),
-		"Timeout":                      func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
-		"Environment":                  r.nested(handlers{"Variables": r.values(f.Environment)}),
-		"Events":                       func(n *yaml.Node, at string) { r.events(&f, n, at) },
+		"Description":       unused("for people"),
+		"Role":              unused("nothing enforces a role in one process"),
+		"EventInvokeConfig": unused("what fails is logged, and looked for again by the next sweep"),
+		"Timeout":           func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
+		"Environment":       r.nested(handlers{"Variables": r.values(f.Environment)}),
+		"Events":            func(n *yaml.Node, at string) { r.events(&f, n, at) },
 	}
 	if global := r.globals["Function"]; global != nil {
 		r.object(global, "Globals.Function", known)
