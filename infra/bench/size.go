@@ -8,8 +8,9 @@ import (
 )
 
 // beyond are the functions that the limit is still an aim for, and what they may not
-// grow over, in bytes: chat talks to models, agents and previews, and judges by JSON Schema.
-var beyond = map[string]int64{"chat": 17_200_000}
+// grow over, in bytes: chat talks to models, agents and previews, and judges by JSON
+// Schema; mcp reads OpenAPI documents, talks to servers and judges likewise.
+var beyond = map[string]int64{"chat": 17_200_000, "mcp": 15_900_000}
 
 // checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
 // as `make build` makes them) and fails at the first that is over the limit.
