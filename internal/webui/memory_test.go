@@ -136,6 +136,8 @@ func (m *memory) Messages(_ context.Context, account, chatID, cursor string, lim
 
 func (m *memory) Run(_ context.Context, account, id string) (plan.Run, error) {
 	r, err := find(m, account, m.runs, id, plan.ErrRunNotFound)
+	m.mu.Lock() // steps are changed in their place
+	defer m.mu.Unlock()
 	r.Steps = slices.Clone(r.Steps)
 	return r, err
 }
