@@ -138,11 +138,14 @@ func (v *visit) decides(path, body string, done func(run reply) bool) error {
 	return fmt.Errorf("%s was never answered", path)
 }
 
+// cancels asks for a stop. One that came when all was done stops nothing.
 func (v *visit) cancels() error {
+	late := false
 	err := v.decides("/cancel", object("reason", "Me he equivocado"), func(run reply) bool {
+		late = run.text("status") == "done"
 		return run.text("stopping") == "true" || slices.Contains(terminal, run.text("status"))
 	})
-	v.acked.cancelled = err == nil
+	v.acked.cancelled = err == nil && !late
 	return err
 }
 
