@@ -228,7 +228,7 @@ func judge(out io.Writer, suites []suite, again func() ([]suite, error)) error {
 		ours, still = wrongs(out, suites)
 		theirs = slices.DeleteFunc(theirs, func(s string) bool { return !slices.Contains(still, s) })
 	}
-	if wrong := append(ours, theirs...); wrong != nil {
+	if wrong := slices.Concat(ours, theirs); len(wrong) > 0 {
 		return fmt.Errorf("%d surprises:\n%s", len(wrong), strings.Join(wrong, "\n"))
 	}
 	return nil
