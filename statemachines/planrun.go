@@ -92,18 +92,15 @@ type Action string
 const (
 	ActionStart  Action = "start"
 	ActionFinish Action = "finish"
-	ActionAwait  Action = "await" // a step waits for an approval: the token is kept, and comes back with it
-	ActionUndo   Action = "undo"  // what is to be undone, the newest first
+	ActionUndo   Action = "undo" // what is to be undone, the newest first
 )
 
-// SettleInput is the input of Start, Await, Undo and Finish.
+// SettleInput is the input of Start, Undo and Finish.
 type SettleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"`   // of Finish and Undo: what ended the execution early
-	StepID    string `json:"step_id,omitempty"` // of Await
-	Token     string `json:"token,omitempty"`   // of Await
+	Error     *Error `json:"error,omitempty"` // of Finish and Undo: what ended the execution early
 }
 
 // Error is how Step Functions tells a caught error. Cause of a failed function
@@ -128,7 +125,7 @@ type Outcome string
 // The outcomes of a step that did not fail: one that did answers with an error.
 const (
 	OutcomeDone     Outcome = "done"     // or skipped
-	OutcomeApproval Outcome = "approval" // Await, then the step again
+	OutcomeApproval Outcome = "approval" // AwaitApproval, then the step again
 	OutcomeEach     Outcome = "each"     // the elements in Items, then the step again
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason, then the step again
 )
@@ -139,9 +136,10 @@ type StepOutput struct {
 	Items   []string `json:"items"` // names of effects; never null
 }
 
-// StepInput is the input of RunStep, and of Reason.
+// StepInput is the input of RunStep, AwaitApproval and Reason.
 type StepInput struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id"` // the name of an effect: "s2", "s2[3]", "undo:s2"
+	StepID    string `json:"step_id"`         // the name of an effect: "s2", "s2[3]", "undo:s2"
+	Token     string `json:"token,omitempty"` // of AwaitApproval: it is kept, and comes back with what was decided
 }

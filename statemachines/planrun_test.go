@@ -54,19 +54,25 @@ type world struct {
 }
 
 func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
-	var in statemachines.SettleInput
+	var in struct {
+		statemachines.SettleInput
+		StepID string `json:"step_id"`
+		Token  string `json:"token"`
+	}
 	if err := json.Unmarshal(payload, &in); err != nil {
 		return nil, nil, err
 	}
 	called := string(in.Action)
 	switch {
+	case in.Token != "":
+		called = "await"
 	case arn == stepARN:
 		called = in.StepID
 	case arn == reasonARN:
 		called = "reason"
 	}
 	told := called
-	if arn != stepARN && in.StepID != "" {
+	if in.StepID != "" && called != in.StepID {
 		told += " " + in.StepID
 	}
 	if in.Error != nil {
@@ -97,7 +103,7 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 		}()
 	}
 	var answer any = statemachines.StartOutput{Waves: w.waves, Undos: append([]string{}, w.undos...)}
-	if arn == stepARN {
+	if called == in.StepID {
 		done := statemachines.StepOutput{Outcome: statemachines.OutcomeDone, Items: []string{}}
 		if list := w.outcomes[called]; len(list) > 0 {
 			done, w.outcomes[called] = list[0], list[1:]

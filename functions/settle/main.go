@@ -1,7 +1,7 @@
-// Command settle starts and finishes a run: the Start and Finish tasks of the state
-// machine.
+// Command settle starts and finishes a run, and says what is undone: the Start, Undo
+// and Finish tasks of the state machine.
 package main
 
-import "piloto/internal/boot/settle"
+import "piloto/internal/boot"
 
-func main() { settle.Start() }
+func main() { boot.StartSettle() }

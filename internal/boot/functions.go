@@ -163,24 +163,27 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	bearer := w.tokens()
 	executor := &step.Executor{
 		Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(w.outbound(stepTimeout)).With(bearer), Caller: t.Caller(w, stepTimeout, bearer),
-		IDs: w.IDs, Now: w.Now, Log: s.log,
+		Waker: stepfn.New(w.StepFunctions, ""), // it knows no state machine, which knows it: a token names its execution
+		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
-		return executor.Execute(ctx, step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID})
+		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID}
+		if in.Token != "" {
+			return step.Done{}, executor.Await(ctx, task, in.Token)
+		}
+		return executor.Execute(ctx, task)
 	}), nil
 }
 
 // Settle builds functions/settle.
-func Settle(w World, e Environment, schemas tool.Compiler) (gateway.Function, error) {
+func Settle(w World, e Environment) (gateway.Function, error) {
 	c, err := read[SettleConfig](e)
 	if err != nil {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
 	runs := s.runs(Machine{})
-	// It knows no state machine, which knows it: a token names its execution.
-	waits := &step.Executor{Store: s.table, Schemas: schemas, Waker: stepfn.New(w.StepFunctions, ""), IDs: w.IDs, Now: w.Now, Log: s.log}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
 		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
 		cause := ""
@@ -191,8 +194,6 @@ func Settle(w World, e Environment, schemas tool.Compiler) (gateway.Function, er
 		switch in.Action {
 		case statemachines.ActionStart:
 			out.Waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
-		case statemachines.ActionAwait:
-			err = waits.Await(ctx, step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID}, in.Token)
 		case statemachines.ActionUndo:
 			var undos []string
 			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, cause)

@@ -18,6 +18,9 @@ func StartEligibility() { StartHTTP(Eligibility) }
 // StartRecords runs functions/records.
 func StartRecords() { StartHTTP(Records) }
 
+// StartSettle runs functions/settle.
+func StartSettle() { StartTask(Settle) }
+
 // StartSweep runs functions/sweep.
 func StartSweep() { StartTask(Sweep) }
 

@@ -133,8 +133,7 @@ type Waker interface {
 	Wake(ctx context.Context, token string) error
 }
 
-// Executor runs steps. One that only awaits needs a Waker, and neither Sender nor
-// Caller; one that only executes needs no Waker.
+// Executor runs steps.
 type Executor struct {
 	Store   Store
 	Schemas tool.Compiler // judges the arguments of calls

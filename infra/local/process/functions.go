@@ -15,7 +15,6 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/boot"
 	"piloto/internal/boot/registry"
-	"piloto/internal/boot/settle"
 	"piloto/internal/boot/tools"
 	"piloto/internal/boot/web"
 	"piloto/internal/gateway"
@@ -31,7 +30,7 @@ var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler,
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": tools.Step, "settle": settle.New, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "settle": boot.Settle, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 
