@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// beyond are the functions that the limit is still an aim for, and what they may not
+// beyond are the executables that the limit is still an aim for, and what they may not
 // grow over, in bytes: chat talks to models, agents and previews, and judges by JSON
-// Schema; mcp reads OpenAPI documents, talks to servers and judges likewise.
-var beyond = map[string]int64{"chat": 17_200_000, "mcp": 15_900_000}
+// Schema. What deploys is arm64, and none of that is here.
+var beyond = map[string]int64{"amd64/chat": 16_300_000}
 
 // checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
 // as `make build` makes them) and fails at the first that is over the limit.
@@ -33,8 +33,8 @@ func checkSizes(folder string, out io.Writer) error {
 			return err
 		}
 		most, note := int64(mostSize), ""
-		if info.Size() > most && beyond[filepath.Base(name)] > 0 {
-			most, note = beyond[filepath.Base(name)], fmt.Sprintf(", over the aim of %s", megabytes(most))
+		if info.Size() > most && beyond[filepath.ToSlash(name)] > 0 {
+			most, note = beyond[filepath.ToSlash(name)], fmt.Sprintf(", over the aim of %s", megabytes(most))
 		}
 		fmt.Fprintf(out, "%-20s %6s MB%s\n", name, megabytes(info.Size()), note)
 		if info.Size() > most && over == nil {

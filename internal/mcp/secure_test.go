@@ -18,7 +18,7 @@ import (
 	"piloto/internal/tool"
 )
 
-// secured is a client as deployments have it: over TLS it would rather speak HTTP/2.
+// secured is a client that would rather speak HTTP/2 over TLS.
 func secured(t *testing.T, s *httptest.Server) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()

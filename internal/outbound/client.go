@@ -32,20 +32,18 @@ func (o Options) timeout() time.Duration {
 }
 
 // NewClient returns a client for reads: guarded, without proxy, redirects or
-// cookies. A 3xx is an answer.
+// cookies. A 3xx is an answer. It speaks HTTP/1.1, everywhere: the functions are built
+// without HTTP/2, which one invocation that makes one request at a time gains nothing by.
 func NewClient(opts Options) *http.Client {
 	return newClient(opts, opts.transport())
 }
 
-// newOnceClient returns a client for unsafe requests: HTTP/1.1 with a connection
-// of its own for each, because net/http repeats a request by itself only on a
-// connection that was used before.
+// newOnceClient returns a client for unsafe requests: with a connection of its own for
+// each, because net/http repeats a request by itself only on a connection that was used
+// before.
 func newOnceClient(opts Options) *http.Client {
 	t := opts.transport()
 	t.DisableKeepAlives = true
-	t.ForceAttemptHTTP2 = false
-	t.Protocols = new(http.Protocols)
-	t.Protocols.SetHTTP1(true)
 	return newClient(opts, t)
 }
 
@@ -63,7 +61,10 @@ func (o Options) transport() *http.Transport {
 		Control:  newGuard(o.AllowLoopback, o.AllowPrivate).control,
 		Resolver: o.Resolver,
 	}
+	var one http.Protocols
+	one.SetHTTP1(true)
 	return &http.Transport{
+		Protocols:              &one,
 		Proxy:                  nil, // a proxy would connect where the guard does not see
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        o.TLS.Clone(),
@@ -74,6 +75,5 @@ func (o Options) transport() *http.Transport {
 		MaxIdleConns:           32,
 		MaxIdleConnsPerHost:    4,
 		IdleConnTimeout:        30 * time.Second,
-		ForceAttemptHTTP2:      true,
 	}
 }

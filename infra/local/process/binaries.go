@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"piloto/infra/local/template"
@@ -15,6 +16,9 @@ import (
 
 // bootstrap is the name of a function's executable, in the folder of its own.
 const bootstrap = "bootstrap"
+
+// buildFlags are those of BUILD in the Makefile, which says why.
+var buildFlags = []string{"-tags", "lambda.norpc,nethttpomithttp2", "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
 
 // BuildFunctions builds the bootstrap of every function for this machine, otherwise
 // as `make build` does, into folder/NAME/bootstrap. module is where template.yaml is.
@@ -31,8 +35,7 @@ func BuildFunctions(ctx context.Context, module, folder string, functions []temp
 		all.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
-				"-o", filepath.Join(folder, fn.Name, bootstrap), "./"+fn.Folder)
+			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags, []string{"-o", filepath.Join(folder, fn.Name, bootstrap), "./" + fn.Folder})...)
 			cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 			if said, err := cmd.CombinedOutput(); err != nil {
 				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, said)
