@@ -295,8 +295,12 @@ func (t *Table) DeleteServer(ctx context.Context, account, id string) error {
 	return t.dropCatalogue(context.WithoutCancel(ctx), account, id, s.Catalogue)
 }
 
-// Ping reads nothing, to learn whether the store answers.
+// Ping reads nothing, to learn whether the store answers, and whether it says that
+// it cannot be written: fault.ErrStorage.
 func (t *Table) Ping(ctx context.Context) error {
-	_, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key("TOKEN#", "PING")})
-	return err
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key("TOKEN#", "PING")})
+	if err != nil {
+		return err
+	}
+	return unwritable(out.ResultMetadata)
 }

@@ -83,7 +83,7 @@ type Table struct {
 
 // New returns the store in the named table. It tells nobody what it stores.
 func New(config aws.Config, name string) *Table {
-	return &Table{client: dynamodb.NewFromConfig(config), name: name, notifier: realtime.Nobody}
+	return &Table{client: dynamodb.NewFromConfig(config, knowUnwritable), name: name, notifier: realtime.Nobody}
 }
 
 type (

@@ -34,6 +34,10 @@ const (
 	Unavailable          // another system, or ours, did not answer
 )
 
+// ErrStorage says that what is stored can be read and not be written, for now. The
+// adapter of the store returns it, whatever was to be written.
+var ErrStorage = New(Unavailable, "storage_unwritable")
+
 // Field is one thing wrong with a request: where it is (["body","message"]),
 // a plain sentence, and a stable type such as "missing".
 type Field struct {

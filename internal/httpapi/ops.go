@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"piloto/internal/agent"
 	"piloto/internal/auth"
+	"piloto/internal/fault"
 	"piloto/internal/parallel"
 	"piloto/internal/tally"
 	"piloto/internal/tool"
@@ -72,7 +74,7 @@ func (a *api) ops(checks []Check) {
 type Health struct {
 	Status  string                 `json:"status" enum:"ok,degraded,unavailable" doc:"degraded: an agent is not called for now, or is being tried"`
 	Version string                 `json:"version,omitempty"`
-	Checks  map[string]string      `json:"checks"`
+	Checks  map[string]string      `json:"checks" doc:"ok; unavailable: it does not answer; unwritable: it can be read alone, as when a disk is full"`
 	Agents  map[string]AgentHealth `json:"agents,omitempty" doc:"the account's, by name; with a token alone"`
 }
 
@@ -115,10 +117,15 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 	}
 	for i, c := range o.checks {
 		out.Body.Checks[c.Name] = "ok"
-		if failed[i] != nil {
-			o.config.Log.WarnContext(ctx, "health.failed", "check", c.Name, "error", failed[i])
-			out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
+		if failed[i] == nil {
+			continue
 		}
+		out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
+		if errors.Is(failed[i], fault.ErrStorage) { // which the store says in its log
+			out.Body.Checks[c.Name] = "unwritable"
+			continue
+		}
+		o.config.Log.WarnContext(ctx, "health.failed", "check", c.Name, "error", failed[i])
 	}
 	return out, nil
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,7 @@ import (
 
 	"piloto/internal/agent"
 	"piloto/internal/auth"
+	"piloto/internal/fault"
 	"piloto/internal/tally"
 	"piloto/internal/tool"
 )
@@ -123,6 +127,19 @@ func TestHealthShowsAgentsToTheirAccountAlone(t *testing.T) {
 	s.watch.err = errors.New("canary")
 	if w := s.do(ask(talker, "GET", "/health", "")); w.Code != 200 || strings.Contains(w.Body.String(), "agents") || !strings.Contains(s.logs.String(), "health.agents_unread") {
 		t.Errorf("breakers that cannot be read: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestAFullDiskIsNotHealthAndNotNews: the store says it in the log, once.
+func TestAFullDiskIsNotHealthAndNotNews(t *testing.T) {
+	s := newSite(Check{"table", func(context.Context) error { return fmt.Errorf("get item: %w", fault.ErrStorage) }})
+	w := s.do(ask(auth.Principal{}, "GET", "/health", ""))
+	if want := `{"status":"unavailable","version":"0.2.0","checks":{"table":"unwritable"}}`; w.Code != 503 || strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	Problems(Config{Log: slog.New(slog.NewTextHandler(s.logs, nil))})(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/x", nil), fault.ErrStorage.Because(errors.New("no space")))
+	if strings.Contains(s.logs.String(), "no space") || strings.Contains(s.logs.String(), "health") {
+		t.Errorf("it is said for each request: %s", s.logs.String())
 	}
 }
 

@@ -245,6 +245,8 @@ func (p *Problem) asOperator() {
 func classify(err error) *fault.Error {
 	f := fault.Of(err)
 	switch {
+	case (f.Kind == fault.Internal || f.Kind == fault.Unavailable) && errors.Is(err, fault.ErrStorage):
+		return fault.ErrStorage.Because(err) // whatever else could not be done for it
 	case f.Kind != fault.Internal:
 	case errors.Is(err, context.DeadlineExceeded):
 		return errDeadline.Because(err)
@@ -254,9 +256,10 @@ func classify(err error) *fault.Error {
 	return f
 }
 
-// log writes the cause of a failure. What a client did wrong is not news.
+// log writes the cause of a failure. What a client did wrong is not news, and that
+// the store cannot be written is what the store says, once and not for each request.
 func (a asked) log(ctx context.Context, f *fault.Error, status int) {
-	if a.config.Log == nil || status < 500 && f.Cause == nil {
+	if a.config.Log == nil || status < 500 && f.Cause == nil || errors.Is(f, fault.ErrStorage) {
 		return
 	}
 	level := slog.LevelInfo

@@ -136,6 +136,8 @@ func TestProblemSaysWhy(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", plan.ErrExpired), 410, "El plan ha caducado sin confirmarse. No se ha ejecutado nada."},
 		{fmt.Errorf("get item: %w", context.DeadlineExceeded), 503, "La respuesta ha tardado demasiado."},
 		{fmt.Errorf("get item: %w", context.Canceled), 503, "La petición se canceló antes de terminar."},
+		{fmt.Errorf("put item: %w", fault.ErrStorage), 503, "Ahora no se puede guardar nada: el disco de Piloto está lleno o no admite escritura. Lo que ya se guardó está a salvo y se puede leer."},
+		{auth.ErrUndecided.Because(fault.ErrStorage), 503, "Ahora no se puede guardar nada: el disco de Piloto está lleno o no admite escritura. Lo que ya se guardó está a salvo y se puede leer."},
 		{fmt.Errorf("surprise"), 500, "Algo ha fallado en Piloto."},
 	} {
 		w := httptest.NewRecorder()

@@ -9,6 +9,8 @@
 //   - Writers that arrive while a commit is under way share the next one. The
 //     first of them leads: it runs every waiting function in one transaction and
 //     commits once. Nobody waits for company; a lone writer commits at once.
+//   - A write that the disk refuses leaves nothing, is answered at once with
+//     ErrUnwritable, and hinders no later one.
 //   - One function's error or panic never undoes, repeats in part or fails
 //     another's write.
 //   - One process at a time holds the file.
@@ -31,6 +33,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -79,6 +82,8 @@ type Store struct {
 	broken  error         // why nothing is taken any more
 	failed  chan struct{} // closed when it is
 	stuck   atomic.Bool   // bbolt's write lock will not be given back
+
+	trouble trouble
 }
 
 // Open opens or creates the file at path with mode 0600, and reads all of it
@@ -86,7 +91,7 @@ type Store struct {
 // once, when another process has it; ErrDamaged when it is not what was written,
 // ErrLastCommit among these; ErrFormat when another version wrote it; otherwise
 // the error of the file system.
-func Open(path string) (*Store, error) {
+func Open(path string, options ...Option) (*Store, error) {
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
@@ -97,7 +102,11 @@ func Open(path string) (*Store, error) {
 	sweep(path)
 	// The note only makes the message of ErrHeld better; the lock is the file's own.
 	_ = os.WriteFile(holderPath(path), []byte(strconv.Itoa(os.Getpid())), 0o600)
-	return &Store{db: db, path: path, failed: make(chan struct{})}, nil
+	s := &Store{db: db, path: path, failed: make(chan struct{}), trouble: trouble{log: slog.Default()}}
+	for _, o := range options {
+		o(s)
+	}
+	return s, nil
 }
 
 // AcceptOlder makes a file that Open refuses as ErrLastCommit one that it opens,

@@ -3,15 +3,20 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // What the test binary does as a child, and with which file.
@@ -28,6 +33,8 @@ func TestMain(m *testing.M) {
 		err = cutWhileOpen(path)
 	case "full":
 		err = fullDisk(path)
+	case "engines":
+		err = FullEngines(path)
 	default:
 		os.Exit(m.Run())
 	}
@@ -51,6 +58,55 @@ func inChild(t *testing.T, task string) {
 // TestAFullDiskLosesNothingAcknowledged: what does not fit is an error to its
 // caller, all else is there, and writes go on when there is room again.
 func TestAFullDiskLosesNothingAcknowledged(t *testing.T) { inChild(t, "full") }
+
+// TestAFullDiskIsAnsweredAtOnceByBothEngines, once, while what is there is read; and
+// all goes on when there is room again.
+func TestAFullDiskIsAnsweredAtOnceByBothEngines(t *testing.T) { inChild(t, "engines") }
+
+// TestAFullDiskIsSaidOnceAMinute, however many writes it refuses, and that it is over.
+func TestAFullDiskIsSaidOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s, err := Open(filepath.Join(t.TempDir(), "data.db"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := uint64(txID(t, s))
+		for range 250 { // in 125 seconds
+			if err := s.uncommitted(tx+1, syscall.ENOSPC); !errors.Is(err, ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second / 2)
+		}
+		if n := strings.Count(log.String(), "disk.unwritable"); n != 3 || !strings.Contains(log.String(), "refused=120") {
+			t.Errorf("it was said %d times: %s", n, log.String())
+		}
+		folder := filepath.Dir(s.Path())
+		if err := os.Rename(folder, folder+".away"); err != nil { // where nothing can be written
+			t.Fatal(err)
+		}
+		time.Sleep(tryEvery)
+		if s.Unwritable() == nil {
+			t.Error("nothing can be written, and it says otherwise")
+		}
+		if err := os.Rename(folder+".away", folder); err != nil {
+			t.Fatal(err)
+		}
+		if s.Unwritable() == nil {
+			t.Error("it is tried at every question")
+		}
+		time.Sleep(tryEvery)
+		if err := s.Unwritable(); err != nil || strings.Count(log.String(), "disk.writable") != 1 {
+			t.Errorf("it can be written again: %v: %s", err, log.String())
+		}
+		if left, _ := filepath.Glob(folder + "/.*"); len(left) > 0 {
+			t.Errorf("it left %v", left)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 // fullDisk ends every file of this process at a few pages, as a full disk does.
 func fullDisk(path string) error {
@@ -76,7 +132,7 @@ func fullDisk(path string) error {
 		switch err := s.Update(put(key, value)); {
 		case err == nil:
 			acknowledged = append(acknowledged, key)
-		case !strings.Contains(err.Error(), path) || errors.Is(err, ErrFailed):
+		case !strings.Contains(err.Error(), path) || errors.Is(err, ErrFailed) || !errors.Is(err, ErrUnwritable) || s.Unwritable() == nil:
 			return fmt.Errorf("it says %w", err)
 		}
 	}
@@ -88,6 +144,10 @@ func fullDisk(path string) error {
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
+	}
+	s.TimePassed()
+	if err := s.Unwritable(); err != nil {
+		return fmt.Errorf("there is room again: %w", err)
 	}
 	last := fmt.Sprintf("key %d", tries-1)
 	if err := s.Update(put(last, value)); err != nil {

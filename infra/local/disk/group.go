@@ -100,6 +100,7 @@ func (s *Store) lead() {
 		c.done = true
 		c.wake <- struct{}{}
 	}
+	_ = s.Unwritable() // those who write find out that there is room again
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -189,7 +190,7 @@ func (s *Store) attempt(group []*call) (again bool, err error) {
 func (s *Store) uncommitted(tx uint64, err error) error {
 	both, readErr := s.roots()
 	if readErr == nil && both.check() == nil && both.newest().tx == tx-1 {
-		return fmt.Errorf("write %s: %w", s.path, err)
+		return s.refused(err)
 	}
 	err = fmt.Errorf("%w: %s: %w", ErrFailed, s.path, errors.Join(err, readErr))
 	s.fail(err)

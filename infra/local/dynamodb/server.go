@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"piloto/infra/local/disk"
 )
 
 // maxBody is the most a request may send, in bytes.
@@ -65,14 +67,23 @@ var unserved = map[string]string{
 	"DescribeKinesisStreamingDestination": "streams", "UpdateKinesisStreamingDestination": "streams",
 }
 
+// unwritableHeader is in every answer, also to a read, while the disk takes no
+// writes: who only reads can know of it too.
+const unwritableHeader = "X-Piloto-Unwritable"
+
 // ServeHTTP answers one request of the DynamoDB JSON 1.0 protocol. Signatures
-// are not looked at.
+// are not looked at. A write that the disk refuses is an InternalServerError with
+// the status 507, which SDKs do not send again as they do after 500 and 503.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := e.answer(req)
 	status := http.StatusOK
 	if err != nil {
 		var f *failure
-		if !errors.As(err, &f) {
+		switch {
+		case errors.As(err, &f):
+		case errors.Is(err, disk.ErrUnwritable), errors.Is(err, disk.ErrFailed):
+			f = &failure{status: http.StatusInsufficientStorage, kind: serviceNamespace + "InternalServerError", message: err.Error()}
+		default:
 			f = &failure{status: http.StatusInternalServerError, kind: serviceNamespace + "InternalServerError", message: err.Error()}
 		}
 		status = f.status
@@ -81,6 +92,9 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if e.store.Unwritable() != nil {
+		h.Set(unwritableHeader, "true")
+	}
 	h.Set("X-Amzn-Requestid", rand.Text()+rand.Text())
 	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
 	w.WriteHeader(status)

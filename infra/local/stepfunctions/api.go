@@ -215,8 +215,12 @@ func (e *Engine) record(arn string) (rec *executionRecord, err error) {
 	return rec, err
 }
 
-// signal posts s and waits until its effect is durable.
+// signal posts s and waits until its effect is durable. A disk that takes no writes
+// is answered at once; what was posted by then takes effect when it does again.
 func (e *Engine) signal(x *execution, s signal) error {
+	if err := e.store.Unwritable(); err != nil {
+		return err
+	}
 	if !e.hold() {
 		return errStopping
 	}

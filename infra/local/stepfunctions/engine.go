@@ -251,8 +251,8 @@ func (e *Engine) openOf(machine string) []*execution {
 }
 
 // update writes durably. A store that fails is tried again, ever more slowly,
-// until the engine stops or the store is closed.
-func (e *Engine) update(fn func(*disk.Tx) error) error {
+// until the engine stops or the store is closed. refused hears of every failure.
+func (e *Engine) update(fn func(*disk.Tx) error, refused func(error)) error {
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
 		err := e.store.Update(fn)
 		if err == nil {
@@ -262,7 +262,10 @@ func (e *Engine) update(fn func(*disk.Tx) error) error {
 		if errors.Is(err, disk.ErrClosed) || e.stopping() {
 			return err
 		}
-		e.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
+		if !errors.Is(err, disk.ErrUnwritable) { // which the store says
+			e.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
+		}
+		refused(err)
 		wait := time.NewTimer(delay)
 		select {
 		case <-wait.C:

@@ -115,7 +115,12 @@ func (x *execution) drain(ready []*thread) {
 		}
 		t.run()
 		ready = t.ready
-		e, err := x.commit(t)
+		e, err := x.commit(t, func(err error) {
+			for i := range batch { // who asked does not wait for the disk; what they asked for is not given up
+				batch[i].answer(err)
+				batch[i].reply = nil
+			}
+		})
 		if err == nil {
 			x.effect(t, e)
 		}
@@ -140,7 +145,7 @@ func firstError(errs ...error) error {
 
 // commit makes the transition durable. A store that fails is tried again until
 // the engine stops: what was computed is neither lost nor acted upon.
-func (x *execution) commit(t *transition) (*entry, error) {
+func (x *execution) commit(t *transition, refused func(error)) (*entry, error) {
 	e, err := t.entry()
 	if err != nil || e.empty() {
 		return e, err
@@ -149,7 +154,7 @@ func (x *execution) commit(t *transition) (*entry, error) {
 		failpoint.At("states", t.moment(), "before")
 		defer failpoint.At("states", t.moment(), "after")
 	}
-	return e, x.eng.update(e.write)
+	return e, x.eng.update(e.write, refused)
 }
 
 // close ends the execution's life in memory.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"piloto/infra/local/disk"
 )
 
 // maxRequest bounds a request's body: the largest document, escaped.
@@ -126,6 +128,8 @@ func (e *Engine) serveError(w http.ResponseWriter, request string, err error) {
 	case errors.As(err, &known):
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
 		known = &apiError{code: "ServiceUnavailableException", message: "The engine is not running", status: http.StatusServiceUnavailable}
+	case errors.Is(err, disk.ErrUnwritable), errors.Is(err, disk.ErrFailed): // which SDKs do not send again; the store says it
+		known = &apiError{code: "InternalServerError", message: "Internal error: the disk takes no writes", status: http.StatusInsufficientStorage}
 	default:
 		e.log.Error("stepfunctions: request failed", "request", request, "error", err)
 		known = &apiError{code: "InternalServerError", message: "Internal error", status: http.StatusInternalServerError}
