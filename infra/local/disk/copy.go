@@ -63,17 +63,18 @@ func (o *inOrder) Write(b []byte) (int, error) {
 // Backup writes a consistent copy of the file to path, which it replaces whole
 // or not at all, and only after it has verified it. Writers go on meanwhile.
 func (s *Store) Backup(path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".backup-*")
+	tmp, err := TempFile(filepath.Dir(path), unfinished(path))
 	if err != nil {
 		return err
 	}
-	err = s.Snapshot(func(_ int64, write func(io.Writer) error) error { return write(tmp) })
+	defer func() { _ = tmp.Close() }() // until then it is nobody else's to remove
+	size := int64(0)
+	err = s.Snapshot(func(n int64, write func(io.Writer) error) error { size = n; return write(tmp) })
+	if err == nil {
+		err = VerifyCopy(tmp, size)
+	}
 	if err == nil {
 		err = tmp.Sync()
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = Verify(tmp.Name())
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)

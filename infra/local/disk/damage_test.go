@@ -97,7 +97,7 @@ func usedPages(t *testing.T, file []byte) []bool {
 
 // reads opens a file as it was judged.
 func reads(t *testing.T, what string, file []byte, content string, refused bool) {
-	path := filepath.Join(t.TempDir(), "flipped.db")
+	path := filepath.Join(scratch(t), "flipped.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Error(err)
 		return
@@ -213,7 +213,7 @@ func TestNoPageIsLost(t *testing.T) {
 // the one before. It may be any but a root: a file whose last root was not written
 // is what a process leaves that is killed before it writes it.
 func TestAForgottenWriteIsFound(t *testing.T) {
-	s, path := open1(t)
+	s, path := openIn(t, scratch(t))
 	var history [][]byte
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 25 {
@@ -248,7 +248,7 @@ func TestAForgottenWriteIsFound(t *testing.T) {
 // and say nothing.
 func TestADamagedRootIsNotTheCommitBefore(t *testing.T) {
 	for extra := range 2 { // the newest root is in either page
-		s, path := open1(t)
+		s, path := openIn(t, scratch(t))
 		for i := range 4 + extra {
 			if err := s.Update(put("n", fmt.Sprint(i))); err != nil {
 				t.Fatal(err)
@@ -271,7 +271,7 @@ func TestADamagedRootIsNotTheCommitBefore(t *testing.T) {
 		for i, r := range both.at {
 			broken := slices.Clone(file)
 			pageOf(broken, i)[pageHeader+20] ^= 4
-			path := filepath.Join(t.TempDir(), "root.db")
+			path := filepath.Join(scratch(t), "root.db")
 			if err := os.WriteFile(path, broken, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -314,7 +314,7 @@ func TestAFileWithoutASumOrOfAnotherFormatIsRefused(t *testing.T) {
 			return nil
 		},
 	} {
-		path := filepath.Join(t.TempDir(), "old.db")
+		path := filepath.Join(scratch(t), "old.db")
 		if err := create(path); err != nil {
 			t.Fatal(err)
 		}

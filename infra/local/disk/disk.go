@@ -95,18 +95,33 @@ func Open(path string, options ...Option) (*Store, error) {
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	db, err := openVerified(path, 0)
+	db, err := openVerified(path, 0, false)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	sweep(path)
+	sweep(filepath.Dir(path), unfinished(path), false)
+	return opened(db, path, options), nil
+}
+
+// OpenReadOnly opens a file that is there to be read, as Open does, from a disk that
+// may take no writes. Several may at once, and nobody writes meanwhile: Open answers
+// ErrHeld, as this does while another process writes. Update is an error.
+func OpenReadOnly(path string, options ...Option) (*Store, error) {
+	db, err := openVerified(path, 0, true)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return opened(db, path, options), nil
+}
+
+func opened(db *bolt.DB, path string, options []Option) *Store {
 	// The note only makes the message of ErrHeld better; the lock is the file's own.
 	_ = os.WriteFile(holderPath(path), []byte(strconv.Itoa(os.Getpid())), 0o600)
 	s := &Store{db: db, path: path, failed: make(chan struct{}), trouble: trouble{log: slog.Default()}}
 	for _, o := range options {
 		o(s)
 	}
-	return s, nil
+	return s
 }
 
 // AcceptOlder makes a file that Open refuses as ErrLastCommit one that it opens,
@@ -119,7 +134,7 @@ func AcceptOlder(path string) error {
 		}
 		return explain(path, err)
 	}
-	db, err := openVerified(path, 1)
+	db, err := openVerified(path, 1, false)
 	if err != nil {
 		return explain(path, err)
 	}
@@ -132,15 +147,15 @@ func AcceptOlder(path string) error {
 	}), db.Close())
 }
 
-// openVerified opens a file for writing, as it was examined. Another process may
+// openVerified opens a file as it was examined. Another process may
 // have it for a moment between the two, and then it is examined again.
-func openVerified(path string, older uint64) (*bolt.DB, error) {
+func openVerified(path string, older uint64, readOnly bool) (*bolt.DB, error) {
 	for {
 		seen, err := examine(path, older)
 		if err != nil {
 			return nil, err
 		}
-		db, err := open(path, false)
+		db, err := open(path, readOnly)
 		if err != nil {
 			return nil, err
 		}
@@ -214,23 +229,18 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	// Another process may be doing the same: the first has the name.
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	// Another process may be doing the same: the first has the name, and has removed
+	// what the others made.
+	if err := os.Link(tmp.Name(), path); err != nil {
+		if _, missing := os.Lstat(path); missing != nil {
+			return err
+		}
 	}
 	return syncFolder(filepath.Dir(path))
 }
 
 // unfinished is how the names of files begin that are not in their place yet.
 func unfinished(path string) string { return "." + filepath.Base(path) + ".new-" }
-
-// sweep removes what a process left behind that was killed while it made a file.
-func sweep(path string) {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), unfinished(path)+"*"))
-	for _, name := range left {
-		_ = os.Remove(name)
-	}
-}
 
 // open turns bbolt's panics over a mangled file into errors.
 func open(path string, readOnly bool) (db *bolt.DB, err error) {

@@ -40,7 +40,23 @@ func get(t *testing.T, s *Store, key string) string {
 
 func open1(t testing.TB) (*Store, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "data.db")
+	return openIn(t, t.TempDir())
+}
+
+// scratch is a folder in memory where the system has one, for tests that are about what
+// is in files, and not about the disk under them.
+func scratch(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "disk")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func openIn(t testing.TB, folder string) (*Store, string) {
+	t.Helper()
+	path := filepath.Join(folder, "data.db")
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)

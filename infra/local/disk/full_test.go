@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		err = cutWhileOpen(path)
 	case "full":
 		err = fullDisk(path)
+	case "read":
+		err = readOnly(path)
 	case "engines":
 		err = FullEngines(path)
 	default:
@@ -48,7 +50,7 @@ func TestMain(m *testing.M) {
 func inChild(t *testing.T, task string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childTask+"="+task, childFile+"="+t.TempDir()+"/data.db")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childTask+"="+task, childFile+"="+t.TempDir()+"/data.db")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "as it must be") {
 		t.Errorf("%v\n%s", err, out)

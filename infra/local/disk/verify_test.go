@@ -61,7 +61,7 @@ func scribble(r *rand.Rand, keys int) func(*Tx) error {
 func TestWhateverIsWrittenVerifies(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		s, path := open1(t)
+		s, path := openIn(t, scratch(t))
 		keys := []int{20, 2000, 50_000}[seed%3]
 		for i := range 300 {
 			_ = s.Update(scribble(r, keys))
@@ -143,7 +143,7 @@ func sweepKeys(t *testing.T, s *Store, r *rand.Rand) {
 // free pages, and returns it and all that is in it.
 func small(t testing.TB) (file []byte, content string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "small.db")
+	path := filepath.Join(scratch(t), "small.db")
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func dump(t testing.TB, s *Store) string {
 // is, or have everything in it and take writes that are there afterwards.
 func mangled(t *testing.T, what string, file []byte, content string) (refused bool) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "mangled.db")
+	path := filepath.Join(scratch(t), "mangled.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ type trouble struct {
 	err     error
 	refused int // commits since it was said
 	said    time.Time
+	told    bool // that it takes none, and not that it does again
 	tried   time.Time
 }
 
@@ -57,7 +58,7 @@ func (s *Store) refused(cause error) error {
 	t.refused++
 	if t.said.IsZero() || now.Sub(t.said) >= sayEvery || now.Before(t.said) {
 		t.log.Error("disk.unwritable", "path", s.path, "error", cause, "refused", t.refused)
-		t.said, t.refused = now, 0
+		t.said, t.told, t.refused = now, true, 0
 	}
 	return err
 }
@@ -77,7 +78,10 @@ func (s *Store) Unwritable() error {
 		if s.hasRoom() == nil {
 			t.err = nil
 			t.found.Store(false)
-			t.log.Info("disk.writable", "path", s.path)
+			if t.told {
+				t.log.Info("disk.writable", "path", s.path)
+			}
+			t.told = false
 		}
 	}
 	return t.err
