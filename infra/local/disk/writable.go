@@ -90,11 +90,15 @@ func (s *Store) Unwritable() error {
 // hasRoom writes beside the file as far as the file itself would have to grow. What
 // it writes has no name, so that nothing is left of it.
 func (s *Store) hasRoom() error {
-	info, err := os.Stat(s.path)
+	path, err := filepath.EvalSymlinks(s.path) // on the disk that the file is on
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(s.path), unfinished(s.path)+"*")
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished(path)+"*")
 	if err != nil {
 		return err
 	}
