@@ -57,6 +57,7 @@ const mostDecisions = 2
 type routing struct {
 	inquiry
 	said     conversation.Message
+	known    conversation.Message // what answered it before, of a request that came again
 	memory   agent.Memory
 	settings agent.Settings
 	business string
@@ -107,8 +108,30 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 			return nil
 		},
 		func() (err error) { r.agents, err = r.loadAgents(ctx, account); return },
+		func() (err error) { r.known, err = r.answered(ctx, account); return },
 	}
 }
+
+// justNow is how old a request is at most that is served for the first time, usually.
+const justNow = time.Second
+
+// answered is what answered the message when its request was served before: whoever
+// served it may have ended between saying so in the chat and to whoever asked.
+func (r *routing) answered(ctx context.Context, account string) (conversation.Message, error) {
+	if r.req.MessageID == "" || r.Now().Before(r.req.MessageAt.Add(justNow)) {
+		return conversation.Message{}, nil
+	}
+	messages, err := r.newest(ctx, account, r.chat.ID)
+	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == answerID(r.req.MessageID) })
+	if at < 0 {
+		return conversation.Message{}, err
+	}
+	return messages[at], err
+}
+
+// answerID is the id of the one message that answers another, when that has the id of
+// a request which may come again.
+func answerID(messageID string) string { return messageID + "#answer" }
 
 // loadAgents returns the account's active agents, as they were approved.
 func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent, error) {
@@ -133,9 +156,18 @@ func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent
 	return list, nil
 }
 
-// due implements way: whoever asks the router wants its answer now.
-func (r *routing) due(context.Context, conversation.Message, eligibility.Snapshot) (bool, Reply, error) {
-	return false, Reply{}, nil
+// due implements way: whoever asks the router wants its answer now, and the same one
+// when there is one.
+func (r *routing) due(ctx context.Context, _ conversation.Message, _ eligibility.Snapshot) (bool, Reply, error) {
+	if r.known.ID == "" {
+		return false, Reply{}, nil
+	}
+	routed := Routed{Action: agent.Respond}
+	if by := r.known.By; by != nil && by.Agent != "" {
+		routed = Routed{Action: agent.Delegate, Agent: by.Agent}
+	}
+	r.remember(ctx, r.known.Content, routed.Agent)
+	return true, Reply{Kind: replyOf(r.known.Kind), Message: r.known, Chat: r.chat, By: r.known.By, Routed: &routed}, nil
 }
 
 // prepare implements way.
@@ -267,16 +299,18 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 			r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)
 			return nil
 		},
-		func() error {
-			e := agent.Exchange{ID: r.said.ID, User: r.req.Message, Agent: routed.Agent, Response: text, At: r.began}
-			if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
-				r.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
-			}
-			return nil
-		},
+		func() error { r.remember(ctx, text, routed.Agent); return nil },
 	)
 	reply.Routed = &routed
 	return reply, err
+}
+
+// remember adds what was said and answered to the memory of the session.
+func (r *routing) remember(ctx context.Context, text, by string) {
+	e := agent.Exchange{ID: r.said.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
+	if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
+		r.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
+	}
 }
 
 // finishTime bounds what storing an answer may take.

@@ -54,8 +54,8 @@ func (w *world) remembered(t testing.TB) agent.Memory {
 	return m
 }
 
-// TestAMessageThatIsRoutedAgainIsRememberedOnce: the process died, or its answer was
-// lost, after it had remembered what it answered.
+// TestAMessageThatIsRoutedAgainIsRememberedOnce: it came again at once, after what it was
+// answered had been remembered.
 func TestAMessageThatIsRoutedAgainIsRememberedOnce(t *testing.T) {
 	w := routed(t, decides("uno"), decides("dos"))
 	id, at := w.IDs.New(w.Clock()), w.Clock()
@@ -71,6 +71,28 @@ func TestAMessageThatIsRoutedAgainIsRememberedOnce(t *testing.T) {
 		if prompt := r.Messages[0].Content; strings.Contains(prompt, "una pregunta sola") {
 			t.Errorf("time %d: the message stands in its own past: %s", i, prompt)
 		}
+	}
+}
+
+// TestAMessageThatWasAnsweredIsAnsweredAlike: whoever served it ended after the answer
+// stood in the chat, and before the sender had it. It is answered again once the lease
+// of the first is over.
+func TestAMessageThatWasAnsweredIsAnsweredAlike(t *testing.T) {
+	w := routed(t, decides("uno"), decides("otra"), decides("dos"))
+	id, other, at := w.IDs.New(w.Clock()), w.IDs.New(w.Clock()), w.Clock()
+	first := w.route(t, id, "una pregunta", at)
+	w.route(t, other, "otra pregunta", at)
+	w.Pass(time.Minute)
+	again := w.route(t, id, "una pregunta", at)
+	if again.Message.ID != first.Message.ID || again.Message.Content != "uno" || again.Routed == nil || again.Routed.Action != agent.Respond {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	messages, _, err := w.Store.Messages(t.Context(), lab.Account, first.Chat.ID, "", 100)
+	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
+		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
+	}
+	if m := w.remembered(t); len(m.Exchanges) != 2 {
+		t.Errorf("%+v", m.Exchanges)
 	}
 }
 

@@ -212,6 +212,9 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
+	if req.Route != nil && req.MessageID != "" {
+		answer.ID = answerID(req.MessageID)
+	}
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
 	if reply.Kind == KindMessage {
 		reply.Message.By = by
