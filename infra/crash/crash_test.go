@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	crashAll    = flag.Bool("crash.all", false, "kill at every moment each time it passes, not once or twice at each")
-	crashRounds = flag.Int("crash.rounds", 14, "how often the process is killed at random moments")
+	crashAll    = flag.Bool("crash.all", false, "kill at every moment each time it passes, not in two scenarios at each")
+	crashRounds = flag.Int("crash.rounds", 22, "how often the process is killed at random moments")
 	crashSeed   = flag.Uint64("crash.seed", 1, "of the random moments")
 )
 
@@ -42,7 +42,7 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 		"dynamo.Propose", "dynamo.Confirm", "stepfn.start", "dynamo.Start", "dynamo.BeginStep", "outbound.request", "dynamo.EndStep",
 		"dynamo.AskApproval", "dynamo.Decide", "stepfn.wake", "dynamo.RequestCancel", "dynamo.BeginUndo", "dynamo.Discard", "dynamo.SettleStep",
 		"dynamo.Finish", "dynamo.AddMessages", "turn.model", "dynamo.Reserve", "dynamo.BuySession", "dynamo.Settle", "dynamo.Release",
-		"dynamo.Postpone", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
+		"dynamo.Postpone", "dynamo.Revise", "dynamo.Remember", "dynamo.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
 	} {
 		for _, side := range []string{".before", ".after"} {
 			if !passed[verb+side] {
@@ -68,7 +68,7 @@ func TestMomentsAreInNoOtherBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"PILOTO_FAILPOINT", "internal/failpoint.", "outbound.request.before", "disk.commit.after", "turn.model.before"} {
+	for _, word := range []string{"PILOTO_FAILPOINT", "internal/failpoint.", "outbound.request.before", "disk.commit.after", "turn.model.before", "mcp.call.before"} {
 		if bytes.Contains(raw, []byte(word)) {
 			t.Errorf("%s is in the binary", word)
 		}

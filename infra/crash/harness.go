@@ -22,6 +22,7 @@ type harness struct {
 	root, folder, binary string
 	model                *model
 	service              *service
+	tools                *toolbox
 	registered           base
 	bases                map[string]base // by scenario
 }
@@ -48,9 +49,12 @@ func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	if h.service, err = newService(); err != nil {
 		return nil, err
 	}
+	if h.tools, err = newToolbox(h.service); err != nil {
+		return nil, err
+	}
 	registered, err := h.prepare("base", base{}, scenario{setup: func(v *visit) error {
 		r, err := v.again(201, "POST", "/api/mcps", object("url", h.service.url, "name", "Tienda"))
-		h.model.tell(r.text("mcp_id"))
+		h.model.tell("$S", r.text("mcp_id"))
 		return err
 	}})
 	if err != nil {
@@ -75,6 +79,9 @@ func (h *harness) close() {
 	}
 	if h.service != nil {
 		h.service.close()
+	}
+	if h.tools != nil {
+		h.tools.close()
 	}
 }
 
@@ -123,21 +130,27 @@ func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
-	v := &visit{client: newClient(ctx, at.addr), service: h.service, d: d}
+	v := h.visitor(ctx, visit{}, d)
 	done := make(chan error, 1)
 	go func() { done <- sc.setup(v) }()
 	if sc.until != "" {
-		<-d.exited
+		err = d.dies(sc.until)
 		leave()
-		if err = <-done; errors.Is(err, errLeft) || errors.Is(err, errLost) {
-			err = nil
+		if left := <-done; !errors.Is(left, errLeft) && !errors.Is(left, errLost) {
+			err = errors.Join(err, left)
 		}
 	} else if err = <-done; err == nil {
 		err = d.stop()
 	}
 	was := *v
 	was.client, was.d = nil, nil
-	return base{data: d.data(), visit: was, shift: sc.off}, err
+	return base{data: d.data(), visit: was, shift: d.off + sc.off}, err
+}
+
+// visitor goes on in a deployment where was left off.
+func (h *harness) visitor(ctx context.Context, was visit, d *deployment) *visit {
+	was.client, was.service, was.model, was.tools, was.d = newClient(ctx, d.addr), h.service, h.model, h.tools, d
+	return &was
 }
 
 // round is one life of a scenario.
@@ -181,11 +194,12 @@ func (h *harness) run(r round, at place) result {
 	if r.traced {
 		trace = filepath.Join(d.folder, "trace")
 	}
-	v := from.visit
-	v.client, v.service, v.d = newClient(context.Background(), at.addr), h.service, d
+	v := h.visitor(context.Background(), from.visit, d)
+	v.offs = r.sc.offs
+	defer func() { v.watch.leave() }()
 	res.err = d.start(r.point, trace)
 	if res.err == nil {
-		res.err = h.live(&v, &res)
+		res.err = h.live(v, &res)
 	}
 	var died error
 	res.deaths, died = d.dead()
@@ -260,6 +274,9 @@ func (h *harness) live(v *visit, res *result) error {
 	}
 	if err == nil && len(res.sc.env) > 0 {
 		err = v.checkBooks()
+	}
+	if err == nil && res.sc.holds != nil {
+		err = res.sc.holds(v)
 	}
 	return err
 }

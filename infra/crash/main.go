@@ -21,6 +21,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func main() {
 	flag.StringVar(&o.scenario, "scenario", "", "only these, by name, with commas")
 	flag.StringVar(&o.point, "point", "", "only moments with this in their name")
 	flag.IntVar(&o.atOnce, "j", 8, "rounds at once")
-	flag.BoolVar(&o.few, "few", false, "each moment once or twice, not every time it passes")
+	flag.BoolVar(&o.few, "few", false, "each moment in two scenarios, not every time it passes")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random moments")
 	flag.StringVar(&o.write, "write", "", "file for the table")
 	flag.StringVar(&o.folder, "folder", "", "where the folders of rounds that failed stay; a temporary one when empty")
@@ -90,13 +91,45 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 	return m, h.storm(m, o, places, out)
 }
 
+// slowPlaces is how many slow rounds go on at once, beside the others: they wait.
+const slowPlaces = 16
+
+// both runs the slow rounds beside the others.
+func (h *harness) both(m *matrix, rounds []round, places []place, told func(result)) error {
+	var slow, others []round
+	for _, r := range rounds {
+		if r.sc.slow {
+			slow = append(slow, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	waiting := make([]place, min(slowPlaces, len(slow)))
+	for i := range waiting {
+		var err error
+		if waiting[i], err = newPlace(); err != nil {
+			return err
+		}
+	}
+	var late []result
+	var wg sync.WaitGroup
+	wg.Go(func() { late = h.all(slow, waiting, told) })
+	m.results = h.all(others, places, told)
+	wg.Wait()
+	m.results = append(m.results, late...)
+	return nil
+}
+
 // storm runs all rounds in which something is killed.
 func (h *harness) storm(m *matrix, o options, places []place, out io.Writer) error {
 	rounds := append(m.kills(o.point, o.few), m.moments(o.rounds, o.seed)...)
 	_, _ = fmt.Fprintf(out, "%d rounds, -seed %d\n", len(rounds), o.seed)
 	began, done := time.Now(), 0
 	var failures []error
-	m.results = h.all(rounds, places, func(r result) {
+	var mu sync.Mutex
+	told := func(r result) {
+		mu.Lock()
+		defer mu.Unlock()
 		if done++; done%100 == 0 {
 			_, _ = fmt.Fprintf(out, "%d rounds, %s\n", done, time.Since(began).Round(time.Second))
 		}
@@ -104,7 +137,10 @@ func (h *harness) storm(m *matrix, o options, places []place, out io.Writer) err
 			failures = append(failures, r.err)
 			_, _ = fmt.Fprintln(out, r.err)
 		}
-	})
+	}
+	if err := h.both(m, rounds, places, told); err != nil {
+		return err
+	}
 	table := m.table(len(failures))
 	if o.write != "" {
 		if err := os.WriteFile(o.write, []byte(table), 0o600); err != nil {

@@ -24,6 +24,10 @@ func moment(point string) string {
 	return name
 }
 
+// calmAtOnce is how many undisturbed rounds go on at once: they wait more than they do,
+// and with few nothing is late.
+const calmAtOnce = 3
+
 // learn runs every scenario undisturbed and notes what it passes.
 func (h *harness) learn(m *matrix, places []place) error {
 	var rounds []round
@@ -31,7 +35,7 @@ func (h *harness) learn(m *matrix, places []place) error {
 		rounds = append(rounds, round{sc: sc, name: "calm-" + sc.name, traced: true})
 	}
 	m.calm = map[string]result{}
-	for _, res := range h.all(rounds, places[:1], func(result) {}) { // one after the other: nothing is late
+	for _, res := range h.all(rounds, places[:min(calmAtOnce, len(places))], func(result) {}) {
 		if res.err != nil {
 			return res.err
 		}
@@ -40,32 +44,34 @@ func (h *harness) learn(m *matrix, places []place) error {
 	return nil
 }
 
-// kills are the rounds in which the process dies at a point: at every one, or (few) once
-// at each moment of each scenario, the times of which are gone through in turn.
+// kills are the rounds in which the process dies at a point: at every one; or (few) at
+// each moment in two of the scenarios that pass it, those that have died least.
 func (m *matrix) kills(only string, few bool) []round {
-	var rounds []round
-	seen := map[string]int{}
+	passed := map[string]map[string][]string{} // moment → scenario → points
 	for _, sc := range m.scenarios {
-		times := map[string][]string{}
-		var order []string
 		for _, p := range m.calm[sc.name].points {
 			if !strings.Contains(p, only) || sc.random {
 				continue
 			}
-			if times[moment(p)] == nil {
-				order = append(order, moment(p))
+			name := moment(p)
+			if passed[name] == nil {
+				passed[name] = map[string][]string{}
 			}
-			times[moment(p)] = append(times[moment(p)], p)
+			passed[name][sc.name] = append(passed[name][sc.name], p)
 		}
-		for _, name := range order {
-			list := times[name]
-			if few {
-				if seen[name] > 0 && len(list) < 2 || seen[name] > 2 {
-					continue // other scenarios died there
-				}
-				list = list[seen[name]%len(list):][:1]
-				seen[name]++
+	}
+	rare := slices.SortedFunc(maps.Keys(passed), func(a, b string) int { // who must die there does, before others may
+		return cmp.Or(cmp.Compare(len(passed[a]), len(passed[b])), cmp.Compare(a, b))
+	})
+	var rounds []round
+	died := map[string]int{} // by scenario
+	for _, name := range rare {
+		for _, sc := range m.dying(passed[name], died, few) {
+			list := passed[name][sc.name]
+			if few || sc.slow {
+				list = list[died[sc.name]%len(list):][:1]
 			}
+			died[sc.name] += len(list)
 			for _, p := range list {
 				rounds = append(rounds, round{sc: sc, name: fmt.Sprintf("at-%d", len(rounds)), point: p})
 			}
@@ -74,8 +80,28 @@ func (m *matrix) kills(only string, few bool) []round {
 	return rounds
 }
 
+// dying are the scenarios that die at a moment.
+func (m *matrix) dying(passed map[string][]string, died map[string]int, few bool) []scenario {
+	list := slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return len(passed[sc.name]) == 0 })
+	if few {
+		slices.SortStableFunc(list, func(a, b scenario) int {
+			return cmp.Compare(died[a.name]*a.weight(), died[b.name]*b.weight())
+		})
+		list = list[:min(2, len(list))]
+	}
+	return list
+}
+
+// weight is how much of others a round of it costs.
+func (sc scenario) weight() int {
+	if sc.slow {
+		return 4
+	}
+	return 1
+}
+
 // moments are rounds in which the process is killed at random, in every second of them
-// twice.
+// twice, unless that would be waited for twice.
 func (m *matrix) moments(n int, seed uint64) []round {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, no secrets
 	rounds := make([]round, n)
@@ -83,7 +109,7 @@ func (m *matrix) moments(n int, seed uint64) []round {
 		sc := m.scenarios[i%len(m.scenarios)]
 		span := int64(max(m.calm[sc.name].took, 50*time.Millisecond))
 		rounds[i] = round{sc: sc, name: fmt.Sprintf("random-%d", i), kills: []time.Duration{time.Duration(random.Int64N(span))}}
-		if i%2 == 1 {
+		if i%2 == 1 && !sc.slow {
 			rounds[i].kills = append(rounds[i].kills, rounds[i].kills[0]+time.Duration(random.Int64N(3*span)))
 		}
 	}
@@ -221,6 +247,11 @@ the same folder, and whoever was using it goes on. After each round: nothing tha
 lost; a confirmed run has one execution; no unsafe request reached the service twice, and what is in
 doubt is said in the chat; every run is over and frees its chat; it has one final message; its events
 have no gap and its receipt verifies; nothing is left due, held or undelivered; the ledger adds up.
+Some scenarios hold more: no tool is called twice, whatever its server says of it; what a check says
+became of a request is so; what was edited is what ran; a request is repeated only for a refusal or a
+death; a message that comes again under its key is answered as it was, and is in the chat and in the
+memory once; whoever listens knows every event once and in order, and of what was stored while they
+were connected nothing is missing and nothing was pushed that is not so.
 
 A sign says how the run ended:
 
@@ -228,7 +259,7 @@ A sign says how the run ended:
 |---|---|
 | ✓ | as it does undisturbed |
 | ? | in doubt: it was killed between an unsafe request and its answer, and the chat says so |
-| ~ | not within six seconds of the next start: the machine was off for five more minutes, and the sweep found it |
+| ~ | not within six seconds of the next start: the machine was off for five more minutes, and what was due by then was found |
 | another word | the state it ended in |
 
 ## Scenarios

@@ -33,11 +33,16 @@ func newModel() (*model, error) {
 
 func (m *model) close() { _ = m.server.Close() }
 
-// proposes says what is proposed to whoever asks for "plan NAME".
-func (m *model) proposes(name, arguments string) {
+// tell gives the model the plans, with the id of a server in the place of its sign.
+func (m *model) tell(sign, server string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.plans[name] = arguments
+	for name, p := range plans {
+		if was, ok := m.plans[name]; ok {
+			p = was
+		}
+		m.plans[name] = strings.ReplaceAll(p, sign, server)
+	}
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +51,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
+		Format json.RawMessage `json:"response_format"` // of a decision
 	}
 	if json.NewDecoder(r.Body).Decode(&in) != nil || r.URL.Path != "/v1/chat/completions" {
 		http.NotFound(w, r)
@@ -58,7 +64,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	message, finish := map[string]any{"role": "assistant", "content": "De acuerdo."}, "stop"
-	if _, name, ok := strings.Cut(said, "plan "); ok {
+	if in.Format != nil {
+		message["content"] = object("action", "delegate", "agent_name", agentName, "response", "")
+	} else if _, name, ok := strings.Cut(said, "plan "); ok {
 		name, _, _ = strings.Cut(strings.Trim(name, `"\ `), " ")
 		name = strings.TrimFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
 		m.mu.Lock()

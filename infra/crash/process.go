@@ -104,6 +104,16 @@ func (d *deployment) launch(point, trace string) error {
 	}
 }
 
+// dies waits until the process, which is armed, is dead.
+func (d *deployment) dies(point string) error {
+	select {
+	case <-d.exited:
+		return nil
+	case <-time.After(endLimit):
+		return fmt.Errorf("nothing passed %s", point)
+	}
+}
+
 // died starts another process in the place of one that ended by itself.
 func (d *deployment) died(cmd *exec.Cmd) {
 	d.mu.Lock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,35 +18,13 @@ type scenario struct {
 	until string
 	off   time.Duration
 	drive func(v *visit) error
+	holds func(v *visit) error // what must hold besides, once it is over
+	offs  int                  // how often the machine is off for a while, so that what must wait need not; once when it does not say
+	// slow: who dies in it is waited for, for half a minute. It dies once at each moment, not
+	// each time it passes it, and others do not wait for it.
+	slow bool
 	// random: it dies at random moments only; what it passes is passed by the others too.
 	random bool
-}
-
-// A plan, by the name by which it is asked for.
-var plans = map[string]string{
-	"three": `{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
-		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"ana"}},` +
-		`{"id":"s3","mcp_id":"$S","method":"GET","path":"/bookings/b-1","needs":["s2"]}]}`,
-	"slow": `{"goal":"Con freno","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
-		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"slow"},"needs":["s1"]},` +
-		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
-	"drop": `{"goal":"Cambiar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"}},` +
-		`{"id":"s2","mcp_id":"$S","method":"DELETE","path":"/bookings/b-9","needs":["s1"]}]}`,
-	"undo": `{"goal":"Facturar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
-		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"},"needs":["s1"]},` +
-		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/invoices","body":{},"needs":["s2"]}]}`,
-	"each": `{"goal":"Todas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
-		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","for_each":"${s1.body.items}","body":{"room":"${item.id}"}}]}`,
-	"lost": `{"goal":"A ciegas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
-		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"lost"},"needs":["s1"]},` +
-		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
-}
-
-// tell gives the model the plans, bound to a server.
-func (m *model) tell(server string) {
-	for name, p := range plans {
-		m.proposes(name, strings.ReplaceAll(p, "$S", server))
-	}
 }
 
 // one does one thing after the other.
@@ -91,7 +68,7 @@ func crowd(v *visit) error {
 	} {
 		who := v
 		if i > 0 {
-			who = &visit{client: v.client, service: v.service, d: v.d}
+			who = &visit{client: v.client, service: v.service, model: v.model, tools: v.tools, d: v.d}
 			v.others = append(v.others, who)
 		}
 		wg.Go(func() { errs[i] = does(who) })
@@ -152,4 +129,11 @@ var scenarios = []scenario{
 	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: one(propose("three"), (*visit).confirms), until: "stepfn.start.before#1", off: away, drive: end},
 	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: one(propose("drop"), (*visit).confirms, decide("approve")), until: "stepfn.wake.before#1", off: away, drive: end},
 	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: one(paid, (*visit).opens, (*visit).talks), until: "turn.model.after#1", off: time.Hour, drive: func(*visit) error { return nil }},
+	{name: "tools", says: "three tools of a server that speaks MCP, of which it says that one reads and one may be repeated", setup: equipped, drive: one(propose("tools"), (*visit).confirms, end), holds: holdsTools},
+	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: one(propose("found"), (*visit).confirms, end), holds: holdsOrder(false), offs: 3},
+	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: one(propose("never"), (*visit).confirms, inVain), off: away, drive: end, holds: holdsOrder(true)},
+	{name: "edited", says: "a draft is edited and confirmed; what was shown before is void", drive: one(propose("three"), (*visit).edits, (*visit).refusesDraft, (*visit).confirms, end, (*visit).refusesEnded), holds: holdsEdit},
+	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: one(propose("again"), (*visit).confirms, end), holds: holdsRetry},
+	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: staffed, drive: (*visit).routes, holds: holdsRoute, slow: true},
+	{name: "watched", says: "a socket is told of a plan while it is proposed, confirmed and run", drive: one((*visit).opens, (*visit).watches, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end), holds: holdsWatch},
 }

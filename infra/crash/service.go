@@ -20,12 +20,19 @@ const document = `{"openapi":"3.1.0","info":{"title":"Tienda","version":"1"},"pa
 "/bookings/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
  "get":{"operationId":"readBooking","summary":"Muestra una reserva","responses":{"200":{"description":"La reserva"}}},
  "delete":{"operationId":"dropBooking","summary":"Anula una reserva","responses":{"204":{"description":"Anulada"}}}},
+"/rooms/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
+ "put":{"operationId":"holdRoom","summary":"Aparta una sala","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"200":{"description":"Apartada"}}}},
+"/tickets":{"get":{"operationId":"ticket","summary":"Da un número","responses":{"200":{"description":"El número"}}}},
+"/orders":{"post":{"operationId":"order","summary":"Hace un pedido","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"201":{"description":"El pedido"}}}},
+"/orders/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
+ "get":{"operationId":"findOrder","summary":"Busca un pedido","responses":{"200":{"description":"Los pedidos con ese número"}}}},
 "/mail":{"post":{"operationId":"mail","summary":"Envía un correo","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"202":{"description":"Enviado"}}}},
 "/invoices":{"post":{"operationId":"invoice","summary":"Emite una factura","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"201":{"description":"La factura"}}}}}}`
 
 // request is what reached the service under one Idempotency-Key.
 type request struct {
 	method, path string
+	body         string // of the first
 	times        int
 }
 
@@ -38,6 +45,7 @@ type service struct {
 	mu      sync.Mutex
 	applied int
 	ledger  map[string]*request // by Idempotency-Key, which begins with the run
+	orders  map[string]int      // how often one was made, by its ticket
 	unkeyed int                 // unsafe requests without one
 	slow    map[string]chan struct{}
 }
@@ -50,7 +58,7 @@ func newService() (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{url: "http://" + l.Addr().String(), ledger: map[string]*request{}, slow: map[string]chan struct{}{}}
+	s := &service{url: "http://" + l.Addr().String(), ledger: map[string]*request{}, orders: map[string]int{}, slow: map[string]chan struct{}{}}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
@@ -97,21 +105,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
+	said := string(body)
 	key := r.Header.Get("Idempotency-Key")
 	run, _, _ := strings.Cut(key, ":")
+	n, times := s.note(key, request{method: r.Method, path: r.URL.Path, body: said})
 	s.mu.Lock()
-	s.applied++
-	n := s.applied
-	if key == "" {
-		s.unkeyed++
-	} else if s.ledger[key] == nil {
-		s.ledger[key] = &request{method: r.Method, path: r.URL.Path, times: 1}
-	} else {
-		s.ledger[key].times++
-	}
 	held := s.held(run)
 	s.mu.Unlock()
-	said := string(body)
 	switch {
 	case strings.Contains(said, `"lost"`): // applied, and the answer is dropped
 		panic(http.ErrAbortHandler)
@@ -122,6 +122,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	switch {
+	case r.URL.Path == "/orders":
+		s.order(body)
+	case r.Method == http.MethodPut && times < 3:
+		answer(w, http.StatusServiceUnavailable, map[string]any{"error": "un momento"})
 	case r.URL.Path == "/invoices":
 		answer(w, http.StatusUnprocessableEntity, map[string]any{"error": "no hay nada que facturar"})
 	case r.Method == http.MethodDelete:
@@ -129,6 +133,43 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, http.StatusCreated, map[string]any{"id": fmt.Sprintf("b-%d", n)})
 	}
+}
+
+// note notes a request and returns which of all it is, and which of those with its key.
+func (s *service) note(key string, r request) (of, times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied++
+	if key == "" {
+		s.unkeyed++
+		return s.applied, 1
+	}
+	if s.ledger[key] == nil {
+		s.ledger[key] = &r
+	}
+	s.ledger[key].times++
+	return s.applied, s.ledger[key].times
+}
+
+// order makes an order, or loses it, and drops the answer.
+func (s *service) order(body []byte) {
+	var in struct {
+		Ticket string
+		Kept   bool
+	}
+	if json.Unmarshal(body, &in) == nil && in.Kept {
+		s.mu.Lock()
+		s.orders[in.Ticket]++
+		s.mu.Unlock()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// ordered says how often an order with a ticket was made.
+func (s *service) ordered(ticket string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders[ticket]
 }
 
 func (s *service) read(w http.ResponseWriter, r *http.Request) {
@@ -139,6 +180,15 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"items": []any{
 			map[string]any{"id": "norte"}, map[string]any{"id": "sur"}, map[string]any{"id": "este"},
 		}})
+	case r.URL.Path == "/tickets":
+		n, _ := s.note("ticket", request{})
+		answer(w, http.StatusOK, map[string]any{"id": fmt.Sprintf("t-%d", n)})
+	case strings.HasPrefix(r.URL.Path, "/orders/"):
+		found := []any{}
+		if ticket := strings.TrimPrefix(r.URL.Path, "/orders/"); s.ordered(ticket) > 0 {
+			found = append(found, map[string]any{"id": ticket})
+		}
+		answer(w, http.StatusOK, map[string]any{"items": found})
 	case strings.HasPrefix(r.URL.Path, "/bookings/"):
 		answer(w, http.StatusOK, map[string]any{"id": strings.TrimPrefix(r.URL.Path, "/bookings/")})
 	default:

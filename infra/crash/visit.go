@@ -22,11 +22,17 @@ var terminal = []string{"done", "error", "cancelled", "in_doubt", "expired", "su
 type visit struct {
 	*client
 	service *service
+	model   *model
+	tools   *toolbox
 	d       *deployment
 
 	chat, run, digest string
+	first             string // the digest before an edit
+	session           string // of the router
+	watch             *watch
 	acked             acked
 	others            []*visit // who are there at the same time
+	offs              int      // of the scenario
 	swept             bool     // something was found by the sweep only
 }
 
@@ -39,6 +45,8 @@ type acked struct {
 	cancelled bool
 	decision  string // of the step that waited
 	settled   bool
+	edited    bool
+	replies   []string // of the router
 }
 
 // opens makes a chat. When the answer is lost another is made.
@@ -173,7 +181,7 @@ func (v *visit) settles(step, outcome string) error {
 // itself the sweep must: it comes with each start, and finds what is due.
 func (v *visit) until(states ...string) (string, error) {
 	var last reply
-	late := time.Now().Add(soon)
+	late, offs := time.Now().Add(soon), max(1, v.offs)
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var err error
 		if last, err = v.get("/api/runs/" + v.run); err != nil {
@@ -182,8 +190,8 @@ func (v *visit) until(states ...string) (string, error) {
 		if status := last.text("status"); slices.Contains(states, status) {
 			return status, nil
 		}
-		if deaths, _ := v.d.dead(); deaths > 0 && !v.swept && time.Now().After(late) {
-			v.swept = true
+		if deaths, _ := v.d.dead(); deaths > 0 && offs > 0 && time.Now().After(late) {
+			v.swept, late, offs = true, time.Now().Add(soon), offs-1
 			if err := v.d.kill(away); err != nil {
 				return "", err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/tool"
 )
 
@@ -214,7 +215,9 @@ func (r ready) send(ctx context.Context, timeout time.Duration, call tool.Call, 
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	failpoint.Here("mcp.call.before")
 	_, err = r.on.sdk.CallTool(e.in(within), params)
+	failpoint.Here("mcp.call.after")
 	return e.judge(within, call.Limit, err)
 }
 

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"piloto/internal/failpoint"
 )
 
 // How long a push may take, and how often it is tried.
@@ -108,7 +110,9 @@ func (h *Hub) take(ctx context.Context, c Connection, pushes []push) (int64, err
 	}
 	var last int64
 	err := again(ctx, func() (err error) {
+		failpoint.Here("realtime.number.before")
 		last, err = h.Connections.Advance(ctx, c.Account, c.ID, n, h.Now())
+		failpoint.Here("realtime.number.after")
 		return err
 	})
 	return last - int64(n) + 1, err

@@ -31,6 +31,7 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/failpoint"
 	"piloto/internal/fault"
 )
 
@@ -166,7 +167,9 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 			Account: account, Key: key, Fingerprint: fingerprint, Ticket: Ticket{ID: o.NewID(at), At: at},
 			Holder: o.NewID(at), Until: at.Add(o.lease()), ExpiresAt: at.Add(o.life()),
 		}
+		failpoint.Here("replay.claim.before")
 		there, err := o.Store.ClaimReplay(ctx, mine, at)
+		failpoint.Here("replay.claim.after")
 		if err != nil {
 			return Claim{}, err
 		}
@@ -212,7 +215,9 @@ func (o *Once) take(ctx context.Context, mine Claim, holder string) (bool, error
 func (o *Once) finish(ctx context.Context, c Claim) ([]byte, bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
+	failpoint.Here("replay.finish.before")
 	there, err := o.Store.FinishReplay(ctx, c)
+	failpoint.Here("replay.finish.after")
 	switch {
 	case err != nil:
 		return nil, false, ErrUnkept.Because(err)

@@ -1,0 +1,41 @@
+package main
+
+import "strconv"
+
+// plans are what the model proposes, by the name by which it is asked for. $S is the
+// service, and $T the server with tools.
+var plans = map[string]string{
+	"three": `{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"ana"}},` +
+		`{"id":"s3","mcp_id":"$S","method":"GET","path":"/bookings/b-1","needs":["s2"]}]}`,
+	"slow": `{"goal":"Con freno","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"slow"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
+	"drop": `{"goal":"Cambiar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"DELETE","path":"/bookings/b-9","needs":["s1"]}]}`,
+	"undo": `{"goal":"Facturar","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/invoices","body":{},"needs":["s2"]}]}`,
+	"each": `{"goal":"Todas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","for_each":"${s1.body.items}","body":{"room":"${item.id}"}}]}`,
+	"lost": `{"goal":"A ciegas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"lost"},"needs":["s1"]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,
+	"tools": `{"goal":"Anotar","steps":[{"id":"s1","mcp_id":"$T","tool":"read_note","body":{"id":"n-1"}},` +
+		`{"id":"s2","mcp_id":"$T","tool":"add_note","body":{"text":"leche"}},` +
+		`{"id":"s3","mcp_id":"$T","tool":"set_note","body":{"id":"n-1","text":"${s2.body.content[0].text}"}}]}`,
+	"found": order(false),
+	"never": order(true),
+	"again": `{"goal":"Apartar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
+		`{"id":"s2","mcp_id":"$S","method":"PUT","path":"/rooms/${s1.body.items[0].id}","body":{"held":true}},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"}}]}`,
+}
+
+// order is a plan whose order is not answered, and looked for: the service has it, or
+// lost it.
+func order(lost bool) string {
+	return `{"goal":"Pedir","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/tickets"},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/orders","body":{"ticket":"${s1.body.id}","kept":` + strconv.FormatBool(!lost) + `},` +
+		`"verify":{"method":"GET","path":"/orders/${s1.body.id}","expect":{"value":"${check.body.items[0].id}","is":"present"}}},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"}}]}`
+}
