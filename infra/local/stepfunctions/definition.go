@@ -19,6 +19,17 @@ type scope struct {
 	states  map[string]*state
 }
 
+// ends reports whether a state of the scope is terminal.
+func (s *scope) ends() bool {
+	for _, st := range s.states {
+		switch {
+		case st.kind == typeSucceed, st.kind == typeFail, st.kind != typeChoice && st.next == "":
+			return true
+		}
+	}
+	return false
+}
+
 // stateType is the Type of a state.
 type stateType string
 
@@ -102,7 +113,7 @@ type Diagnostic struct {
 	Severity string // ERROR
 	Code     string // such as SCHEMA_VALIDATION_FAILED
 	Message  string
-	Location string // JSON pointer; empty when the text is not JSON
+	Location string // JSON pointer; empty when the text is not JSON, or nothing is at fault
 }
 
 // DefinitionError lists why a definition was refused.
@@ -118,6 +129,9 @@ func (e *DefinitionError) Error() string {
 			b.WriteString(", ")
 		}
 		b.WriteString(d.Code + ": " + d.Message)
+		if d.Code == codeMissingEnd {
+			b.WriteString(" at null") // what AWS says of no place
+		}
 		if d.Location != "" && d.Code != codeInvalidJSON {
 			b.WriteString(" at " + d.Location)
 		}
@@ -130,16 +144,18 @@ const (
 	codeInvalidJSON   = "INVALID_JSON_DESCRIPTION"
 	codeSchema        = "SCHEMA_VALIDATION_FAILED"
 	codeMissingTarget = "MISSING_TRANSITION_TARGET"
+	codeMissingEnd    = "MISSING_END_STATE"
 	codeDuplicate     = "DUPLICATE_STATE_NAME"
 )
 
 // Parse checks and compiles the Amazon States Language text. Its error is a
 // *DefinitionError that names every finding with its JSON pointer.
 func Parse(text []byte) (*Definition, error) {
-	r := &reader{names: map[string]bool{}}
-	def := r.definition(text)
-	if len(r.findings) > 0 {
-		return nil, &DefinitionError{Diagnostics: r.findings}
-	}
-	return def, nil
+	return (&reader{names: map[string]bool{}}).parse(text)
+}
+
+// parseStored compiles a definition that was accepted once: what was refused only
+// since then does not keep its executions from going on.
+func parseStored(text []byte) (*Definition, error) {
+	return (&reader{names: map[string]bool{}, stored: true}).parse(text)
 }

@@ -62,56 +62,59 @@ var unsupported = map[string]string{
 
 	in(`"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","InvocationType":"Later"},"End":true`): "/States/A/Parameters/InvocationType",
 
-	in(taskState + `,"TimeoutSeconds":0`):                                                                       "/States/A/TimeoutSeconds",
-	in(taskState + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.x"`):                                            "/States/A",
-	in(taskState + `,"TimeoutSeconds":5,"HeartbeatSeconds":5`):                                                  "/States/A/HeartbeatSeconds",
-	in(taskState + `,"Credentials":{}`):                                                                         "/States/A/Credentials",
-	in(taskState + `,"Retry":[{"ErrorEquals":[]}]`):                                                             "/States/A/Retry/0/ErrorEquals",
-	in(taskState + `,"Retry":[{"ErrorEquals":["States.ALL","X"]}]`):                                             "/States/A/Retry/0/ErrorEquals",
-	in(taskState + `,"Retry":[{"ErrorEquals":["States.ALL"]},{"ErrorEquals":["X"]}]`):                           "/States/A/Retry/0/ErrorEquals",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"BackoffRate":0.5}]`):                                        "/States/A/Retry/0/BackoffRate",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"IntervalSeconds":0}]`):                                      "/States/A/Retry/0/IntervalSeconds",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxAttempts":-1}]`):                                         "/States/A/Retry/0/MaxAttempts",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":0}]`):                                      "/States/A/Retry/0/MaxDelaySeconds",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"JitterStrategy":"SOME"}]`):                                  "/States/A/Retry/0/JitterStrategy",
-	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"Backoff":1}]`):                                              "/States/A/Retry/0/Backoff",
-	in(taskState + `,"Catch":[{"ErrorEquals":["X"],"Next":"Q"}]`):                                               "/States/A/Catch/0/Next",
-	in(taskState + `,"Catch":[{"ErrorEquals":["X"]}]`):                                                          "/States/A/Catch/0",
-	in(taskState + `,"Catch":{}`):                                                                               "/States/A/Catch",
-	in(`"Type":"Wait","End":true`):                                                                              "/States/A",
-	in(`"Type":"Wait","End":true,"Seconds":1,"Timestamp":"2020-01-01T00:00:00Z"`):                               "/States/A",
-	in(`"Type":"Wait","End":true,"Seconds":-1`):                                                                 "/States/A/Seconds",
-	in(`"Type":"Wait","End":true,"Timestamp":"2020-01-01"`):                                                     "/States/A/Timestamp",
-	in(`"Type":"Wait","End":true,"SecondsPath":"$.a[*]"`):                                                       "/States/A/SecondsPath",
-	in(`"Type":"Fail","Error":"a","ErrorPath":"$.a"`):                                                           "/States/A",
-	in(`"Type":"Fail","CausePath":"nope"`):                                                                      "/States/A/CausePath",
-	in(`"Type":"Fail","End":true`):                                                                              "/States/A/End",
-	in(`"Type":"Succeed","Next":"A"`):                                                                           "/States/A/Next",
-	in(`"Type":"Choice","Choices":[]`):                                                                          "/States/A/Choices",
-	choosing(`{"Variable":"$.a","NumericEquals":1,"Next":"Q"},{"Variable":"$.a","NumericEquals":1,"Next":"B"}`): "/States/A/Choices/0/Next",
-	choosing(`{"Variable":"$.a","NumericEquals":"1","Next":"B"}`):                                               "/States/A/Choices/0/NumericEquals",
-	choosing(`{"Variable":"$.a","NumericNotEquals":1,"Next":"B"}`):                                              "/States/A/Choices/0/NumericNotEquals",
-	choosing(`{"Variable":"$.a","NumericEquals":1,"StringEquals":"a","Next":"B"}`):                              "/States/A/Choices/0",
-	choosing(`{"Variable":"$.a","BooleanLessThan":true,"Next":"B"}`):                                            "/States/A/Choices/0/BooleanLessThan",
-	choosing(`{"Variable":"$.a","TimestampEquals":"x","Next":"B"}`):                                             "/States/A/Choices/0/TimestampEquals",
-	choosing(`{"NumericEquals":1,"Next":"B"}`):                                                                  "/States/A/Choices/0",
-	choosing(`{"And":[{"Variable":"$.a","IsNull":"x"}],"Next":"B"}`):                                            "/States/A/Choices/0/And/0/IsNull",
-	choosing(`{"And":[{"Variable":"$.a","IsNull":true,"Next":"B"}],"Next":"B"}`):                                "/States/A/Choices/0/And/0",
-	choosing(`{"Condition":"{% true %}","Next":"B"}`):                                                           "/States/A/Choices/0/Condition",
-	choosing(`{"Variable":"$.a","NumericEquals":1}`):                                                            "/States/A/Choices/0",
-	in(`"Type":"Parallel","Branches":[],"End":true`):                                                            "/States/A/Branches",
-	in(`"Type":"Parallel","Branches":[{"StartAt":"X"}],"End":true`):                                             "/States/A/Branches/0",
-	in(`"Type":"Parallel","Branches":[{"StartAt":"X","States":{"X":{"Type":"Pass","Next":"A"}}}],"End":true`):   "/States/A/Branches/0/States/X/Next",
-	in(`"Type":"Parallel","Branches":[{"StartAt":"A","States":{"A":{"Type":"Succeed"}}}],"End":true`):           "/States/A/Branches/0/States/A",
-	in(mapState + `,"ToleratedFailureCount":1`):                                                                 "/States/A/ToleratedFailureCount",
-	in(mapState + `,"ToleratedFailurePercentage":1`):                                                            "/States/A/ToleratedFailurePercentage",
-	in(mapState + `,"ItemReader":{}`):                                                                           "/States/A/ItemReader",
-	in(mapState + `,"ItemBatcher":{}`):                                                                          "/States/A/ItemBatcher",
-	in(mapState + `,"Label":"x"`):                                                                               "/States/A/Label",
-	in(mapState + `,"ItemsPath":"$.a[*]"`):                                                                      "/States/A/ItemsPath",
-	in(mapState + `,"MaxConcurrency":-1`):                                                                       "/States/A/MaxConcurrency",
-	in(mapState + `,"Iterator":` + innerMap):                                                                    "/States/A",
-	in(`"Type":"Map","End":true`):                                                                               "/States/A",
+	in(taskState + `,"TimeoutSeconds":0`):                                                                                                "/States/A/TimeoutSeconds",
+	in(taskState + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.x"`):                                                                     "/States/A",
+	in(taskState + `,"TimeoutSeconds":5,"HeartbeatSeconds":5`):                                                                           "/States/A/HeartbeatSeconds",
+	in(taskState + `,"Credentials":{}`):                                                                                                  "/States/A/Credentials",
+	in(taskState + `,"Retry":[{"ErrorEquals":[]}]`):                                                                                      "/States/A/Retry/0/ErrorEquals",
+	in(taskState + `,"Retry":[{"ErrorEquals":["States.ALL","X"]}]`):                                                                      "/States/A/Retry/0/ErrorEquals",
+	in(taskState + `,"Retry":[{"ErrorEquals":["States.ALL"]},{"ErrorEquals":["X"]}]`):                                                    "/States/A/Retry/0/ErrorEquals",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"BackoffRate":0.5}]`):                                                                 "/States/A/Retry/0/BackoffRate",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"IntervalSeconds":-1}]`):                                                              "/States/A/Retry/0/IntervalSeconds",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxAttempts":-1}]`):                                                                  "/States/A/Retry/0/MaxAttempts",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":0}]`):                                                               "/States/A/Retry/0/MaxDelaySeconds",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"JitterStrategy":"SOME"}]`):                                                           "/States/A/Retry/0/JitterStrategy",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"Backoff":1}]`):                                                                       "/States/A/Retry/0/Backoff",
+	in(taskState + `,"Catch":[{"ErrorEquals":["X"],"Next":"Q"}]`):                                                                        "/States/A/Catch/0/Next",
+	in(taskState + `,"Catch":[{"ErrorEquals":["X"]}]`):                                                                                   "/States/A/Catch/0",
+	in(taskState + `,"Catch":{}`):                                                                                                        "/States/A/Catch",
+	in(`"Type":"Wait","End":true`):                                                                                                       "/States/A",
+	in(`"Type":"Wait","End":true,"Seconds":1,"Timestamp":"2020-01-01T00:00:00Z"`):                                                        "/States/A",
+	in(`"Type":"Wait","End":true,"Seconds":-1`):                                                                                          "/States/A/Seconds",
+	in(`"Type":"Wait","End":true,"Timestamp":"2020-01-01"`):                                                                              "/States/A/Timestamp",
+	in(`"Type":"Wait","End":true,"SecondsPath":"$.a[*]"`):                                                                                "/States/A/SecondsPath",
+	in(`"Type":"Fail","Error":"a","ErrorPath":"$.a"`):                                                                                    "/States/A",
+	in(`"Type":"Fail","CausePath":"nope"`):                                                                                               "/States/A/CausePath",
+	in(`"Type":"Fail","End":true`):                                                                                                       "/States/A/End",
+	in(`"Type":"Succeed","Next":"A"`):                                                                                                    "/States/A/Next",
+	in(`"Type":"Choice","Choices":[]`):                                                                                                   "/States/A/Choices",
+	choosing(`{"Variable":"$.a","NumericEquals":1,"Next":"Q"},{"Variable":"$.a","NumericEquals":1,"Next":"B"}`):                          "/States/A/Choices/0/Next",
+	choosing(`{"Variable":"$.a","NumericEquals":"1","Next":"B"}`):                                                                        "/States/A/Choices/0/NumericEquals",
+	choosing(`{"Variable":"$.a","NumericNotEquals":1,"Next":"B"}`):                                                                       "/States/A/Choices/0/NumericNotEquals",
+	choosing(`{"Variable":"$.a","NumericEquals":1,"StringEquals":"a","Next":"B"}`):                                                       "/States/A/Choices/0",
+	choosing(`{"Variable":"$.a","BooleanLessThan":true,"Next":"B"}`):                                                                     "/States/A/Choices/0/BooleanLessThan",
+	choosing(`{"Variable":"$.a","TimestampEquals":"x","Next":"B"}`):                                                                      "/States/A/Choices/0/TimestampEquals",
+	choosing(`{"NumericEquals":1,"Next":"B"}`):                                                                                           "/States/A/Choices/0",
+	choosing(`{"And":[{"Variable":"$.a","IsNull":"x"}],"Next":"B"}`):                                                                     "/States/A/Choices/0/And/0/IsNull",
+	choosing(`{"And":[{"Variable":"$.a","IsNull":true,"Next":"B"}],"Next":"B"}`):                                                         "/States/A/Choices/0/And/0",
+	choosing(`{"Condition":"{% true %}","Next":"B"}`):                                                                                    "/States/A/Choices/0/Condition",
+	choosing(`{"Variable":"$.a","NumericEquals":1}`):                                                                                     "/States/A/Choices/0",
+	in(`"Type":"Parallel","Branches":[],"End":true`):                                                                                     "/States/A/Branches",
+	in(`"Type":"Parallel","Branches":[{"StartAt":"X"}],"End":true`):                                                                      "/States/A/Branches/0",
+	in(`"Type":"Parallel","Branches":[{"StartAt":"X","States":{"X":{"Type":"Pass","Next":"A"}}}],"End":true`):                            "/States/A/Branches/0/States/X/Next",
+	in(`"Type":"Parallel","Branches":[{"StartAt":"A","States":{"A":{"Type":"Succeed"}}}],"End":true`):                                    "/States/A/Branches/0/States/A",
+	in(mapState + `,"ToleratedFailureCount":1`):                                                                                          "/States/A/ToleratedFailureCount",
+	in(mapState + `,"ToleratedFailurePercentage":1`):                                                                                     "/States/A/ToleratedFailurePercentage",
+	in(mapState + `,"ItemReader":{}`):                                                                                                    "/States/A/ItemReader",
+	in(mapState + `,"ItemBatcher":{}`):                                                                                                   "/States/A/ItemBatcher",
+	in(mapState + `,"Label":"x"`):                                                                                                        "/States/A/Label",
+	in(mapState + `,"ItemsPath":"$.a[*]"`):                                                                                               "/States/A/ItemsPath",
+	in(mapState + `,"MaxConcurrency":-1`):                                                                                                "/States/A/MaxConcurrency",
+	in(`"Type":"Map","End":true,"ItemProcessor":{"QueryLanguage":"JSONPath","StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`):   "/States/A/ItemProcessor/QueryLanguage",
+	in(`"Type":"Parallel","Branches":[{"QueryLanguage":"JSONPath","StartAt":"X","States":{"X":{"Type":"Pass","End":true}}}],"End":true`): "/States/A/Branches/0/QueryLanguage",
+	in(taskState + `,"Retry":[{"ErrorEquals":["X"],"MaxDelaySeconds":31622401}]`):                                                        "/States/A/Retry/0/MaxDelaySeconds",
+	in(mapState + `,"Iterator":` + innerMap):                                                                                             "/States/A",
+	in(`"Type":"Map","End":true`):                                                                                                        "/States/A",
 	in(`"Type":"Map","End":true,"ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED","ExecutionType":"STANDARD"},"StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`): "/States/A/ItemProcessor/ProcessorConfig/Mode",
 }
 
@@ -129,6 +132,40 @@ func TestUnsupportedDefinitionsAreRefusedWithTheirPointer(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s\n\tfindings %v, want one at %s", definition, bad, at)
+		}
+	}
+}
+
+// What AWS itself says when a definition is refused.
+func TestRefusalsAreWordedAsAWS(t *testing.T) {
+	for definition, want := range map[string]string{
+		`{"StartAt":"A","States":{"A":{"Type":"Pass","Next":"B"},"B":{"Type":"Pass","Next":"A"}}}`: "MISSING_END_STATE: Workflow has no terminal state at null",
+		`{"StartAt":"X","States":{"A":{"Type":"Pass","End":true}}}`:                                "MISSING_TRANSITION_TARGET: Missing 'Next' target: X at /StartAt, MISSING_TRANSITION_TARGET: State \"A\" is not reachable. at /States/A",
+		in(`"Type":"Pass","End":true,"Next":"A"`):                                                  "SCHEMA_VALIDATION_FAILED: There should only be one of the following fields: [Next, End] at /States/A",
+		in(`"Type":"Pass"`):                                              "SCHEMA_VALIDATION_FAILED: This object should have only one of the following fields: [Next, End] at /States/A",
+		in(`"Type":"Wait","Seconds":-1,"End":true`):                      "SCHEMA_VALIDATION_FAILED: Minimum value is 0 at /States/A/Seconds",
+		in(taskState + `,"Retry":[{"ErrorEquals":["States.ALL","X"]}]`):  "SCHEMA_VALIDATION_FAILED: States.ALL must appear alone and at end of list at /States/A/Retry/0/ErrorEquals",
+		in(taskState + `,"TimeoutSeconds":1,"TimeoutSecondsPath":"$.t"`): "SCHEMA_VALIDATION_FAILED: There should only be one of the following fields: [TimeoutSeconds, TimeoutSecondsPath] at /States/A",
+		in(`"Type":"Pass","Output":1,"End":true`):                        "SCHEMA_VALIDATION_FAILED: The QueryLanguage is set to 'JSONPath', but field 'Output' is only supported for the 'JSONata' QueryLanguage at /States/A/Output",
+		in(`"Type":"Pass","QueryLanguage":"jsonata","End":true`):         "SCHEMA_VALIDATION_FAILED: Value should be one of the following: [JSONPath, JSONata] at /States/A/QueryLanguage",
+	} {
+		if _, err := Parse([]byte(definition)); err == nil || err.Error() != want {
+			t.Errorf("%s\n\t%v, want\n\t%s", definition, err, want)
+		}
+	}
+}
+
+func TestWhatWasAcceptedOnceStillLoads(t *testing.T) {
+	for _, definition := range []string{
+		`{"StartAt":"A","States":{"A":{"Type":"Pass","Next":"B"},"B":{"Type":"Pass","Next":"A"}}}`,
+		in(`"Type":"Parallel","Branches":[{"QueryLanguage":"JSONPath","StartAt":"X","States":{"X":{"Type":"Pass","End":true}}}],"End":true`),
+		in(`"Type":"Map","End":true,"ItemProcessor":{"QueryLanguage":"JSONPath","StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`),
+	} {
+		if _, err := Parse([]byte(definition)); err == nil {
+			t.Errorf("accepted anew: %s", definition)
+		}
+		if _, err := parseStored([]byte(definition)); err != nil {
+			t.Errorf("%s: %v", definition, err)
 		}
 	}
 }

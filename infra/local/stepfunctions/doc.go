@@ -38,7 +38,11 @@
 //   - A path of Parameters, ResultSelector or ItemSelector that selects nothing is
 //     States.Runtime, which nothing catches, as the service reports it; the name
 //     its documentation gives, States.ParameterPathFailure, can be caught by
-//     naming it. Likewise a missed heartbeat is States.Timeout, and
+//     naming it. So is a path among the arguments of an intrinsic function, which
+//     documentation calls States.IntrinsicFailure. Only an index past the end, where
+//     the path is the whole value of a field, gives null. States.Runtime ends the
+//     execution where it happens: no branch, item or state around it is reported as
+//     failed or aborted, unless it is caught. Likewise a missed heartbeat is States.Timeout, and
 //     States.HeartbeatTimeout to who asks for that.
 //   - A failed branch is reported, and passed on by Catch, under the name of what
 //     failed in it; States.BranchFailed, which documentation gives, can be named.

@@ -60,6 +60,22 @@ func (f *failure) matches(names []string) bool {
 	return false
 }
 
+// heard reports whether the state of th, or one around it, retries or catches f.
+func (f *failure) heard(th *thread) bool {
+	for ; th != nil; th = th.up {
+		st := th.scope.states[th.state]
+		for i := range st.retry {
+			if f.matches(st.retry[i].errors) {
+				return true
+			}
+		}
+		if catching(st.catch, f) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // named returns f as Retry or Catch entries that ask for its alias see it. A
 // failed branch keeps its own name: it is what tells what went wrong.
 func (f *failure) named(names []string) *failure {
@@ -88,6 +104,7 @@ func runtimeFailure(format string, args ...any) *failure {
 func templateFailure(err error, input *document) *failure {
 	var field *fieldError
 	var fn *intrinsicError
+	var argument *argumentError
 	switch {
 	case errors.As(err, &field) && errors.Is(err, errNullInput):
 		return &failure{name: errRuntime, alias: errParameterPath, final: true, cause: nullInputText}
@@ -96,6 +113,8 @@ func templateFailure(err error, input *document) *failure {
 			name: errRuntime, alias: errParameterPath, final: true,
 			cause: fmt.Sprintf("%s '%s'", field.Error(), encodeValue(input.Value())),
 		}
+	case errors.As(err, &argument):
+		return &failure{name: errRuntime, alias: errIntrinsic, final: true, cause: err.Error()}
 	case errors.As(err, &fn):
 		return &failure{name: errIntrinsic, cause: fn.Error()}
 	}

@@ -66,7 +66,8 @@ func textArg(v any) (string, error) {
 	return s, nil
 }
 
-// intArg accepts any number and rounds it to the nearest integer, as AWS does.
+// intArg accepts any number and rounds it to the nearest integer, a half upwards, as
+// recorded: -1.5 is -1.
 func intArg(v any) (int, error) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -76,7 +77,7 @@ func intArg(v any) (int, error) {
 		return i, nil
 	}
 	f, _ := new(big.Float).SetRat(toRat(n)).Float64()
-	f = math.Round(f)
+	f = math.Floor(f + 0.5)
 	if math.Abs(f) > 1<<53 {
 		return 0, errors.New("the argument is out of range")
 	}
@@ -208,10 +209,14 @@ func jsonMerge(args []any) (any, error) {
 	return out, nil
 }
 
+// stringToJSON reads a blank text as null, as recorded.
 func stringToJSON(args []any) (any, error) {
 	s, err := textArg(args[0])
 	if err != nil {
 		return nil, err
+	}
+	if strings.TrimSpace(s) == "" {
+		return nil, nil
 	}
 	v, err := parseValue([]byte(s))
 	if err != nil {

@@ -141,7 +141,7 @@ func withoutData(event json.RawMessage) json.RawMessage {
 		kept := object{}
 		for _, m := range body {
 			switch m.key {
-			case "input", "output", "parameters", "inputDetails", "outputDetails":
+			case "input", "output", "inputDetails", "outputDetails": // parameters stay, as AWS leaves them
 			default:
 				kept = append(kept, m)
 			}

@@ -194,11 +194,8 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	args := make([]any, len(e.args))
 	for i := range e.args {
 		v, err := e.args[i].evaluate(data, context)
-		if errors.Is(err, errPath) && e.args[i].path != nil {
-			err = &intrinsicError{source: e.source, err: &argumentError{e.args[i].source, encodeValue(data)}}
-		}
 		if err != nil {
-			return nil, err
+			return nil, e.blamed(&e.args[i], err, data)
 		}
 		args[i] = v
 	}
@@ -215,7 +212,25 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	return v, nil
 }
 
-// intrinsicError is the failure of a call; it becomes States.IntrinsicFailure.
+// blamed words the failure of an argument. AWS names the whole expression, not the
+// call inside of it that failed.
+func (e *expression) blamed(arg *expression, err error, data any) error {
+	var inner *intrinsicError
+	switch {
+	case errors.As(err, &inner):
+		err = inner.err
+	case arg.path != nil && errors.Is(err, errPath):
+		source := arg.source
+		if arg.path.context {
+			source = strings.TrimPrefix(source, "$") // as AWS rewrites it
+		}
+		err = &argumentError{source, encodeValue(data)}
+	}
+	return &intrinsicError{source: e.source, err: err}
+}
+
+// intrinsicError is the failure of a call; it becomes States.IntrinsicFailure, or
+// States.Runtime when a path among the arguments selects nothing.
 type intrinsicError struct {
 	source string
 	err    error
@@ -224,6 +239,8 @@ type intrinsicError struct {
 func (e *intrinsicError) Error() string {
 	return fmt.Sprintf("The function '%s' had the following error: %s", e.source, e.err)
 }
+
+func (e *intrinsicError) Unwrap() error { return e.err }
 
 // argumentError is a path among the arguments that selects nothing.
 type argumentError struct {

@@ -87,6 +87,10 @@ func (t *transition) itemInput(th *thread, st *state, input *document, index int
 
 // itemFailed fails the Map state because an item could not be made.
 func (t *transition) itemFailed(th *thread, st *state, f *failure) {
+	if f.final && !f.heard(th) {
+		t.threadFailed(th, f)
+		return
+	}
 	for _, child := range th.children {
 		if child.phase != phaseDone {
 			t.record("MapIterationAborted", th.prev, iterationDetail("mapIterationAbortedEventDetails", st.name, child.index))

@@ -46,6 +46,11 @@ const maxPathLength = 4096
 // errPath is wrapped by every error of a path that selects nothing.
 var errPath = errors.New("path selects nothing")
 
+// pastEndError is an errPath about a path whose last index is past the end.
+type pastEndError struct{ error }
+
+func (e pastEndError) Unwrap() error { return e.error }
+
 // errNullInput is an errPath about a path into null.
 var errNullInput = fmt.Errorf("%w: null input", errPath)
 
@@ -156,9 +161,9 @@ func (p *pathParser) segment() (segment, error) {
 	}
 	p.pos++ // the dot
 	descend := p.eat('.')
-	if descend && p.eat('[') {
+	if p.eat('[') { // $..[0], and $.a.['b c'] as AWS's guide writes it
 		s, err := p.bracket()
-		s.descend = true
+		s.descend = descend
 		return s, err
 	}
 	if p.eat('*') {

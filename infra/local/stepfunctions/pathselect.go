@@ -15,6 +15,11 @@ func (p *path) selectFrom(data any) (any, error) {
 	if p.definite {
 		return p.one(data)
 	}
+	if s := &p.segments[0]; s.kind == segmentSlice && !s.descend {
+		if _, ok := data.([]any); !ok { // as recorded: only below the root it selects nothing
+			return nil, fmt.Errorf("%w: No results for path: %s", errPath, p.source)
+		}
+	}
 	nodes := []any{data}
 	budget := maxNodes
 	for i := range p.segments {
@@ -74,7 +79,11 @@ func (p *path) missing(i int, node any) error {
 		}
 	case []any:
 		if p.segments[i].kind == segmentIndexes {
-			return fmt.Errorf("%w: Index out of bounds when evaluating path %s", errPath, where)
+			err := fmt.Errorf("%w: Index out of bounds when evaluating path %s", errPath, where)
+			if i == len(p.segments)-1 {
+				return pastEndError{err}
+			}
+			return err
 		}
 	}
 	return fmt.Errorf("%w: No results for path: %s", errPath, p.canonical(len(p.segments)))

@@ -19,6 +19,23 @@ const maxFindings = 100
 type reader struct {
 	findings []Diagnostic
 	names    map[string]bool // of every state seen so far; they are unique
+	stored   bool            // the text was accepted once; rules that came later do not count
+}
+
+func (r *reader) parse(text []byte) (*Definition, error) {
+	def := r.definition(text)
+	if len(r.findings) > 0 {
+		return nil, &DefinitionError{Diagnostics: r.findings}
+	}
+	return def, nil
+}
+
+// scopeFields are the fields of an object that holds states, beside what it adds.
+func (r *reader) scopeFields(more ...string) []string {
+	if r.stored {
+		more = append(more, "QueryLanguage")
+	}
+	return append(more, "Comment", "StartAt", "States")
 }
 
 func (r *reader) report(code, at, format string, args ...any) {
@@ -65,6 +82,9 @@ func (r *reader) definition(text []byte) *Definition {
 		def.timeout = time.Duration(n) * time.Second
 	}
 	def.root = r.scope(root, "", 0)
+	if !r.stored && def.root != nil && len(r.findings) == 0 && !def.root.ends() {
+		r.findings = append(r.findings, Diagnostic{Severity: "ERROR", Code: codeMissingEnd, Message: "Workflow has no terminal state"})
+	}
 	return def
 }
 
@@ -127,8 +147,7 @@ func (r *reader) stateName(name, at string) {
 // transitions checks that every target exists and every state is reachable.
 func (r *reader) transitions(s *scope, states object, at string) {
 	if _, ok := states.get(s.startAt); !ok {
-		r.report(codeMissingTarget, at+"/StartAt", "Missing 'StartAt' target: %s", s.startAt)
-		return
+		r.report(codeMissingTarget, at+"/StartAt", "Missing 'Next' target: %s", s.startAt)
 	}
 	reached := map[string]bool{}
 	open := []string{s.startAt}
@@ -142,7 +161,7 @@ func (r *reader) transitions(s *scope, states object, at string) {
 		reached[name] = true
 		for _, t := range st.targets(pointer(at+"/States", name)) {
 			if _, ok := states.get(t.name); !ok {
-				r.report(codeMissingTarget, t.at, "Missing '%s' target: %s", t.field, t.name)
+				r.report(codeMissingTarget, t.at, "Missing 'Next' target: %s", t.name) // whatever the field is
 				continue
 			}
 			open = append(open, t.name)
@@ -155,36 +174,59 @@ func (r *reader) transitions(s *scope, states object, at string) {
 	}
 }
 
-type target struct{ name, field, at string }
+type target struct{ name, at string }
 
 func (st *state) targets(at string) []target {
 	var out []target
 	if st.next != "" {
-		out = append(out, target{st.next, "Next", at + "/Next"})
+		out = append(out, target{st.next, at + "/Next"})
 	}
 	for i, c := range st.choices {
-		out = append(out, target{c.next, "Next", pointer(at+"/Choices", i) + "/Next"})
+		out = append(out, target{c.next, pointer(at+"/Choices", i) + "/Next"})
 	}
 	if st.fallback != "" {
-		out = append(out, target{st.fallback, "Default", at + "/Default"})
+		out = append(out, target{st.fallback, at + "/Default"})
 	}
 	for i, c := range st.catch {
-		out = append(out, target{c.next, "Next", pointer(at+"/Catch", i) + "/Next"})
+		out = append(out, target{c.next, pointer(at+"/Catch", i) + "/Next"})
 	}
 	return out
 }
 
+// jsonataFields are the fields of states that belong to the other query language.
+var jsonataFields = []string{"Arguments", "Output", "Items"}
+
 func (r *reader) onlyFields(obj object, at string, allowed ...string) {
 	for _, m := range obj {
-		if !slices.Contains(allowed, m.key) {
+		switch {
+		case slices.Contains(allowed, m.key):
+		case slices.Contains(allowed, "Type") && slices.Contains(jsonataFields, m.key):
+			r.schema(pointer(at, m.key),
+				"The QueryLanguage is set to 'JSONPath', but field '%s' is only supported for the 'JSONata' QueryLanguage", m.key)
+		default:
 			r.schema(pointer(at, m.key), "Field '%s' is not supported", m.key)
 		}
 	}
 }
 
+// onlyOne says that fields exclude each other.
+func (r *reader) onlyOne(at string, fields ...string) {
+	r.schema(at, "There should only be one of the following fields: [%s]", strings.Join(fields, ", "))
+}
+
+// needOne says that one of the fields is missing.
+func (r *reader) needOne(at string, fields ...string) {
+	r.schema(at, "This object should have only one of the following fields: [%s]", strings.Join(fields, ", "))
+}
+
 func (r *reader) queryLanguage(obj object, at string) {
-	if v, ok := obj.get("QueryLanguage"); ok && v != "JSONPath" {
+	v, ok := obj.get("QueryLanguage")
+	switch {
+	case !ok || v == "JSONPath":
+	case v == "JSONata":
 		r.schema(at+"/QueryLanguage", "Only the query language 'JSONPath' is supported")
+	default:
+		r.schema(at+"/QueryLanguage", "Value should be one of the following: [JSONPath, JSONata]")
 	}
 }
 
@@ -222,8 +264,11 @@ func (r *reader) count(obj object, field, at string, least, most int) (int, bool
 	switch {
 	case !ok:
 		r.schema(pointer(at, field), "Expected value of type Integer")
-	case n < least || n > most:
-		r.schema(pointer(at, field), "The value must be between %d and %d", least, most)
+	case n < least:
+		r.schema(pointer(at, field), "Minimum value is %d", least)
+		ok = false
+	case n > most:
+		r.schema(pointer(at, field), "Maximum value is %d", most)
 		ok = false
 	}
 	return n, ok
@@ -266,8 +311,12 @@ func (r *reader) list(obj object, field, at string, required bool) []object {
 		return nil
 	}
 	items, ok := v.([]any)
-	if !ok || (required && len(items) == 0) {
-		r.schema(pointer(at, field), "Expected a non-empty array")
+	if !ok {
+		r.schema(pointer(at, field), "Expected value of type Array")
+		return nil
+	}
+	if required && len(items) == 0 {
+		r.schema(pointer(at, field), "Value cannot be empty")
 		return nil
 	}
 	out := make([]object, len(items))
@@ -295,7 +344,7 @@ func (r *reader) secondsField(obj object, field, at string, least int) seconds {
 	n, given := r.count(obj, field, at, least, maxSeconds)
 	p := r.path(obj, field+"Path", at, true)
 	if given && p != nil {
-		r.schema(at, "Only one of '%s' and '%sPath' may be given", field, field)
+		r.onlyOne(at, field, field+"Path")
 	}
 	return seconds{value: n, path: p}
 }
@@ -308,8 +357,12 @@ func (r *reader) number(obj object, field, at string, least, preset float64) flo
 	}
 	n, ok := v.(json.Number)
 	f, err := strconv.ParseFloat(string(n), 64)
-	if !ok || err != nil || f < least {
-		r.schema(pointer(at, field), "The value must be a number of at least %g", least)
+	if !ok || err != nil {
+		r.schema(pointer(at, field), "Expected value of type Number")
+		return preset
+	}
+	if f < least {
+		r.schema(pointer(at, field), "Minimum value is %g", least)
 		return preset
 	}
 	return f

@@ -24,7 +24,8 @@ type catcher struct {
 	resultPath *path // nil: the error output is dropped
 }
 
-// maxDelaySeconds is AWS's bound on MaxDelaySeconds (exclusive).
+// maxDelaySeconds is AWS's bound on MaxDelaySeconds. Its documentation excludes the
+// bound, and demands an IntervalSeconds of at least 1; its validation takes both.
 const maxDelaySeconds = 31_622_400
 
 func (r *reader) retriers(obj object, at string) []retrier {
@@ -36,20 +37,20 @@ func (r *reader) retriers(obj object, at string) []retrier {
 			"MaxDelaySeconds", "JitterStrategy")
 		x := retrier{interval: 1, attempts: 3}
 		x.errors = r.errorNames(item, here, i == len(items)-1)
-		if n, ok := r.count(item, "IntervalSeconds", here, 1, maxSeconds); ok {
+		if n, ok := r.count(item, "IntervalSeconds", here, 0, maxSeconds); ok {
 			x.interval = n
 		}
 		if n, ok := r.count(item, "MaxAttempts", here, 0, maxSeconds); ok {
 			x.attempts = n
 		}
 		x.backoff = r.number(item, "BackoffRate", here, 1, 2)
-		if n, ok := r.count(item, "MaxDelaySeconds", here, 1, maxDelaySeconds-1); ok {
+		if n, ok := r.count(item, "MaxDelaySeconds", here, 1, maxDelaySeconds); ok {
 			x.maxDelay = n
 		}
 		if v, ok := item.get("JitterStrategy"); ok {
 			x.jitter = v == "FULL"
 			if v != "FULL" && v != "NONE" {
-				r.schema(here+"/JitterStrategy", "The value must be 'FULL' or 'NONE'")
+				r.schema(here+"/JitterStrategy", "Value should be one of the following: [NONE, FULL]")
 			}
 		}
 		out = append(out, x)
@@ -80,8 +81,12 @@ func (r *reader) errorNames(obj object, at string, last bool) []string {
 		r.schema(at, "These fields are required: [ErrorEquals]")
 		return nil
 	}
-	if !ok || len(items) == 0 {
-		r.schema(at+"/ErrorEquals", "Expected a non-empty array")
+	if !ok {
+		r.schema(at+"/ErrorEquals", "Expected value of type Array")
+		return nil
+	}
+	if len(items) == 0 {
+		r.schema(at+"/ErrorEquals", "Value cannot be empty")
 		return nil
 	}
 	var names []string
@@ -91,7 +96,7 @@ func (r *reader) errorNames(obj object, at string, last bool) []string {
 			r.schema(pointer(at+"/ErrorEquals", i), "Expected value of type String")
 		}
 		if name == errAll && (len(items) > 1 || !last) {
-			r.schema(at+"/ErrorEquals", "States.ALL must appear alone and in the last entry")
+			r.schema(at+"/ErrorEquals", "States.ALL must appear alone and at end of list")
 		}
 		names = append(names, name)
 	}

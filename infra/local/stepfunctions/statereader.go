@@ -60,10 +60,7 @@ func (r *reader) state(name string, obj object, at string, depth int) *state {
 	}
 	switch kind {
 	case typePass:
-		st.result, st.literal = obj.get("Result")
-		if st.literal && st.parameters != nil {
-			r.schema(at, "Only one of 'Result' and 'Parameters' is supported")
-		}
+		st.result, st.literal = obj.get("Result") // which wins over Parameters
 	case typeTask:
 		r.task(st, obj, at)
 	case typeChoice:
@@ -75,8 +72,7 @@ func (r *reader) state(name string, obj object, at string, depth int) *state {
 	case typeParallel:
 		for i, branch := range r.list(obj, "Branches", at, true) {
 			here := pointer(at+"/Branches", i)
-			r.onlyFields(branch, here, "Comment", "StartAt", "States", "QueryLanguage")
-			r.queryLanguage(branch, here)
+			r.onlyFields(branch, here, r.scopeFields()...)
 			st.branches = append(st.branches, r.scope(branch, here, depth+1))
 		}
 	case typeMap:
@@ -105,8 +101,10 @@ func (r *reader) transition(st *state, obj object, at string) {
 	switch {
 	case hasEnd && end != true:
 		r.schema(at+"/End", "The value of 'End' must be true")
-	case hasEnd == hasNext:
-		r.schema(at, "Exactly one of 'Next' and 'End' is required")
+	case hasEnd && hasNext:
+		r.onlyOne(at, "Next", "End")
+	case !hasEnd && !hasNext:
+		r.needOne(at, "Next", "End")
 	case hasNext && next == "":
 		r.schema(at+"/Next", "The value must not be empty")
 	}
@@ -145,7 +143,7 @@ func (r *reader) task(st *state, obj object, at string) {
 	switch {
 	case t.resource == resourceInvoke || t.resource == resourceInvokeToken:
 		t.waitsToken = t.resource == resourceInvokeToken
-		r.invokeParameters(obj, at)
+		r.invokeParameters(obj, t.resource, at)
 	case isFunctionARN(t.resource):
 		t.function = t.resource
 	case t.resource != "":
@@ -161,11 +159,11 @@ func isFunctionARN(s string) bool {
 		parts[5] == "function" && parts[6] != ""
 }
 
-func (r *reader) invokeParameters(obj object, at string) {
+func (r *reader) invokeParameters(obj object, resource, at string) {
 	v, _ := obj.get("Parameters")
 	params, ok := v.(object)
 	if !ok {
-		r.schema(at, "These fields are required: [Parameters]")
+		r.schema(at, "Parameters field is required for resource ARN: %s", resource)
 		return
 	}
 	named := false
@@ -187,13 +185,18 @@ func (r *reader) invokeParameters(obj object, at string) {
 
 func (r *reader) wait(st *state, obj object, at string) {
 	given := 0
-	for _, field := range []string{"Seconds", "Timestamp", "SecondsPath", "TimestampPath"} {
+	ends := []string{"SecondsPath", "Seconds", "TimestampPath", "Timestamp"}
+	for _, field := range ends {
 		if _, ok := obj.get(field); ok {
 			given++
 		}
 	}
-	if given != 1 {
-		r.schema(at, "Exactly one of 'Seconds', 'Timestamp', 'SecondsPath' and 'TimestampPath' is required")
+	switch {
+	case given == 0:
+		r.needOne(at, ends...)
+		return
+	case given > 1:
+		r.onlyOne(at, ends...)
 		return
 	}
 	w := &waitFields{}
@@ -226,7 +229,7 @@ func (r *reader) expression(obj object, field, other, at string) *expression {
 		return nil
 	}
 	if _, both := obj.get(other); both {
-		r.schema(at, "Only one of '%s' and '%s' may be given", other, field)
+		r.onlyOne(at, other, field)
 	}
 	e, err := parseExpression(source)
 	switch {
@@ -247,8 +250,12 @@ func (r *reader) mapping(st *state, obj object, at string, depth int) {
 	if hasIterator {
 		processor, field = iterator, "Iterator"
 	}
-	if hasProcessor == hasIterator {
-		r.schema(at, "Exactly one of 'ItemProcessor' and 'Iterator' is required")
+	switch {
+	case hasProcessor && hasIterator:
+		r.onlyOne(at, "ItemProcessor", "Iterator")
+		return
+	case !hasProcessor && !hasIterator:
+		r.needOne(at, "ItemProcessor", "Iterator")
 		return
 	}
 	if body, ok := processor.(object); ok {
@@ -264,25 +271,24 @@ func (r *reader) mapping(st *state, obj object, at string, depth int) {
 	m.itemSelector = r.template(obj, "ItemSelector", at)
 	if legacy := r.template(obj, "Parameters", at); legacy != nil {
 		if m.itemSelector != nil {
-			r.schema(at, "Only one of 'ItemSelector' and 'Parameters' may be given")
+			r.onlyOne(at, "ItemSelector", "Parameters")
 		}
 		m.itemSelector = legacy
 	}
 	m.maxConcurrency, _ = r.count(obj, "MaxConcurrency", at, 0, maxSeconds)
 	m.concurrencyPath = r.path(obj, "MaxConcurrencyPath", at, true)
 	if _, both := obj.get("MaxConcurrency"); both && m.concurrencyPath != nil {
-		r.schema(at, "Only one of 'MaxConcurrency' and 'MaxConcurrencyPath' may be given")
+		r.onlyOne(at, "MaxConcurrency", "MaxConcurrencyPath")
 	}
 }
 
 // processor checks ProcessorConfig: only inline maps are supported.
 func (r *reader) processor(body object, at, field string) {
-	allowed := []string{"Comment", "StartAt", "States", "QueryLanguage"}
+	allowed := r.scopeFields()
 	if field == "ItemProcessor" {
 		allowed = append(allowed, "ProcessorConfig")
 	}
 	r.onlyFields(body, at, allowed...)
-	r.queryLanguage(body, at)
 	v, ok := body.get("ProcessorConfig")
 	if !ok {
 		return

@@ -238,6 +238,10 @@ func (t *transition) stateFailed(th *thread, st *state, f *failure) {
 	if t.end != nil {
 		return
 	}
+	if f.final && !f.heard(th) {
+		t.threadFailed(th, f)
+		return
+	}
 	if which, delay, ok := retryDelay(st.retry, th.retries, f); ok {
 		for len(th.retries) <= which {
 			th.retries = append(th.retries, 0)
@@ -280,14 +284,16 @@ func (t *transition) threadDone(th *thread, output *document) {
 	t.childDone(th)
 }
 
-// threadFailed fails a thread, and with it the state that started it.
+// threadFailed fails a thread, and with it the state that started it. A final
+// failure that nobody names ends the execution at once: AWS then reports no failed
+// iteration, no failed state and nothing aborted.
 func (t *transition) threadFailed(th *thread, f *failure) {
 	if t.end != nil {
 		return
 	}
-	if th.up == nil {
+	if th.up == nil || f.final && !f.heard(th.up) {
 		prev := th.prev
-		if prev == th.enteredID && th.scope.states[th.state].kind == typeTask {
+		if th.up == nil && prev == th.enteredID && th.scope.states[th.state].kind == typeTask {
 			prev = 0 // what AWS shows when a task fails before it is scheduled
 		}
 		t.finish(&outcome{status: statusFailed, err: f.name, cause: f.cause}, prev)

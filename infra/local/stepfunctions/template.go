@@ -118,6 +118,9 @@ func (f *templateField) value(data, context any) (any, error) {
 		return f.sub.fill(data, context)
 	}
 	v, err := f.expr.evaluate(data, context)
+	if past := (pastEndError{}); errors.As(err, &past) { // null, as recorded; in a call it fails
+		return nil, nil
+	}
 	if errors.Is(err, errPath) {
 		return nil, &fieldError{field: f.name + ".$", source: f.expr.source, err: err}
 	}

@@ -91,7 +91,11 @@ func (t *transition) finish(o *outcome, prev uint64) {
 		case statusAborted:
 			kind, field = "ExecutionAborted", "executionAbortedEventDetails"
 		}
-		t.append(kind, prev, detail{field, errorDetail(o.err, o.cause)})
+		name := o.err
+		if o.status == statusTimedOut {
+			name = errTimeout // only the event says so
+		}
+		t.append(kind, prev, detail{field, errorDetail(name, o.cause)})
 	}
 	t.end = o
 	t.ready = nil
