@@ -111,12 +111,13 @@ func batchGetRefusals(t *try) map[string]refusal[map[string]types.KeysAndAttribu
 		many = append(many, fmt.Sprintf(`{"pk":"%d"}`, i))
 	}
 	return map[string]refusal[map[string]types.KeysAndAttributes]{
-		"none":          {map[string]types.KeysAndAttributes{}, "!ValidationException: 1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"},
-		"no keys":       {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups()}}, "!ValidationException: 1 validation error detected"},
-		"101":           {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(many...)}}, "!ValidationException: 1 validation error detected"},
-		"duplicates":    {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(`{"pk":"a"}`, `{"pk":"a"}`)}}, "!ValidationException: Provided list of item keys contains duplicates"},
-		"wrong key":     {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(`{"pk":1}`)}}, "!ValidationException: The provided key element does not match the schema"},
-		"unknown table": {map[string]types.KeysAndAttributes{*t.table("nowhere"): {Keys: lookups(`{"pk":"a"}`)}}, "!ResourceNotFoundException: Requested resource not found"},
+		"none":                           {map[string]types.KeysAndAttributes{}, "!ValidationException: 1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"},
+		"no keys":                        {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups()}}, "!ValidationException: 1 validation error detected"},
+		"101":                            {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(many...)}}, "!ValidationException: 1 validation error detected"},
+		"duplicates":                     {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(`{"pk":"a"}`, `{"pk":"a"}`)}}, "!ValidationException: Provided list of item keys contains duplicates"},
+		"duplicates of an unknown table": {map[string]types.KeysAndAttributes{*t.table("nowhere"): {Keys: lookups(`{"pk":1}`, `{"pk":{"$n":"1.0"}}`)}}, "!ValidationException: Provided list of item keys contains duplicates"},
+		"wrong key":                      {map[string]types.KeysAndAttributes{*t.table("hash"): {Keys: lookups(`{"pk":1}`)}}, "!ValidationException: The provided key element does not match the schema"},
+		"unknown table":                  {map[string]types.KeysAndAttributes{*t.table("nowhere"): {Keys: lookups(`{"pk":"a"}`)}}, "!ResourceNotFoundException: Requested resource not found"},
 	}
 }
 
@@ -138,6 +139,9 @@ func boundedBatch(t *try) {
 				t.errorf("projection was lost: %d attributes", len(it))
 			}
 			seen++
+		}
+		if n := len(out.Responses[*t.table("range")]); n*390_000 > 16<<20 {
+			t.errorf("%d items of 390,000 bytes in one answer", n)
 		}
 		calls++
 		in = out.UnprocessedKeys

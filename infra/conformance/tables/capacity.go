@@ -64,6 +64,29 @@ func joint(large string) []spending {
 			return fmt.Sprintf("%s then %s, writing %v and %v, reading %v and %v", spent(&a), spent(&b),
 				aws.ToFloat64(a.WriteCapacityUnits), aws.ToFloat64(b.WriteCapacityUnits), aws.ToFloat64(a.ReadCapacityUnits), aws.ToFloat64(b.ReadCapacityUnits))
 		}},
+		{"a transaction splits what its table took", "2 table 2, writing 2 and 2; 2 table 2, reading 2 and 2", func(t *try) string {
+			pk := t.id()
+			put, err := t.Client.TransactWriteItems(t.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{t.tPut(`{"pk":"`+pk+`"}`, "")}, ReturnConsumedCapacity: indexes})
+			t.must(err)
+			got, err := t.Client.TransactGetItems(t.ctx, &sdk.TransactGetItemsInput{
+				TransactItems: []types.TransactGetItem{{Get: &types.Get{TableName: t.table("hash"), Key: Key(pk, "")}}}, ReturnConsumedCapacity: indexes,
+			})
+			t.must(err)
+			w, r := put.ConsumedCapacity[0], got.ConsumedCapacity[0]
+			return fmt.Sprintf("%s, writing %v and %v; %s, reading %v and %v", spent(&w), aws.ToFloat64(w.WriteCapacityUnits), aws.ToFloat64(w.Table.WriteCapacityUnits),
+				spent(&r), aws.ToFloat64(r.ReadCapacityUnits), aws.ToFloat64(r.Table.ReadCapacityUnits))
+		}},
+		{"a deletion of 5,000 bytes repeated by its token reads as much as there was", "10 then 4", func(t *try) string {
+			pk := t.id()
+			t.put("hash", pk, large)
+			gone := types.TransactWriteItem{Delete: &types.Delete{TableName: t.table("hash"), Key: Key(pk, "")}}
+			in := &sdk.TransactWriteItemsInput{TransactItems: writes{gone}, ReturnConsumedCapacity: total, ClientRequestToken: text("d-" + t.prefix + pk)}
+			one, err := t.Client.TransactWriteItems(t.ctx, in)
+			t.must(err)
+			two, err := t.Client.TransactWriteItems(t.ctx, in)
+			t.must(err)
+			return spent(&one.ConsumedCapacity[0]) + " then " + spent(&two.ConsumedCapacity[0])
+		}},
 		{"a transaction of one get of 5,000 bytes takes four", "4", func(t *try) string {
 			pk := t.id()
 			t.put("hash", pk, large)

@@ -12,7 +12,7 @@ import (
 const conditionItem = `{
 	"s":"hello", "n":5, "b":{"$b":"AAEC"}, "t":true, "z":null, "l":[1,"two",[3]], "m":{"a":1,"deep":{"x":"y"}},
 	"ss":{"$ss":["a","b"]}, "ns":{"$ns":[1,2]}, "bs":{"$bs":["AA==","AQ=="]}, "n2":5, "big":12345678901234567890.5,
-	"status":"open", "blank":""
+	"status":"open", "blank":"", "clef":"é𝄞"
 }`
 
 type conditionCheck struct {
@@ -90,6 +90,7 @@ var conditions = []conditionCheck{
 	{"contains(s, :v)", "", `{":v":1}`, "false"},
 	{"size(s) = :v", "", `{":v":5}`, "true"},
 	{"size(b) = :v", "", `{":v":3}`, "true"},
+	{"size(clef) = :v", "", `{":v":3}`, "true"}, // UTF-16 units, not bytes
 	{"size(l) > :v", "", `{":v":2}`, "true"},
 	{"size(m) = :v", "", `{":v":2}`, "true"},
 	{"size(ss) BETWEEN :a AND :b", "", `{":a":1,":b":2}`, "true"},

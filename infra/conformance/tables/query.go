@@ -166,7 +166,10 @@ func queryRefusals(t *try) map[string]refusal[*sdk.QueryInput] {
 	with := func(in *sdk.QueryInput, change func(*sdk.QueryInput)) *sdk.QueryInput { change(in); return in }
 	return map[string]refusal[*sdk.QueryInput]{
 		"no condition": {with(base(), func(in *sdk.QueryInput) { in.KeyConditionExpression, in.ExpressionAttributeValues = nil, nil }), "!ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."},
-		"limit 0":      {with(base(), func(in *sdk.QueryInput) { in.Limit = aws.Int32(0) }), "!ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
+		"key too large": {with(base(), func(in *sdk.QueryInput) {
+			in.ExpressionAttributeValues = Item(`{":p":"` + strings.Repeat("a", 2049) + `"}`)
+		}), invalidPV + "Size of hashkey has exceeded the maximum size limit of2048 bytes"},
+		"limit 0": {with(base(), func(in *sdk.QueryInput) { in.Limit = aws.Int32(0) }), "!ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		"filter on key": {
 			with(base(), func(in *sdk.QueryInput) { in.FilterExpression = text("sk = :p") }),
 			"!ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: sk",

@@ -35,7 +35,7 @@ func tableRefusals(t *try) map[string]refusal[*sdk.CreateTableInput] {
 	}
 	return map[string]refusal[*sdk.CreateTableInput]{
 		"exists":              {Indexed(*t.table("indexed")), "!ResourceInUseException: "},
-		"short name":          {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("ab") }), "!ValidationException: TableName must be at least 3 characters long and at most 255 characters long"},
+		"short name":          {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("ab") }), "!ValidationException: 1 validation error detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3"},
 		"bad name":            {simple(func(in *sdk.CreateTableInput) { in.TableName = aws.String("bad name") }), "!ValidationException: 1 validation error detected: Value 'bad name' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"},
 		"undefined key":       {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions[1].AttributeName = text("x") }), "!ValidationException: One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [pk, sk], AttributeDefinitions: [pk, x]"},
 		"too few definitions": {simple(func(in *sdk.CreateTableInput) { in.AttributeDefinitions = in.AttributeDefinitions[:1] }), "!ValidationException: Invalid KeySchema: Some index key attribute have no definition"},

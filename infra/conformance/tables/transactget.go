@@ -40,7 +40,11 @@ func readTransactions(t *try) map[string]refusal[[]types.TransactGetItem] {
 	for i := range 101 {
 		many = append(many, get("hash", pk(fmt.Sprint(i)), ""))
 	}
+	named := get("hash", pk(a), "")
+	named.Get.ExpressionAttributeNames = names("#x=x")
 	return map[string]refusal[[]types.TransactGetItem]{
+		"nothing is left of it":     {[]types.TransactGetItem{get("hash", pk(a), "z")}, "-"},
+		"names without projection":  {[]types.TransactGetItem{named}, `{"pk":"read","x":1,"y":2}`},
 		"found, projected, missing": {[]types.TransactGetItem{get("hash", pk(a), "x"), get("hash", pk("gone"), "")}, `{"x":1} -`},
 		"none":                      {[]types.TransactGetItem{}, "!ValidationException: 1 validation error detected: Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"},
 		"101":                       {many, "!ValidationException: 1 validation error detected: Value '["},

@@ -103,8 +103,8 @@ var updates = []updateCheck{
 	{"", "SET a = list_append(b)", "", "", invalidUE + "Incorrect number of operands for operator or function; operator or function: list_append, number of operands: 1"},
 	{"", "SET a = if_not_exists(:v, b)", "", `{":v":1}`, invalidUE + "Operator or function requires a document path; operator or function: if_not_exists"},
 	{"", "SET a = b + :v", "", `{":v":"x"}`, invalidUE + "Incorrect operand type for operator or function; operator or function: +, operand type: S"},
-	{"", "ADD a :v", "", `{":v":"x"}`, invalidUE + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING"},
-	{"", "DELETE a :v", "", `{":v":1}`, invalidUE + "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER"},
+	{"", "ADD a :v", "", `{":v":"x"}`, invalidUE + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING, typeSet: ALLOWED_FOR_ADD_OPERAND"},
+	{"", "DELETE a :v", "", `{":v":1}`, invalidUE + "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_ADD_OPERAND"},
 	{"", "ADD a b", "", "", invalidUE + `Syntax error; token: "b", near: "a b"`},
 }
 

@@ -19,7 +19,7 @@ var numbers = []struct{ in, want string }{
 	{"0", "0"},
 	{"-0", "0"},
 	{"-0.000", "0"},
-	{"0e500", "0"},
+	{"0e125", "0"},
 	{"00042", "42"},
 	{"+5", "5"},
 	{"1.0", "1"},
@@ -43,6 +43,9 @@ var numbers = []struct{ in, want string }{
 	{"1e99999999999", overflow},
 	{"1E-131", underflow},
 	{"1e-99999999999", underflow},
+	{"0e126", overflow}, // a zero is held to the exponent it was written with
+	{"0e-131", underflow},
+	{"1e9223372036854775808", notNumeric},
 	{"", notNumeric},
 	{"abc", notNumeric + ": abc"},
 	{"1.2.3", notNumeric + ": 1.2.3"},

@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"piloto/infra/local/disk"
 )
@@ -113,9 +114,17 @@ func readBatchKeys(r request, f *field) (batchKeys, error) {
 		if err != nil {
 			return b, err
 		}
+		// Keys are compared as they came, before any table is looked for.
+		if slices.ContainsFunc(b.keys, func(k item) bool { return sameItem(k, key) }) {
+			return b, invalid(duplicateKeys)
+		}
 		b.keys = append(b.keys, key)
 	}
 	return b, nil
+}
+
+func sameItem(a, b item) bool {
+	return value{kind: kindM, m: a}.equal(value{kind: kindM, m: b})
 }
 
 func (b *batchKeys) bind(e *Engine) error {
@@ -126,17 +135,11 @@ func (b *batchKeys) bind(e *Engine) error {
 	if err := t.checkScalarKeys(b.paths); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
 	for _, key := range b.keys {
 		if err := t.Key.checkKey(key); err != nil {
 			return err
 		}
-		stored := t.Key.storedKey(key)
-		if seen[string(stored)] {
-			return invalid(duplicateKeys)
-		}
-		seen[string(stored)] = true
-		b.stored = append(b.stored, stored)
+		b.stored = append(b.stored, t.Key.storedKey(key))
 	}
 	return nil
 }
@@ -146,19 +149,22 @@ func (b *batchKeys) bind(e *Engine) error {
 func (e *Engine) answerBatch(tx *disk.Tx, parts []batchKeys, c capacity) ([]byte, error) {
 	dst := append([]byte(nil), `{"Responses":{`...)
 	var unprocessed, used []byte
-	size := 0
+	size, full := 0, false
 	for i, b := range parts {
 		t := e.tables[b.table]
 		dst = comma(dst, i)
 		dst = appendString(dst, b.table)
 		dst = append(dst, ":["...)
 		done, found, units := 0, 0, usage{}
-		for ; done < len(b.keys) && size < maxBatchAnswer; done++ {
+		for ; done < len(b.keys) && !full; done++ {
 			it, err := t.load(tx, b.stored[done])
 			if err != nil {
 				return nil, err
 			}
 			bytes := itemSize(it)
+			if full = size+bytes > maxBatchAnswer; full {
+				break
+			}
 			units.table += readUsage(nil, bytes, b.consistent).table
 			size += bytes
 			if it == nil {

@@ -102,7 +102,7 @@ func (c capacity) member(dst []byte, name string, u usage) []byte {
 }
 
 // appendUsage writes one ConsumedCapacity; split is the name of a member that
-// repeats the total, as transactions have it.
+// repeats the units, in total and of the table, as transactions have it.
 func (c capacity) appendUsage(dst []byte, name string, u usage, split string) []byte {
 	total := u.table
 	for _, units := range u.indexes {
@@ -110,17 +110,11 @@ func (c capacity) appendUsage(dst []byte, name string, u usage, split string) []
 	}
 	dst = append(dst, `{"TableName":`...)
 	dst = appendString(dst, name)
-	dst = append(dst, `,"CapacityUnits":`...)
-	dst = appendUnits(dst, total)
-	if split != "" {
-		dst = append(dst, `,"`...)
-		dst = append(dst, split...)
-		dst = append(dst, `":`...)
-		dst = appendUnits(dst, total)
-	}
+	dst = append(dst, ',')
+	dst = appendSplit(dst, total, split)
 	if c == "INDEXES" {
-		dst = append(dst, `,"Table":{"CapacityUnits":`...)
-		dst = appendUnits(dst, u.table)
+		dst = append(dst, `,"Table":{`...)
+		dst = appendSplit(dst, u.table, split)
 		dst = append(dst, '}')
 		if len(u.indexes) > 0 {
 			dst = append(dst, `,"GlobalSecondaryIndexes":{`...)
@@ -139,6 +133,18 @@ func (c capacity) appendUsage(dst []byte, name string, u usage, split string) []
 		}
 	}
 	return append(dst, '}')
+}
+
+func appendSplit(dst []byte, units float64, split string) []byte {
+	dst = append(dst, `"CapacityUnits":`...)
+	dst = appendUnits(dst, units)
+	if split == "" {
+		return dst
+	}
+	dst = append(dst, `,"`...)
+	dst = append(dst, split...)
+	dst = append(dst, `":`...)
+	return appendUnits(dst, units)
 }
 
 func appendUnits(dst []byte, units float64) []byte {

@@ -32,8 +32,8 @@ func (r request) keyName(name string) string {
 
 func (e *Engine) createTable(r request) ([]byte, error) {
 	t := &table{Name: r.table(), Created: e.now().UTC()}
-	if t.Name != "" && (len(t.Name) < 3 || len(t.Name) > 255) {
-		return nil, invalid("TableName must be at least 3 characters long and at most 255 characters long")
+	if t.Name != "" && len(t.Name) < 3 {
+		r.breach("TableName", t.Name, "Member must have length greater than or equal to 3")
 	}
 	t.Attributes = readAttributes(r, true)
 	keys := readKeySchema(r)

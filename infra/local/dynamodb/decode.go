@@ -9,7 +9,11 @@ import (
 
 // itemOf reads a map of attribute values.
 func itemOf(n *node) (item, error) {
-	if n.kind != jsonObject {
+	switch n.kind {
+	case jsonObject:
+	case jsonArray:
+		return nil, unreadable("Unrecognized collection type java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>")
+	default:
 		return nil, unreadable("Unexpected field type")
 	}
 	it := make(item, len(n.fields))

@@ -3,6 +3,7 @@ package dynamodb
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // holds evaluates the condition on an item; a missing item has no attributes.
@@ -77,7 +78,8 @@ func (e *expr) resolve(it item) (value, bool) {
 	return value{kind: kindBool, bool: e.holds(it)}, true
 }
 
-// sizeOf is the function size: bytes of text and binaries, elements of the rest.
+// sizeOf is the function size: UTF-16 units of text, bytes of binaries, elements
+// of the rest.
 func (e *expr) sizeOf(it item) (value, bool) {
 	v, ok := e.args[0].resolve(it)
 	if !ok {
@@ -85,7 +87,11 @@ func (e *expr) sizeOf(it item) (value, bool) {
 	}
 	n := 0
 	switch v.kind {
-	case kindS, kindB:
+	case kindS:
+		for _, r := range v.s {
+			n += utf16.RuneLen(r)
+		}
+	case kindB:
 		n = len(v.s)
 	case kindM:
 		n = len(v.m)

@@ -85,7 +85,7 @@ func (m mutation) returned(returns string, old, next item) item {
 }
 
 func (e *Engine) getItem(r request) ([]byte, error) {
-	g, err := readLookup(r)
+	g, err := readLookup(r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,10 @@ type lookup struct {
 	capacity   capacity
 }
 
-func readLookup(r request) (lookup, error) {
-	g := lookup{table: r.table(), capacity: readCapacity(r)}
+// readLookup reads one get. In a transaction, names without a projection pass,
+// as on the service.
+func readLookup(r request, inTransaction bool) (lookup, error) {
+	g := lookup{capacity: readCapacity(r), table: r.table()}
 	g.consistent, _ = r.boolean("ConsistentRead")
 	key, err := r.item("Key")
 	if err != nil {
@@ -142,6 +144,10 @@ func readLookup(r request) (lookup, error) {
 		return g, err
 	}
 	if err := r.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+		return g, err
+	}
+	if inTransaction && !r.has("ProjectionExpression") {
+		_, err = readScope(r)
 		return g, err
 	}
 	g.paths, err = readProjection(r)

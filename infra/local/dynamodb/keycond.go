@@ -109,7 +109,7 @@ func keyRangeOf(s schema, tests []keyTest) (keyRange, error) {
 	if len(tests) == 2 && sort == nil {
 		return keyRange{}, invalid("Query condition missed key schema element: %s", s.Sort)
 	}
-	if err := hash.check(s.HashKind); err != nil {
+	if err := hash.check(s, s.HashKind); err != nil {
 		return keyRange{}, err
 	}
 	if hash.op != opEqual {
@@ -121,20 +121,24 @@ func keyRangeOf(s schema, tests []keyTest) (keyRange, error) {
 		r.low, r.high = partition, after(partition)
 		return r, nil
 	}
-	if err := sort.check(s.SortKind); err != nil {
+	if err := sort.check(s, s.SortKind); err != nil {
 		return keyRange{}, err
 	}
 	r.narrow(partition, *sort)
 	return r, nil
 }
 
-func (t keyTest) check(want kind) error {
+// check holds the values to what a key of the schema may be.
+func (t keyTest) check(s schema, want kind) error {
 	for _, v := range t.values {
 		if v.kind != want {
 			return invalidValue(conditionMismatch)
 		}
 		if what, empty := v.isEmptyKey(); empty {
 			return emptyKey(what, t.name)
+		}
+		if err := s.checkSizes(item{t.name: v}); err != nil {
+			return err
 		}
 	}
 	return nil

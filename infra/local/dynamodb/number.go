@@ -2,6 +2,7 @@ package dynamodb
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -29,32 +30,47 @@ const (
 // parseNumber reads a number as a client writes it: sign, digits with an optional
 // point, exponent. Anything else, spaces too, is refused.
 func parseNumber(s string) (number, error) {
-	n, ok := scanNumber(s)
+	n, written, ok := scanNumber(s)
 	if !ok {
 		if s == "" {
 			return number{}, invalid(notNumeric)
 		}
 		return number{}, invalid("%s: %s", notNumeric, s)
 	}
+	if n.digits == "" {
+		// A zero has the exponent that it was written with, and is held to it.
+		return n, checkExponent(written)
+	}
 	return n, n.check()
 }
 
-func (n number) check() error {
+func checkExponent(exp int) error {
 	switch {
-	case n.digits == "":
-		return nil
-	case n.exp-1 > maxExponent:
+	case exp > maxExponent:
 		return invalid(overflow)
-	case n.exp-1 < minExponent:
+	case exp < minExponent:
 		return invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+	}
+	return nil
+}
+
+func (n number) check() error {
+	if n.digits == "" {
+		return nil
+	}
+	err := checkExponent(n.exp - 1)
+	switch {
+	case err != nil:
+		return err
 	case len(n.digits) > maxDigits:
 		return invalid("Attempting to store more than 38 significant digits in a Number")
 	}
 	return nil
 }
 
-func scanNumber(s string) (number, bool) {
-	var n number
+// scanNumber reads a number of any size, and the exponent that it was written
+// with.
+func scanNumber(s string) (n number, written int, ok bool) {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
 		n.neg = s[i] == '-'
@@ -74,23 +90,25 @@ func scanNumber(s string) (number, bool) {
 		}
 	}
 	if digits == "" {
-		return number{}, false
+		return number{}, 0, false
 	}
-	exp, ok := scanExponent(s[i:])
-	if !ok {
-		return number{}, false
+	if written, ok = scanExponent(s[i:]); !ok {
+		return number{}, 0, false
 	}
 	trimmed := strings.TrimLeft(digits, "0")
-	n.exp = exp + point - (len(digits) - len(trimmed))
+	n.exp = written + point - (len(digits) - len(trimmed))
 	n.digits = strings.TrimRight(trimmed, "0")
 	if n.digits == "" {
-		return number{}, true
+		return number{}, written, true
 	}
-	return n, true
+	return n, written, true
 }
 
-// scanExponent reads an optional e±NN that must end the text. Absurdly long
-// exponents keep their sign and stay out of range.
+// farExponent is beyond what the digits of any request can make up for.
+const farExponent = 1e9
+
+// scanExponent reads an optional e±NN that must end the text and fit 64 bits.
+// Absurdly long exponents keep their sign and stay out of range.
 func scanExponent(s string) (int, bool) {
 	if s == "" {
 		return 0, true
@@ -98,28 +116,12 @@ func scanExponent(s string) (int, bool) {
 	if s[0] != 'e' && s[0] != 'E' {
 		return 0, false
 	}
-	s = s[1:]
-	neg := false
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		neg = s[0] == '-'
-		s = s[1:]
-	}
-	if s == "" {
+	digits := strings.TrimLeft(s[1:], "+-")
+	if digits == "" || len(s)-1-len(digits) > 1 || strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, false
 	}
-	exp := 0
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return 0, false
-		}
-		if exp < 1e8 {
-			exp = exp*10 + int(s[i]-'0')
-		}
-	}
-	if neg {
-		exp = -exp
-	}
-	return exp, true
+	exp, err := strconv.ParseInt(s[1:], 10, 64)
+	return int(max(-farExponent, min(farExponent, exp))), err == nil
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -57,13 +57,14 @@ func readReading(r request) (reading, error) {
 }
 
 func checkName(r request, member, name string) {
+	if !validName(name) {
+		r.breach(member, name, "Member must satisfy regular expression pattern: "+namePattern)
+	}
 	switch {
 	case len(name) < 3:
 		r.breach(member, name, "Member must have length greater than or equal to 3")
 	case len(name) > 255:
 		r.breach(member, name, "Member must have length less than or equal to 255")
-	case !validName(name):
-		r.breach(member, name, "Member must satisfy regular expression pattern: "+namePattern)
 	}
 }
 

@@ -118,11 +118,37 @@ func (r request) boolean(name string) (flag, given bool) {
 	if n == nil {
 		return false, false
 	}
-	if n.kind != jsonBool {
+	switch n.kind {
+	case jsonBool:
+		return n.bool, true
+	case jsonString:
+		switch strings.ToUpper(n.str) {
+		case "TRUE", "YES", "1":
+			return true, true
+		case "FALSE", "NO", "0":
+			return false, true
+		}
 		r.misshapen("Unexpected token received from parser")
-		return false, true
+	default:
+		r.notScalar(n, "Boolean")
 	}
-	return n.bool, true
+	return false, true
+}
+
+// notScalar refuses a value where one of a Java class is wanted.
+func (r request) notScalar(n *node, class string) {
+	switch n.kind {
+	case jsonBool:
+		r.misshapen("%s_VALUE cannot be converted to %s", strings.ToUpper(strconv.FormatBool(n.bool)), class)
+	case jsonString:
+		r.misshapen("STRING_VALUE cannot be converted to %s", class)
+	case jsonNumber:
+		r.misshapen("NUMBER_VALUE cannot be converted to %s", class)
+	case jsonArray:
+		r.misshapen("Unrecognized collection type class java.lang.%s", class)
+	default:
+		r.misshapen("Start of structure or map found where not expected")
+	}
 }
 
 // integer reads an optional whole number of at least low.
@@ -132,11 +158,11 @@ func (r request) integer(name string, low, high int64) (v int64, given bool) {
 		return 0, false
 	}
 	if n.kind != jsonNumber {
-		what := "STRING_VALUE"
-		if n.kind == jsonBool {
-			what = strings.ToUpper(strconv.FormatBool(n.bool)) + "_VALUE"
+		class := "Integer"
+		if high > math.MaxInt32 {
+			class = "Long"
 		}
-		r.misshapen("%s cannot be converted to Integer", what)
+		r.notScalar(n, class)
 		return 0, true
 	}
 	f, _ := strconv.ParseFloat(n.str, 64)

@@ -19,7 +19,8 @@ const tokenLife = 10 * time.Minute
 const forgetAtOnce = 4
 
 var (
-	// bucketTokens maps a token to its time (8 bytes) and fingerprint (32);
+	// bucketTokens maps a token to its time (8 bytes), its fingerprint (32) and
+	// the size of each of its items (4 each);
 	// bucketTokenTimes holds time and token as keys, to find the old ones.
 	bucketTokens     = []byte("ddb/tokens")
 	bucketTokenTimes = []byte("ddb/tokens-at")
@@ -46,23 +47,28 @@ func sorted(n *node) *node {
 	return &out
 }
 
-// repeated says whether the token's transaction was done already; it fails when
-// that was another transaction.
-func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (bool, error) {
+// repeated says whether the token's transaction was done already, and how large
+// its items were; it fails when that was another transaction.
+func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (again bool, sizes []int, err error) {
 	seen := tx.Bucket(bucketTokens).Get([]byte(token))
 	if seen == nil || e.now().UnixNano()-int64(binary.BigEndian.Uint64(seen)) > int64(tokenLife) {
-		return false, nil
+		return false, nil, nil
 	}
-	if !bytes.Equal(seen[8:], print) {
-		return false, clientError(serviceNamespace+"IdempotentParameterMismatchException",
+	seen = seen[8:]
+	if !bytes.Equal(seen[:len(print)], print) {
+		return false, nil, clientError(serviceNamespace+"IdempotentParameterMismatchException",
 			"DynamoDB rejected the request because you retried a request with a different payload but with an idempotent token that was already used.")
 	}
-	return true, nil
+	sizes = make([]int, maxTransaction) // tokens of older files have none
+	for i, rest := 0, seen[len(print):]; len(rest) > 0; i, rest = i+1, rest[4:] {
+		sizes[i] = int(binary.BigEndian.Uint32(rest))
+	}
+	return true, sizes, nil
 }
 
 // remember notes a token with the transaction it came with, and forgets a few old
 // ones.
-func (e *Engine) remember(tx *disk.Tx, token string, print []byte) error {
+func (e *Engine) remember(tx *disk.Tx, token string, print []byte, sizes []int) error {
 	tokens, times := tx.Bucket(bucketTokens), tx.Bucket(bucketTokenTimes)
 	if seen := tokens.Get([]byte(token)); seen != nil {
 		if err := times.Delete(append(bytes.Clone(seen[:8]), token...)); err != nil {
@@ -71,7 +77,11 @@ func (e *Engine) remember(tx *disk.Tx, token string, print []byte) error {
 	}
 	now := e.now()
 	at := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano()))
-	if err := tokens.Put([]byte(token), append(bytes.Clone(at), print...)); err != nil {
+	record := append(bytes.Clone(at), print...)
+	for _, size := range sizes {
+		record = binary.BigEndian.AppendUint32(record, uint32(size))
+	}
+	if err := tokens.Put([]byte(token), record); err != nil {
 		return err
 	}
 	if err := times.Put(append(bytes.Clone(at), token...), []byte{}); err != nil {

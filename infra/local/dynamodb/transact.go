@@ -64,22 +64,21 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		clear(used)
 		units = "WriteCapacityUnits"
 		if token != "" {
-			again, err := e.repeated(tx, token, print)
+			again, sizes, err := e.repeated(tx, token, print)
 			if err != nil {
 				return unwritten(err)
 			}
 			if again {
 				units = "ReadCapacityUnits"
-				return readAgain(tx, writes, used)
+				readAgain(writes, sizes, used)
+				return nil
 			}
 		}
-		if err := transact(tx, writes, used); err != nil {
+		sizes, err := transact(tx, writes, used)
+		if err != nil || token == "" {
 			return err
 		}
-		if token == "" {
-			return nil
-		}
-		return e.remember(tx, token, print)
+		return e.remember(tx, token, print, sizes)
 	}); err != nil {
 		return nil, err
 	}
@@ -87,19 +86,14 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// readAgain counts what a transaction that was done already costs: its items are
-// read.
-func readAgain(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
-	for _, w := range writes {
-		it, err := w.t.load(tx, w.key)
-		if err != nil {
-			return err
-		}
-		u := readUsage(nil, itemSize(it), true)
+// readAgain counts what a transaction that was done already costs: reading its
+// items, as large as they were then.
+func readAgain(writes []batchWrite, sizes []int, used map[string]*usage) {
+	for i, w := range writes {
+		u := readUsage(nil, sizes[i], true)
 		u.table *= 2
 		addUsage(used, w.t.Name, u)
 	}
-	return nil
 }
 
 // readTransactWrite reads one of the four actions.
@@ -178,7 +172,7 @@ func cancelledBy(err error, at, of int) error {
 
 // transact attempts every action on the state before all of them, and writes all
 // of them or none.
-func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
+func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, error) {
 	type pair struct{ old, next item }
 	pairs := make([]pair, len(writes))
 	reasons := make([]reason, len(writes))
@@ -188,15 +182,17 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
 		var err error
 		if pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key); err != nil {
 			if reasons[i], err = reasonOf(err); err != nil {
-				return err
+				return nil, err
 			}
 			failed = true
 		}
 	}
 	if failed {
-		return unwritten(cancelled(reasons))
+		return nil, unwritten(cancelled(reasons))
 	}
+	sizes := make([]int, len(writes))
 	for i, w := range writes {
+		sizes[i] = max(itemSize(pairs[i].old), itemSize(pairs[i].next))
 		u := writeUsage(w.t, pairs[i].old, pairs[i].next)
 		u.table *= 2 // a transaction prepares and commits
 		addUsage(used, w.t.Name, u)
@@ -204,10 +200,10 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) error {
 			continue
 		}
 		if err := w.t.write(tx, w.key, pairs[i].old, pairs[i].next); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return sizes, nil
 }
 
 // reasonOf turns an action's failure into a reason; another error stays one.
@@ -236,7 +232,7 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 			member.missing("Get")
 			return nil, r.err()
 		}
-		g, err := readLookup(inner)
+		g, err := readLookup(inner, true)
 		if err != nil {
 			return nil, err
 		}
@@ -307,9 +303,10 @@ func answerGets(gets []lookup, found []item, c capacity) ([]byte, error) {
 	size := 0
 	for i, it := range found {
 		dst = append(comma(dst, i), '{')
-		if it != nil {
+		// Unlike GetItem, an item of which nothing is left is not shown at all.
+		if shown := gets[i].project(it); len(shown) > 0 {
 			dst = append(dst, `"Item":`...)
-			dst = appendItem(dst, gets[i].project(it))
+			dst = appendItem(dst, shown)
 		}
 		dst = append(dst, '}')
 		size += itemSize(it)

@@ -104,7 +104,7 @@ func (p *parser) action(section string) (action, error) {
 }
 
 var longNames = map[kind]string{
-	kindS: "STRING", kindN: "NUMBER", kindB: "BINARY", kindBool: "BOOLEAN", kindNull: "NULL", kindL: "LIST", kindM: "MAP",
+	kindS: "STRING", kindN: "NUMBER", kindB: "BINARY", kindBool: "BOOL", kindNull: "NULL", kindL: "LIST", kindM: "MAP",
 }
 
 // checkChange holds the operand of ADD to numbers and sets, of DELETE to sets.
@@ -112,7 +112,7 @@ func (p *parser) checkChange(section string, v value) {
 	if !v.kind.known() || v.kind.isSet() || section == sectionAdd && v.kind == kindN {
 		return
 	}
-	p.note(rankOperand, "Incorrect operand type for operator or function; operator: %s, operand type: %s", section, longNames[v.kind])
+	p.note(rankOperand, "Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND", section, longNames[v.kind])
 }
 
 // sum reads "operand", "operand + operand" or "operand - operand".

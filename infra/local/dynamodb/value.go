@@ -64,7 +64,7 @@ const (
 
 // number reads an N, which is canonical and therefore readable.
 func (v value) number() number {
-	n, _ := scanNumber(v.s)
+	n, _, _ := scanNumber(v.s)
 	return n
 }
 
