@@ -87,7 +87,7 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 	default:
 		f.Key = "internal"
 	}
-	if status >= http.StatusInternalServerError && s.Log != nil {
+	if status >= http.StatusInternalServerError && s.Log != nil && !errors.Is(err, fault.ErrStorage) { // which the store says
 		s.Log.LogAttrs(v.Context(), slog.LevelError, "webui.failed",
 			slog.String("path", v.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
 	}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"piloto/infra/local/disk"
 )
@@ -25,11 +28,18 @@ const olderAdvice = `
 const anewAdvice = `
   To begin without it:     mv %[1]s %[1]s.damaged`
 
+// repeatAdvice is what to do about a folder whose restoring was cut off.
+const repeatAdvice = `
+  To do it again, from the same backup or another:  go run ./infra/local -restore FILE -data %[1]s`
+
 // advised adds to a refusal of the data file what a person can do.
 func advised(folder string, err error) error {
 	folder, text := word(folder), ""
+	if errors.Is(err, disk.ErrFormat) {
+		text = "\n  To go on with it:        use the version of this program that wrote it"
+	}
 	if errors.Is(err, disk.ErrDamaged) || errors.Is(err, disk.ErrFormat) {
-		text = fmt.Sprintf(backupAdvice, folder)
+		text += fmt.Sprintf(backupAdvice, folder)
 	}
 	if errors.Is(err, disk.ErrLastCommit) {
 		text += fmt.Sprintf(olderAdvice, folder)
@@ -58,18 +68,26 @@ func word(folder string) string {
 }
 
 // openStore opens the data file. One that is missing where other files say that
-// there was one is not made anew.
-func openStore(folder string) (*disk.Store, error) {
+// there was one, or will be, is not made anew.
+func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	path := filepath.Join(folder, dataFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(folder, restoring)); err == nil {
+			return nil, fmt.Errorf("%s has what a -restore has begun, and not its end: it was cut off, or goes on; nothing was changed%s",
+				folder, fmt.Sprintf(repeatAdvice, word(folder)))
+		}
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
 			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
 				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, word(folder)))
 		}
 	}
-	store, err := disk.Open(path)
+	store, err := disk.Open(path, disk.WithLogger(log))
 	if err != nil {
 		return nil, advised(folder, err)
+	}
+	// The data file came last: of a -restore that was cut off after that, all is in place.
+	if err := os.RemoveAll(filepath.Join(folder, restoring)); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
 }
@@ -92,12 +110,12 @@ func Backup(ctx context.Context, folder, file string, out io.Writer) error {
 	if err := backupPlace(folder, file); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+unfinished) // with mode 0600
+	tmp, err := disk.TempFile(filepath.Dir(file), backupBegun) // and what one that was killed left goes, whatever its name was to be
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
 	defer func() { _ = tmp.Close() }()
+	defer func() { _ = os.Remove(tmp.Name()) }()
 	if err := copyFolder(ctx, folder, tmp); err != nil {
 		return err
 	}
@@ -105,7 +123,7 @@ func Backup(ctx context.Context, folder, file string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the backup is not whole, and was not kept: %w", err)
 	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
+	if err := tmp.Sync(); err != nil {
 		return err
 	}
 	if err := publish(tmp.Name(), file); err != nil {
@@ -151,20 +169,45 @@ func backupPlace(folder, file string) error {
 	}
 }
 
+// backupBegun begins the names of backups that are not in their place yet.
+const backupBegun = ".piloto-backup" + unfinished
+
+// backupWaits is how long a process that begins or stops is waited for: it has the
+// data file, and does not listen.
+const backupWaits = 10 * time.Second
+
 // copyFolder writes the archive of a folder: its process does when there is one,
-// or else nobody writes to it and its files are read here.
-func copyFolder(ctx context.Context, folder string, w io.Writer) error {
-	store, err := openStore(folder)
-	if errors.Is(err, disk.ErrHeld) {
-		if err := requestBackup(ctx, folder, w); err != nil {
+// or else nobody writes to it and its files are read here, which changes nothing. A
+// process that ends meanwhile has it begun anew, once.
+func copyFolder(ctx context.Context, folder string, to *os.File) error {
+	until := time.Now().Add(backupWaits)
+	for tries := 0; ; {
+		store, err := disk.OpenReadOnly(filepath.Join(folder, dataFile))
+		if err == nil {
+			return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, untilDone{ctx, to}), store.Close())
+		}
+		if !errors.Is(err, disk.ErrHeld) {
+			return advised(folder, err)
+		}
+		err = requestBackup(ctx, folder, to)
+		switch silent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED); {
+		case err == nil:
+			return nil
+		case silent && time.Now().Before(until):
+		case !silent && tries == 0 && ctx.Err() == nil:
+			tries, until = 1, time.Now().Add(backupWaits)
+			if _, seekErr := to.Seek(0, io.SeekStart); errors.Join(seekErr, to.Truncate(0)) != nil {
+				return errors.Join(err, seekErr)
+			}
+		default:
 			return fmt.Errorf("the process that has %s was asked for a backup: %w", folder, err)
 		}
-		return nil
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, untilDone{ctx, w}), store.Close())
 }
 
 // untilDone takes no more once its context has ended: what is large can be given up.
@@ -194,85 +237,6 @@ func publish(tmp, file string) error {
 		return fmt.Errorf("%s could not be made: %w", file, err)
 	}
 	return syncFolder(filepath.Dir(file))
-}
-
-// Restore puts what a backup holds into a folder that has nothing, whole or not
-// at all, after it has verified it.
-func Restore(ctx context.Context, file, folder string, out io.Writer) error {
-	folder, err := restorePlace(folder)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Stat(file); err != nil {
-		return err
-	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file: a backup is", file)
-	}
-	archive, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = archive.Close() }()
-	if _, err := verifyArchive(ctx, archive); err != nil {
-		return fmt.Errorf("%s cannot be restored, and nothing was changed: %w", file, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+".restoring-") // with mode 0700
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	held, err := extract(ctx, archive, tmp)
-	if err == nil {
-		err = disk.Verify(filepath.Join(tmp, dataFile)) // once more, as the disk has it
-	}
-	if err == nil { // an empty one makes way; one that has something by now does not
-		if err = os.Remove(folder); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = os.Rename(tmp, folder)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(folder))
-	}
-	if err != nil {
-		return fmt.Errorf("%s could not be restored, and nothing was changed: %w", file, err)
-	}
-	fmt.Fprintf(out, "piloto: %s has what %s held of %s\n", folder, file, held.At.Local().Format("2006-01-02 15:04:05"))
-	fmt.Fprintln(out, "  Runs that were under way then go on when it is started. Never start it beside the")
-	fmt.Fprintln(out, "  deployment that it was copied from: both would send the requests of those runs.")
-	return nil
-}
-
-// restorePlace is the folder itself, wherever links lead; it has nothing, or is not there.
-func restorePlace(folder string) (string, error) {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	} else if _, err := os.Lstat(folder); err == nil {
-		return "", fmt.Errorf("%s is a link that leads nowhere", folder)
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	if len(entries) > 0 {
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return "", fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
-	}
-	return folder, nil
 }
 
 func syncFolder(path string) error {

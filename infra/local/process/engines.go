@@ -47,7 +47,7 @@ func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invok
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	store, err := openStore(folder)
+	store, err := openStore(folder, log)
 	if err != nil {
 		return nil, err // it names who holds the folder, or what is wrong with it
 	}

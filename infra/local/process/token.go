@@ -124,11 +124,11 @@ const unfinished = ".new-"
 
 // sweep removes what a killed process left unfinished; the data file must be held.
 func sweep(folder string) error {
-	var errs []error
-	for _, pattern := range []string{".*" + unfinished + "*", ".control-*"} {
-		left, _ := filepath.Glob(filepath.Join(folder, pattern))
-		for _, name := range left {
-			errs = append(errs, os.RemoveAll(name))
+	entries, err := os.ReadDir(folder)
+	errs := []error{err}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, ".control-") || name[0] == '.' && strings.Contains(name, unfinished) {
+			errs = append(errs, os.RemoveAll(filepath.Join(folder, name)))
 		}
 	}
 	return errors.Join(errs...)

@@ -37,7 +37,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var f *failure
 		if !errors.As(err, &f) { // the file system's, which names files and not what they hold
 			e.log.ErrorContext(r.Context(), "secretsmanager.failed", "operation", name, "error", err)
-			f = &failure{http.StatusInternalServerError, "InternalServiceError", "The secrets could not be written"}
+			f = &failure{http.StatusInsufficientStorage, "InternalServiceError", "The secrets could not be written"} // which SDKs do not send again
 		}
 		status, out = f.status, map[string]string{"__type": f.kind, "Message": f.message}
 		w.Header().Set("X-Amzn-Errortype", f.kind)

@@ -226,7 +226,7 @@ func (o *outbox) erase() error {
 	if len(done) == 0 {
 		return nil
 	}
-	return o.eng.store.Update(func(tx *disk.Tx) error {
+	err := o.eng.store.Update(func(tx *disk.Tx) error {
 		for _, n := range done {
 			if err := bucket(tx, bucketOutbox).Delete(seqKey(n)); err != nil {
 				return err
@@ -234,6 +234,12 @@ func (o *outbox) erase() error {
 		}
 		return nil
 	})
+	if err != nil { // with those that come next
+		o.mu.Lock()
+		o.done = append(o.done, done...)
+		o.mu.Unlock()
+	}
+	return err
 }
 
 // close deletes what was delivered; nothing is under way any more.

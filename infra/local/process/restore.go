@@ -1,0 +1,241 @@
+package process
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piloto/infra/local/disk"
+)
+
+const (
+	// restoring is the folder, in a data folder, of what is not in its place yet.
+	restoring = ".restoring"
+	// lostFound is what a disk of its own comes with.
+	lostFound = "lost+found"
+)
+
+// Restore puts what a backup holds into a folder that has nothing, whole or not
+// at all, after it has verified it. A folder that is there stays, since it may be a
+// disk of its own: its files come into place one by one, the data file last, and
+// until then nothing starts on it. What was cut off is done again from the beginning.
+func Restore(ctx context.Context, file, folder string, out io.Writer) error {
+	folder, there, err := restorePlace(folder)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(file); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file: a backup is", file)
+	}
+	archive, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = archive.Close() }()
+	if _, err := verifyArchive(ctx, archive); err != nil {
+		return fmt.Errorf("%s cannot be restored, and nothing was changed: %w", file, err)
+	}
+	put := restoreBeside
+	if there {
+		put = restoreInto
+	}
+	held, err := put(ctx, archive, folder)
+	if err != nil {
+		return fmt.Errorf("%s could not be restored, and nothing was changed: %w", file, err)
+	}
+	fmt.Fprintf(out, "piloto: %s has what %s held of %s\n", folder, file, held.At.Local().Format("2006-01-02 15:04:05"))
+	fmt.Fprintln(out, "  Runs that were under way then go on when it is started. Never start it beside the")
+	fmt.Fprintln(out, "  deployment that it was copied from: both would send the requests of those runs.")
+	return nil
+}
+
+// restorePlace is the folder itself, wherever links lead, and whether it is there. It
+// has nothing, or what a Restore has left that was cut off.
+func restorePlace(folder string) (place string, there bool, err error) {
+	if place, err = filepath.Abs(folder); err != nil {
+		return "", false, err
+	}
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	} else if _, err := os.Lstat(place); err == nil {
+		return "", false, fmt.Errorf("%s is a link that leads nowhere", place)
+	}
+	_, err = leftBehind(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place, false, nil
+	}
+	return place, true, err
+}
+
+// leftBehind returns the names of the files that a Restore that was cut off has put
+// into their places. A folder that has anything else is refused.
+func leftBehind(folder string) (files []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.Name() != lostFound || !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if slices.Contains(names, restoring) && !slices.Contains(names, dataFile) {
+		ours := filesToCome(folder)
+		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == restoring || ours(name) })
+		if len(others) == 0 {
+			return slices.DeleteFunc(names, func(name string) bool { return name == restoring }), nil
+		}
+		names = others
+	}
+	return nil, fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
+}
+
+// filesToCome tells which files of a folder are what a Restore that was cut off had
+// written down before it put the first into its place.
+func filesToCome(folder string) func(name string) bool {
+	var m manifest
+	text, err := os.ReadFile(filepath.Join(folder, restoring, manifestName))
+	if err != nil || json.Unmarshal(text, &m) != nil {
+		m.Files = nil
+	}
+	return func(name string) bool {
+		i := slices.IndexFunc(m.Files, func(f archiveFile) bool { return f.Name == name })
+		if i < 0 {
+			return false
+		}
+		info, err := os.Lstat(filepath.Join(folder, name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() != m.Files[i].Size {
+			return false
+		}
+		file, err := os.Open(filepath.Join(folder, name))
+		if err != nil {
+			return false
+		}
+		defer func() { _ = file.Close() }()
+		sum := sha256.New()
+		_, err = io.Copy(sum, file)
+		return err == nil && hex.EncodeToString(sum.Sum(nil)) == m.Files[i].SHA256
+	}
+}
+
+// restoreBeside makes a folder that is not there: beside its place, then with its name.
+func restoreBeside(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		return m, err
+	}
+	tmp, err := disk.TempFolder(filepath.Dir(folder), "."+filepath.Base(folder)+".restoring-")
+	if err != nil {
+		return m, err
+	}
+	defer func() { _ = tmp.Close() }()
+	defer func() { _ = os.RemoveAll(tmp.Name()) }()
+	if m, err = unpack(ctx, archive, tmp.Name()); err != nil {
+		return m, err
+	}
+	if err := os.Rename(tmp.Name(), folder); err != nil {
+		return m, err
+	}
+	return m, syncFolder(filepath.Dir(folder))
+}
+
+// unpack extracts an archive, and verifies once more, as the disk has it.
+func unpack(ctx context.Context, archive *os.File, folder string) (manifest, error) {
+	m, err := extract(ctx, archive, folder)
+	if err == nil {
+		err = disk.Verify(filepath.Join(folder, dataFile))
+	}
+	return m, err
+}
+
+// restoreInto fills a folder that is there.
+func restoreInto(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
+	whole, err := os.Open(folder)
+	if err != nil {
+		return m, err
+	}
+	defer func() { _ = whole.Close() }()
+	if err := disk.Claim(whole); errors.Is(err, disk.ErrClaimed) {
+		return m, fmt.Errorf("another -restore is at %s: %w", folder, err)
+	}
+	files, err := leftBehind(folder) // what it was a moment ago, before it was claimed
+	if err == nil {
+		err = takeBack(folder, files)
+	}
+	if err != nil {
+		return m, err
+	}
+	parts := filepath.Join(folder, restoring)
+	if err := os.Mkdir(parts, 0o700); err != nil {
+		return m, err
+	}
+	if m, err = unpack(ctx, archive, parts); err == nil {
+		err = noteFiles(parts, m)
+	}
+	var put []string
+	for _, name := range lastTheData(m) {
+		if err != nil {
+			break
+		}
+		if err = publish(filepath.Join(parts, name), filepath.Join(folder, name)); !errors.Is(err, fs.ErrExist) {
+			put = append(put, name)
+		}
+	}
+	if err != nil {
+		return m, errors.Join(err, takeBack(folder, put))
+	}
+	return m, errors.Join(os.RemoveAll(parts), syncFolder(folder))
+}
+
+// takeBack removes what was put into its place, and then what was not: as long as any
+// of it is there, it is known what it is.
+func takeBack(folder string, files []string) error {
+	var errs []error
+	for _, name := range files {
+		if err := os.Remove(filepath.Join(folder, name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(folder), os.RemoveAll(filepath.Join(folder, restoring)))
+}
+
+// noteFiles writes down what is to come into place.
+func noteFiles(folder string, m manifest) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(folder, manifestName), string(text))
+}
+
+// lastTheData are the names of an archive's files; with the last of them all is there.
+func lastTheData(m manifest) (names []string) {
+	for _, f := range m.Files {
+		if f.Name != dataFile {
+			names = append(names, f.Name)
+		}
+	}
+	if len(m.Files) > 0 {
+		names = append(names, dataFile)
+	}
+	return names
+}
