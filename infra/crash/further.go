@@ -22,8 +22,8 @@ func staffed(v *visit) error {
 	return err
 }
 
-// inVain waits until what is in doubt was looked for twice. The machine is off between
-// the two: it need not wait.
+// inVain waits until what is in doubt was looked for twice, before and after a while in
+// which the machine was off.
 func inVain(v *visit) error {
 	if err := v.looks(1); err != nil {
 		return err

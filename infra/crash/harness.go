@@ -195,7 +195,7 @@ func (h *harness) run(r round, at place) result {
 		trace = filepath.Join(d.folder, "trace")
 	}
 	v := h.visitor(context.Background(), from.visit, d)
-	v.offs = r.sc.offs
+	v.limit = r.sc.limit
 	defer func() { v.watch.leave() }()
 	res.err = d.start(r.point, trace)
 	if res.err == nil {

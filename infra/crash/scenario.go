@@ -19,7 +19,7 @@ type scenario struct {
 	off   time.Duration
 	drive func(v *visit) error
 	holds func(v *visit) error // what must hold besides, once it is over
-	offs  int                  // how often the machine is off for a while, so that what must wait need not; once when it does not say
+	limit time.Duration        // how long its end is waited for; endLimit when it does not say
 	// slow: who dies in it is waited for, for half a minute. It dies once at each moment, not
 	// each time it passes it, and others do not wait for it.
 	slow bool
@@ -130,10 +130,10 @@ var scenarios = []scenario{
 	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: one(propose("drop"), (*visit).confirms, decide("approve")), until: "stepfn.wake.before#1", off: away, drive: end},
 	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: one(paid, (*visit).opens, (*visit).talks), until: "turn.model.after#1", off: time.Hour, drive: func(*visit) error { return nil }},
 	{name: "tools", says: "three tools of a server that speaks MCP, of which it says that one reads and one may be repeated", setup: equipped, drive: one(propose("tools"), (*visit).confirms, end), holds: holdsTools},
-	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: one(propose("found"), (*visit).confirms, end), holds: holdsOrder(false), offs: 3},
-	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: one(propose("never"), (*visit).confirms, inVain), off: away, drive: end, holds: holdsOrder(true)},
+	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: one(propose("found"), (*visit).confirms, end), holds: holdsOrder(false), limit: pauses},
 	{name: "edited", says: "a draft is edited and confirmed; what was shown before is void", drive: one(propose("three"), (*visit).edits, (*visit).refusesDraft, (*visit).confirms, end, (*visit).refusesEnded), holds: holdsEdit},
 	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: one(propose("again"), (*visit).confirms, end), holds: holdsRetry},
 	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: staffed, drive: (*visit).routes, holds: holdsRoute, slow: true},
 	{name: "watched", says: "a socket is told of a plan while it is proposed, confirmed and run", drive: one((*visit).opens, (*visit).watches, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end), holds: holdsWatch},
+	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: one(propose("never"), (*visit).confirms, inVain), off: away, drive: end, holds: holdsOrder(true), limit: pauses},
 }

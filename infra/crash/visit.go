@@ -12,6 +12,7 @@ const (
 	soon     = 6 * time.Second // what goes on by itself, or is found by the second sweep of a start, has ended by then
 	away     = 5 * time.Minute // the machine is off before what the sweep must find is looked for
 	endLimit = 30 * time.Second
+	pauses   = 2 * time.Minute         // those of a state machine between three checks, by the machine's own clock
 	slowly   = 1500 * time.Millisecond // a client that wants to stop a run waits for its second step as long
 	mostSaid = 600                     // of an answer, in a failure
 )
@@ -30,9 +31,9 @@ type visit struct {
 	first             string // the digest before an edit
 	session           string // of the router
 	watch             *watch
+	limit             time.Duration // of the scenario
 	acked             acked
 	others            []*visit // who are there at the same time
-	offs              int      // of the scenario
 	swept             bool     // something was found by the sweep only
 }
 
@@ -181,8 +182,8 @@ func (v *visit) settles(step, outcome string) error {
 // itself the sweep must: it comes with each start, and finds what is due.
 func (v *visit) until(states ...string) (string, error) {
 	var last reply
-	late, offs := time.Now().Add(soon), max(1, v.offs)
-	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	late := time.Now().Add(soon)
+	for deadline := time.Now().Add(max(endLimit, v.limit)); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var err error
 		if last, err = v.get("/api/runs/" + v.run); err != nil {
 			return "", err
@@ -190,8 +191,8 @@ func (v *visit) until(states ...string) (string, error) {
 		if status := last.text("status"); slices.Contains(states, status) {
 			return status, nil
 		}
-		if deaths, _ := v.d.dead(); deaths > 0 && offs > 0 && time.Now().After(late) {
-			v.swept, late, offs = true, time.Now().Add(soon), offs-1
+		if deaths, _ := v.d.dead(); deaths > 0 && !v.swept && time.Now().After(late) {
+			v.swept = true
 			if err := v.d.kill(away); err != nil {
 				return "", err
 			}

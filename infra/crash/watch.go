@@ -246,8 +246,8 @@ func holdsWatch(v *visit) error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	w.leave()
-	if w.gaps > 0 {
-		wrong = append(wrong, fmt.Errorf("there were %d gaps", w.gaps))
+	if deaths, _ := v.d.dead(); deaths == 0 && w.gaps > 0 { // else a push may overtake one that meets a connection which is being opened
+		wrong = append(wrong, fmt.Errorf("nobody died, and there were %d gaps", w.gaps))
 	}
 	wrong = append(wrong, w.wrong...)
 	if len(w.events) != len(events) || len(w.messages) != len(messages) {
