@@ -205,8 +205,11 @@ func (v *visit) story() (events, messages []json.RawMessage, err error) {
 	return in.Events, in.Messages, err
 }
 
-// settle waits until the last push of the connection that there is was received.
+// settle waits until the last push of the connection that there is was received. One
+// that does not come, although its number was taken, is a gap: a pong shows it, and the
+// API is asked.
 func (w *watch) settle() error {
+	late := time.Now().Add(time.Second)
 	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		w.mu.Lock()
 		conn := w.conn
@@ -216,16 +219,30 @@ func (w *watch) settle() error {
 		}
 		select {
 		case last := <-w.pongs:
-			w.mu.Lock()
-			all := last == w.seq
-			w.mu.Unlock()
-			if all {
+			if w.current(last, time.Now().After(late)) {
 				return nil
 			}
 		case <-time.After(time.Second):
 		}
 	}
-	return errors.New("the last push never came")
+	return errors.New("no ping was answered")
+}
+
+// current says whether the number of a pong is that of the last push. When it is late
+// it is made so.
+func (w *watch) current(last int64, late bool) bool {
+	w.mu.Lock()
+	lost := last > w.seq && late
+	if lost {
+		w.seq = last
+		w.gaps++
+	}
+	is := last == w.seq
+	w.mu.Unlock()
+	if lost {
+		w.missed()
+	}
+	return is
 }
 
 // holdsWatch: who listened knows every event once and in order, and every message; of
