@@ -148,6 +148,10 @@ type By struct {
 // FinalID is the id of the one message that says how a run ended.
 func FinalID(runID string) string { return runID + "#final" }
 
+// AnswerID is the id of the one message that answers another, when that has the id of
+// a request which may come again.
+func AnswerID(messageID string) string { return messageID + "#answer" }
+
 // Title makes a chat's title of its first message: one line, at most 60
 // characters, cut at a word.
 func Title(message string) string {

@@ -60,9 +60,14 @@ func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() 
 }
 
 // due implements way: it holds a chat to when it is answered: not before somebody asks, or
-// after the delay, and then the last of the messages that came within it.
+// after the delay, and then the last of the messages that came within it. What was
+// answered before is answered alike.
 func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, chat, automation := d.Service, d.req, d.chat, snapshot.Automation()
+	if d.known.ID != "" {
+		reply, err = d.again(ctx)
+		return true, reply, err
+	}
 	if req.asked {
 		return false, Reply{}, nil
 	}
@@ -90,6 +95,17 @@ func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot el
 		return false, Reply{}, nil
 	}
 	return true, s.aside(req, chat, "turn.joined"), nil // the other message's turn answers both
+}
+
+// again is the reply that was given before, with the draft as it is now.
+func (d *dialog) again(ctx context.Context) (Reply, error) {
+	reply := Reply{Kind: replyOf(d.known.Kind), Message: d.known, Chat: d.chat, By: d.known.By}
+	if d.known.Kind != conversation.KindPlan {
+		return reply, nil
+	}
+	r, err := d.Store.Run(ctx, d.req.Principal.Account, d.known.RunID)
+	reply.Kind, reply.Run = KindPlan, &r
+	return reply, err
 }
 
 // prepare implements way.

@@ -39,7 +39,8 @@ type gathered struct {
 type talk struct {
 	history []llm.Message
 	runs    []plan.Run
-	later   bool // the person went on after what is to be answered
+	later   bool                 // the person went on after what is to be answered
+	known   conversation.Message // what answered it before, of a request that came again
 }
 
 // loadTalk returns the chat's conversation, the newest that fits, ending with
@@ -84,7 +85,7 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 	for i, id := range runIDs {
 		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
 	}
-	return talk{history, runs, later}, parallel.Do(reads...)
+	return talk{history, runs, later, answerTo(messages, req)}, parallel.Do(reads...)
 }
 
 // newest returns a chat's newest messages, with what was said among them: a long

@@ -147,7 +147,7 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			}
 		}
 		at := d.Now()
-		card := run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil))
+		card := answering(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},

@@ -172,6 +172,7 @@ type change struct {
 	by     string
 	model  *conversation.By // nil: a person wrote it
 	data   map[string]any   // of the event
+	asked  Request          // what it answers; none of a person's own edit
 }
 
 // change looks at what the plan is about and writes it, while the draft is the one
@@ -209,7 +210,7 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 		if chat.PendingRunID != r.ID {
 			return plan.ErrStale
 		}
-		card := run.Message(s.IDs, r, conversation.KindPlan, at, c.text())
+		card := answering(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
 		card.By = c.model
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, At: at}
 		if c.model != nil {
@@ -245,7 +246,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written()}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req}
 	reply, err := d.change(ctx, c, d.began.Add(ModelTime))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.draft_moved"))

@@ -115,23 +115,14 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 // justNow is how old a request is at most that is served for the first time, usually.
 const justNow = time.Second
 
-// answered is what answered the message when its request was served before: whoever
-// served it may have ended between saying so in the chat and to whoever asked.
+// answered is what answered the message when its request was served before.
 func (r *routing) answered(ctx context.Context, account string) (conversation.Message, error) {
 	if r.req.MessageID == "" || r.Now().Before(r.req.MessageAt.Add(justNow)) {
 		return conversation.Message{}, nil
 	}
 	messages, err := r.newest(ctx, account, r.chat.ID)
-	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == answerID(r.req.MessageID) })
-	if at < 0 {
-		return conversation.Message{}, err
-	}
-	return messages[at], err
+	return answerTo(messages, r.req), err
 }
-
-// answerID is the id of the one message that answers another, when that has the id of
-// a request which may come again.
-func answerID(messageID string) string { return messageID + "#answer" }
 
 // loadAgents returns the account's active agents, as they were approved.
 func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent, error) {

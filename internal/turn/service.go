@@ -212,9 +212,7 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
-	if req.Route != nil && req.MessageID != "" {
-		answer.ID = answerID(req.MessageID)
-	}
+	answer = answering(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
 	if reply.Kind == KindMessage {
 		reply.Message.By = by
@@ -222,6 +220,25 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 	var err error
 	reply.Chat, err = s.add(ctx, req, chat, at, reply.Message)
 	return reply, err
+}
+
+// answering names a message for the one that it answers, when that may come again.
+func answering(req Request, m conversation.Message) conversation.Message {
+	if req.MessageID != "" {
+		m.ID = conversation.AnswerID(req.MessageID)
+	}
+	return m
+}
+
+// answerTo is what answered a request that came again, none when nothing did: whoever
+// served it may have ended between saying so in the chat and to whoever asked.
+func answerTo(messages []conversation.Message, req Request) conversation.Message {
+	for _, m := range messages {
+		if req.MessageID != "" && m.ID == conversation.AnswerID(req.MessageID) {
+			return m
+		}
+	}
+	return conversation.Message{}
 }
 
 // replyOf is the kind of reply that a message of the assistant makes.

@@ -138,6 +138,60 @@ func TestATextIsAnswered(t *testing.T) {
 	}
 }
 
+// TestWhatCameAgainIsAnsweredAlike: whoever served it ended after the answer stood in the
+// chat, and before the sender had it.
+func TestWhatCameAgainIsAnsweredAlike(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers func(w *world) []any
+		want    turn.Kind
+	}{
+		"words":  {func(*world) []any { return []any{text("Son las tres."), text("Son las cuatro.")} }, turn.KindMessage},
+		"a plan": {func(w *world) []any { return []any{w.deletes(), text("otra cosa")} }, turn.KindPlan},
+		"another plan for a draft": {func(w *world) []any {
+			w.proposed(t, bookNorth)
+			return []any{calls("revise_plan", fmt.Sprintf(`{"steps":[{"id":"s1","title":"Mirar","mcp_id":%q,"method":"GET","path":"/rooms"}]}`, w.Server.ID)), text("otra cosa")}
+		}, turn.KindPlan},
+	} {
+		w := newWorld(t)
+		w.model.answers = c.answers(w)
+		request := turn.Request{
+			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: "una pregunta", Locale: locale.Spanish,
+			MessageID: w.IDs.New(w.Clock()), MessageAt: w.Clock(),
+		}
+		first, err := w.service.Send(t.Context(), request)
+		if err != nil || first.Kind != c.want {
+			t.Fatalf("%s: %+v %v", name, first, err)
+		}
+		w.Pass(time.Minute)
+		said, asked := w.said(t), len(w.model.asked)
+		again, err := w.service.Send(t.Context(), request)
+		if err != nil || again.Kind != first.Kind || again.Message.ID != first.Message.ID || again.Message.Content != first.Message.Content {
+			t.Errorf("%s: %+v, then %+v %v", name, first, again, err)
+		}
+		if first.Run != nil && (again.Run == nil || again.Run.ID != first.Run.ID || again.Run.Digest != first.Run.Digest) {
+			t.Errorf("%s: %+v, then %+v", name, first.Run, again.Run)
+		}
+		if w.said(t) != said || len(w.model.asked) != asked {
+			t.Errorf("%s: it was answered anew", name)
+		}
+	}
+}
+
+// deletes is a call that becomes a draft.
+func (w *world) deletes() llm.Reply {
+	return calls("mcp_request", w.request("DELETE", "/bookings/7", ""))
+}
+
+// said is how many messages the chat has.
+func (w *world) said(t *testing.T) int {
+	t.Helper()
+	list, _, err := w.Store.Messages(t.Context(), lab.Account, w.Chat.ID, "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
 func TestAToolCallBecomesADraftAndRunsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte"}`))}
