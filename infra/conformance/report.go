@@ -93,7 +93,8 @@ func (s suite) differences() string {
 
 // code shows a name that may hold backquotes and control characters.
 func code(name string) string {
-	name = strings.Trim(fmt.Sprintf("%q", name), `"`)
+	name = fmt.Sprintf("%q", name)
+	name = name[1 : len(name)-1]
 	return "`` " + strings.ReplaceAll(name, `\"`, `"`) + " ``"
 }
 
