@@ -201,10 +201,10 @@ func TestTheElementIsNamedByItsOwnName(t *testing.T) {
 		}
 	}
 	scalar := func(string) (Result, bool) { return Result{Body: json.RawMessage(`"a/b"`)}, true }
-	if got, err := ResolveText("/x/${item}", scalar, func(s string) string { return "<" + s + ">" }); got != "/x/<a/b>" || err != nil {
+	if got, err := ResolveText("/x/${item}", scalar, nil, func(s string) string { return "<" + s + ">" }); got != "/x/<a/b>" || err != nil {
 		t.Error(got, err)
 	}
-	if _, err := ResolveText("${item.id}", results1(`{}`), nil); !errors.Is(err, ErrUnresolved) || !strings.Contains(err.Error(), "the element has no result") {
+	if _, err := ResolveText("${item.id}", results1(`{}`), nil, nil); !errors.Is(err, ErrUnresolved) || !strings.Contains(err.Error(), "the element has no result") {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ package ref
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -154,6 +155,25 @@ func Span(text string) (length int, closed bool) {
 	return len(text), false
 }
 
+// Next returns where the first well-formed reference of a text begins and ends; the
+// length of the text twice when there is none.
+func Next(text string) (from, to int) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "${")
+		if i < 0 {
+			return len(text), len(text)
+		}
+		i += at
+		if i == 0 || text[i-1] != '$' { // "$${" is literal
+			p := parser{text: text[i:], at: 2}
+			if _, err := p.reference(); err == nil {
+				return i, i + p.at
+			}
+		}
+		at = i + 2
+	}
+}
+
 type part struct {
 	text string
 	ref  *Reference
@@ -205,6 +225,15 @@ func parse(text string) (Reference, int, error) {
 	return r, p.at, nil
 }
 
+// What is wrong with what is no reference. A text may hold thousands.
+var (
+	errStep    = errors.New("a step id must follow ${")
+	errPart    = errors.New(".body, .status or .headers must follow the step id")
+	errName    = errors.New("a name must follow the dot")
+	errOpen    = errors.New("the closing } is missing")
+	errBracket = errors.New("the closing ] is missing")
+)
+
 type parser struct {
 	text string
 	at   int
@@ -213,7 +242,7 @@ type parser struct {
 func (p *parser) reference() (Reference, error) {
 	var r Reference
 	if r.Step = p.name(); r.Step == "" {
-		return r, fmt.Errorf("a step id must follow ${")
+		return r, errStep
 	}
 	switch {
 	case r.Step == item:
@@ -221,7 +250,7 @@ func (p *parser) reference() (Reference, error) {
 	case p.eat('.'):
 		r.Part = p.name()
 	default:
-		return r, fmt.Errorf(".body, .status or .headers must follow the step id")
+		return r, errPart
 	}
 	for {
 		if p.at > maxLength || len(r.Path) > maxDepth {
@@ -233,7 +262,7 @@ func (p *parser) reference() (Reference, error) {
 		case p.eat('.'):
 			name := p.name()
 			if name == "" {
-				return r, fmt.Errorf("a name must follow the dot")
+				return r, errName
 			}
 			r.Path = append(r.Path, Segment{Name: name})
 		case p.eat('['):
@@ -243,7 +272,7 @@ func (p *parser) reference() (Reference, error) {
 			}
 			r.Path = append(r.Path, seg)
 		default:
-			return r, fmt.Errorf("the closing } is missing")
+			return r, errOpen
 		}
 	}
 }
@@ -266,16 +295,17 @@ func (r Reference) check() error {
 	return fmt.Errorf("only .body, .status and .headers can be named, not .%s", r.Part)
 }
 
+// bracket reads an index or a quoted name. It looks no further than a reference may
+// reach: what follows, however long, is not read again for each one.
 func (p *parser) bracket() (Segment, error) {
 	rest := p.text[p.at:]
+	rest = rest[:min(len(rest), maxLength+1)]
 	end := strings.IndexByte(rest, ']')
 	if strings.HasPrefix(rest, `"`) {
-		if q := strings.Index(rest[1:], `"]`); q >= 0 {
-			end = q + 2
-		}
+		end = quoted(rest)
 	}
-	if end < 0 || end > maxLength {
-		return Segment{}, fmt.Errorf("the closing ] is missing")
+	if end < 0 || end == len(rest) || rest[end] != ']' {
+		return Segment{}, errBracket
 	}
 	inner := rest[:end]
 	p.at += end + 1
@@ -291,6 +321,19 @@ func (p *parser) bracket() (Segment, error) {
 		return Segment{}, fmt.Errorf("[%s] is not an index", inner)
 	}
 	return Segment{Index: i, IsIdx: true}, nil
+}
+
+// quoted is how long the quoted name is that a text begins with; -1 when it does not end.
+func quoted(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
 }
 
 func (p *parser) eat(c byte) bool {

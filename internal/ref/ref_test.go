@@ -58,7 +58,7 @@ func TestResolveRefusesWhatNamesNothing(t *testing.T) {
 }
 
 func TestResolveTextEscapesEachValue(t *testing.T) {
-	got, err := ResolveText("/r/${s1.body.items[0].id}/x", look, url.PathEscape)
+	got, err := ResolveText("/r/${s1.body.items[0].id}/x", look, nil, url.PathEscape)
 	if err != nil || got != "/r/a%2Fb/x" {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -82,7 +82,7 @@ func TestALargeResultNamedOftenIsRefusedEarly(t *testing.T) {
 			return err
 		},
 		"text": func() error {
-			_, err := ResolveText("/"+strings.Repeat("${s.body.x}", 5000), large, url.PathEscape)
+			_, err := ResolveText("/"+strings.Repeat("${s.body.x}", 5000), large, nil, url.PathEscape)
 			return err
 		},
 	} {

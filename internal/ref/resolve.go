@@ -31,13 +31,13 @@ const maxResolved = 1 << 20
 var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
 
 // ResolveText replaces every reference in a text by the text of what it names.
-// escape, when given, is applied to each replacement. Objects and arrays cannot
-// stand inside text.
-func ResolveText(text string, look Lookup, escape func(string) string) (string, error) {
-	return newResults(look).text(text, escape)
+// literal, when given, is applied to what stands between references, and escape to each
+// replacement. Objects and arrays cannot stand inside text.
+func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
+	return newResults(look).text(text, literal, escape)
 }
 
-func (rs results) text(text string, escape func(string) string) (string, error) {
+func (rs results) text(text string, literal, escape func(string) string) (string, error) {
 	parts, err := split(text)
 	if err != nil {
 		return "", err
@@ -45,6 +45,9 @@ func (rs results) text(text string, escape func(string) string) (string, error) 
 	var b strings.Builder
 	for _, p := range parts {
 		if p.ref == nil {
+			if literal != nil {
+				p.text = literal(p.text)
+			}
 			b.WriteString(p.text)
 			continue
 		}
@@ -89,7 +92,7 @@ func (rs results) value(s string) (json.RawMessage, error) {
 	if len(parts) == 1 && parts[0].ref != nil {
 		return rs.follow(*parts[0].ref)
 	}
-	text, err := rs.text(s, nil)
+	text, err := rs.text(s, nil, nil)
 	if err != nil {
 		return nil, err
 	}

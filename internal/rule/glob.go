@@ -1,11 +1,11 @@
 package rule
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/fold"
 	"piloto/internal/ref"
 )
 
@@ -33,7 +33,7 @@ func readGlob(pattern string, names bool) glob {
 		case r != '*':
 			g = append(g, r)
 		case names:
-			g = append(g, anyAll)
+			g = g.with(anyAll)
 		case len(g) > 0 && g[len(g)-1] == anyName:
 			g[len(g)-1] = anyAll
 		case len(g) > 0 && g[len(g)-1] == anyAll:
@@ -44,64 +44,20 @@ func readGlob(pattern string, names bool) glob {
 	return g
 }
 
-// matches reports whether a text is one of those that the glob describes. What is
-// unknown in the text is taken as matching when may is set, and else only where the
-// glob takes any name.
-func (g glob) matches(text []rune, may bool) bool {
-	now, next := make([]bool, len(text)+1), make([]bool, len(text)+1) // where in the text the glob may stand
-	now[0] = true
-	vanish(now, text, may)
-	for _, token := range g {
-		clear(next)
-		alive := false
-		for i, r := range text {
-			if now[i] && takes(token, r, may) {
-				next[i+1] = true
-			}
-			if now[i] && r == unknown && may && token != '/' { // more of it follows
-				next[i] = true
-			}
-			if token != anyName && token != anyAll {
-				continue
-			}
-			next[i] = next[i] || now[i]
-			next[i+1] = next[i+1] || next[i] && (token == anyAll || r != '/')
-		}
-		if token == anyName || token == anyAll {
-			next[len(text)] = next[len(text)] || now[len(text)]
-		}
-		vanish(next, text, may)
-		for _, here := range next {
-			alive = alive || here
-		}
-		if !alive {
-			return false
-		}
-		now, next = next, now
-	}
-	return now[len(text)]
-}
-
-// vanish passes what is unknown where it may be nothing at all.
-func vanish(states []bool, text []rune, may bool) {
-	for i, r := range text {
-		if may && r == unknown && states[i] {
-			states[i+1] = true
+// with appends tokens. Two that take runs of characters are one.
+func (g glob) with(tokens ...rune) glob {
+	for _, token := range tokens {
+		n := len(g) - 1
+		switch {
+		case n >= 0 && token == anyName && (g[n] == anyName || g[n] == anyAll):
+		case n >= 0 && token == anyAll && g[n] == anyName:
+			g[n] = anyAll
+		case n >= 0 && token == anyAll && g[n] == anyAll:
+		default:
+			g = append(g, token)
 		}
 	}
-}
-
-// takes reports whether a token takes exactly one character.
-func takes(token, r rune, may bool) bool {
-	switch {
-	case token == anyName || token == anyAll: // they take runs of them
-		return false
-	case r == unknown:
-		return may && token != '/'
-	case token == anyOne:
-		return r != '/'
-	}
-	return token == r
+	return g
 }
 
 // pathGlob reads a pattern of paths: from the root, without empty segments.
@@ -115,122 +71,54 @@ func rooted(segments []string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// matchesPath reports whether a glob of paths matches one; "/**" at its end also
-// matches where nothing follows.
-func (g glob) matchesPath(text []rune, may bool) bool {
-	if g.matches(text, may) {
-		return true
+// machines match a glob of paths, which is one of paths when any of them does: "/**" at
+// its end also matches where nothing follows.
+func (g glob) machines() []*machine {
+	list := []*machine{newMachine(g)}
+	if n := len(g) - 2; n > 0 && g[n] == '/' && g[n+1] == anyAll {
+		list = append(list, newMachine(g[:n]))
 	}
-	n := len(g) - 2
-	return n > 0 && g[n] == '/' && g[n+1] == anyAll && g[:n].matches(text, may)
+	return list
 }
 
-// readings are what receivers may read a path as. The first two are what it is:
-// decoded once, which is how a request is built of it, and again as often as
-// that changes it. The others are what it is as written, and without what
-// follows a ";" (a parameter), a "?" or a "#".
-func readings(path string, resolved bool) (plain, loose [][]rune) {
-	raw := segmentsOf(path, resolved)
-	once := mapped(raw, decoded)
-	twice := mapped(once, decoded)
-	thrice := mapped(twice, decoded)
-	for _, segments := range [][][]rune{once, twice, thrice} {
-		plain = added(plain, joined(segments))
-		loose = added(loose, joined(segments))
-		loose = added(loose, joined(mapped(segments, bare)))
+// folded is a glob of what the texts that it matches fold to. One of paths may lose the
+// dots and blanks at the end of its segments, as paths do.
+func (g glob) folded(trimmed bool) glob {
+	var out glob
+	from := 0 // where the segment begins
+	end := func() {
+		if trimmed {
+			out = append(out[:from:from], plainNumber(fold.Trim(out[from:]))...)
+		}
 	}
-	return plain, added(loose, joined(raw))
-}
-
-func added(list [][]rune, one []rune) [][]rune {
-	if slices.ContainsFunc(list, func(r []rune) bool { return slices.Equal(r, one) }) {
-		return list
+	for _, token := range g {
+		switch {
+		case token == '/':
+			end()
+			if n := len(out); !trimmed || n == 0 || out[n-1] != '/' {
+				out = append(out, '/')
+			}
+			from = len(out)
+		default:
+			out = out.with(fold.Rune(nil, token)...)
+		}
 	}
-	return append(list, one)
-}
-
-func mapped(segments [][]rune, f func([]rune) []rune) [][]rune {
-	out := make([][]rune, len(segments))
-	for i, s := range segments {
-		out[i] = f(s)
+	end()
+	if n := len(out); trimmed && n > 1 && out[n-1] == '/' {
+		out = out[:n-1]
 	}
 	return out
 }
 
-// joined is a path of segments, without empty ones and with dots followed.
-func joined(segments [][]rune) []rune {
-	var kept [][]rune
-	for _, s := range segments {
-		for _, part := range split(s) {
-			switch string(part) {
-			case "", ".":
-			case "..":
-				kept = kept[:max(0, len(kept)-1)]
-			default:
-				kept = append(kept, part)
-			}
-		}
-	}
-	var path []rune
-	for _, s := range kept {
-		path = append(append(path, '/'), s...)
-	}
-	if path == nil {
-		return []rune{'/'}
-	}
-	return path
-}
-
-// split cuts a segment at the slashes that decoding brought out.
-func split(segment []rune) [][]rune {
-	var parts [][]rune
-	for {
-		at := slices.IndexFunc(segment, func(r rune) bool { return r == '/' || r == '\\' })
-		if at < 0 {
-			return append(parts, segment)
-		}
-		parts, segment = append(parts, segment[:at]), segment[at+1:]
-	}
-}
-
-// bare is a segment without what follows a ";", "?" or "#" in it.
-func bare(segment []rune) []rune {
-	if at := slices.IndexFunc(segment, func(r rune) bool { return r == ';' || r == '?' || r == '#' }); at >= 0 {
-		return segment[:at]
-	}
-	return segment
-}
-
-// decoded decodes a segment once. One that cannot be decoded stays as it is, as it
-// does where the request is built.
-func decoded(segment []rune) []rune {
-	if !slices.Contains(segment, '%') {
+// plainNumber is a segment of nothing but a number as it is written plainly.
+func plainNumber(segment []rune) []rune {
+	if strings.Trim(string(segment), "0123456789+.") != "" {
 		return segment
 	}
-	var out []rune
-	for i, known := range cutUnknown(segment) {
-		if i > 0 {
-			out = append(out, unknown)
-		}
-		text, err := url.PathUnescape(string(known))
-		if err != nil {
-			return segment
-		}
-		out = append(out, []rune(text)...)
+	if plain, ok := fold.Number(segment); ok {
+		return plain
 	}
-	return out
-}
-
-// cutUnknown cuts a segment at what nobody knows yet.
-func cutUnknown(segment []rune) [][]rune {
-	var parts [][]rune
-	for {
-		at := slices.Index(segment, unknown)
-		if at < 0 {
-			return append(parts, segment)
-		}
-		parts, segment = append(parts, segment[:at]), segment[at+1:]
-	}
+	return segment
 }
 
 // segmentsOf cuts a path into segments, each reference of an unresolved one being

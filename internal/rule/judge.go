@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/fold"
 	"piloto/internal/plan"
 )
 
@@ -114,34 +115,37 @@ func (s Set) certain(c Call) bool {
 
 // seen is a call as rules look at it.
 type seen struct {
-	call         Call
-	plain, loose [][]rune
-	query, body  *arguments
+	call        Call
+	path        readings
+	query, body *arguments
 }
 
 func view(c Call) seen {
 	v := seen{call: c, query: &arguments{raw: c.Query}, body: &arguments{raw: c.Body}}
 	if c.Tool != "" {
-		v.plain = [][]rune{[]rune(c.Tool)}
-		v.loose = v.plain
-		return v
+		v.path = readName(c.Tool)
+	} else {
+		v.path = readPath(c.Path, c.Resolved)
 	}
-	v.plain, v.loose = readings(c.Path, c.Resolved)
 	return v
 }
 
 // matches reports whether a rule is about the call. One that allows must be so
-// for sure; one that asks, perhaps; one that denies for sure, but however a receiver
-// reads the path.
+// for sure, letter by letter; one that asks, perhaps; one that denies for sure, but
+// whatever a receiver takes the call for.
 func (v seen) matches(r Rule) bool {
-	if r.Server != "" && !nameMatches(r.Server, v.call.ServerID) && !nameMatches(r.Server, v.call.ServerName) {
+	same := nameMatches
+	if r.Effect != Allow {
+		same = foldMatches
+	}
+	if r.Server != "" && !same(r.Server, v.call.ServerID) && !same(r.Server, v.call.ServerName) {
 		return false
 	}
-	method := v.call.Method
+	method := strings.ToUpper(v.call.Method)
 	if v.call.Tool != "" {
 		method = ""
 	}
-	if r.Method != "" && !nameMatches(r.Method, method) {
+	if r.Method != "" && !same(strings.ToUpper(r.Method), method) {
 		return false
 	}
 	if r.Path != "" && !v.pathMatches(r) {
@@ -155,30 +159,28 @@ func (v seen) matches(r Rule) bool {
 }
 
 func (v seen) pathMatches(r Rule) bool {
+	g := pathGlob(r.Path)
 	if v.call.Tool != "" {
 		if r.Effect != Allow && strings.Trim(r.Path, "/*") == "" {
 			return true // whoever writes "/**" means everything
 		}
-		return readGlob(r.Path, false).matchesPath(v.plain[0], false)
+		g = readGlob(r.Path, false)
 	}
-	g := pathGlob(r.Path)
 	if r.Effect == Allow {
-		for _, text := range v.plain {
-			if !g.matchesPath(text, false) {
-				return false
-			}
-		}
-		return true
+		machines := g.machines()
+		return !slices.ContainsFunc(v.path.plain, func(text []rune) bool { return !oneMatches(machines, text, false) })
 	}
-	for _, text := range v.loose {
-		if g.matchesPath(text, r.Effect == Ask) {
-			return true
-		}
-	}
-	return false
+	may := r.Effect == Ask
+	return anyMatches(g.machines(), v.path.loose, may) || anyMatches(g.folded(false).machines(), v.path.folded, may) ||
+		anyMatches(g.folded(true).machines(), v.path.trimmed, may)
 }
 
-// nameMatches compares a name with a glob of names, without letter case.
+// nameMatches compares a name with a glob of names.
 func nameMatches(pattern, name string) bool {
-	return readGlob(strings.ToLower(pattern), true).matches([]rune(strings.ToLower(name)), false)
+	return newMachine(readGlob(pattern, true)).matches([]rune(name), false)
+}
+
+// foldMatches compares a name with a glob of names, whatever takes them for the same.
+func foldMatches(pattern, name string) bool {
+	return nameMatches(pattern, name) || newMachine(readGlob(pattern, true).folded(false)).matches(fold.Runes([]rune(name)), false)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/fold"
 	"piloto/internal/ref"
 )
 
@@ -29,7 +30,7 @@ type place struct {
 var (
 	placeForm = lazily(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
 	hopForm   = lazily(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
-	mostForm  = lazily(`^-?[0-9]{1,40}(\.[0-9]{1,40})?$`)
+	mostForm  = lazily(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
 	decimal   = lazily(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
 )
 
@@ -148,9 +149,13 @@ func (s *sum) add(n node, way []hop) {
 	switch h := way[0]; {
 	case h.name != "" && n.object:
 		var found []node
+		wanted := fold.Name(h.name)
 		for _, m := range n.members {
-			if strings.EqualFold(m.name, h.name) {
+			switch {
+			case m.name == wanted:
 				found = append(found, m.node)
+			case strings.HasPrefix(m.written, wanted+"["), strings.HasPrefix(m.written, wanted+"."): // a form has it below
+				s.strange = true
 			}
 		}
 		s.strange = s.strange || len(found) > 1
@@ -177,7 +182,7 @@ func (s *sum) number(n node) {
 		return
 	}
 	s.found = true
-	s.total.Add(s.total, n.value)
+	s.total.Add(s.total, n.value) // it is absolute: what is paid back does not make up for what is paid
 }
 
 // scale is how many decimal places are kept: all that a decimal may have.
@@ -201,6 +206,35 @@ func readDecimal(text string) *big.Int {
 	return value.Mul(value, shift.Exp(ten, shift, nil))
 }
 
+// readAmount reads a text as the largest amount that a receiver may read it as; nil for
+// what is no decimal. "1.000" is a thousand where a dot stands between thousands, and
+// "900e-3" is nine hundred to one that reads digits as far as there are any.
+func readAmount(text string) *big.Int {
+	m := decimal().FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	value := absolute(readDecimal(text))
+	also := value
+	switch {
+	case m[3] != "":
+		also = readAmount(text[:strings.IndexAny(text, "eE")])
+	case len(m[2]) == 3:
+		also = absolute(readDecimal(m[1] + m[2]))
+	}
+	if also.Cmp(value) > 0 {
+		return also
+	}
+	return value
+}
+
+func absolute(n *big.Int) *big.Int {
+	if n == nil {
+		return nil
+	}
+	return n.Abs(n)
+}
+
 // node is a JSON value with every member that stands in it, also those that stand
 // twice.
 type node struct {
@@ -208,12 +242,13 @@ type node struct {
 	members            []member
 	items              []node
 	text               *string
-	value              *big.Int // scaled; nil for what is no decimal
+	value              *big.Int // absolute and scaled; nil for what is no decimal
 }
 
+// member is one member, by what its name folds to: written still has its dots.
 type member struct {
-	name string
-	node node
+	name, written string
+	node          node
 }
 
 // maxNesting is how deep arguments may be.
@@ -236,28 +271,30 @@ func nodeOf(dec *json.Decoder, depth int) (node, error) {
 	}
 	switch t := token.(type) {
 	case string:
-		return node{text: &t, value: readDecimal(strings.TrimSpace(t))}, nil
+		return node{text: &t, value: readAmount(strings.Trim(t, " "))}, nil
 	case json.Number:
-		return node{value: readDecimal(t.String())}, nil
+		return node{value: absolute(readDecimal(t.String()))}, nil
 	case nil:
 		return node{null: true}, nil
 	case json.Delim:
 		n := node{object: t == '{', list: t == '['}
 		for dec.More() {
-			var name string
+			var m member
 			if n.object {
 				key, err := dec.Token()
 				if err != nil {
 					return n, err
 				}
-				name, _ = key.(string)
+				name, _ := key.(string)
+				m.name, m.written = fold.Name(name), strings.TrimSpace(fold.Text(name))
 			}
 			inner, err := nodeOf(dec, depth+1)
 			if err != nil {
 				return n, err
 			}
 			if n.object {
-				n.members = append(n.members, member{name, inner})
+				m.node = inner
+				n.members = append(n.members, m)
 			} else {
 				n.items = append(n.items, inner)
 			}

@@ -47,12 +47,15 @@ const (
 // (* is any characters of one path segment or name, ** any at all, ? one character;
 // "/**" at the end is also nothing); absent means any. Server matches a server's
 // name or its id; Path the concrete path of an operation below its base URL and
-// without query, decoded, or a tool's name. The letter case of servers and methods
-// does not matter.
+// without query, decoded, or a tool's name. The letter case of methods does not
+// matter.
 //
-// A rule that asks or denies holds for whatever a receiver may read the path as
-// (decoded more than once, without what follows a ";"); one that allows only for
-// what every one of them reads it as.
+// A rule that asks or denies holds for whatever a receiver may take the path and the
+// names for: decoded more than once, without what follows a ";", and folded (package
+// fold), so in another letter case or width, with other accents, with characters that
+// nobody sees, with dots and blanks at the end, and as another way to write a number
+// ("012" and "12-lamps" are 12). One that allows holds for exactly what it says, and
+// only if every receiver reads it so.
 type Rule struct {
 	ID      string `json:"id"`
 	Effect  Effect `json:"effect"`
@@ -66,13 +69,15 @@ type Rule struct {
 }
 
 // Over is a price or a quantity: a number in the arguments. At is "body.total" or
-// "query.quantity", with further members and [n] or [] (the sum of all elements). A
-// text that is a decimal counts as one; an argument that is absent is not over, and
-// one that is there and is no number is. So is one that stands twice, also in
-// another letter case, since receivers differ in which they take.
+// "query.quantity", with further members and [n] or [] (the sum of all elements).
+// Amounts are absolute, each by itself: -1000 is over 500, and so are 400 and -400. A
+// text that is a decimal counts as one, as the largest that it may be read as; an
+// argument that is absent is not over, and one that is there and cannot be read as an
+// amount is. So is one that stands twice, also under a name that folds to the same, and
+// one that a form writes below it ("total[x]"), since receivers differ in what they take.
 type Over struct {
 	At   string `json:"at"`
-	Most string `json:"most"` // decimal, exact
+	Most string `json:"most"` // decimal, exact, not negative
 }
 
 // Set is an account's rules. Version counts their changes.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/fault"
+	"piloto/internal/fold"
 	"piloto/internal/ref"
 )
 
@@ -59,6 +60,9 @@ func buildPath(template, path string) (string, error) {
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") || ref.Contains(path) {
 		return "", refusedPath("the path is too long, does not begin with /, or still holds a reference")
 	}
+	if reason := TemplateProblem(template); reason != "" {
+		return "", refusedPath(template + " cannot be called: " + reason)
+	}
 	params, _, ok := fit(template, path)
 	if !ok {
 		return "", refusedPath("the path does not match " + template)
@@ -93,65 +97,39 @@ func refusedPath(reason string) error {
 const reasonDots = "must not be a dot segment"
 
 // unsafeSegment says why a text must not become a path segment, at any of the
-// decodings a server or proxy may apply: as it is, and decoded up to three times.
+// decodings a server or proxy may apply: as it is, and decoded up to three times. Dots
+// count in any width.
 func unsafeSegment(text string) string {
+	if text == "" {
+		return "must not be empty"
+	}
+	if !utf8.ValidString(text) {
+		return "must be UTF-8"
+	}
+	runes := []rune(text)
 	for range 4 {
-		bare, _, _ := strings.Cut(text, ";")
-		switch {
-		case text == "":
-			return "must not be empty"
-		case !utf8.ValidString(text):
-			return "must be UTF-8"
+		bare, _, _ := strings.Cut(string(runes), ";")
+		switch bare = fold.Text(bare); {
 		case bare == "." || bare == "..":
 			return reasonDots
-		case strings.ContainsAny(text, `/\`):
+		case slices.Contains(runes, '/') || slices.Contains(runes, '\\'):
 			return `must not contain / or \`
-		case strings.ContainsFunc(text, isControl):
+		case slices.ContainsFunc(runes, isControl):
 			return "must not contain control characters"
+		case slices.Contains(runes, utf8.RuneError) && strings.Contains(text, "%"):
+			return "must be UTF-8"
 		}
-		next := decodeLoosely(text)
-		if next == text {
+		next := fold.Decode(runes)
+		if slices.Equal(next, runes) {
 			return ""
 		}
-		text = next
+		runes = next
 	}
 	return ""
 }
 
 func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
-}
-
-// decodeLoosely decodes every well-formed percent escape and leaves the others:
-// the most that any decoder makes of a text.
-func decodeLoosely(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if hi, lo := hexValue(s[i+1]), hexValue(s[i+2]); hi >= 0 && lo >= 0 {
-				out = append(out, byte(hi<<4|lo))
-				i += 2
-				continue
-			}
-		}
-		out = append(out, s[i])
-	}
-	return string(out)
-}
-
-func hexValue(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }
 
 // escapeText percent-encodes all but unreserved characters (RFC 3986 §2.3); a

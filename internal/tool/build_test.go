@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"piloto/internal/ref"
 )
 
 func param(name, in, style string, explode bool) Parameter {
@@ -154,56 +156,104 @@ func TestBuildWritesTheBody(t *testing.T) {
 	}
 }
 
-// FuzzBuildKeepsTheTemplate holds every URL that is built to the registered
-// origin and the template's segments, as a strict reader sees them.
+// FuzzBuildKeepsTheTemplate holds every URL that is built to the registered origin and
+// the template's segments, as a strict reader sees them, and of what a result fills to no
+// sibling's path, as lenient readers do.
 func FuzzBuildKeepsTheTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"12", "..", "%2e%2e", "a/b", "a%2fb", "@evil.example", "evil.example:80", "//evil.example", "?x=1", "#f", "\r\nHost: evil", "%0d%0a", "%25%32%65",
-		"${s1.body.id}", "$${", "ñ", "%", "%%", "%zz", "a;b", "..;", "[::1]", "a b", "+", "&=", "\u202e", "．．",
+		"${s1.body.id}", "$${", "ñ", "%", "%%", "%zz", "a;b", "..;", "[::1]", "a b", "+", "&=", "\u202e", "．．", "me", "ME", "5:do", "a／b", "me.json", "m\u200be", "a:b", "{x}",
 	} {
 		f.Add(seed, seed, `{"q":"x"}`)
 	}
 	servers := []Server{{BaseURL: "https://api.example.com"}, {BaseURL: "http://127.0.0.1:8080/api/v3"}, {BaseURL: "https://[2606:4700::1111]:444/x"}}
 	templates := []string{"/a/{x}/b/{y}", "/a/{x}.json/{y}", "/a/p-{x}/{y}:do"}
+	beside := entries("GET /a/me/b/{y}", "POST /a/{x}/b/me", "PUT /a/{x}/b/{y}:do", "GET /a/me.json/{y}", "GET /a/{x}.json/me", "DELETE /a/p-me/{y}:do", "GET /a/{x}/me:do")
 	f.Fuzz(func(t *testing.T, x, y, query string) {
 		for i, s := range servers {
 			template := templates[i]
-			path := strings.ReplaceAll(strings.ReplaceAll(template, "{x}", x), "{y}", y)
-			r, err := Build(s, op("GET", template, param("q", "query", "deepObject", true)), Arguments{Path: path, Query: json.RawMessage(query)})
+			o := op("GET", template, param("q", "query", "deepObject", true))
+			typed := strings.ReplaceAll(strings.ReplaceAll(template, "{x}", x), "{y}", y)
+			if r, err := Build(s, o, Arguments{Path: typed, Query: json.RawMessage(query)}); err == nil {
+				keepsTheTemplate(t, s, template, r.URL)
+			}
+			written := strings.ReplaceAll(strings.ReplaceAll(template, "{x}", "${s1.body.x}"), "{y}", "${s1.body.y}")
+			path, err := ResolvePath(template, written, answered(x, y))
+			if err != nil || Selects(o.Entry, Siblings(beside, o.Entry), written, path) != nil {
+				continue
+			}
+			r, err := Build(s, o, Arguments{Path: path})
 			if err != nil {
 				continue
 			}
-			got, err := url.Parse(r.URL)
-			if err != nil {
-				t.Fatalf("%q does not parse: %v", r.URL, err)
-			}
-			want, _ := url.Parse(s.BaseURL)
-			if got.Scheme != want.Scheme || got.Host != want.Host || got.User != nil || got.Fragment != "" {
-				t.Fatalf("%q left %q", r.URL, s.BaseURL)
-			}
-			for _, c := range []byte(r.URL) {
-				if c <= ' ' || c >= 0x7f || c == '@' || c == '\\' || c == '#' {
-					t.Fatalf("%q holds %q", r.URL, c)
-				}
-			}
-			raw, _, _ := strings.Cut(strings.TrimPrefix(r.URL, s.BaseURL), "?")
-			parts, pieces := strings.Split(raw, "/"), strings.Split(template, "/")
-			if len(parts) != len(pieces) || parts[1] != "a" {
-				t.Fatalf("%q has other segments than %q", r.URL, template)
-			}
-			for _, part := range parts[1:] {
-				text := part
-				for range 4 {
-					if text == "" || text == "." || text == ".." || strings.ContainsAny(text, "/\\\r\n\x00") {
-						t.Fatalf("%q: the segment %q becomes %q", r.URL, part, text)
-					}
-					next, err := url.PathUnescape(text)
-					if err != nil {
-						break
-					}
-					text = next
-				}
+			keepsTheTemplate(t, s, template, r.URL)
+			selectsNone(t, beside, s, r.URL)
+			params, _, _ := fit(template, path)
+			if params["x"] != string([]rune(x)) || params["y"] != string([]rune(y)) {
+				t.Fatalf("%q and %q became %q", x, y, params)
 			}
 		}
 	})
+}
+
+// answered is a result with two members.
+func answered(x, y string) ref.Lookup {
+	body, _ := json.Marshal(map[string]string{"x": x, "y": y})
+	return func(string) (ref.Result, bool) { return ref.Result{Status: 200, Body: body}, true }
+}
+
+func keepsTheTemplate(t *testing.T, s Server, template, raw string) {
+	t.Helper()
+	got, err := url.Parse(raw)
+	if err != nil {
+		t.Fatalf("%q does not parse: %v", raw, err)
+	}
+	want, _ := url.Parse(s.BaseURL)
+	if got.Scheme != want.Scheme || got.Host != want.Host || got.User != nil || got.Fragment != "" {
+		t.Fatalf("%q left %q", raw, s.BaseURL)
+	}
+	for _, c := range []byte(raw) {
+		if c <= ' ' || c >= 0x7f || c == '@' || c == '\\' || c == '#' {
+			t.Fatalf("%q holds %q", raw, c)
+		}
+	}
+	path, _, _ := strings.Cut(strings.TrimPrefix(raw, s.BaseURL), "?")
+	parts, pieces := strings.Split(path, "/"), strings.Split(template, "/")
+	if len(parts) != len(pieces) || parts[1] != "a" {
+		t.Fatalf("%q has other segments than %q", raw, template)
+	}
+	for _, part := range parts[1:] {
+		text := part
+		for range 4 {
+			if text == "" || text == "." || text == ".." || strings.ContainsAny(text, "/\\\r\n\x00") {
+				t.Fatalf("%q: the segment %q becomes %q", raw, part, text)
+			}
+			next, err := url.PathUnescape(text)
+			if err != nil {
+				break
+			}
+			text = next
+		}
+	}
+}
+
+// selectsNone reads a URL as servers do that decode twice, know no case, drop parameters,
+// dots and blanks, and compares it with each sibling's literals.
+func selectsNone(t *testing.T, siblings []Entry, s Server, raw string) {
+	t.Helper()
+	path := strings.TrimPrefix(raw, s.BaseURL)
+	for range 3 {
+		for _, text := range []string{path, strings.ToLower(path), strings.TrimRight(path, ". "), strings.ReplaceAll(path, "\u200b", "")} {
+			for _, e := range siblings {
+				if _, _, ok := fit(e.Path, text); ok && strings.Count(e.Path, "/") == strings.Count(text, "/") && !strings.Contains(text, "${") {
+					t.Fatalf("%q is read as %s", raw, e)
+				}
+			}
+		}
+		next, err := url.PathUnescape(path)
+		if err != nil {
+			return
+		}
+		path = next
+	}
 }

@@ -69,11 +69,11 @@ func fit(template, path string) (params map[string]string, rank []int, ok bool) 
 	}
 	params = map[string]string{}
 	for i, s := range segments {
-		text := parts[i]
-		if !ref.Contains(text) {
+		text, written := parts[i], ref.Contains(parts[i])
+		if !written {
 			text = Unescape(text)
 		}
-		if !s.capture(text, params) {
+		if !s.match(text, params, written) {
 			return nil, nil, false
 		}
 		rank = append(rank, s.weight())

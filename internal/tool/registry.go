@@ -62,6 +62,7 @@ type Registry struct {
 	Store    Store
 	IDs      *ident.Source
 	Policy   Policy
+	Turns    *Turns // of discoveries; nil lets all begin
 }
 
 // Registration is what a person asks to register. Name may be empty: the
@@ -90,7 +91,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil {
 		return Server{}, nil, err
 	}
-	found, err := r.discover(ctx, s, key)
+	found, err := r.discover(ctx, account, s, key)
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
@@ -176,8 +177,14 @@ func (r Registry) warnTwice(ctx context.Context, account string, s *Server) erro
 	return nil
 }
 
-// discover runs a discovery and holds it to the origin that was asked.
-func (r Registry) discover(ctx context.Context, s Server, key *Credential) (Found, error) {
+// discover runs a discovery, when it is its turn, and holds it to the origin that
+// was asked.
+func (r Registry) discover(ctx context.Context, account string, s Server, key *Credential) (Found, error) {
+	end, err := r.Turns.take(ctx, account)
+	if err != nil {
+		return Found{}, err
+	}
+	defer end()
 	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Key: key})
 	if err != nil {
 		return Found{}, err
@@ -235,7 +242,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 		}
 		key = &held
 	}
-	found, err := r.discover(ctx, s, key)
+	found, err := r.discover(ctx, account, s, key)
 	if err != nil {
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
 	}
@@ -252,7 +259,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 
 func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {
 	f := fault.Of(cause)
-	if f.Kind == fault.Internal {
+	if f.Kind == fault.Internal || errors.Is(cause, ErrBusy) {
 		return cause // ours, or the caller went away: it says nothing about the server
 	}
 	next := s

@@ -174,7 +174,7 @@ func readQuery(query string) wanted {
 func eachWord(s string, f func(word []byte)) {
 	word := make([]byte, 0, 64)
 	var before rune
-	for _, r := range fold(s) {
+	for _, r := range withoutAccents(s) {
 		letter := r < 0x80 && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
 			r >= 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r))
 		upper := letter && unicode.IsUpper(r)
@@ -192,8 +192,8 @@ func eachWord(s string, f func(word []byte)) {
 	}
 }
 
-// fold drops accents; ASCII, which is nearly all there is, passes untouched.
-func fold(s string) string {
+// withoutAccents drops accents; ASCII, which is nearly all there is, passes untouched.
+func withoutAccents(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return strings.Map(func(r rune) rune {

@@ -3,6 +3,7 @@ package tool
 import (
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"piloto/internal/ref"
 )
@@ -15,6 +16,51 @@ type piece struct {
 
 // segment is one segment of a template, such as "{id}.json".
 type segment []piece
+
+// TemplateProblem says why a template cannot be called, or nothing: a request made of it
+// could leave its server, or would not be what whoever wrote it means.
+func TemplateProblem(path string) string {
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return "it does not begin with /"
+	case strings.HasPrefix(path, "//"):
+		return "it begins with //, which names another server"
+	case len(path) > 1000 || strings.ContainsAny(path, "?#\\\"<>") || strings.Contains(path, "${") || strings.ContainsFunc(path, func(r rune) bool { return isControl(r) || r == utf8.RuneError }):
+		return "it has characters that a path cannot have"
+	}
+	for part := range strings.SplitSeq(path[1:], "/") {
+		if !bracesPair(part) {
+			return "it has a { or a } that does not belong to a {name}"
+		}
+		for _, p := range parseSegment(part) {
+			if p.param == "" && p.literal != "" && unsafeSegment(p.literal) != "" && unsafeSegment(p.literal) != reasonDots {
+				return "it has an escape that no path can have"
+			}
+		}
+		if reason := unsafeSegment(Unescape(part)); part != "" && reason != "" {
+			return "it has dot segments"
+		}
+	}
+	return ""
+}
+
+// bracesPair reports whether each brace belongs to a name in braces.
+func bracesPair(part string) bool {
+	inside, length := false, 0
+	for _, r := range part {
+		switch {
+		case r == '{' && inside, r == '}' && (!inside || length == 0):
+			return false
+		case r == '{':
+			inside, length = true, 0
+		case r == '}':
+			inside = false
+		default:
+			length++
+		}
+	}
+	return !inside
+}
 
 // parseTemplate cuts a template such as "/rooms/{id}.json" into segments.
 func parseTemplate(path string) []segment {
@@ -77,6 +123,12 @@ func (s segment) literal() (string, bool) {
 // capture matches text, already decoded, against the segment: parameters take at
 // least one character and end at the first place where what follows fits.
 func (s segment) capture(text string, into map[string]string) bool {
+	return s.match(text, into, false)
+}
+
+// match is capture, of a text in which a reference is one character when it is written,
+// so that nothing in it is taken for what the template says.
+func (s segment) match(text string, into map[string]string, written bool) bool {
 	for i := 0; i < len(s); i++ {
 		p := s[i]
 		if p.param == "" {
@@ -87,17 +139,14 @@ func (s segment) capture(text string, into map[string]string) bool {
 			continue
 		}
 		end := len(text)
-		if i+1 < len(s) && s[i+1].param == "" {
-			next := s[i+1].literal
-			if i+2 == len(s) {
-				end = len(text) - len(next)
-			} else if at := strings.Index(text[min(1, len(text)):], next); at >= 0 {
-				end = at + 1
-			} else {
-				return false
-			}
-		} else if i+1 < len(s) { // two parameters side by side: the first takes one character
-			end = 1
+		switch {
+		case i+1 == len(s):
+		case s[i+1].param != "": // two parameters side by side: the first takes one character
+			end = min(firstLength(text, written), len(text))
+		case i+2 == len(s):
+			end = len(text) - len(s[i+1].literal)
+		default:
+			end = indexAfter(text, s[i+1].literal, written)
 		}
 		if end < 1 || end > len(text) {
 			return false
@@ -106,6 +155,26 @@ func (s segment) capture(text string, into map[string]string) bool {
 		text = text[end:]
 	}
 	return text == ""
+}
+
+// firstLength is how long the first character of a text is, or its first reference when
+// it is written.
+func firstLength(text string, written bool) int {
+	if written && strings.HasPrefix(text, "${") {
+		return referenceLength(text)
+	}
+	_, size := utf8.DecodeRuneInString(text)
+	return size
+}
+
+// indexAfter is where a literal first stands after the first character, or -1.
+func indexAfter(text, literal string, written bool) int {
+	for at := firstLength(text, written); at < len(text); at += firstLength(text[at:], written) {
+		if strings.HasPrefix(text[at:], literal) {
+			return at
+		}
+	}
+	return -1
 }
 
 // Unescape decodes percent escapes where they are well formed and leaves the

@@ -1,0 +1,152 @@
+// Package fold owns what receivers may take for the same text. A database compares
+// without letter case, accents and width and leaves out characters that nobody sees; a
+// web server drops dots and blanks at the end of a name, and decodes twice.
+//
+// Two texts that some receiver takes for one fold to the same. The reverse is not
+// promised: what folds to the same may be two things. So a fold may only ever be a
+// reason to refuse or to ask, never one to allow.
+//
+// Each character folds by itself, whatever stands around it. A text therefore folds in
+// one pass, in pieces as well as whole, and a pattern folds as the texts it matches do.
+package fold
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// other is what databases that keep three bytes of a character take any longer one for.
+const other = '\ufffd'
+
+// letters are those that no decomposition takes apart, and collations do: by the
+// Default Unicode Collation Element Table they differ from these by their marks alone,
+// or they are slashes to a converter of code pages.
+var letters = map[rune]string{
+	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ı': "i", 'ŧ': "t", 'ŀ': "l", 'ŋ': "n",
+	'ƒ': "f", 'ɨ': "i", 'ƀ': "b", 'ɇ': "e", 'ʉ': "u", 'þ': "th", 'ĸ': "k", 'ȷ': "j",
+	'∕': "/", '⁄': "/", '⧸': "/", '╱': "/", '∖': `\`, '⧵': `\`, '⧹': `\`, '₩': `\`, '¥': `\`,
+	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-", '‘': "'", '’': "'", 'ʼ': "'", '“': `"`, '”': `"`, '˜': "~", '。': ".", '｡': ".",
+}
+
+// Rune appends to a text what a character folds to: nothing for one that is not seen,
+// several for one that stands for several. What is no character stays as it is.
+func Rune(to []rune, r rune) []rune {
+	switch {
+	case r < 0:
+		return append(to, r)
+	case 'A' <= r && r <= 'Z':
+		return append(to, r+'a'-'A')
+	case ' ' <= r && r < 0x7f:
+		return append(to, r)
+	case r == '\t' || r == '\n' || r == '\r' || r == 0x85:
+		return append(to, ' ')
+	case r < ' ' || r == 0x7f || r > unicode.MaxRune:
+		return to
+	}
+	if with, ok := letters[r]; ok { // before it is taken apart: "¥" has a wide form
+		return append(to, []rune(with)...)
+	}
+	var raw, buf [4 * utf8.UTFMax]byte
+	n := utf8.EncodeRune(raw[:], r)
+	for _, part := range string(norm.NFKD.Append(buf[:0], raw[:n]...)) {
+		to = plain(to, part)
+	}
+	return to
+}
+
+// plain appends what is left of one character of a decomposition.
+func plain(to []rune, r rune) []rune {
+	switch {
+	case unseen(r):
+		return to
+	case unicode.IsSpace(r):
+		return append(to, ' ')
+	case unicode.Is(unicode.Nd, r):
+		return append(to, digit(r))
+	}
+	r = lower(r)
+	if with, ok := letters[r]; ok {
+		return append(to, []rune(with)...)
+	}
+	switch {
+	case 'ァ' <= r && r <= 'ヶ': // katakana; hiragana is the same to a database
+		r -= 'ァ' - 'ぁ'
+	case r > 0xffff:
+		r = other
+	}
+	return append(to, r)
+}
+
+// lower is the first in the order of characters of those that differ by case alone, in
+// lower case: of σ, ς and Σ the same one. The iota that is a mark is none of them.
+func lower(r rune) rune {
+	first := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		if next < first && !unseen(next) {
+			first = next
+		}
+	}
+	return unicode.ToLower(first)
+}
+
+// unseen reports whether a character is none to a reader: a mark on another, or one
+// that nothing is drawn for.
+func unseen(r rune) bool {
+	if r < 0x80 {
+		return r < ' ' || r == 0x7f
+	}
+	return unicode.In(r, unicode.Me, unicode.Cf, unicode.Cc, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		r == '\u2800' || // the blank Braille cell
+		norm.NFKD.PropertiesString(string(r)).CCC() != 0 // a mark; vowels that are written as marks of their own are none
+}
+
+// digit is the decimal digit of any script as ASCII has it. The digits of a script stand
+// in rows of ten from a zero.
+func digit(r rune) rune {
+	zero := r
+	for zero > 0 && unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {
+		zero--
+	}
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five rows without a gap
+		return '0' + (r-0x1d7ce)%10
+	}
+	return '0' + r - zero
+}
+
+// Runes folds a text.
+func Runes(text []rune) []rune {
+	out := make([]rune, 0, len(text))
+	for _, r := range text {
+		out = Rune(out, r)
+	}
+	return out
+}
+
+// Text folds a text.
+func Text(text string) string { return string(Runes([]rune(text))) }
+
+// Name folds the name of a member or a tool: as a text, without blanks around it, and
+// with what some readers of forms put "_" for.
+func Name(text string) string {
+	return names().Replace(strings.TrimSpace(Text(text)))
+}
+
+var names = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(".", "_", " ", "_") })
+
+// Trim returns a segment of a path without the dots and blanks at its end, which file
+// systems and databases drop, and without the blanks before it, which frameworks drop.
+func Trim(segment []rune) []rune {
+	n := len(segment)
+	for n > 0 && (segment[n-1] == '.' || segment[n-1] == ' ') {
+		n--
+	}
+	from := 0
+	for from < n && segment[from] == ' ' {
+		from++
+	}
+	return segment[from:n]
+}
