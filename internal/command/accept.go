@@ -66,6 +66,9 @@ func within(now, was *judge) bool {
 	return len(now.result.Findings) < maxFindings
 }
 
+// Line is a command on one line, as a message shows it: at most 500 characters.
+func Line(text string) string { return oneLine(text, 500) }
+
 // oneLine is text on one line, without what cannot be seen, and at most so many
 // characters of it.
 func oneLine(s string, most int) string {

@@ -11,7 +11,7 @@ type Class int
 
 // The classes, from the least dangerous.
 const (
-	Safe        Class = iota // it reads, and no secret
+	Safe        Class = iota // it only reads, of its folder, no secret, and ends
 	Sensitive                // it changes something, or nobody knows what it does
 	Destructive              // what it takes away does not come back
 )
@@ -49,13 +49,14 @@ const (
 	maxText     = 16 << 10 // bytes
 	maxNesting  = 200      // brackets that open, and words that do
 	maxDepth    = 8        // texts within texts
-	maxRead     = 1 << 20  // bytes of all texts and words together
+	perByte     = 64       // bytes of all texts and words together that are read for one of the text
 	maxFindings = 40
 	maxPending  = 1000
 )
 
 // Classify says how dangerous a shell command is. It reads at most 16 KB, in time
-// that grows with the text, and never fails: what cannot be read is sensitive.
+// that grows in proportion to the text, and never fails: what cannot be read is
+// sensitive.
 func Classify(text string) Result { return judged(text).result }
 
 // judged reads a text.
@@ -81,6 +82,7 @@ type judge struct {
 	funcs  map[string]bool
 	depth  int
 	spent  int
+	waited float64 // seconds of all sleeps
 
 	scanned, destroys bool // whether a word of the text destroys, once it was asked
 
@@ -131,10 +133,10 @@ func (j *judge) unknown() Class {
 	return Sensitive
 }
 
-// spend counts what was read, and reports whether more may be.
+// spend counts what was read, in bytes, words and nodes, and reports whether more may be.
 func (j *judge) spend(n int) bool {
 	j.spent += n
-	return j.spent <= maxRead
+	return j.spent <= perByte*(len(j.text)+256)
 }
 
 // read judges a text as a shell would.

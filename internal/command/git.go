@@ -10,7 +10,7 @@ import (
 // is judged by its words.
 var (
 	gitLooks = set(`status log diff show rev-parse describe blame annotate ls-files ls-tree shortlog cat-file grep rev-list count-objects whatchanged cherry
-		merge-base name-rev version for-each-ref show-ref diff-tree diff-index diff-files show-branch check-ignore range-diff var`)
+		merge-base name-rev version for-each-ref show-ref diff-tree diff-index diff-files show-branch check-ignore range-diff`)
 	gitChanges = set(`commit add merge pull fetch clone init cherry-pick revert mv apply am rebase remote-update ls-remote format-patch archive help request-pull
 		send-email fsck bundle notes config`)
 )
@@ -23,7 +23,12 @@ func git(c call) {
 		case a == "-c" || a == "--config-env" || strings.HasPrefix(a, "--exec-path="), strings.HasPrefix(a, "-c") && len(a) > 2 && a[2] != '-':
 			steered = true
 			rest = rest[min(len(rest)-1, 1-strings.Count(a, "=")):]
+		case strings.HasPrefix(a, "-C") && len(a) > 2, strings.HasPrefix(a, "--git-dir="), strings.HasPrefix(a, "--work-tree="):
+			c.found("elsewhere", Sensitive)
 		case a == "-C" || a == "--git-dir" || a == "--work-tree" || a == "--namespace":
+			if len(rest) > 1 && elsewhere(rest[1].text, true) {
+				c.found("elsewhere", Sensitive)
+			}
 			rest = rest[min(len(rest)-1, 1):]
 		}
 		rest = rest[1:]
@@ -81,7 +86,7 @@ func (c call) foreignCode() Class {
 
 // looks reports whether a git command only shows.
 func (c call) looks() bool {
-	if dynamic(c.args) || c.flag("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters") || c.name == "grep" && c.flag("-O") || c.name == "diff" && c.flag("--no-index") {
+	if dynamic(c.args) || c.flag("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters") || c.name == "grep" && c.flag("-O", "-f") || c.name == "cat-file" && c.flag("--batch", "--batch-check", "--batch-command") || c.name == "diff" && c.flag("--no-index") {
 		return false
 	}
 	positional := texts(c.positional())
@@ -120,6 +125,23 @@ func (c call) files() {
 		if secret(a.text) {
 			c.found("secrets", Sensitive)
 			return
+		}
+	}
+	shown := strings.ToLower(strings.Join(texts(c.args), " "))
+	if c.name == "shortlog" && c.flag("-e", "--email") || strings.Contains(shown, "%ae") || strings.Contains(shown, "%ce") {
+		c.found("identity", Sensitive)
+	}
+	words := c.args
+	if c.name == "grep" && !c.flag("-e", "-f") {
+		words = withoutFirst(words)
+	}
+	lists := c.name == "ls-files" || c.name == "ls-tree" || c.name == "status"
+	for _, a := range words {
+		p := a.text[strings.LastIndexByte(a.text, ':')+1:]
+		if value, ok := optionValue(p); ok {
+			c.visit(a, value, false)
+		} else if !strings.HasPrefix(p, "-") && p != "" {
+			c.visit(a, p, !lists)
 		}
 	}
 }

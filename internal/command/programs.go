@@ -20,15 +20,15 @@ func register(programs map[string]func(call)) {
 		programs[name] = shell
 	}
 	each("env", env)
-	each("eval", eval)
-	each("source .", source)
+	programs["eval"], programs["source"], programs["."] = eval, source, source
 	each("python perl ruby node nodejs deno bun php lua luajit tclsh osascript java Rscript rscript julia groovy scala jshell irb ipython pypy ghci erl elixir iex wish expect guile racket awk gawk mawk nawk ed ex vi vim nvim emacs m4 make gmake gdb lldb ant gradle gradlew mvn rake just ninja", interpreter)
 	each("xargs gxargs", xargs)
 	each("parallel watch at batch", joined)
 	each("ssh mosh autossh", remote)
 	each("su", su)
 	each(`rm rmdir unlink shred srm wipe wipefs truncate mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard lvremove vgremove pvremove
-		cryptsetup dropdb dropuser rimraf trash trash-put trash-empty del rd erase fsck swapoff zpool zfs hdparm nvme`, fixed("deletes", Destructive))
+		cryptsetup dropdb dropuser rimraf trash trash-put trash-empty del rd erase fsck swapoff zpool zfs hdparm nvme clear-content clear-item clear-disk clear-recyclebin remove-item remove-itemproperty ri format-volume initialize-disk
+		diskpart vssadmin cipher bcdedit wevtutil stop-computer restart-computer format`, fixed("deletes", Destructive))
 	each("shutdown reboot poweroff halt init telinit killall pkill xkill userdel groupdel deluser delgroup", fixed("system", Destructive))
 	each("curl wget http https xh aria2c fetch lynx w3m links nc ncat netcat socat telnet ftp sftp lftp scp rsync", network)
 	each("gunzip gzip bunzip2 bzip2 xz unxz zstd unzstd openssl gpg uudecode unzip tar bsdtar cpio 7z unrar zip ar", archive)
@@ -42,6 +42,9 @@ func register(programs map[string]func(call)) {
 	each("systemctl service rc-service launchctl supervisorctl initctl loginctl journalctl dmesg", services)
 	each("mount umount", fixed("system", Sensitive))
 	each("git", git)
+	each("go", golang)
+	each("gh", forge)
+	each("mongosh mongo", mongo)
 	each("docker podman nerdctl docker-compose buildah", docker)
 	for name := range tools {
 		programs[name] = toolkit
@@ -59,10 +62,10 @@ var tools = map[string]string{
 	"npm": "ls list view info outdated version search", "yarn": "list info why outdated", "pnpm": "list ls outdated why", "pip": "list show freeze check", "pip3": "list show freeze check",
 	"apt": "list search show policy", "apt-get": "", "apt-cache": "search show policy depends", "dpkg": "", "yum": "list info search", "dnf": "list info search", "rpm": "",
 	"pacman": "", "apk": "info search", "brew": "list info search outdated", "snap": "list info find", "flatpak": "list info", "gem": "list search", "cargo": "tree search metadata",
-	"go": "version list doc", "composer": "show", "conda": "list info", "poetry": "show version", "uv": "", "npx": "", "ansible": "", "ansible-playbook": "", "vagrant": "status version",
-	"minikube": "status version", "kind": "version", "gh": "", "glab": "", "vault": "", "consul": "", "nomad": "status version", "etcdctl": "", "rclone": "version", "mongosh": "", "mongo": "",
+	"composer": "show", "conda": "list info", "poetry": "show version", "uv": "", "npx": "", "ansible": "", "ansible-playbook": "", "vagrant": "status version",
+	"minikube": "status version", "kind": "version", "glab": "", "vault": "", "consul": "", "nomad": "status version", "etcdctl": "", "rclone": "version",
 	"screen": "", "tmux": "", "svn": "status log info diff", "hg": "status log diff", "passwd": "", "useradd": "", "usermod": "", "visudo": "", "nmap": "", "tcpdump": "", "ping": "", "dig": "",
-	"host": "", "nslookup": "", "traceroute": "", "whois": "", "sysctl": "", "modprobe": "", "insmod": "", "rmmod": "", "exportfs": "", "mail": "", "sendmail": "", "man": "", "less": "", "more": "",
+	"host": "", "nslookup": "", "traceroute": "", "whois": "", "sysctl": "", "modprobe": "", "insmod": "", "rmmod": "", "exportfs": "", "mail": "", "sendmail": "", "man": "",
 	"pg_dump": "", "pg_restore": "", "mysqldump": "", "createdb": "", "mc": "", "yes": "", "ulimit": "", "shopt": "", "enable": "", "bind": "", "complete": "", "unalias": "", "disown": "", "fg": "", "bg": "",
 }
 
@@ -74,7 +77,21 @@ func toolkit(c call) {
 	class := wordsClass(c.args)
 	positional := c.positional()
 	safe := strings.Fields(tools[c.name])
-	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.harmless() {
+	switch {
+	case c.looksAt(texts(positional)):
+		return
+	case len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name):
+		return
+	}
+	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.harmless() && c.plainly() {
+		switch {
+		case c.kube() && positional[0].text == "get" && !c.namesKinds(texts(positional)):
+			c.found("identity", Sensitive)
+		case c.kube() && positional[0].text == "get":
+			c.follows("-w", "--watch", "--watch-only")
+		case c.kube() && positional[0].text == "logs":
+			c.follows("-f", "--follow")
+		}
 		return
 	}
 	if c.name == "dpkg" && c.flag("-P", "-r") || c.name == "rpm" && c.flag("-e") || c.name == "pacman" && c.flag("-R") {
@@ -87,6 +104,9 @@ func toolkit(c call) {
 	}
 	c.found("changes", class)
 }
+
+// kube reports whether a program is a client of Kubernetes.
+func (c call) kube() bool { return c.name == "kubectl" || c.name == "k" || c.name == "oc" }
 
 // harmless reports whether the arguments of a command that only looks are known,
 // name no secret, and ask for no file to be written.
@@ -112,8 +132,11 @@ func (c call) harmless() bool {
 
 // network judges programs that send and fetch.
 func network(c call) {
+	if c.only() {
+		return
+	}
 	c.fetches = true
-	class := Sensitive
+	class, words := Sensitive, wordsClass(c.args)
 	for i, a := range c.args {
 		if i > 0 && (c.args[i-1].text == "-X" || c.args[i-1].text == "--request") && strings.EqualFold(a.text, "DELETE") ||
 			strings.HasPrefix(a.text, "-") && strings.HasSuffix(strings.ToUpper(a.text), "XDELETE") || strings.EqualFold(a.text, "--method=delete") || strings.EqualFold(a.text, "--request=delete") || strings.EqualFold(a.text, "DELETE") {
@@ -131,7 +154,7 @@ func network(c call) {
 		if (c.name == "scp" || c.name == "rsync") && i == len(c.args)-1 && protected(a.text) {
 			class = Destructive
 		}
-		if (c.name == "rsync") && isFlag(a.text, "-e", "--rsh") && wordsClass(c.args) == Destructive {
+		if (c.name == "rsync") && isFlag(a.text, "-e", "--rsh") && words == Destructive {
 			class = Destructive
 		}
 	}
@@ -143,7 +166,7 @@ func network(c call) {
 
 // archive judges programs that pack, unpack and decode.
 func archive(c call) {
-	if c.only() {
+	if c.only() || c.name == "openssl" && len(c.args) == 1 && c.args[0].text == "version" || c.tells() {
 		return
 	}
 	c.fetches = true
@@ -263,7 +286,11 @@ func services(c call) {
 	switch {
 	case logs && (c.flag("--vacuum-size", "--vacuum-time", "--vacuum-files", "--rotate", "--flush", "-C", "--clear", "--read-clear", "-c") || wordsClass(c.args) == Destructive):
 		c.found("system", Destructive)
-	case logs && !dynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-n", "--console-off", "--console-on", "-W") || c.only():
+	case logs && c.flag("-f", "--follow", "-w", "--follow-new"):
+		c.found("waits", Sensitive)
+	case logs && !dynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-W", "--console-level") && (c.name == "journalctl" || !c.flag("-n")) && !c.flag("--console-off", "--console-on", "--file", "--root", "-M", "--directory") || c.only():
+	case c.flag("-H", "--host", "-M", "--machine"):
+		c.found("network", wordsClass(c.args))
 	case c.name == "systemctl" && !dynamic(c.args) && len(positional) > 0 && slices.Contains([]string{"status", "is-active", "is-enabled", "is-failed", "list-units", "list-timers", "list-unit-files", "list-sockets", "list-dependencies"}, positional[0].text),
 		c.name == "service" && len(positional) == 2 && positional[1].text == "status" && !dynamic(c.args):
 	default:

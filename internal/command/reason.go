@@ -113,8 +113,8 @@ func (s *Service) Reason(ctx context.Context, account, runID, stepID string) err
 // due reports whether a step waits for another command.
 func due(r plan.Run, stepID string) bool {
 	st := r.State(stepID)
-	active := r.Status == plan.Running || r.Status == plan.Waiting
-	return active && !st.Status.Terminal() && !st.Last.Open && st.Command == nil && st.Error != nil && st.Error.Code == FailedCode
+	active, e := r.Status == plan.Running || r.Status == plan.Waiting, plan.ParseEffect(stepID)
+	return active && e.Item < 0 && !e.Undo && st.Approval == nil && !st.Status.Terminal() && !st.Last.Open && st.Command == nil && st.Error != nil && st.Error.Code == FailedCode
 }
 
 // asking is one step's call.
@@ -269,17 +269,19 @@ func (s *Service) write(ctx context.Context, a *asking, said outcome) error {
 		}
 		at, st := s.Now(), r.State(a.step.ID)
 		tokens := a.Turn.Input + a.Turn.Output
-		st.Command = &plan.Command{Was: a.was, Now: said.now, Because: said.because, Tokens: tokens, Asked: true}
+		asks := said.refused == "" && Asks(a.was, said.now)
+		st.Command = &plan.Command{Was: a.was, Now: said.now, Because: said.because, Tokens: tokens, Asked: true, Asks: asks}
 		st.UpdatedAt = at
-		data := map[string]any{"was": a.was, "now": said.now, "because": said.because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens}
+		data := map[string]any{"was": a.was, "now": said.now, "because": said.because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens, "asks": asks}
 		key := "command.retried"
 		if said.refused != "" {
 			data["refused"], key = said.refused, "command.repeated"
 		}
-		_, err = s.Store.EndStep(ctx, r, st, run.Record{
-			At: at, Type: plan.EventStepReasoned, StepID: a.step.ID, Data: data,
-			Messages: a.say(r, key, at, "now", oneLine(said.now, 500), "because", said.because),
-		})
+		rec := run.Record{At: at, Type: plan.EventStepReasoned, StepID: a.step.ID, Data: data}
+		if !asks { // else the wait for an approval tells of it
+			rec.Messages = a.say(r, key, at, "now", Line(said.now), "because", said.because)
+		}
+		_, err = s.Store.EndStep(ctx, r, st, rec)
 		if err == nil {
 			s.Log.InfoContext(ctx, "command.reasoned", "run_id", r.ID, "step_id", a.step.ID, "refused", said.refused,
 				"provider", a.Turn.Provider, "model", a.Turn.Model, "tokens", tokens)

@@ -190,7 +190,7 @@ func (w *world) told() string {
 func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "La carpeta se llama srv."))
 	st := w.reason(t)
-	if c := st.Command; c == nil || *c != (plan.Command{Was: "ls /sv", Now: "ls /srv", Because: "La carpeta se llama srv.", Tokens: 340, Asked: true}) {
+	if c := st.Command; c == nil || *c != (plan.Command{Was: "ls /sv", Now: "ls /srv", Because: "La carpeta se llama srv.", Tokens: 340, Asked: true, Asks: true}) {
 		t.Fatalf("%+v", c)
 	}
 	if st.Status != plan.StepRunning || st.Last.Open || st.Attempts != 1 {
@@ -203,7 +203,7 @@ func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
 	if data := w.event(t); data["was"] != "ls /sv" || data["now"] != "ls /srv" || data["provider"] != "test" || data["tokens"] != 340.0 || data["refused"] != nil {
 		t.Errorf("%v", data)
 	}
-	if told := w.told(); !strings.Contains(told, "se reintenta con otro comando: ls /srv") || !strings.Contains(told, "La carpeta se llama srv.") {
+	if told := w.told(); strings.Contains(told, "ls /srv") { // the wait for an approval tells of it
 		t.Error(told)
 	}
 	prompt := w.model.asked[0].Messages[0].Content
@@ -212,6 +212,27 @@ func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
 	}
 	if r := w.model.asked[0]; r.Estimate()+r.MaxTokens > 4000 || r.MaxTokens < 1 {
 		t.Errorf("%d and %d tokens", r.Estimate(), r.MaxTokens)
+	}
+}
+
+// What the same program does on the same operands is told here, since nothing waits.
+func TestTheSameSafeCommandIsToldOfAtOnce(t *testing.T) {
+	w := newWorld(t, "ls -z /srv", free(), says("ls -a /srv", "No hay -z."))
+	if c := w.reason(t).Command; c == nil || c.Asks || c.Now != "ls -a /srv" {
+		t.Fatalf("%+v", c)
+	}
+	if told := w.told(); !strings.Contains(told, "se reintenta con otro comando: ls -a /srv") || !strings.Contains(told, "No hay -z.") {
+		t.Error(told)
+	}
+}
+
+// An element and an undo have no other command: nobody could be asked about it.
+func TestNobodyThinksOfAnElementOrAnUndo(t *testing.T) {
+	for _, id := range []string{"s1[0]", "undo:s1"} {
+		r := plan.Run{Status: plan.Running, Steps: []plan.StepState{{StepID: id, Status: plan.StepRunning, Error: &plan.Failure{Code: command.FailedCode}}}}
+		if command.Due(r, id) {
+			t.Errorf("%s", id)
+		}
 	}
 }
 

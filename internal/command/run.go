@@ -8,6 +8,9 @@ import (
 // trusted are the folders whose programs are what their names say.
 var trusted = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
 
+// cmdlets are programs of PowerShell that only show, however their names are written.
+var cmdlets = set("get-childitem gci get-date get-process get-location get-content gc")
+
 // run judges one command: its first word is the program, unless it sets a variable.
 func (j *judge) run(words []word) {
 	for len(words) > 0 && isSetting(words[0].text) && !words[0].dynamic {
@@ -19,7 +22,11 @@ func (j *judge) run(words []word) {
 	if len(words) == 0 {
 		return
 	}
-	if j.depth > maxDepth || !j.spend(len(words)) {
+	size := len(words)
+	for _, w := range words {
+		size += len(w.text)
+	}
+	if j.depth > maxDepth || !j.spend(size) {
 		j.find(shown(words), "deep", j.unknown())
 		return
 	}
@@ -41,7 +48,7 @@ func (j *judge) program(words []word) {
 	}
 	name := strings.TrimSuffix(path.Base(first.text), ".exe")
 	known := strings.ToLower(name)
-	if dir := path.Dir(first.text); known != name || strings.Contains(first.text, "/") && !trusted()[dir] {
+	if dir := path.Dir(first.text); known != name && !cmdlets()[known] || strings.Contains(first.text, "/") && !trusted()[dir] {
 		if j.funcs[first.text] {
 			j.pending = append(j.pending, args)
 			return
@@ -52,6 +59,7 @@ func (j *judge) program(words []word) {
 	c := call{judge: j, name: stemmed(known), args: args, words: words}
 	if judgeProgram, ok := programs()[c.name]; ok {
 		judgeProgram(c)
+		c.visits()
 		return
 	}
 	if j.funcs[first.text] {

@@ -27,8 +27,10 @@ func listPrograms() map[string]func(call) {
 		programs[name] = printer
 	}
 	for list, f := range map[string]func(call){
-		"find": find, "ps": processes, "fd": finder, "sed": sed, "gsed": sed, "date": date, "hostname": hostname, "type": locate, "which": locate, "hash": locate,
-		"command": command, "sort": reader, "history": fixed("secrets", Sensitive), "set": shellOptions,
+		"find": find, "ps": processes, "fd": finder, "sed": sed, "gsed": sed, "date": date, "hostname": hostname, "which": locate, "hash": locate,
+		"command": command, "sort": reader, "sleep": sleep, "seq": seq, "id": self, "groups": self, "whoami": self, "vmstat": sampler, "iostat": sampler, "mpstat": sampler, "top": top,
+		"who": fixed("identity", Sensitive), "w": fixed("identity", Sensitive), "last": fixed("identity", Sensitive), "users": fixed("identity", Sensitive), "type": typed,
+		"get-content": reader, "gc": reader, "gci": reader, "history": fixed("secrets", Sensitive), "set": shellOptions,
 		"echo": printer, "printf": printf, "alias": alias, "trap": trap, "printenv": fixed("secrets", Sensitive), "ip": ip, "ifconfig": ifconfig,
 		"unset": quiet, "exit": quiet, "return": quiet, "break": quiet, "continue": quiet, "shift": quiet, "wait": quiet, "jobs": jobs, "cd": quiet, "pushd": quiet,
 		"popd": quiet, "dirs": quiet, "umask": quiet, "getopts": quiet, "local": variables, "export": variables, "declare": variables, "typeset": variables, "readonly": variables,
@@ -49,27 +51,33 @@ func fixed(why string, class Class) func(call) {
 // readers read files and write to nothing but their output, but for the options
 // that are named: those are sensitive.
 var readers = map[string]string{
-	"ls": "", "dir": "", "vdir": "", "cat": "", "head": "", "tail": "", "wc": "", "df": "", "du": "--files0-from", "stat": "", "file": "-C --compile -m -f",
+	"ls": "", "dir": "", "vdir": "", "cat": "", "head": "", "tail": "", "wc": "--files0-from", "df": "", "du": "--files0-from", "stat": "", "file": "-C --compile -m -f",
 	"cut": "", "paste": "", "nl": "", "tac": "", "rev": "", "fold": "", "fmt": "", "column": "", "comm": "", "join": "", "expand": "", "unexpand": "",
 	"cmp": "", "diff": "--to-file --from-file", "diff3": "--diff-program", "sdiff": "-o --output --diff-program", "md5sum": "", "sha1sum": "", "sha224sum": "", "sha256sum": "", "sha384sum": "",
 	"sha512sum": "", "b2sum": "", "cksum": "", "sum": "", "readlink": "", "realpath": "", "od": "", "hexdump": "", "strings": "", "grep": "-f --file", "egrep": "-f --file",
 	"fgrep": "-f --file", "zgrep": "-f", "rg": "--hostname-bin --pre --pre-glob -f --file -z --search-zip", "sort": "-o --output -T --temporary-directory --compress-program --files0-from",
 	"tree": "-o --output", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o", "xmllint": "-o --output --shell", "cal": "", "uniq": "",
 	"namei": "", "lsattr": "", "getfacl": "", "bat": "--pager --build --clear", "iconv": "-o --output", "tr": "", "csplit": "-", "shasum": "", "dos2unix": "-", "numfmt": "",
-	"base64": "", "base32": "", "xxd": "",
+	"base64": "", "base32": "", "xxd": "", "less": "-o -O --log-file --LOG-FILE -k --lesskey-file -T --tag-file", "more": "", "get-content": "", "gc": "", "get-childitem": "", "gci": "",
 }
 
 // printers say something of the system, or compute; they read no file.
 var printers = map[string]string{
-	"true": "", "false": "", ":": "", "pwd": "", "whoami": "", "id": "", "groups": "", "uname": "", "uptime": "", "free": "", "nproc": "", "arch": "", "basename": "",
-	"dirname": "", "seq": "", "sleep": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "", "lspci": "", "lsmod": "", "w": "", "who": "", "last": "", "users": "",
-	"test": "", "[": "", "ss": "-K --kill -D --diag", "netstat": "", "vmstat": "", "iostat": "", "mpstat": "", "getconf": "", "locale": "", "logname": "", "pgrep": "",
+	"true": "", "false": "", ":": "", "pwd": "", "ver": "", "get-date": "", "get-process": "", "get-location": "", "uname": "", "uptime": "", "free": "", "nproc": "", "arch": "", "basename": "",
+	"dirname": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "", "lspci": "", "lsmod": "",
+	"test": "", "[": "", "ss": "-K --kill -D --diag -E --events", "netstat": "-c --continuous", "getconf": "", "locale": "", "logname": "", "pgrep": "",
 	"pidof": "", "findmnt": "", "echo": "", "factor": "", "ncal": "", "times": "", "bc": "-", "lsns": "", "pstree": "-a",
 }
 
 func quiet(c call) {
+	if c.name == "cd" && len(c.args) == 0 {
+		c.found("elsewhere", Sensitive)
+	}
 	if c.name == "cd" || c.name == "pushd" || c.name == "exit" {
 		for _, a := range c.args {
+			if c.name != "exit" && (elsewhere(a.text, true) || a.text == "-" || a.text == "/") {
+				c.found("elsewhere", Sensitive)
+			}
 			if a.foreign {
 				c.found("dynamic", Sensitive)
 			}
@@ -113,6 +121,7 @@ func reader(c call) {
 		c.found("secrets", Sensitive)
 	}
 	positional := c.positional()
+	positional = c.readerOptions(positional)
 	if (c.name == "uniq" || c.name == "xxd") && len(positional) > 1 { // the second is written
 		c.found("overwrites", Sensitive)
 		c.writes(positional[1], false)
@@ -122,7 +131,7 @@ func reader(c call) {
 	}
 	if c.name == "jq" {
 		for _, a := range positional {
-			if strings.Contains(a.text, "env") || strings.Contains(a.text, "ENV") {
+			if strings.Contains(strings.ToLower(a.text), "env") || strings.Contains(a.text, "import") || strings.Contains(a.text, "include") {
 				c.found("secrets", Sensitive)
 			}
 		}
@@ -130,47 +139,14 @@ func reader(c call) {
 	if strings.HasSuffix(c.name, "grep") || c.name == "rg" {
 		c.recursive(positional)
 	}
-	lists := c.name == "ls" || c.name == "du" || c.name == "df" || c.name == "tree" // names, and no contents
+	lists := lists()[c.name] // names, and no contents
 	for _, a := range c.args {
 		switch {
-		case a.foreign, a.dynamic && !lists, secret(a.text), a.glob && !lists && hiddenGlob(a.text):
+		case a.foreign, a.dynamic && (!lists || strings.HasPrefix(a.text, "-")), secret(a.text), a.glob && !lists && hiddenGlob(a.text):
 			c.found("secrets", Sensitive)
 			return
 		}
 	}
-}
-
-// recursive judges a search through whole folders: of those where secrets lie, it
-// reads them.
-func (c call) recursive(positional []word) {
-	if !c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "--no-ignore", "-u", "-uu") && c.name != "rg" {
-		return
-	}
-	if c.flag("-v", "--invert-match") { // it finds almost every line
-		c.found("secrets", Sensitive)
-		return
-	}
-	for _, a := range positional {
-		p := cleaned(a.text)
-		if strings.Trim(a.text, ".*^$+?=: []|()'\"") == "" && a.text != "." || a.text == "." && len(positional) > 0 && positional[0].text == "." { // it finds every line
-			c.found("secrets", Sensitive)
-			return
-		}
-		if p == "/" || p == "~" || p == ".." || hiddenGlob(p) || c.name == "rg" && c.flag("--hidden", "-u", "-uu", "-uuu", "-.", "--no-ignore") {
-			c.found("secrets", Sensitive)
-			return
-		}
-	}
-}
-
-// unpacks reports whether a program turns data into other text, of which nobody
-// knows whether it is code.
-func unpacks(c call) bool {
-	switch c.name {
-	case "base64", "base32", "xxd", "zcat", "rev", "tr", "iconv", "tac":
-		return true
-	}
-	return false
 }
 
 // printer judges a program that only says what it is told, or what everybody may
@@ -195,6 +171,7 @@ func printer(c call) {
 		c.found("unknown", wordsClass(c.words))
 	}
 	for _, a := range c.args {
+		c.matches(a)
 		switch {
 		case a.foreign, (c.name == "test" || c.name == "[") && a.dynamic && strings.Contains(a.text, "["):
 			c.found("secrets", Sensitive)
@@ -210,7 +187,7 @@ func processes(c call) {
 		if a.dynamic || strings.Contains(a.text, "e") && !strings.HasPrefix(a.text, "-") {
 			c.found("secrets", Sensitive)
 		}
-		if a.text == "-E" {
+		if strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "E") {
 			c.found("secrets", Sensitive)
 		}
 	}
@@ -219,6 +196,7 @@ func processes(c call) {
 func printf(c call) {
 	c.spoken = append(c.spoken, strings.Join(texts(c.args), " "))
 	for _, a := range c.args {
+		c.matches(a)
 		if strings.Contains(a.text, `\x`) || strings.Contains(a.text, `\0`) || strings.Contains(a.text, `\1`) || strings.Contains(a.text, `\u`) {
 			c.fetches = true
 		}
@@ -336,6 +314,8 @@ func ip(c call) {
 			return i > 0 && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, a.text) })
 		}
 		switch {
+		case i == 0 && len(a.text) > 2 && strings.HasPrefix("monitor", a.text):
+			c.found("waits", Sensitive)
 		case a.text == "exec":
 			c.found("system", wordsClass(c.args))
 		case a.text == "down", begins("delete", "flush"):
@@ -346,7 +326,9 @@ func ip(c call) {
 			c.found("secrets", Sensitive)
 		}
 	}
-	if dynamic(c.args) || c.flag("-b", "-batch", "-force") {
+	if dynamic(c.args) || slices.ContainsFunc(c.args, func(a word) bool {
+		return slices.Contains([]string{"-b", "-ba", "-bat", "-batc", "-batch", "-force"}, a.text)
+	}) {
 		c.found("system", Sensitive)
 	}
 }

@@ -1,11 +1,24 @@
 package command
 
 import (
+	"slices"
 	"strings"
 )
 
+// mostCalls is how many commands of one find are read.
+const mostCalls = 10
+
 // find judges find: where it looks, and what it does with what it finds.
 func find(c call) {
+	for _, a := range c.args { // the places that it looks in
+		if strings.HasPrefix(a.text, "-") || a.text == "(" || a.text == "!" {
+			break
+		}
+		if elsewhere(a.text, false) || a.text == "/" && !slices.Contains(texts(c.args), "-maxdepth") {
+			c.found("elsewhere", Sensitive)
+		}
+	}
+	calls := 0
 	for i, a := range c.args {
 		switch a.text {
 		case "-delete":
@@ -18,6 +31,10 @@ func find(c call) {
 		case "-files0-from":
 			c.found("secrets", Sensitive)
 		case "-exec", "-execdir", "-ok", "-okdir":
+			if calls++; calls > mostCalls {
+				c.found("deep", wordsClass(c.words))
+				return
+			}
 			c.each(c.args[i+1:])
 		}
 		if a.dynamic || secret(a.text) {

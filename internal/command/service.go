@@ -34,6 +34,12 @@ func docker(c call) {
 		class = Destructive
 	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.harmless() &&
 		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df"}, positional[0]):
+		switch {
+		case positional[0] == "logs":
+			d.follows("-f", "--follow")
+		case positional[0] == "stats" && !slices.Contains(texts(args), "--no-stream"):
+			c.found("waits", Sensitive)
+		}
 		return
 	}
 	c.found("containers", class)
@@ -45,6 +51,10 @@ func database(c call) {
 	if c.only() || c.flag("--version") && len(c.args) == 1 {
 		return
 	}
+	if c.name == "psql" && len(c.args) == 1 && (c.args[0].text == "-l" || c.args[0].text == "--list") {
+		return
+	}
+	c.hosts()
 	options := []string{"-c", "-e", "-Q", "-q", "--command", "--execute", "--query", "--eval"}
 	class, given := Safe, false
 	for i, a := range c.args {
@@ -64,6 +74,9 @@ func database(c call) {
 			}
 			if a.dynamic {
 				class = max(class, Sensitive)
+			}
+			if !strings.HasPrefix(a.text, "-") && elsewhere(a.text, true) {
+				c.found("elsewhere", Sensitive)
 			}
 			continue
 		}
@@ -118,7 +131,10 @@ func sqlClass(text string) Class {
 		statement = strings.TrimSpace(statement)
 		first := before(strings.Join(strings.Fields(strings.ReplaceAll(statement, "(", " ( ")), " "), " ")
 		switch {
-		case statement == "", len(statement) <= 40 && strings.HasPrefix(statement, `\d`), statement == `\l`, statement == `\dt`, statement == `\conninfo`, statement == ".tables", statement == ".schema":
+		case statement == "", len(statement) <= 40 && describes()[before(statement, " ")], statement == `\l`, statement == `\conninfo`, statement == ".tables", statement == ".schema",
+			strings.HasPrefix(statement, ".schema ") && len(strings.Fields(statement)) == 2:
+		case confidesSQL(statement):
+			class = max(class, Sensitive)
 		case !sqlReads()[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !knownFunctions(statement), strings.Contains(statement, "/*!"):
 			class = max(class, Sensitive)
 		}
@@ -128,6 +144,9 @@ func sqlClass(text string) Class {
 	}
 	return class
 }
+
+// describes are the commands of psql that show what a table is.
+var describes = set(`\d \d+ \dt \dt+ \di \di+ \dv \dv+ \ds \dn \dn+`)
 
 // knownFunctions reports whether whatever is called in a statement is known to
 // change nothing.
@@ -154,10 +173,13 @@ func redis(c call) {
 		return
 	}
 	var words []string
-	valued := set("-h -p -a -n -u -s -i -r --user --pass --cert --key --cacert -d -D --tls-ciphers")
+	valued := set("-h -p -a -n -u -s -i --user --pass --cert --key --cacert -d -D --tls-ciphers")
 	for i := 0; i < len(c.args); i++ {
 		switch a := c.args[i].text; {
 		case valued()[a] && len(words) == 0:
+			i++
+		case a == "-r" && len(words) == 0:
+			c.found("waits", Sensitive)
 			i++
 		case strings.HasPrefix(a, "-") && len(words) == 0:
 			if slices.Contains([]string{"--pipe", "--eval", "--rdb", "-x", "-X", "--functions-rdb"}, a) {
@@ -172,18 +194,29 @@ func redis(c call) {
 		c.found("database", Sensitive)
 		return
 	}
-	reads := set("get mget hget hgetall hmget hkeys hvals hlen keys scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
+	c.hosts()
+	reads := set("get mget hget hgetall hmget hkeys hvals hlen scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
 	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
 	class := Sensitive
 	switch {
 	case destroys()[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):
 		class = Destructive
-	case reads()[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !strings.Contains(strings.Join(words, " "), "session"):
+	case reads()[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !personalKey(strings.Join(words, " ")):
 		return
 	case wordsClass(c.args) == Destructive:
 		class = Destructive
 	}
 	c.found("database", class)
+}
+
+// personalKey reports whether a key seems to be about a person.
+func personalKey(words string) bool {
+	for _, part := range []string{"session", "user", "account", "auth", "login", "customer", "cookie", "otp"} {
+		if strings.Contains(words, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // cloud judges the clients of clouds: describe, list and get are safe, but for
@@ -209,10 +242,13 @@ func cloud(c call) {
 		c.name == "heroku" && strings.HasSuffix(strings.Join(texts(c.args[:min(1, len(c.args))]), ""), ":reset") {
 		class = Destructive
 	}
-	if class == Sensitive && looks && !dynamic(c.args) && !c.secretive() {
-		return
+	switch {
+	case class == Sensitive && looks && c.people():
+		c.found("identity", class)
+	case class == Sensitive && looks && !dynamic(c.args) && !c.secretive() && !c.flag("--follow", "--watch", "--wait"):
+	default:
+		c.found("cloud", class)
 	}
-	c.found("cloud", class)
 }
 
 // cloudSecrets are in the words by which a cloud is asked for a secret, or for something
@@ -220,7 +256,7 @@ func cloud(c call) {
 var cloudSecrets = []string{
 	"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env",
 	"--endpoint", "--debug", "object", "user-pool-client", "apprunner", "vpn-connections", "job-definitions", "amplify", "opsworks", "list-functions",
-	"containerapp", "databases",
+	"containerapp", "databases", "describe-jobs", "launch-template", "output",
 }
 
 // secretive reports whether what is asked of a cloud is, or may be, a secret, or
@@ -231,8 +267,8 @@ func (c call) secretive() bool {
 		!slices.Contains([]string{"get-caller-identity", "get-bucket-location", "get-bucket-versioning", "get-metric-statistics", "get-metric-data", "get-cost-and-usage", "get-rest-apis"}, positional[1]) {
 		return true
 	}
-	if c.name == "gcloud" && len(positional) > 0 && (positional[0] == "run" || positional[0] == "functions" || positional[0] == "app") && slices.Contains(positional, "describe") {
-		return true // with its environment
+	if c.name == "gcloud" && slices.Contains(positional, "describe") {
+		return true // with its environment, its metadata or its keys
 	}
 	for _, a := range c.args {
 		text := strings.ToLower(a.text)

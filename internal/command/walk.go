@@ -11,10 +11,17 @@ import (
 func (j *judge) walk(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Stmt:
+			if n.Background {
+				j.find("&", "process", Sensitive)
+			}
 		case *syntax.FuncDecl:
 			j.declare(n)
 		case *syntax.ForClause:
+			j.endless(n)
 			j.loop(n)
+		case *syntax.WhileClause:
+			j.endless(n)
 		case *syntax.CallExpr:
 			j.call(n)
 		case *syntax.DeclClause:
@@ -61,6 +68,10 @@ func (j *judge) declare(f *syntax.FuncDecl) {
 		j.funcs[name.Value] = true
 		calls := 0
 		syntax.Walk(f.Body, func(n syntax.Node) bool {
+			if !j.spend(1) {
+				j.find(name.Value+"()", "deep", j.unknown())
+				return false
+			}
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && j.one(call.Args[0]).text == name.Value {
 				calls++
 			}
@@ -237,6 +248,10 @@ func (j *judge) reads(w word) {
 		j.fetches = true
 		j.find(w.text, "network", Sensitive)
 	case w.dynamic, secret(w.text), w.glob && hiddenGlob(w.text):
+		j.find(w.text, "secrets", Sensitive)
+	case elsewhere(w.text, true):
+		j.find(w.text, "elsewhere", Sensitive)
+	case confides(w.text), w.glob && confidesGlob(w.text):
 		j.find(w.text, "secrets", Sensitive)
 	}
 }

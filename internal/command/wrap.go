@@ -145,6 +145,11 @@ func shell(c call) {
 	if c.only() {
 		return
 	}
+	if c.name == "powershell" || c.name == "pwsh" || c.name == "cmd" { // another language
+		c.unseen = true
+		c.found("unseen", wordsClass(c.words))
+		return
+	}
 	if c.flag("-c", "--command") {
 		c.commandText()
 		if len(c.args) < 2 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"piloto/internal/command"
 	"piloto/internal/plan"
 	"piloto/internal/run"
 )
@@ -24,10 +25,12 @@ type wanted struct {
 	body     json.RawMessage
 	hash     string
 	requests []string // of each element, when the step is done for some
+
+	substitute *plan.Command // the other command in it, nil when it is the plan's
 }
 
 func (c prepared) wanted() wanted {
-	w := wanted{ask: c.ask, method: c.request.Method, url: c.request.URL, body: c.body, hash: c.hash}
+	w := wanted{ask: c.ask, method: c.request.Method, url: c.request.URL, body: c.body, hash: c.hash, substitute: c.substitute}
 	if c.tool != nil {
 		w.method = c.tool.Tool
 	}
@@ -38,7 +41,7 @@ func (c prepared) wanted() wanted {
 // approved is what is sent, or nothing is.
 func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, refused *plan.Failure) {
 	if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo {
-		return false, x.amongApproved(r, e, w.hash)
+		return false, x.amongApproved(r, e, w)
 	}
 	a := st.Approval
 	switch {
@@ -47,9 +50,9 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, re
 	case a == nil:
 		return w.ask != nil, nil
 	case a.Decision == plan.Refused && a.Note != "":
-		return false, x.failure(r, "step.refused_because", "by", a.By, "note", a.Note)
+		return false, x.unapproved(r, st, x.failure(r, "step.refused_because", "by", a.By, "note", a.Note))
 	case a.Decision == plan.Refused:
-		return false, x.failure(r, "step.refused", "by", a.By)
+		return false, x.unapproved(r, st, x.failure(r, "step.refused", "by", a.By))
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, x.failure(r, "step.approval_changed")
 	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
@@ -61,7 +64,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, re
 	case a.Open(x.Now()):
 		return true, nil
 	}
-	return false, x.failure(r, "step.approval_expired")
+	return false, x.unapproved(r, st, x.failure(r, "step.approval_expired"))
 }
 
 // element is one of the requests of a step that is done for several, as they are
@@ -74,13 +77,14 @@ type element struct {
 
 // amongApproved says that an element's request is not the one that was approved with
 // its step, if that was.
-func (x *Executor) amongApproved(r plan.Run, e plan.EffectID, hash string) *plan.Failure {
+// What a person must see was seen with its step, or is not sent.
+func (x *Executor) amongApproved(r plan.Run, e plan.EffectID, w wanted) *plan.Failure {
 	a := r.State(e.Step).Approval
-	if a == nil {
+	if a == nil && w.ask == nil {
 		return nil
 	}
 	var list []element
-	if a.Decision == plan.Approved && json.Unmarshal(a.Body, &list) == nil && e.Item < len(list) && list[e.Item].Request == hash {
+	if a != nil && a.Decision == plan.Approved && json.Unmarshal(a.Body, &list) == nil && e.Item < len(list) && list[e.Item].Request == w.hash {
 		return nil
 	}
 	return x.failure(r, "step.approval_changed")
@@ -146,6 +150,9 @@ func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w wanted
 		a.Ask = *w.ask
 		a.ExpiresAt = at.Add(time.Duration(a.Minutes) * time.Minute)
 		rec.Messages = x.say(r, step, at, "asked", "reason", a.Reason)
+		if c := w.substitute; c != nil {
+			rec.Messages = x.say(r, step, at, "asked_substitute", "reason", a.Reason, "was", command.Line(c.Was), "now", command.Line(c.Now), "because", c.Because)
+		}
 	}
 	a.Token = token
 	rec.Data = map[string]any{
@@ -154,6 +161,9 @@ func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w wanted
 	}
 	if st.Approval != nil {
 		rec.Data["again"] = true
+	}
+	if c := w.substitute; c != nil {
+		rec.Data["was"], rec.Data["now"], rec.Data["because"] = c.Was, c.Now, c.Because
 	}
 	if len(w.requests) > 0 {
 		rec.Data["requests"] = w.requests

@@ -77,6 +77,8 @@ func (x *Executor) checked(ctx context.Context, r plan.Run, check plan.Step) (bo
 		return false, nil, err
 	case refused != nil:
 		return false, nil, &Error{Name: Rejected, Message: refused.Message}
+	case call.woven: // nobody could be asked
+		return false, nil, &Error{Name: Rejected, Message: x.failure(r, "step.command_woven").Message}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

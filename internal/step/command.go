@@ -1,11 +1,12 @@
 package step
 
 import (
-	"encoding/json"
 	"time"
 
 	"piloto/internal/command"
+	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
 
@@ -28,20 +29,52 @@ func (x *Executor) thinks(r plan.Run, step plan.Step, st plan.StepState) bool {
 		x.Now().Before(st.UpdatedAt.Add(thinkingTime))
 }
 
-// commanded is the body of a call with the command that takes the place of the one
-// that failed, if one does. It is looked at again here: it neither destroys nor is more
-// dangerous than the one that was confirmed.
-func commanded(st plan.StepState, args tool.Arguments) json.RawMessage {
+// substitute is the command that takes the place of the one that failed, nil when none
+// does. It is looked at again here: it neither destroys nor is more dangerous than the
+// one that failed. An element and an undo have none, because nobody could be asked.
+func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 	was, is := command.Of(args.Method, args.Path, args.Body)
-	c := st.Command
-	if !is || c == nil || c.Now == "" || c.Now == was || st.Approval != nil {
-		return args.Body
+	c, e := st.Command, plan.ParseEffect(st.StepID)
+	if !is || !c.Replaces() || e.Item >= 0 || e.Undo || command.Accept(was, was, c.Now) != "" {
+		return nil
 	}
-	now := command.Classify(c.Now).Class
-	if now == command.Destructive || now > command.Classify(was).Class {
-		return args.Body
+	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Asks(was, c.Now)}
+}
+
+// asksFor is why a call needs a person who sees it as it is sent, or nothing: it has
+// another command than the plan, or what an earlier step answered is part of its command.
+func (x *Executor) asksFor(r plan.Run, call prepared) string {
+	tag := locale.Tag(r.Locale)
+	switch {
+	case call.substitute != nil && call.substitute.Asks:
+		return locale.Text(tag, "step.substitute")
+	case call.woven:
+		return locale.Text(tag, "step.woven")
 	}
-	return command.With(args.Body, c.Now)
+	return ""
+}
+
+// seen adds to what a call waits for that a person must see it. Of two reasons the
+// stricter terms hold, and both are told.
+func seen(ask *plan.Ask, why string) *plan.Ask {
+	switch {
+	case why == "":
+		return ask
+	case ask == nil:
+		return &plan.Ask{Reason: why, Minutes: rule.Minutes}
+	}
+	both := *ask
+	both.Reason, both.Maybe = why+" "+ask.Reason, false
+	return &both
+}
+
+// unapproved is how a step fails whose other command nobody approved: as its command
+// did. why is what was said, or that nobody said anything.
+func (x *Executor) unapproved(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
+	if !st.Command.Replaces() {
+		return why
+	}
+	return &plan.Failure{Code: codeCommandFailed, Message: locale.Text(locale.Tag(r.Locale), "step.command_unapproved", "reason", why.Message)}
 }
 
 // rises reports whether a command destroys something only since its references are

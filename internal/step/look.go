@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 
+	"piloto/internal/command"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
 	"piloto/internal/tool"
@@ -98,10 +98,9 @@ func (s *results) elements(step plan.Step) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// resolve replaces the references of a step by what they name. In the path a
-// value is one part of one segment: it is escaped, so it can add none.
-func resolve(step plan.Step, look ref.Lookup) (tool.Arguments, error) {
-	path, err := ref.ResolveText(step.Path, look, url.PathEscape)
+// resolve replaces the references of a step by what they name.
+func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, error) {
+	path, err := tool.ResolvePath(template, step.Path, look)
 	if err != nil {
 		return tool.Arguments{}, err
 	}
@@ -111,6 +110,26 @@ func resolve(step plan.Step, look ref.Lookup) (tool.Arguments, error) {
 	}
 	body, err := ref.ResolveJSON(step.Body, look)
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
+}
+
+// wovenBy reports whether what a step's references name makes another command of the one
+// that the plan shows.
+func wovenBy(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
+	refs, err := ref.InJSON(step.Body)
+	if err != nil || len(refs) == 0 {
+		return false, err
+	}
+	values := make([]json.RawMessage, len(refs))
+	for i, r := range refs {
+		quoted, err := json.Marshal("${" + r.String() + "}")
+		if err != nil {
+			return false, err
+		}
+		if values[i], err = ref.ResolveJSON(quoted, look); err != nil {
+			return false, err
+		}
+	}
+	return command.Woven(args.Method, args.Path, step.Body, args.Body, values), nil
 }
 
 // skipped is the ending of a step that is not to be done: its condition does not

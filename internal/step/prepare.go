@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"piloto/internal/command"
@@ -19,9 +20,10 @@ import (
 
 // bound is what a step may call as things stand now.
 type bound struct {
-	server tool.Server
-	op     tool.Operation
-	rules  rule.Set
+	server   tool.Server
+	op       tool.Operation
+	siblings []tool.Sibling // that a value in its path could select in its place
+	rules    rule.Set
 }
 
 // prepared is a call ready to be made, with what is shown of it: a request, or
@@ -35,6 +37,9 @@ type prepared struct {
 	key     *tool.Credential
 	hash    string    // plan.RequestHash
 	ask     *plan.Ask // what the step must be approved for
+
+	substitute *plan.Command // the command that takes the place of the one that failed
+	woven      bool          // an answer is part of the command in a way that the plan does not show
 }
 
 // prepare checks that the step still is what was confirmed and builds its
@@ -64,29 +69,60 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 		}
 		return b, nil, unbound
 	}
+	if err == nil {
+		b.siblings, err = siblingsOf(ctx, x.Store, r.Account, b.server, b.op)
+	}
 	return b, nil, err
+}
+
+// siblingsOf lists the operations of a server that a value in the path of one could
+// select in its place; none of an operation whose path is always the same.
+func siblingsOf(ctx context.Context, c run.Catalogue, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
+	if op.Name != "" || !strings.Contains(op.Path, "{") {
+		return nil, nil
+	}
+	entries, err := c.Entries(ctx, account, server)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(entries, func(e tool.Entry) bool { return e.String() == op.String() }) {
+		return nil, fmt.Errorf("the catalogue of %s moved while it was read", server.ID)
+	}
+	return tool.Siblings(entries, op.Entry), nil
 }
 
 // fill resolves the step's references and builds its request.
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
 	moved := x.moved(r, step, look.look)
-	args, err := resolve(step, look.look)
+	args, err := resolve(step, b.op.Path, look.look)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
 	case moved != nil:
 		return prepared{}, moved, nil
+	case errors.Is(err, tool.ErrRequest):
+		return prepared{}, x.failure(r, "step.arguments", "detail", told(err)), nil
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
 	case rises(step, args):
 		return prepared{}, x.failure(r, "step.command_rises"), nil
 	}
-	args.Body = commanded(r.State(step.ID), args)
-	call := prepared{server: b.server, args: args, body: args.Body}
+	woven, err := wovenBy(step, args, look.look)
+	switch {
+	case err != nil:
+		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+	case woven && plan.ParseEffect(step.ID).Undo: // nobody could be asked
+		return prepared{}, x.failure(r, "step.command_woven"), nil
+	}
+	other := substitute(r.State(step.ID), args)
+	if other != nil {
+		args.Body = command.With(args.Body, other.Now)
+	}
+	call := prepared{server: b.server, args: args, body: args.Body, substitute: other, woven: woven}
 	var refused *plan.Failure
 	if b.op.Name != "" {
 		refused = x.fillTool(r, step, b.op, &call)
-	} else if call.request, refused = x.build(r, b.server, b.op, args); refused == nil {
+	} else if call.request, refused = x.build(r, step, b, args); refused == nil {
 		call.hash = plan.RequestHash(call.request.Method, call.request.URL, call.body)
 		if step.Risk != plan.Read {
 			call.request.Header["Idempotency-Key"] = effect(r, step, args)
@@ -112,7 +148,7 @@ func (x *Executor) ruled(r plan.Run, step plan.Step, b bound, call prepared) (*p
 	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // who confirmed was told that it would wait
 		ask = step.Ask
 	}
-	return ask, nil
+	return seen(ask, x.asksFor(r, call)), nil
 }
 
 // keyed gives a call the key of its server.
@@ -163,25 +199,32 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 	return nil
 }
 
-func (x *Executor) build(r plan.Run, server tool.Server, op tool.Operation, args tool.Arguments) (tool.Request, *plan.Failure) {
-	invalid := func(detail string) (tool.Request, *plan.Failure) {
-		return tool.Request{}, x.failure(r, "step.arguments", "detail", detail)
-	}
-	// The resolved path must still be the very tool that was confirmed.
-	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil {
-		return invalid(told(err))
-	}
-	if problems := op.CheckResolved(x.Schemas, args); len(problems) > 0 {
-		return invalid(sentence(problems))
-	}
-	request, err := tool.Build(server, op, args)
+func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Arguments) (tool.Request, *plan.Failure) {
+	request, err := b.build(x.Schemas, step, args)
 	if err != nil {
-		return invalid(told(err))
-	}
-	if request.Header == nil {
-		request.Header = map[string]string{}
+		return request, x.failure(r, "step.arguments", "detail", told(err))
 	}
 	return request, nil
+}
+
+// build makes the request of a call whose references are resolved. It must still be the
+// very tool that was bound: its path matches that one's template, and no receiver could
+// take it for another operation's.
+func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
+	if _, _, err := tool.Match([]tool.Entry{b.op.Entry}, args.Method, args.Path); err != nil {
+		return tool.Request{}, err
+	}
+	if err := tool.Selects(b.op.Entry, b.siblings, step.Path, args.Path); err != nil {
+		return tool.Request{}, err
+	}
+	if problems := b.op.CheckResolved(schemas, args); len(problems) > 0 {
+		return tool.Request{}, errors.New(sentence(problems))
+	}
+	request, err := tool.Build(b.server, b.op, args)
+	if err == nil && request.Header == nil {
+		request.Header = map[string]string{}
+	}
+	return request, err
 }
 
 // told says why a request was not built, for a person.

@@ -170,11 +170,12 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if err != nil || !server.Preview || server.Kind != tool.KindOpenAPI || op.Method != s.Method {
 		return nil
 	}
-	args, err := resolve(s, look)
+	siblings, err := siblingsOf(ctx, p.Store, r.Account, server, op)
 	if err != nil {
 		return nil
 	}
-	if _, _, err := tool.Match([]tool.Entry{op.Entry}, args.Method, args.Path); err != nil || len(op.CheckResolved(p.Schemas, args)) > 0 {
+	args, err := resolve(s, op.Path, look)
+	if err != nil {
 		return nil
 	}
 	c := rule.CallOf(s, server.Name)
@@ -182,14 +183,11 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if v := rules.Judge(c); v.Effect == rule.Deny || v.Effect == rule.Ask {
 		return nil
 	}
-	request, err := tool.Build(server, op, args)
+	request, err := bound{server: server, op: op, siblings: siblings}.build(p.Schemas, s, args)
 	if err != nil {
 		return nil
 	}
 	if r.TraceID != "" {
-		if request.Header == nil {
-			request.Header = map[string]string{}
-		}
 		request.Header["X-Trace-Id"] = r.TraceID
 	}
 	var key *tool.Credential

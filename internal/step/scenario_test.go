@@ -70,7 +70,7 @@ func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*
 		t.Fatal(err)
 	}
 	r := plan.Run{ID: w.IDs.New(w.Clock()), Account: lab.Account, User: "ana", ChatID: chat.ID, Locale: "es", Plan: p, Digest: digest}
-	if _, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed, Data: map[string]any{"digest": digest}}); err != nil {
+	if _, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil)}); err != nil {
 		t.Fatal(err)
 	}
 	r = w.Read(r.ID)

@@ -234,7 +234,11 @@ func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.St
 	waits, refused := x.gate(r, st, call.wanted())
 	switch {
 	case refused != nil:
-		return x.ended(ctx, t, r, refusedWith(refused), nil)
+		e := refusedWith(refused)
+		if refused.Code == codeCommandFailed { // what the command answered is why
+			e.result = st.Result
+		}
+		return x.ended(ctx, t, r, e, nil)
 	case waits:
 		return goOn(OutcomeApproval), nil
 	case x.thinks(r, step, st):

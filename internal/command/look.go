@@ -1,0 +1,202 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// kinds are what kubectl shows that holds neither secrets nor people.
+var kinds = set(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
+	cronjobs cronjob cj replicasets replicaset rs statefulsets statefulset sts daemonsets daemonset ds horizontalpodautoscalers hpa persistentvolumes pv
+	persistentvolumeclaims persistentvolumeclaim pvc storageclasses storageclass sc endpoints ep endpointslices all quota resourcequotas limits limitranges
+	networkpolicies netpol poddisruptionbudgets pdb componentstatuses cs leases replicationcontrollers rc priorityclasses pc ingressclasses`)
+
+// looksAt reports whether a program with commands of its own only looks, where that
+// takes more than the name of the command to tell.
+func (c call) looksAt(positional []string) bool {
+	if len(positional) == 0 || dynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.plainly() {
+		return false
+	}
+	second := ""
+	if len(positional) > 1 {
+		second = positional[1]
+	}
+	switch c.name + " " + positional[0] {
+	case "terraform fmt", "tofu fmt":
+		return slices.Contains(texts(c.args), "-check") && len(c.args) == len(positional)+1
+	case "kubectl rollout", "oc rollout", "k rollout":
+		return second == "history" && !c.flag("--revision") || second == "status" && c.flag("--timeout")
+	}
+	return false
+}
+
+// elsewhereOptions choose another system, or another person.
+var elsewhereOptions = set(`-s --server --token --as --as-group --as-uid --username --password --context --cluster --user --client-key --client-certificate
+	--certificate-authority --kube-context --kube-token --kube-apiserver --repo --registry --index-url --extra-index-url`)
+
+// plainly reports whether the options of a command speak of no other system, and of no
+// other person.
+func (c call) plainly() bool {
+	return !slices.ContainsFunc(c.args, func(a word) bool { return elsewhereOptions()[before(a.text, "=")] })
+}
+
+// namesKinds reports whether kubectl get is asked for what holds neither secrets nor
+// people, and shows it as a table.
+func (c call) namesKinds(positional []string) bool {
+	if len(positional) < 2 {
+		return false
+	}
+	for _, kind := range strings.Split(positional[1], ",") {
+		kind, _, _ = strings.Cut(kind, "/")
+		kind, _, _ = strings.Cut(kind, ".")
+		if !kinds()[strings.ToLower(kind)] {
+			return false
+		}
+	}
+	for i, a := range c.args {
+		shape, ok := strings.CutPrefix(a.text, "--output=")
+		if i > 0 && (c.args[i-1].text == "-o" || c.args[i-1].text == "--output") {
+			shape, ok = a.text, true
+		} else if strings.HasPrefix(a.text, "-o") && len(a.text) > 2 {
+			shape, ok = strings.TrimPrefix(a.text[2:], "="), true
+		}
+		if ok && shape != "wide" && shape != "name" {
+			return false
+		}
+	}
+	return true
+}
+
+// tells reports whether a program that packs only tells what is in an archive.
+func (c call) tells() bool {
+	if len(c.args) == 0 || dynamic(c.args) || slices.ContainsFunc(c.args, func(a word) bool { return elsewhere(a.text, false) || secret(a.text) || strings.Contains(a.text, ":") }) {
+		return false
+	}
+	first, rest := c.args[0].text, texts(c.args[1:])
+	if slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(s, "-") && s != "-" }) {
+		return false
+	}
+	switch c.name {
+	case "tar", "bsdtar":
+		return strings.Contains(first, "t") && strings.Trim(strings.TrimPrefix(first, "-"), "tvfzjJ") == ""
+	case "unzip":
+		return first == "-l" || first == "-Z1"
+	case "gzip", "xz", "zstd":
+		return first == "-l"
+	}
+	return false
+}
+
+// goOptions are the options of go test and go vet that neither run another program nor
+// write a file; of those that are valued the value may be the next word.
+var (
+	goOptions = set("-v -race -short -cover -failfast -json -benchmem -x -n -a -i -trimpath -msan -asan")
+	goValued  = set("-run -count -timeout -bench -parallel -p -tags -list -shuffle -cpu -skip -benchtime -covermode")
+)
+
+// golang judges go. Its tests are run with a bound of time, and are code of the folder
+// that whoever asks works in: go test and go vet are safe there, and nowhere else.
+func golang(c call) {
+	if c.only() {
+		return
+	}
+	sub := positional0(texts(c.args))
+	rest := call{judge: c.judge, name: "go", args: c.args[min(1, len(c.args)):], words: c.words}
+	class := wordsClass(c.args)
+	switch {
+	case class == Sensitive && !dynamic(c.args) && (sub == "test" || sub == "vet") && rest.ownPackages() && rest.here():
+	case class == Sensitive && !dynamic(c.args) && (sub == "version" || sub == "doc") && rest.harmless() && rest.ownPackages():
+	case class == Sensitive && !dynamic(c.args) && sub == "list" && rest.harmless() && (rest.ownPackages() || listsModules(texts(rest.args))):
+	default:
+		c.found("changes", class)
+	}
+}
+
+func listsModules(list []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains([]string{"-m", "all", "-u", "-json", "./..."}, s) })
+}
+
+// ownPackages reports whether the options of a go command are known, and its packages
+// those of the folder or of no path.
+func (c call) ownPackages() bool {
+	for i := 0; i < len(c.args); i++ {
+		a := strings.Replace(c.args[i].text, "--", "-", 1)
+		name, value, joined := strings.Cut(a, "=")
+		switch {
+		case goValued()[name]:
+			if !joined {
+				i++
+				if i == len(c.args) {
+					return false
+				}
+				value = c.args[i].text
+			}
+			if name == "-timeout" && strings.Trim(value, "0smh") == "" {
+				return false
+			}
+		case strings.HasPrefix(a, "-"):
+			if !goOptions()[a] {
+				return false
+			}
+		case elsewhere(a, true), strings.Contains(a, "@"), strings.Contains(a, "://"):
+			return false
+		}
+	}
+	return true
+}
+
+// here reports whether the packages of a go command are named as those of the folder.
+func (c call) here() bool {
+	for i, a := range c.args {
+		valued := i > 0 && goValued()[strings.Replace(c.args[i-1].text, "--", "-", 1)]
+		if !valued && !strings.HasPrefix(a.text, "-") && a.text != "." && !strings.HasPrefix(a.text, "./") {
+			return false
+		}
+	}
+	return true
+}
+
+// forge judges gh: it shows what the folder's own repository has.
+func forge(c call) {
+	if c.only() {
+		return
+	}
+	class, list := wordsClass(c.args), texts(c.positional())
+	shows := len(list) > 1 && slices.Contains([]string{"pr", "issue", "run", "release", "workflow"}, list[0]) && slices.Contains([]string{"list", "status", "view", "checks", "diff"}, list[1])
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "-") && !slices.Contains([]string{"--limit", "-L", "--state", "-s", "--label", "-l", "--author", "-A"}, before(a.text, "=")) || strings.Contains(a.text, "://") {
+			shows = false
+		}
+	}
+	if class > Sensitive || !shows || dynamic(c.args) {
+		c.found("changes", class)
+	}
+}
+
+// counted is a text of mongosh that only tells how much there is.
+var counted = regexp.MustCompile(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
+
+// mongo judges the clients of MongoDB.
+func mongo(c call) {
+	if c.only() {
+		return
+	}
+	class, reads := wordsClass(c.args), false
+	for i, a := range c.args {
+		switch {
+		case a.text == "--quiet", a.text == "--eval" && i+1 < len(c.args):
+		case i > 0 && c.args[i-1].text == "--eval":
+			reads = counted.MatchString(strings.TrimSuffix(strings.TrimSpace(a.text), ";")) && !a.dynamic
+			if !reads {
+				c.found("database", class)
+			}
+		case strings.HasPrefix(a.text, "-"), strings.Contains(a.text, ":"), !knownHost(a.text):
+			c.found("database", class)
+		}
+	}
+	if !reads {
+		c.unseen = len(c.args) == 0
+		c.found("database", class)
+	}
+}

@@ -1,0 +1,197 @@
+package command
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Places whose files everybody may read, and those whose mere names tell of people, of
+// other systems, or of secrets. Logins are the logs of who came.
+var (
+	openPlaces = []string{
+		"/tmp", "/var/tmp", "/var/log", "/usr/share", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/stat",
+		"/etc/os-release", "/etc/timezone", "/etc/lsb-release", "/etc/debian_version", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr",
+	}
+	closedPlaces = []string{
+		"/home", "/root", "/Users", "/etc", "/proc", "/sys", "/dev", "/run", "/var/lib", "/var/spool", "/var/mail", "/var/backups", "/var/run", "/boot",
+		"/media", "/mnt", "/private", "/Library", "/Volumes", "/System",
+	}
+	logins = []string{"/var/log/auth", "/var/log/secure", "/var/log/audit", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog"}
+)
+
+// in reports whether a path is one of some places, below it, or named after it.
+func in(p string, places []string) bool {
+	return slices.ContainsFunc(places, func(place string) bool {
+		rest, ok := strings.CutPrefix(p, place)
+		return ok && (rest == "" || rest[0] == '/' || strings.Count(place, "/") > 2)
+	})
+}
+
+// elsewhere reports whether a path leads out of the folder that a command works in, to a
+// place that is not everybody's: up, to somebody's home, or to a place of the system. For
+// one whose contents are read any absolute path is elsewhere that is not listed; for one
+// that is only listed those are that tell by their names.
+func elsewhere(p string, contents bool) bool {
+	if p == "" || p == "-" {
+		return false
+	}
+	clean := path.Clean(p)
+	switch {
+	case clean == ".." || strings.HasPrefix(clean, "../") || strings.HasPrefix(p, "~"):
+		return true
+	case !strings.HasPrefix(clean, "/"):
+		return len(p) > 1 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z' // a drive
+	case in(clean, logins):
+		return true
+	case in(clean, openPlaces):
+		return false
+	case clean == "/":
+		return false
+	}
+	return contents || in(clean, closedPlaces)
+}
+
+// Files that often hold keys, people, or the whole of a database, by the ends and by the
+// beginnings of their names.
+var (
+	dataEnds = []string{
+		".sql", ".dump", ".db", ".sqlite", ".sqlite3", ".db3", ".mdb", ".bak", ".dmp", ".rdb", ".bson", ".tfplan", ".har", ".pcap", ".pcapng", ".kubeconfig", ".p8",
+		".backup", ".mobileprovision", ".core", ".hprof", ".ldif", ".vcf", ".eml", ".mbox", ".pst", ".crt.key", ".wal", ".der", ".pkcs12", ".cer.key", ".secret",
+		"_key", "-key", "key.json", "key.txt", "account.json",
+	}
+	settings = set(`config settings local_settings database databases db parameters application appsettings connections connectionstrings web.config app.config
+		machine.config hibernate.cfg persistence context tomcat-users localsettings configuration gradle local auth vault inventory my pg_hba pg_service tnsnames
+		docker-compose compose mongoid storage serviceaccount service-account sa key keys env environment redis users user accounts account customers clients
+		employees patients sessions members people contacts payroll salaries payments cards firebase google-services sentry datasource datasources master
+		bootstrap production prod staging values-prod values-production override overrides logins emails subscribers leads backup dump export`)
+	settingEnds = set(`.yml .yaml .json .jsonl .ndjson .toml .ini .cfg .conf .cnf .xml .properties .php .py .rb .js .ts .env .csv .tsv .txt .xls .xlsx .parquet .avro .config .ora .local
+		.plist .tf .gradle .exs .edn .hcl .sh .ps1`)
+	personal   = set("users user accounts account customers clients employees patients sessions members people contacts payroll salaries payments cards logins emails subscribers leads")
+	sourceEnds = set(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")
+	hiddenOK   = set(`.gitignore .gitattributes .editorconfig .dockerignore .nvmrc .node-version .ruby-version .python-version .tool-versions .travis.yml .gitlab-ci.yml
+		.golangci.yml .golangci.yaml .pre-commit-config.yaml .babelrc .rspec .rubocop.yml .flake8 .pylintrc .coveragerc .clang-format .bazelrc .stylelintrc .browserslistrc
+		.npmignore .swcrc .air.toml .goreleaser.yml .goreleaser.yaml .helmignore .terraform-version .terraform.lock.hcl .yamllint .jshintrc .shellcheckrc .ruff.toml .nojekyll
+		.eslintrc .eslintignore .eslintrc.js .eslintrc.json .eslintrc.cjs .eslintrc.yml .prettierrc .prettierignore .prettierrc.json .mocharc.json .nycrc .markdownlint.json
+		.hadolint.yaml .swiftlint.yml .rustfmt.toml .mocharc.yml .stylelintrc.json .lintstagedrc .commitlintrc .huskyrc .gitkeep .keep .gitmodules .mailmap`)
+	hiddenFoldersOK = set(".github .circleci .gitlab .husky .storybook .devcontainer .well-known .changeset")
+)
+
+// confides reports whether a file likely holds keys, people or a database, or is hidden
+// and of no list.
+func confides(p string) bool {
+	p = strings.ToLower(path.Clean(p))
+	base := path.Base(p)
+	plain := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".bz2"), ".xz"), ".zst")
+	for _, part := range strings.Split(path.Dir(p), "/") {
+		if strings.HasPrefix(part, ".") && part != "." && part != ".." && !hiddenFoldersOK()[part] {
+			return true
+		}
+	}
+	switch {
+	case strings.HasPrefix(base, ".") && base != "." && base != ".." && !hiddenOK()[base]:
+		return true
+	case slices.ContainsFunc(dataEnds, func(end string) bool { return strings.HasSuffix(plain, end) }):
+		return true
+	}
+	end := path.Ext(plain)
+	stem := strings.TrimSuffix(plain, end)
+	if !settingEnds()[end] {
+		return false
+	}
+	whole := settings()[stem] || settings()[plain]
+	if personal()[stem] && sourceEnds()[end] { // code about people
+		return false
+	}
+	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(stem, "_", "-"), ".", "-"), "-")
+	return whole || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
+}
+
+// confidesGlob is confides for a pattern: one that names everything, or files of a kind
+// that settings and lists of people have.
+func confidesGlob(p string) bool {
+	base := path.Base(p)
+	end := path.Ext(base)
+	stem := strings.Trim(strings.TrimSuffix(base, end), "*?")
+	switch {
+	case end == "" || strings.ContainsAny(end, "*?[") || strings.Contains(base, "["):
+		return true
+	case settingEnds()[end] && !sourceEnds()[end]:
+		return true
+	}
+	return stem != "" && confides(stem+end) || confides("a"+end) || settings()[stem] && settingEnds()[end]
+}
+
+// lists are programs that tell of files, and not what is in them.
+var lists = set("ls dir vdir tree du df stat file find fd realpath readlink namei lsattr getfacl wc get-childitem gci")
+
+// pathless are programs none of whose words is a path that is read.
+var pathless = set("tr git docker podman nerdctl")
+
+// visits judges where the words of a command that only reads lead.
+func (c call) visits() {
+	if c.result.Class > Safe || pathless()[c.name] || tools[c.name] != "" {
+		return
+	}
+	contents := !lists()[c.name]
+	if _, reads := readers[c.name]; !reads && contents {
+		return
+	}
+	words := c.args
+	if c.patterned() {
+		words = withoutFirst(words)
+	}
+	whole := c.flag("-R", "-r", "--recursive") || c.name == "tree"
+	for _, a := range words {
+		p := a.text
+		if value, ok := optionValue(p); ok {
+			p, contents = value, false
+		} else if strings.HasPrefix(p, "-") || c.name == "dir" && len(p) == 2 && p[0] == '/' {
+			continue
+		}
+		c.visit(a, p, contents && !lists()[c.name])
+		if whole && path.Clean(p) == "/" {
+			c.found("elsewhere", Sensitive)
+		}
+	}
+}
+
+// visit judges one path.
+func (c call) visit(a word, p string, contents bool) {
+	switch {
+	case elsewhere(p, contents), strings.Contains(p, "$OLDPWD"), (cmdlets()[c.name] || c.name == "dir") && strings.ContainsAny(c.text, `:\`):
+		c.found("elsewhere", Sensitive)
+	case contents && confides(p), contents && a.glob && confidesGlob(p) && !strings.HasSuffix(c.name, "grep"):
+		c.found("secrets", Sensitive)
+	}
+}
+
+// patterned reports whether the first word of a command that is no option is a pattern
+// or a program.
+func (c call) patterned() bool {
+	switch c.name {
+	case "grep", "egrep", "fgrep", "zgrep", "rg", "fd":
+		return !c.flag("-e", "--regexp", "-f", "--file", "--files")
+	case "jq":
+		return true
+	}
+	return false
+}
+
+// withoutFirst are words without the first that is no option.
+func withoutFirst(words []word) []word {
+	i := slices.IndexFunc(words, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
+	if i < 0 {
+		return words
+	}
+	return slices.Delete(slices.Clone(words), i, i+1)
+}
+
+// optionValue is the value of --option=value.
+func optionValue(s string) (string, bool) {
+	if !strings.HasPrefix(s, "--") {
+		return "", false
+	}
+	_, value, ok := strings.Cut(s, "=")
+	return value, ok
+}
