@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"piloto/internal/rate"
+	"piloto/internal/redact"
 	"piloto/internal/tally"
 )
 
@@ -73,12 +75,33 @@ func Metrics(w io.Writer, now func() time.Time) func(context.Context, tally.Turn
 			Contract: t.Contract, Outcome: t.Outcome, Turns: 1,
 			Errors: one(t.Wrong()), Blocked: one(t.Outcome == tally.Blocked), Delegated: one(t.Delegated()),
 			AgentFailures: t.AgentFailures, Latency: float64(t.Latency.Microseconds()) / 1000,
-			Reason: t.Reason, Agent: Redact(t.Agent), TraceID: Trace(ctx),
+			Reason: t.Reason, Agent: redact.Text(t.Agent), TraceID: Trace(ctx),
 		})
 		if err != nil { // strings and finite numbers cannot fail
 			return
 		}
 		_, _ = w.Write(append(line, '\n'))
+	}
+}
+
+// refusedDirectives say the same of every line of a refusal.
+var refusedDirectives = []directive{{
+	Namespace: namespace, Dimensions: [][]string{{"Class"}}, Metrics: []definition{{"Refused", "Count"}},
+}}
+
+// Refusals returns what tells CloudWatch of requests that were refused as too many, as
+// Metrics does of turns.
+func Refusals(w io.Writer, now func() time.Time) func(context.Context, rate.Class) {
+	return func(ctx context.Context, c rate.Class) {
+		line, err := json.Marshal(struct {
+			AWS     embedded   `json:"_aws"`
+			Class   rate.Class `json:"Class"`
+			Refused int        `json:"Refused"`
+			TraceID string     `json:"trace_id,omitempty"`
+		}{embedded{Timestamp: now().UnixMilli(), Metrics: refusedDirectives}, c, 1, Trace(ctx)})
+		if err == nil { // strings cannot fail
+			_, _ = w.Write(append(line, '\n'))
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"piloto/internal/auth"
+	"piloto/internal/redact"
 )
 
 // stamp is how a line says when: RFC 3339 with microseconds and the offset.
@@ -94,7 +95,7 @@ func ours(a slog.Attr, name string) (slog.Attr, bool) {
 		}
 	case slog.MessageKey:
 		if a.Value.Kind() == slog.KindString {
-			return slog.String("message", Redact(a.Value.String())), true
+			return slog.String("message", redact.Text(a.Value.String())), true
 		}
 	}
 	return a, false
@@ -139,13 +140,13 @@ func (h handler) WithGroup(name string) slog.Handler {
 // clean redacts one attribute. It sees every leaf, with groups resolved. A name
 // that is itself a secret is cleaned too: a map may have been logged by key.
 func clean(_ []string, a slog.Attr) slog.Attr {
-	if secretName(a.Key) {
-		return slog.String(a.Key, redacted)
+	if redact.Name(a.Key) {
+		return slog.String(a.Key, redact.Mark)
 	}
-	a.Key = Redact(a.Key)
+	a.Key = redact.Text(a.Key)
 	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(Redact(a.Value.String()))
+		a.Value = slog.StringValue(redact.Text(a.Value.String()))
 	case slog.KindTime:
 		a.Value = slog.TimeValue(a.Value.Time().UTC())
 	case slog.KindDuration:
@@ -163,21 +164,21 @@ func cleanAny(v any) slog.Value {
 	case slog.Level, *slog.Source:
 		return slog.AnyValue(v)
 	case error:
-		return slog.StringValue(Redact(v.Error()))
+		return slog.StringValue(redact.Text(v.Error()))
 	case []byte:
-		return slog.StringValue(Redact(string(v)))
+		return slog.StringValue(redact.Text(string(v)))
 	case fmt.Stringer:
-		return slog.StringValue(Redact(v.String()))
+		return slog.StringValue(redact.Text(v.String()))
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return slog.StringValue(Redact(fmt.Sprintf("%+v", v)))
+		return slog.StringValue(redact.Text(fmt.Sprintf("%+v", v)))
 	}
 	var tree any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err := dec.Decode(&tree); err != nil {
-		return slog.StringValue(Redact(string(raw)))
+		return slog.StringValue(redact.Text(string(raw)))
 	}
 	return slog.AnyValue(cleanTree(tree))
 }
@@ -187,7 +188,7 @@ func cleanAny(v any) slog.Value {
 func cleanTree(v any) any {
 	switch v := v.(type) {
 	case string:
-		return Redact(v)
+		return redact.Text(v)
 	case []any:
 		for i := range v {
 			v[i] = cleanTree(v[i])
@@ -195,11 +196,11 @@ func cleanTree(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, inner := range v {
-			if secretName(name) {
-				out[name] = redacted
+			if redact.Name(name) {
+				out[name] = redact.Mark
 				continue
 			}
-			out[Redact(name)] = cleanTree(inner)
+			out[redact.Text(name)] = cleanTree(inner)
 		}
 		return out
 	}

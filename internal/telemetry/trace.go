@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/ident"
+	"piloto/internal/redact"
 )
 
 // TraceHeader carries the trace id, in and out.
@@ -41,7 +42,7 @@ var errPanic = fault.New(fault.Internal, "internal_error")
 func Middleware(log *slog.Logger, now func() time.Time, render func(http.ResponseWriter, *http.Request, error), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(TraceHeader)
-		if len(r.Header.Values(TraceHeader)) != 1 || !ident.ValidTrace(id) || Redact(id) != id {
+		if len(r.Header.Values(TraceHeader)) != 1 || !ident.ValidTrace(id) || redact.Text(id) != id {
 			id = ident.NewTrace()
 		}
 		ctx := WithTrace(r.Context(), id)

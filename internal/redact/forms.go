@@ -1,0 +1,221 @@
+package redact
+
+import "strings"
+
+// form is a kind of key that is known by how it begins.
+type form struct {
+	prefix string
+	least  int             // how long what follows is, at least
+	of     func(byte) bool // what follows
+	random bool            // what follows is no word: it has a digit, or letters of both cases
+}
+
+func upperDigit(c byte) bool { return isUpper(c) || isDigit(c) }
+func dotted(c byte) bool     { return isWord(c) || c == '.' }
+
+// forms are indexed by the first byte of their prefix.
+var forms = func() map[byte][]form {
+	m := map[byte][]form{}
+	add := func(least int, of func(byte) bool, random bool, prefixes string) {
+		for p := range strings.FieldsSeq(prefixes) {
+			m[p[0]] = append(m[p[0]], form{p, least, of, random})
+		}
+	}
+	add(8, isWord, true, `sk- sk_ pk- pk_ rk- rk_ gsk- gsk_ xai- xai_ hf_ hf- r8_ r8- pat_ pat- npm_ npm- pypi- pypi_ xoxa- xoxb- xoxe-
+		xoxo- xoxp- xoxr- xoxs- xapp- ghp_ ghp- gho_ gho- ghu_ ghu- ghs_ ghs- ghr_ ghr- github_pat_ glpat- glpat_ gldt- glrt- glcbt- glptt-
+		glsa_ glc_ GOCSPX- dop_v1_ doo_v1_ dor_v1_ shpat_ shpss_ shpca_ shppa_ sq0atp- sq0csp- lin_api_ dckr_pat_ rubygems_
+		xkeysib- PMAK- NRAK- figd_ nfp_ sbp_ sb_secret_ pscale_tkn_ pscale_pw_ AGE-SECRET-KEY-1 sess-`)
+	add(20, isWord, true, "AIza secret_ ntn_ tfp_ pul- re_")
+	add(8, isBase64, false, "whsec_ whsec-")
+	add(12, upperDigit, false, "AKIA ASIA AIDA AROA")
+	add(20, dotted, true, "ya29. hvs. hvb. SG. xoxe.xoxp- xoxe.xoxb-")
+	add(20, isWord, true, "1//0")
+	add(20, isBase64, false, "LS0tLS1CRUdJTi")
+	add(32, isHex, false, "SK key- dapi")
+	return m
+}()
+
+// keyed returns where a key that begins at i ends, or 0. The word it stands in ends at to.
+func (s *scan) keyed(i, to int) int {
+	for _, f := range forms[s.sign(i)] {
+		if !s.has(i, f.prefix) {
+			continue
+		}
+		from := i + len(f.prefix)
+		j := from
+		for j < from+200 && f.of(s.sign(j)) {
+			j++
+		}
+		if j-from < f.least || f.random && !s.mixed(from, j) {
+			continue // what is no key was not read to its end: many may follow it
+		}
+		for f.of(s.sign(j)) {
+			j++
+		}
+		return s.whole(i, j, f.prefix)
+	}
+	if s.has(i, "eyJ") && to-i >= 8 && s.sign(to) == '.' {
+		j := to
+		for dotted(s.sign(j)) {
+			j++
+		}
+		return j
+	}
+	return 0
+}
+
+// whole returns the end of a key, but of one that has one length: longer ones are others.
+func (s *scan) whole(i, j int, prefix string) int {
+	if prefix == "AKIA" || prefix == "ASIA" {
+		return s.beside(j)
+	}
+	if (prefix == "SK" || prefix == "dapi") && (j-i != len(prefix)+32 || isWord(s.sign(j))) {
+		return 0
+	}
+	return j
+}
+
+// beside returns the end of the 40 signs of base64 that may stand behind the id of a key,
+// or the end of the id.
+func (s *scan) beside(j int) int {
+	k := j
+	for c := s.sign(k); k < j+3 && (c == ':' || c == ',' || isBlank(c)); c = s.sign(k) {
+		k++
+	}
+	from := k
+	for k < from+41 && isBase64(s.sign(k)) {
+		k++
+	}
+	if k-from != 40 || from == j {
+		return j
+	}
+	return k
+}
+
+// mixed reports whether what stands there is no word, and no words joined.
+func (s *scan) mixed(from, to int) bool {
+	digit, turn := false, false
+	for i := from; i < to; i++ {
+		c := s.sign(i)
+		digit = digit || isDigit(c)
+		turn = turn || isUpper(c) && isAlnum(s.sign(i-1)) && i > from && isLower(s.sign(i+1)) || isLower(c) && isUpper(s.sign(i+1)) && i+1 < to
+	}
+	return digit || turn
+}
+
+// hooks are the addresses whose path is the secret.
+var hooks = map[string]string{
+	"hooks":      "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/ hooks.zapier.com/hooks/catch/",
+	"discord":    "discord.com/api/webhooks/",
+	"discordapp": "discordapp.com/api/webhooks/",
+	"webhook":    "webhook.office.com/webhookb2/",
+	"outlook":    "outlook.office.com/webhook/",
+	"maker":      "maker.ifttt.com/trigger/",
+}
+
+// hook returns the secret path of an address that begins with the word from i to to.
+func (s *scan) hook(i, to int) (int, int) {
+	if to-i > len("discordapp") {
+		return 0, 0
+	}
+	for host := range strings.FieldsSeq(hooks[s.lower(i, to)]) {
+		if s.has(i, host) {
+			j := i + len(host)
+			for c := s.sign(j); isWord(c) || c == '/' || c == '@' || c == '.'; c = s.sign(j) {
+				j++
+			}
+			if j-i-len(host) >= 8 {
+				return i + len(host), j
+			}
+		}
+	}
+	return 0, 0
+}
+
+// telegram returns the end of a bot's token, NUMBER:KEY, with or without "bot".
+func (s *scan) telegram(i, to int) int {
+	if s.has(i, "bot") {
+		i += 3
+	}
+	if to-i < 6 || to-i > 12 || s.sign(to) != ':' {
+		return 0
+	}
+	for j := i; j < to; j++ {
+		if !isDigit(s.sign(j)) {
+			return 0
+		}
+	}
+	j := to + 1
+	for isWord(s.sign(j)) {
+		j++
+	}
+	if j-to > 30 {
+		return j
+	}
+	return 0
+}
+
+// twilio returns the secret behind an account's id: AC, 32 digits, a colon.
+func (s *scan) twilio(i, to int) (int, int) {
+	if to-i != 34 || !s.has(i, "AC") || s.sign(to) != ':' {
+		return 0, 0
+	}
+	j := to + 1
+	for isHex(s.sign(j)) {
+		j++
+	}
+	if j-to != 33 {
+		return 0, 0
+	}
+	return to + 1, j
+}
+
+// own reports whether a word has the size of this program's tokens, 256 bits in
+// base64, and is no digest of a module.
+func (s *scan) own(i, to int) bool {
+	return to-i == 43 && !(s.sign(i-1) == ':' && s.sign(i-2) == '1' && s.sign(i-3) == 'h')
+}
+
+// pem returns the inside of a private key that begins with the word at i. One that is
+// cut ends with the text, or with the quotes it stands in.
+func (s *scan) pem(i int) (int, int) {
+	if !s.has(i, "-----BEGIN") || s.sign(i+10) != ' ' {
+		return 0, 0
+	}
+	j := i + 11
+	for ; j < i+60 && (isUpper(s.sign(j)) || s.sign(j) == ' '); j++ {
+	}
+	label := s.lower(i+11, j)
+	if !strings.HasSuffix(label, "private key") && !strings.HasSuffix(label, "private key block") || !s.has(j, "-----") {
+		return 0, 0
+	}
+	from := j + 5
+	if !s.noEnd {
+		for k := from; k < len(s.signs); k++ {
+			if s.sign(k) == '-' && s.has(k, "-----END") {
+				return from, k
+			}
+		}
+		s.noEnd = true
+	}
+	k := from
+	for k < len(s.signs) && !isQuote(s.sign(k)) {
+		k++
+	}
+	return from, k
+}
+
+// has reports whether a text stands at i.
+func (s *scan) has(i int, text string) bool {
+	if i < 0 || i+len(text) > len(s.signs) {
+		return false
+	}
+	s.ops++
+	return string(s.signs[i:i+len(text)]) == text
+}
+
+// lower returns what stands there in lower case.
+func (s *scan) lower(from, to int) string {
+	s.ops += to - from
+	return strings.ToLower(string(s.signs[from:min(to, len(s.signs))]))
+}

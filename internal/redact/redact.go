@@ -1,0 +1,177 @@
+package redact
+
+import (
+	"strings"
+)
+
+// Mark stands where a secret stood. While the rules run, a sign that no text has
+// stands for it.
+const Mark = "[redacted]"
+
+const gapText = string(rune(gap))
+
+// maxPasses is how often the rules run until they find nothing more. Text that
+// needs more than this is no text, and is not shown at all.
+const maxPasses = 6
+
+// Text returns text with every secret in it replaced by Mark: values that their name
+// announces, authorization schemes, user information in URLs, keys of known forms, and
+// this program's own 43-character tokens. It takes time linear in the text, and
+// redacting twice is redacting once.
+func Text(text string) string {
+	clean, _ := counted(text)
+	return clean
+}
+
+// counted also returns how many signs were looked at.
+func counted(text string) (string, int) {
+	if len(text) < 6 {
+		return text, 0
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, gapText, "\uFFFD"), Mark, gapText)
+	ops := 0
+	for range maxPasses {
+		s := scan{view: newView(text)}
+		s.run()
+		next := s.result()
+		ops += s.ops
+		if next == text {
+			return strings.ReplaceAll(text, gapText, Mark), ops
+		}
+		text = next
+	}
+	return Mark, ops
+}
+
+// scan reads a view once, from its beginning to its end.
+type scan struct {
+	*view
+	out   strings.Builder
+	kept  int  // how much of the text is decided
+	noEnd bool // no private key after this place has an end
+	flags byte // which flags of the command on this line hold a secret
+}
+
+// take replaces the signs from from to to. It returns to.
+func (s *scan) take(from, to int) int {
+	to = min(to, len(s.signs))
+	empty := true
+	for i := from; i < to && empty; i++ {
+		empty = s.sign(i) == gap || isSpace(s.sign(i))
+	}
+	if empty {
+		return max(from, to)
+	}
+	s.out.WriteString(s.text[s.kept:s.at[from]])
+	s.out.WriteString(gapText)
+	s.kept = int(s.at[to])
+	return to
+}
+
+func (s *scan) result() string {
+	if s.kept == 0 {
+		return s.text
+	}
+	s.out.WriteString(s.text[s.kept:])
+	return s.out.String()
+}
+
+func (s *scan) run() {
+	for i := 0; i < len(s.signs); {
+		c := s.sign(i)
+		switch {
+		case c == '-' && s.sign(i+1) == '-' && s.has(i, "-----BEGIN"):
+			if from, to := s.pem(i); to > from {
+				i = s.take(from, to)
+			} else {
+				i += 10
+			}
+		case isWord(c):
+			i = s.word(i)
+		case c == '\n' && s.levelOf(i) == 0:
+			s.flags = 0
+			i++
+		case c == ':' && s.sign(i+1) == '/' && s.sign(i+2) == '/':
+			i = s.user(i + 3)
+		default:
+			i++
+		}
+	}
+}
+
+// word reads the word at i, and what it announces. It returns where to go on.
+func (s *scan) word(i int) int {
+	to := i
+	for isWord(s.sign(to)) {
+		if to > i && s.sign(to) == '-' && s.has(to, "-----BEGIN") {
+			break
+		}
+		to++
+	}
+	if from, end := s.shaped(i, to); end > from {
+		return s.take(from, end)
+	}
+	if s.sign(to) == '/' || s.sign(to) == '.' {
+		if from, end := s.hook(i, to); end > from {
+			return s.take(from, end)
+		}
+	}
+	if from, end := s.schemed(i, to); end > from {
+		return s.take(from, end)
+	}
+	if end := s.flagged(i, to); end > to {
+		return end
+	}
+	if k := s.nameAt(to); k != none {
+		if next := s.announced(i, to, k); next > to {
+			return next
+		}
+	}
+	if from, end := s.login(i, to); end > from {
+		return s.take(from, end)
+	}
+	return to
+}
+
+// shaped returns the secret that is known by its form in the word from i to to.
+func (s *scan) shaped(i, to int) (int, int) {
+	if s.own(i, to) {
+		return i, to
+	}
+	if from, end := s.twilio(i, to); end > 0 {
+		return from, end
+	}
+	if end := s.telegram(i, to); end > 0 {
+		return i, end
+	}
+	for j := i; j < to; j++ {
+		if j == i || !isAlnum(s.sign(j-1)) {
+			if end := s.keyed(j, to); end > 0 {
+				return j, end
+			}
+		}
+	}
+	return 0, 0
+}
+
+// schemed returns what follows Bearer and Basic, if it is no word.
+func (s *scan) schemed(i, to int) (int, int) {
+	if n := to - i; n != 5 && n != 6 {
+		return 0, 0
+	}
+	if w := s.lower(i, to); w != "basic" && w != "bearer" {
+		return 0, 0
+	}
+	from := to
+	for isBlank(s.sign(from)) || s.sign(from) == '+' {
+		from++
+	}
+	j := from
+	for c := s.sign(j); isBase64(c) || c == '.' || c == '~'; c = s.sign(j) {
+		j++
+	}
+	if from == to || j-from < 6 || !s.mixed(from, min(j, from+200)) {
+		return 0, 0
+	}
+	return from, j
+}

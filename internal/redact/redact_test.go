@@ -1,0 +1,184 @@
+package redact
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// corpus reads testdata/NAME: one text a line, # for a comment, and a sign for a line
+// break.
+func corpus(t testing.TB, name, lineBreak string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(raw)) {
+		line = strings.TrimRight(line, "\n")
+		if line != "" && !strings.HasPrefix(line, "# ") {
+			lines = append(lines, strings.ReplaceAll(line, lineBreak, "\n"))
+		}
+	}
+	return lines
+}
+
+// unmarked takes away the signs around the secrets of a line.
+var unmarked = strings.NewReplacer("⟦", "", "⟧", "")
+
+var marked = regexp.MustCompile(`(?s)⟦(.*?)⟧`)
+
+// left returns what of a line's secrets is still in a text: a word of six signs or
+// more, or a whole secret.
+func left(line, got string) string {
+	for _, m := range marked.FindAllStringSubmatch(line, -1) {
+		for _, word := range append(strings.Fields(m[1]), m[1]) {
+			if (len(word) >= 6 || word == m[1]) && strings.Contains(got, word) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// missed are the lines whose secret is left: an object of which only the name of the
+// whole says that its members are secrets.
+var missed = []string{`{"secrets":{"a":`}
+
+// TestSecretsAreRedacted: the lines were labelled before the rules were written. The
+// rules were made on half a, and half b was then scored once: 246 of 249, where the
+// rules before them had 105.
+func TestSecretsAreRedacted(t *testing.T) {
+	for _, half := range []string{"secrets-a.txt", "secrets-b.txt"} {
+		lines := corpus(t, half, "↵")
+		if len(lines) < 200 {
+			t.Fatalf("%s has only %d lines", half, len(lines))
+		}
+		for _, line := range lines {
+			got := Text(unmarked.Replace(line))
+			known := false
+			for _, m := range missed {
+				known = known || strings.HasPrefix(line, m)
+			}
+			if word := left(line, got); (word != "") != known {
+				t.Errorf("%q is left in %q: %v", word, got, word != "")
+			}
+		}
+	}
+}
+
+// TestCanariesAreRedacted: in this corpus every secret holds the word CANARY.
+func TestCanariesAreRedacted(t *testing.T) {
+	for _, line := range corpus(t, "secrets.txt", `\n`) {
+		got := Text(line)
+		if strings.Contains(got, "CANARY") || !strings.Contains(got, Mark) {
+			t.Errorf("%q\n became %q", line, got)
+		}
+	}
+}
+
+func TestOrdinaryTextIsKept(t *testing.T) {
+	all := 0
+	for _, name := range []string{"ordinary.txt", "kept-a.txt", "kept-b.txt"} {
+		for _, line := range corpus(t, name, "↵") {
+			all++
+			if got := Text(line); got != line {
+				t.Errorf("%q\n became %q", line, got)
+			}
+		}
+	}
+	if all < 200 {
+		t.Errorf("only %d lines", all)
+	}
+}
+
+// mostOps is how many signs are looked at for each byte of a text, at most, whatever
+// the text; it does not grow with the text.
+const mostOps = 900
+
+// TestRedactionCostsTheSameForEveryByte counts what is looked at. Each unit is what
+// some rule begins with; a text is one of them again and again, up to 256 KiB.
+func TestRedactionCostsTheSameForEveryByte(t *testing.T) {
+	units := []string{
+		"a", "=", ":", `"`, "'", `\`, `\"`, "%", "%25", "&", "&quot;", "://", "a://a:", "postgres://a:b ", "@", "a:a@", "-", "--", "-----BEGIN ",
+		"-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\"", "-----END ", "eyJ", "eyJ_", "eyJaaaaaaaa.", "sk-", "sk-a", "hvs.",
+		"AKIA", "AKIA_", "whsec_", "LS0tLS1CRUdJTi", "token=", "token: ", "token ", "token is ", "password", "password of a b c d e f g ",
+		`"password":"`, `"password":"a`, "password='", "password=[", "password: |\n", "<password>", "<password", "cookie: ", "cookie: \n",
+		"Authorization: ", "Authorization: digest ", "Bearer ", "basic aaaaaa ", "curl -u ", "curl -u a", "mysql -p", "--password ", "--password",
+		"?key", "&key=", "code=", "token_", "api-api-", "1:", "bot123456:", "hooks.slack.com/services/", "name password, value", "password\u200b",
+		"\u200b", "ñ", "a,", "a;b", "password=a,b", "password=a&", "password=a;", "\n", " ", "\x00", Mark, "pass word ", "key.key.key.", "A", "1", "aA1",
+	}
+	for _, unit := range units {
+		for _, size := range []int{16 << 10, 256 << 10} {
+			text := strings.Repeat(unit, size/len(unit))
+			if _, ops := counted(text); ops > mostOps*size {
+				t.Errorf("%q: %d looks for each of %d bytes", unit, ops/size, size)
+			}
+		}
+	}
+}
+
+// A pair of units is what one rule begins with and another does not end.
+func TestRedactionOfMixedUnitsIsLinear(t *testing.T) {
+	units := []string{`"`, `\"`, "'", "password=", "token: ", "://", "@", "-----BEGIN PRIVATE KEY-----", "eyJ", "<token>", "sk-", " ", "\n", "&", "cookie:", "curl -u ", "%22", "["}
+	worst, of := 0, ""
+	for _, a := range units {
+		for _, b := range units {
+			const size = 8 << 10
+			text := strings.Repeat(a, size/2/len(a)) + strings.Repeat(b, size/2/len(b))
+			for _, text := range []string{text, strings.Repeat(a+b, size/len(a+b))} {
+				if _, ops := counted(text); ops/size > worst {
+					worst, of = ops/size, a+b
+				}
+			}
+		}
+	}
+	if worst > mostOps {
+		t.Errorf("%q: %d looks for each byte", of, worst)
+	}
+}
+
+// FuzzText holds that redacting twice is redacting once, and what it costs.
+func FuzzText(f *testing.F) {
+	for _, name := range []string{"secrets-a.txt", "secrets-b.txt", "kept-a.txt", "kept-b.txt"} {
+		for _, line := range corpus(f, name, "↵") {
+			f.Add(unmarked.Replace(line))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once, ops := counted(text)
+		if twice := Text(once); twice != once {
+			t.Fatalf("%q\n became %q\n and then %q", text, once, twice)
+		}
+		if ops > mostOps*(len(text)+64) {
+			t.Fatalf("%d looks for %d bytes", ops, len(text))
+		}
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	text := strings.Repeat(`get item "table": operation error DynamoDB: GetItem, https response error StatusCode: 400, RequestID: abc, `, 10)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		_ = Text(text)
+	}
+}
+
+func TestNamesOfSecrets(t *testing.T) {
+	for _, name := range []string{
+		"authorization", "X-VX11-Token", "x_API_KEY", "dbPassword", "contraseña", "clave", "piloto_session", "Set-Cookie",
+		"X-Amz-Security-Token", "X-Amz-Signature", "client.secret", "openai_api_key", "pwd", "credentials",
+	} {
+		if !Name(name) {
+			t.Errorf("%s is no secret", name)
+		}
+	}
+	for _, name := range []string{"status", "tokens", "token_id", "key", "nextPageToken", "public_key", "cookies", "account", "method", "code"} {
+		if Name(name) {
+			t.Errorf("%s is a secret", name)
+		}
+	}
+}

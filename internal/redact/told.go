@@ -1,0 +1,75 @@
+package redact
+
+var (
+	verbs  = words("is es era sera was are son")
+	joins  = words("de del for of para al")
+	owners = words("my mi tu su our your nuestra nuestro his her")
+)
+
+// maxBetween is how many words may stand between a name and its verb: the password of
+// the database of the shop is.
+const maxBetween = 6
+
+// told takes the value that a sentence tells of the name from i on: my password is X,
+// the token of the shop is X, password X. What follows the name begins at p.
+func (s *scan) told(i, p int, k kind) int {
+	from, verb, first := p, false, true
+	for n := 0; n < maxBetween; n++ {
+		w := p
+		for isLetter(s.sign(w)) && w < p+20 {
+			w++
+		}
+		word := s.lower(p, min(w, len(s.signs)))
+		next := s.blanks(w)
+		if verbs[word] && (next > w || s.sign(w) == ':') {
+			if s.sign(next) == ':' {
+				next = s.blanks(next + 1)
+			}
+			p, verb = next, true
+			break
+		}
+		if word == "" || next == w || first && !joins[word] {
+			break
+		}
+		p, first = next, false
+	}
+	if !verb {
+		p = from
+	}
+	return s.spoken(i, p, verb, k)
+}
+
+// spoken takes the value at p, of a sentence with or without a verb.
+func (s *scan) spoken(i, p int, verb bool, k kind) int {
+	quoted := isQuote(s.sign(p))
+	from, e := s.bounds(p, ' ')
+	if quoted && e-from > 200 || e <= from || e > len(s.signs) {
+		return 0
+	}
+	for !quoted && e > from && (s.sign(e-1) == '.' || s.sign(e-1) == ',') {
+		e--
+	}
+	switch {
+	case quoted && verb:
+		if s.secret(from, e, '=', k, true) {
+			return s.take(from, e)
+		}
+	case s.looks(from, e):
+		return s.take(from, e)
+	case verb && k == password && s.owned(i) && e-from >= 4 && !sentence[s.lower(from, e)]:
+		return s.take(from, e)
+	}
+	return 0
+}
+
+// owned reports whether the word before the name at i says whose it is.
+func (s *scan) owned(i int) bool {
+	if !isBlank(s.sign(i - 1)) {
+		return false
+	}
+	from := i - 1
+	for isLetter(s.sign(from-1)) && i-from < 12 {
+		from--
+	}
+	return owners[s.lower(from, i-1)]
+}

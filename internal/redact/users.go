@@ -1,0 +1,110 @@
+package redact
+
+import "strings"
+
+// maxUser is how much of a URL is searched for the end of its user information.
+const maxUser = 200
+
+// stores are the schemes whose passwords hold what a URL may not.
+var stores = words(`postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss amqp amqps mssql sqlserver
+	clickhouse nats ldap ldaps smtp smtps imap imaps ftp sftp cockroachdb snowflake oracle db`)
+
+// user takes the user information of the URL whose authority begins at i. It returns
+// where to go on.
+func (s *scan) user(i int) int {
+	name := s.schemeBefore(i - 3)
+	at, colon := -1, -1
+	for j := i; j < i+maxUser; j++ {
+		c := s.sign(j)
+		if isSpace(c) || c == '"' || c == '<' || c == '>' || c == '/' && !stores[name] || (c == '?' || c == '#') && !stores[name] ||
+			c == ':' && s.sign(j+1) == '/' && s.sign(j+2) == '/' || c == '\'' && !isAlnum(s.sign(j+1)) {
+			if c == ' ' && stores[name] && colon > 0 {
+				if late := s.late(j, at); late > at {
+					at = late
+				}
+			}
+			break
+		}
+		if c == ':' && colon < 0 {
+			colon = j
+		}
+		if c == '@' {
+			if at < 0 || colon < 0 || !stores[name] || s.host(j+1) {
+				at = j
+			}
+		}
+	}
+	if at < 0 {
+		return i
+	}
+	if colon < 0 && (name == "ssh" || name == "git+ssh" || name == "sftp") {
+		return at
+	}
+	return s.take(i, at)
+}
+
+func (s *scan) schemeBefore(colon int) string {
+	from := colon
+	for c := s.sign(from - 1); colon-from < 12 && (isAlnum(c) || c == '+'); c = s.sign(from - 1) {
+		from--
+	}
+	return s.lower(from, colon)
+}
+
+// late returns the @ behind a password with blanks: a port or a path follows its host.
+// When the first word has no @, a host is enough.
+func (s *scan) late(from, at int) int {
+	for j := from; j < from+60; j++ {
+		c := s.sign(j)
+		if c == '\n' || c == end || c == '"' || c == ':' && s.sign(j+1) == '/' {
+			return at
+		}
+		if c == '@' && s.host(j+1) {
+			k := j + 1
+			for ; k < j+80 && (isWord(s.sign(k)) || s.sign(k) == '.'); k++ {
+			}
+			if after := s.sign(k); after == '/' || after == ':' && isDigit(s.sign(k+1)) {
+				return j
+			}
+		}
+	}
+	return at
+}
+
+func (s *scan) host(i int) bool { return isAlnum(s.sign(i)) || s.sign(i) == '[' }
+
+// addressed are the words before an address of mail that is no password's.
+var addressed = words(`mailto to from cc bcc email mail correo para de sip sips xmpp acct user usuario by reply-to author npm
+	github sender`)
+
+// login returns the password of user:password@host, where no scheme stands before it.
+func (s *scan) login(i, to int) (int, int) {
+	if s.sign(to) != ':' || !isLetter(s.sign(i)) || to-i > 64 || s.sign(to+1) == '/' {
+		return 0, 0
+	}
+	j := to + 1
+	for c := s.sign(j); c != '@' && c != ':'; c = s.sign(j) {
+		if isSpace(c) || isQuote(c) || c == ',' || j > to+64 {
+			return 0, 0
+		}
+		j++
+	}
+	if s.sign(j) != '@' || j-to < 4 || addressed[s.lower(i, to)] {
+		return 0, 0
+	}
+	k := j + 1
+	for ; k < j+100 && (isWord(s.sign(k)) || s.sign(k) == '.'); k++ {
+	}
+	host, after := s.lower(j+1, k), s.sign(k)
+	switch {
+	case host == "tcp" && after == '(', host == "unix" && after == '(', host == "localhost":
+	case host == "", strings.HasPrefix(host, "sha"):
+		return 0, 0
+	case isDigit(host[0]) && strings.Count(host, ".") != 3, host[0] == 'v' && len(host) > 1 && isDigit(host[1]):
+		return 0, 0
+	case after == ':' && isDigit(s.sign(k+1)), after == '/':
+	case !strings.Contains(host, "."):
+		return 0, 0
+	}
+	return to + 1, j
+}

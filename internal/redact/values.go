@@ -1,0 +1,305 @@
+package redact
+
+// announced takes the value of the name from i to to. It returns where to go on, or 0
+// when nothing there is a secret.
+func (s *scan) announced(i, to int, k kind) int {
+	p, quoted := to, false
+	if isQuote(s.sign(p)) {
+		p, quoted = p+1, true
+	}
+	if s.sign(p) == ']' {
+		p++
+	}
+	if next := s.inTags(i, to, k); next > 0 {
+		return next
+	}
+	if next := s.paired(i, p, k); next > 0 {
+		return next
+	}
+	if j := s.typed(p); j > 0 {
+		p = j
+	}
+	p = s.blanks(p)
+	sep := s.sign(p)
+	switch {
+	case sep == '=' || sep == ':':
+		for c := s.sign(p); c == '=' || c == ':' && s.sign(p+1) != ':' || c == '>'; c = s.sign(p) {
+			p++
+		}
+		return s.valued(i, s.blanks(p), sep, s.levelOf(p-1), k)
+	case sep == ',' && quoted && (s.sign(i) == '-' || k >= scheme):
+		if j := s.blanks(p + 1); isQuote(s.sign(j)) {
+			return s.valued(i, j, '=', 0, k)
+		}
+	case k < token || k >= scheme || quoted:
+	case p > to && s.sign(i) == '-':
+		if s.sign(p) != '-' && !isSpace(s.sign(p)) {
+			return s.valued(i, p, '=', 0, k)
+		}
+	case p > to && isLetter(s.sign(i)):
+		return s.told(i, p, k)
+	}
+	return 0
+}
+
+// typed returns the = behind a name and its type, or 0: var secret string = "X".
+func (s *scan) typed(p int) int {
+	j := s.blanks(p)
+	if s.sign(j) == ':' {
+		j = s.blanks(j + 1)
+	}
+	from := j
+	for isLetter(s.sign(j)) && j < from+12 {
+		j++
+	}
+	if to := s.blanks(j); from > p && j > from && to > j && s.sign(to) == '=' && isQuote(s.sign(s.blanks(to+1))) {
+		return to
+	}
+	return 0
+}
+
+// blanks returns the first sign from p on that is no blank.
+func (s *scan) blanks(p int) int {
+	for j := 0; j < 16 && isBlank(s.sign(p)); j++ {
+		p++
+	}
+	return p
+}
+
+// inTags takes what stands between <name> and </name>.
+func (s *scan) inTags(i, to int, k kind) int {
+	j := i - 1
+	if s.sign(j) == ':' {
+		for j--; i-j < 20 && isWord(s.sign(j)); j-- {
+		}
+	}
+	p := to
+	if s.sign(j) == '<' {
+		for p < to+100 && s.sign(p) != '>' && s.sign(p) != '<' && !(s.sign(p) == '=' && p == to) {
+			p++
+		}
+	} else if !isQuote(s.sign(p)) || s.sign(p+1) != '>' { // name="password">
+		return 0
+	} else {
+		p++
+	}
+	if s.sign(p) != '>' || s.sign(p-1) == '/' {
+		return 0
+	}
+	e := p + 1
+	for e < len(s.signs) && s.sign(e) != '<' {
+		if e++; k < token && e-p > maxJudged {
+			return 0
+		}
+	}
+	if !s.secret(p+1, e, '=', k, true) {
+		return 0
+	}
+	return s.take(p+1, e)
+}
+
+// paired takes the value of a name that is itself a value: "name":"X","value":"Y".
+func (s *scan) paired(i, p int, k kind) int {
+	if c := s.sign(i - 1); !isQuote(c) && !isBlank(c) || k < short {
+		return 0
+	}
+	for j := 0; j < 12; j++ {
+		if c := s.sign(p); !isSpace(c) && !isQuote(c) && c != ',' || c == end {
+			break
+		}
+		p++
+	}
+	if s.sign(p) != 'v' && s.sign(p) != 'V' || s.lower(p, min(p+5, len(s.signs))) != "value" {
+		return 0
+	}
+	if p += 5; isQuote(s.sign(p)) {
+		p++
+	}
+	p = s.blanks(p)
+	if c := s.sign(p); c != ':' && c != '=' {
+		return 0
+	}
+	return s.valued(i, s.blanks(p+1), '=', s.levelOf(p), k)
+}
+
+// valued takes the value that begins at p, behind the separator sep of a level.
+func (s *scan) valued(i, p int, sep byte, level uint8, k kind) int {
+	if s.has(p, "[]string{") {
+		p += 9
+	}
+	listed := false
+	for c := s.sign(p); (c == '[' || c == '{' && isQuote(s.sign(p+1)) && sep == '{') && !listed; c = s.sign(p) {
+		p, listed = s.blanks(p+1), true
+	}
+	if k == cookie && !isQuote(s.sign(p)) {
+		return s.take(p, s.line(i, p))
+	}
+	if isQuote(s.sign(p)) {
+		next := s.quoted(p, k)
+		for next > 0 && listed && s.sign(next) != end {
+			q := s.blanks(next + 1)
+			if s.sign(q) != ',' || !isQuote(s.sign(s.blanks(q+1))) {
+				break
+			}
+			more := s.quoted(s.blanks(q+1), k)
+			if more == 0 {
+				break
+			}
+			next = more
+		}
+		return next
+	}
+	if c := s.sign(p); (c == '|' || c == '>') && sep == ':' {
+		return s.block(p)
+	}
+	if k == scheme {
+		return s.authorized(i, p, level)
+	}
+	_, e := s.boundsAt(p, sep, level)
+	if e == p || !s.secret(p, e, sep, k, false) {
+		return s.query(i, p, e, sep)
+	}
+	return s.take(p, e)
+}
+
+// query takes the value of a parameter whose name is a secret's only in a URL.
+func (s *scan) query(i, p, e int, sep byte) int {
+	if sep != '=' || e == p {
+		return 0
+	}
+	if c := s.sign(i - 1); c == '?' || c == '&' || c == ';' {
+		return s.take(p, e)
+	}
+	return 0
+}
+
+// quoted takes what stands in the quotes at p.
+func (s *scan) quoted(p int, k kind) int {
+	q, level := s.sign(p), s.levelOf(p)
+	p++
+	if s.sign(p) == q && s.sign(p+1) == q {
+		p += 2 // three open a text of many lines
+	} else if s.sign(p) == q && s.levelOf(p) <= level {
+		return 0
+	}
+	e := p
+	for e < len(s.signs) && !(s.sign(e) == q && s.levelOf(e) <= level) {
+		if e++; k < token && e-p > maxJudged {
+			return 0
+		}
+	}
+	if !s.secret(p, e, '=', k, true) {
+		return 0
+	}
+	return s.take(p, e)
+}
+
+// block takes the indented lines under a name.
+func (s *scan) block(p int) int {
+	for !isSpace(s.sign(p)) {
+		p++
+	}
+	from := p
+	for p < len(s.signs) && (s.sign(p) != '\n' || isBlank(s.sign(p+1))) {
+		p++
+	}
+	return s.take(from, p)
+}
+
+// line returns the end of the line, or of the quotes that the name at i stands in.
+func (s *scan) line(i, p int) int {
+	q, level := s.sign(i-1), s.levelOf(i-1)
+	for ; p < len(s.signs); p++ {
+		c := s.sign(p)
+		if c == '\n' || c == '\r' || isQuote(q) && c == q && s.levelOf(p) <= level {
+			return p
+		}
+	}
+	return p
+}
+
+// schemes are the words before the value of Authorization; what follows the others
+// takes the line.
+var (
+	schemes = words("bearer basic token apikey key bot")
+	fields  = words("digest negotiate ntlm aws4-hmac-sha256 hmac oauth signature")
+)
+
+// authorized takes the value of Authorization.
+func (s *scan) authorized(i, p int, level uint8) int {
+	w := p
+	for isWord(s.sign(w)) && w < p+24 {
+		w++
+	}
+	name := s.lower(p, min(w, len(s.signs)))
+	q := w
+	for isBlank(s.sign(q)) || s.sign(q) == '+' {
+		q++
+	}
+	if q > w && fields[name] {
+		return s.take(p, s.line(i, p))
+	}
+	if q > w && schemes[name] {
+		_, e := s.boundsAt(q, ' ', level)
+		return s.take(p, e)
+	}
+	_, e := s.boundsAt(p, ':', level)
+	if !s.secret(p, e, ':', token, false) {
+		return 0
+	}
+	return s.take(p, e)
+}
+
+// bounds returns where an argument begins and ends, without its quotes.
+func (s *scan) bounds(p int, sep byte) (int, int) {
+	if q := s.sign(p); isQuote(q) {
+		level, e := s.levelOf(p), p+1
+		for e < len(s.signs) && !(s.sign(e) == q && s.levelOf(e) <= level) {
+			e++
+		}
+		return p + 1, e
+	}
+	return s.boundsAt(p, sep, s.levelOf(p))
+}
+
+// boundsAt returns where a value without quotes begins and ends. Delimiters that more
+// of it may follow end it only where they do delimit.
+func (s *scan) boundsAt(p int, sep byte, level uint8) (int, int) {
+	for e := p; ; e++ {
+		c := s.sign(e)
+		switch {
+		case c == end:
+			return p, min(e, len(s.signs))
+		case s.levelOf(e) > level && !isQuote(c):
+		case isSpace(c), c == '"', c == '<':
+			return p, e
+		case c == '\'', c == '`', c == ')', c == ']', c == '}':
+			if n := s.sign(e + 1); !isAlnum(n) {
+				return p, e
+			}
+		case c == '&', c == ';', c == ',':
+			if sep == ' ' && c == '&' {
+				continue
+			}
+			if s.delimits(e + 1) {
+				return p, e
+			}
+		}
+	}
+}
+
+// delimits reports whether another name begins at p, or a blank, or the text ends.
+func (s *scan) delimits(p int) bool {
+	if c := s.sign(p); isSpace(c) || isQuote(c) {
+		return true
+	}
+	for j := p; j < p+40; j++ {
+		switch c := s.sign(j); {
+		case c == '=' || c == ':':
+			return j > p
+		case !isWord(c) && c != '.' && c != ' ':
+			return false
+		}
+	}
+	return false
+}
