@@ -1,20 +1,32 @@
-// Command verify says whether a receipt holds, asking nobody:
+// Command verify says whether a receipt holds, and who wrote it, asking nobody:
 //
-//	go run ./infra/verify receipt.json
+//	go run ./infra/verify -keys keys.json receipt.json
+//	go run ./infra/verify -keys keys.json -chain chain.json receipt.json
+//	go run ./infra/verify -keys keys.json -chain chain.json -pin HEAD
 //	curl … /api/runs/ID/receipt | go run ./infra/verify -
 //
-// It prints what the plan was, who confirmed it and when, and a line for each step;
-// then "valid", or each thing that does not hold. It exits with 0 when the receipt
-// holds, with 1 when it does not, and with 2 when there is no receipt to read.
+// The keys are what GET /api/keys answers, and the chain what GET /api/receipts does: each
+// of its pages is a -chain of its own, in their order. It prints what the plan was, who
+// confirmed it and when, and a line for each step; then "valid", or each thing that does
+// not hold.
 //
-// A receipt that holds does not prove that its events are all there ever were: compare
-// its head with one that was kept elsewhere.
+// Without keys it checks only that the receipt agrees with itself, which one that was
+// forged with care does, and says so. Keys prove something to whoever has them from
+// elsewhere than the receipt, or compared the id of the key that is printed.
+//
+// It exits with 0 when all that was asked holds, with 1 when something does not, with 2
+// when there is nothing to read, and with 3 when nothing is wrong but the signature is
+// missing, or by a key that was not given: nothing shows who wrote it.
+//
+// A chain that holds does not prove that it is all of it: its newest links may have been
+// cut off. Keep the head that is printed; -pin says whether a chain still has it.
 package main
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -31,57 +43,199 @@ const (
 	holds = iota
 	doesNot
 	unreadable
+	unproven
 )
 
-// maxReceipt bounds what is read, in bytes.
-const maxReceipt = 256 << 20
+// maxRead bounds what is read of a file, in bytes.
+const maxRead = 256 << 20
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
+// asked is what there is to verify.
+type asked struct {
+	receipt string // a file, "-" for the standard input, "" for none
+	keys    string
+	chain   []string
+	pin     string
+}
+
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	if len(args) != 1 || strings.HasPrefix(args[0], "-") && args[0] != "-" {
-		_, _ = fmt.Fprintln(errOut, "usage: verify receipt.json, or - for the standard input")
-		return unreadable
-	}
-	r, err := open(args[0], in)
+	q, err := parse(args, errOut)
 	if err != nil {
 		_, _ = fmt.Fprintln(errOut, "verify:", err)
 		return unreadable
 	}
-	problems := receipt.Verify(r)
-	_, _ = io.WriteString(out, told(r)+verdict(r, problems))
-	if len(problems) > 0 {
-		return doesNot
+	g, err := q.read(in)
+	if err != nil {
+		_, _ = fmt.Fprintln(errOut, "verify:", err)
+		return unreadable
 	}
-	return holds
+	text, code := g.verdict(q)
+	if g.receipt != nil {
+		text = told(*g.receipt) + text
+	}
+	_, _ = io.WriteString(out, text)
+	return code
 }
 
-// open reads one receipt.
-func open(name string, in io.Reader) (receipt.Receipt, error) {
-	var r receipt.Receipt
+func parse(args []string, errOut io.Writer) (q asked, err error) {
+	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.StringVar(&q.keys, "keys", "", "`file` of the public keys, as GET /api/keys answers")
+	flags.Func("chain", "`file` of the account's chain, as GET /api/receipts answers; again for each further page", func(name string) error {
+		q.chain = append(q.chain, name)
+		return nil
+	})
+	flags.StringVar(&q.pin, "pin", "", "`head` of the chain that was kept: the chain must still have it")
+	if err := flags.Parse(args); err != nil {
+		return q, err
+	}
+	q.receipt = flags.Arg(0)
+	switch {
+	case flags.NArg() > 1, q.receipt == "" && len(q.chain) == 0:
+		return q, errors.New("usage: verify [-keys keys.json] [-chain chain.json] [-pin head] [receipt.json, or - for the standard input]")
+	case q.pin != "" && len(q.chain) == 0:
+		return q, errors.New("-pin looks for a head in a chain: give that with -chain")
+	}
+	return q, nil
+}
+
+// given is what was read.
+type given struct {
+	receipt *receipt.Receipt
+	keys    []receipt.Key
+	links   []receipt.Link
+}
+
+func (q asked) read(in io.Reader) (given, error) {
+	var g given
+	if q.keys != "" {
+		var list struct {
+			Keys []receipt.Key `json:"keys"`
+		}
+		if err := read(q.keys, in, &list); err != nil {
+			return g, fmt.Errorf("%s holds no keys: %w", q.keys, err)
+		}
+		for _, k := range list.Keys {
+			if err := k.Check(); err != nil {
+				return g, fmt.Errorf("%s: %w", q.keys, err)
+			}
+		}
+		if g.keys = list.Keys; len(g.keys) == 0 {
+			return g, fmt.Errorf("%s holds no keys", q.keys)
+		}
+	}
+	for _, name := range q.chain {
+		var page struct {
+			Links []receipt.Link `json:"links"`
+		}
+		if err := read(name, in, &page); err != nil {
+			return g, fmt.Errorf("%s holds no chain: %w", name, err)
+		}
+		g.links = append(g.links, page.Links...)
+	}
+	if q.receipt == "" {
+		return g, nil
+	}
+	g.receipt = &receipt.Receipt{}
+	if err := read(q.receipt, in, g.receipt); err != nil {
+		return g, fmt.Errorf("it is no receipt: %w", err)
+	}
+	if g.receipt.Version == "" {
+		return g, errors.New("it is no receipt: it has no version")
+	}
+	return g, nil
+}
+
+// read reads one value of JSON.
+func read(name string, in io.Reader, into any) error {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the person names it
 		if err != nil {
-			return r, err
+			return err
 		}
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxReceipt))
+	raw, err := io.ReadAll(io.LimitReader(in, maxRead))
 	if err != nil {
-		return r, err
+		return err
 	}
 	// A member that stands twice is one thing to us and another to whoever looks.
 	if err := canon.Check(raw); err != nil {
-		return r, fmt.Errorf("it is no receipt: %w", err)
+		return err
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, fmt.Errorf("it is no receipt: %w", err)
+	return json.Unmarshal(raw, into)
+}
+
+// verdict is what holds and what does not, and the code to exit with.
+func (g given) verdict(q asked) (string, int) {
+	var problems []receipt.Problem
+	var unknown error
+	if r := g.receipt; r != nil {
+		problems = receipt.Verify(*r)
+		if len(g.keys) > 0 {
+			unknown = r.SignedBy(g.keys)
+		}
+		if errors.Is(unknown, receipt.ErrForged) {
+			problems, unknown = append(problems, receipt.Problem{Where: "signature", What: unknown.Error()}), nil
+		}
 	}
-	if r.Version == "" {
-		return r, errors.New("it is no receipt: it has no version")
+	if len(q.chain) > 0 {
+		problems = append(problems, receipt.VerifyChain(g.links, g.keys)...)
+		if g.receipt != nil {
+			problems = append(problems, receipt.VerifyPlace(*g.receipt, g.links)...)
+		}
+		if q.pin != "" {
+			if err := receipt.Pinned(g.links, q.pin); err != nil {
+				problems = append(problems, receipt.Problem{Where: "chain", What: plan.Line(err.Error())})
+			}
+		}
 	}
-	return r, nil
+	var b strings.Builder
+	for _, p := range problems {
+		b.WriteString("does not hold: " + p.String() + "\n")
+	}
+	switch {
+	case len(problems) > 0:
+		return b.String(), doesNot
+	case unknown != nil:
+		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", unproven
+	}
+	return g.held() + g.whole(), holds
+}
+
+// held is what is said of a receipt that holds.
+func (g given) held() string {
+	if g.receipt == nil {
+		return ""
+	}
+	r := *g.receipt
+	said := fmt.Sprintf("%d events, digest %s, head %s", len(r.Events), r.Digest, r.Head)
+	if !r.Status.Terminal() {
+		said += ", and the run still goes on"
+	}
+	if len(g.keys) == 0 {
+		return plan.Line("consistent: "+said+". Only this was checked, not who wrote it: give the public keys with -keys") + "\n"
+	}
+	said = fmt.Sprintf("valid: %s, signed with key %s (%s)", said, r.Signature.KeyID, r.Signature.Alg)
+	if len(g.links) == 0 {
+		said += fmt.Sprintf(". That it is link %d of the chain of %s was not checked: give that with -chain", r.Chain.Seq, r.Account)
+	}
+	return plan.Line(said) + "\n"
+}
+
+// whole is what is said of a chain that holds.
+func (g given) whole() string {
+	if len(g.links) == 0 {
+		return ""
+	}
+	last := g.links[len(g.links)-1]
+	said := fmt.Sprintf("chain of %s: %d links, head %s: keep it, since links after it can be cut off unseen", last.Account, last.Seq, last.Head)
+	if len(g.keys) == 0 {
+		said += ". Who signed them was not checked: give the public keys with -keys"
+	}
+	return plan.Line(said) + "\n"
 }
 
 // told is the run as a person reads it.
@@ -134,21 +288,6 @@ func stepLine(s receipt.Step) string {
 		said += "; its result is of run " + s.Reused
 	}
 	return said
-}
-
-func verdict(r receipt.Receipt, problems []receipt.Problem) string {
-	if len(problems) == 0 {
-		going := ""
-		if !r.Status.Terminal() {
-			going = ", and the run still goes on"
-		}
-		return fmt.Sprintf("valid: %d events, digest %s, head %s%s\n", len(r.Events), r.Digest, r.Head, going)
-	}
-	var b strings.Builder
-	for _, p := range problems {
-		b.WriteString("does not hold: " + p.String() + "\n")
-	}
-	return b.String()
 }
 
 func by(model string) string {

@@ -25,7 +25,7 @@ func written(t *testing.T) string {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := plan.Run{ID: "01R", ChatID: "01C", Plan: p, Digest: digest, Status: plan.Done, Steps: []plan.StepState{{StepID: "s1", Status: plan.StepDone}}}
+	r := plan.Run{ID: "01R", Account: "acme", ChatID: "01C", Plan: p, Digest: digest, Status: plan.Done, Steps: []plan.StepState{{StepID: "s1", Status: plan.StepDone}}}
 	var events []plan.Event
 	for _, e := range []plan.Event{
 		{Type: plan.EventProposed, Data: json.RawMessage(`{"digest":"` + string(digest) + `","by":"ana","run_id":"01R","chat_id":"01C"}`)},
@@ -60,8 +60,8 @@ func TestVerifySaysWhetherAReceiptHolds(t *testing.T) {
 		code  int
 		wants []string
 	}{
-		"a file":               {[]string{file}, "", holds, []string{"run 01R: Ver salas valid: 99 events (done)\n", "revision 1 by ana on 2026", "\nconfirmed by luis on 2026-01-01T00:00:00Z", "\ns1 Salas: GET /rooms, done; sent to http://x/rooms", "\nvalid: 6 events, digest "}},
-		"the standard input":   {[]string{"-"}, whole, holds, []string{"\nvalid: 6 events"}},
+		"a file":               {[]string{file}, "", holds, []string{"run 01R: Ver salas valid: 99 events (done)\n", "revision 1 by ana on 2026", "\nconfirmed by luis on 2026-01-01T00:00:00Z", "\ns1 Salas: GET /rooms, done; sent to http://x/rooms", "\nconsistent: 6 events, digest ", "Only this was checked, not who wrote it"}},
+		"the standard input":   {[]string{"-"}, whole, holds, []string{"\nconsistent: 6 events"}},
 		"another who":          {[]string{"-"}, strings.ReplaceAll(whole, "luis", "eva"), doesNot, []string{"\ndoes not hold: event 2: its hash"}},
 		"another plan":         {[]string{"-"}, strings.Replace(whole, `"/rooms"`, `"/users"`, 1), doesNot, []string{"revision 1: its digest is not that of its plan"}},
 		"another host":         {[]string{"-"}, strings.Replace(whole, `"url":"http://x/rooms"`, `"url":"http://y/rooms"`, 1), doesNot, []string{"does not hold: s1"}},
@@ -71,9 +71,12 @@ func TestVerifySaysWhetherAReceiptHolds(t *testing.T) {
 		"more than a receipt":  {[]string{"-"}, whole + "{}", unreadable, nil},
 		"a status twice":       {[]string{"-"}, strings.Replace(whole, `"status":"done"`, `"status":"error","status":"done"`, 1), unreadable, nil},
 		"nothing to verify":    {nil, "", unreadable, nil},
+		"keys alone":           {[]string{"-keys", file}, "", unreadable, nil},
+		"no keys in it":        {[]string{"-keys", file, file}, "", unreadable, nil},
+		"a head of no chain":   {[]string{"-pin", "ab", file}, "", unreadable, nil},
 		"an option":            {[]string{"-x"}, "", unreadable, nil},
-		"an empty receipt":     {[]string{"-"}, `{"version":"piloto.receipt/1"}`, doesNot, []string{"does not hold: events: there are none"}},
-		"a version of another": {[]string{"-"}, strings.Replace(whole, "receipt/1", "receipt/2", 1), doesNot, []string{"does not hold: version"}},
+		"an empty receipt":     {[]string{"-"}, `{"version":"piloto.receipt/2"}`, doesNot, []string{"does not hold: events: there are none"}},
+		"a version of another": {[]string{"-"}, strings.Replace(whole, "receipt/2", "receipt/3", 1), doesNot, []string{"does not hold: version"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut strings.Builder
@@ -86,7 +89,7 @@ func TestVerifySaysWhetherAReceiptHolds(t *testing.T) {
 					t.Errorf("%q is not in\n%s", want, &out)
 				}
 			}
-			if c.code != holds && strings.Contains(out.String(), "\nvalid") || (c.code == unreadable) != (errOut.String() != "") {
+			if c.code != holds && strings.Contains(out.String(), "\nconsistent") || (c.code == unreadable) != (errOut.String() != "") {
 				t.Errorf("it says\n%s%s", &out, &errOut)
 			}
 		})

@@ -39,6 +39,8 @@ type said struct {
 	Because  string        `json:"because"`
 	Held     *bool         `json:"held"`     // of a check: what it expects
 	Requests []string      `json:"requests"` // of an approval of all elements: each one's
+
+	Closed map[plan.StepStatus][]string `json:"closed"` // of the end of a run: what became of the effects that were open
 }
 
 // read returns what an event says; an event whose data is not an object says nothing,
@@ -72,7 +74,7 @@ type effect struct {
 // account is what the events of a run say happened.
 type account struct {
 	status    plan.Status
-	confirmed *Signature
+	confirmed *Confirmation
 	over      bool // nothing runs any more
 	effects   []*effect
 }
@@ -135,18 +137,30 @@ func (a *account) effect(p plan.Plan, id string) *effect {
 func (a *account) tell(e plan.Event, s said) {
 	switch e.Type {
 	case plan.EventConfirmed:
-		a.status, a.confirmed = plan.Queued, &Signature{By: s.By, At: e.At.UTC(), Digest: s.Digest}
+		a.status, a.confirmed = plan.Queued, &Confirmation{By: s.By, At: e.At.UTC(), Digest: s.Digest}
 	case plan.EventStarted:
 		a.status = plan.Running
 	case plan.EventFinished:
 		text, _ := s.Status.(string)
 		a.status, a.over = plan.Status(text), true
+		a.close(s.Closed)
 	case plan.EventCancelled:
 		a.status, a.over = plan.Cancelled, true
 	case plan.EventExpired:
 		a.status, a.over = plan.Expired, true
 	case plan.EventSuperseded:
 		a.status, a.over = plan.Superseded, true
+	}
+}
+
+// close ends the effects that the end of the run names.
+func (a *account) close(closed map[plan.StepStatus][]string) {
+	for status, ids := range closed {
+		for _, e := range a.effects {
+			if e.phase != ended && slices.Contains(ids, e.ID) {
+				e.phase, e.Status = ended, status
+			}
+		}
 	}
 }
 
@@ -214,32 +228,18 @@ func (f *effect) end(status plan.StepStatus, s said) {
 	}
 }
 
-// may lists what the status of the effect may be: what its events say, or, where they
-// say no end, how the end of the run closes it.
-func (f *effect) may(a account) []plan.StepStatus {
+// must is what the status of the effect must be: what its events say, and the end of the
+// run of those that it closed. In a run that nobody confirmed nothing began.
+func (f *effect) must(a account) plan.StepStatus {
 	switch {
 	case f.phase == ended:
-		return []plan.StepStatus{f.Status}
-	case f.phase == untouched && !a.over:
-		return []plan.StepStatus{plan.StepPending}
-	case f.phase == untouched && a.status != plan.Cancelled && a.confirmed != nil, a.over && f.phase == decided:
-		return []plan.StepStatus{plan.StepCancelled}
-	case f.phase == untouched: // of a run that never ran
-		return []plan.StepStatus{plan.StepPending, plan.StepCancelled}
-	case a.over && (f.phase == open || f.phase == between) && plan.Idempotent(f.method) && plan.RiskOf(f.method) == plan.Read:
-		return []plan.StepStatus{plan.StepFailed}
-	case a.over && f.phase == open:
-		return []plan.StepStatus{plan.StepInDoubt}
-	case a.over && f.phase == between: // a check may still have been to come
-		return []plan.StepStatus{plan.StepInDoubt, plan.StepFailed}
-	case a.over && f.phase == asked:
-		return []plan.StepStatus{plan.StepFailed, plan.StepCancelled}
-	case a.over: // as the worst of its elements
-		return []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepCancelled}
+		return f.Status
+	case a.over && a.confirmed == nil, f.phase == untouched && !a.over, f.phase == decided && !a.over:
+		return plan.StepPending
+	case a.over: // its end names all that were open
+		return ""
 	case f.phase == asked:
-		return []plan.StepStatus{plan.StepWaiting}
-	case f.phase == decided:
-		return []plan.StepStatus{plan.StepPending}
+		return plan.StepWaiting
 	}
-	return []plan.StepStatus{plan.StepRunning}
+	return plan.StepRunning
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/command"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
 )
@@ -21,6 +22,7 @@ type track struct {
 	decision plan.Decision
 	request  string // of the last attempt
 	changed  bool   // another command took the place of the last one
+	other    said   // which, and of which
 	replaced bool   // or had before
 }
 
@@ -80,7 +82,7 @@ func (v *verifier) effect(e plan.Event, step plan.Step, t, whole *track) {
 			t.open, t.ended = false, true
 		}
 	case plan.EventStepReasoned:
-		t.changed, t.replaced = true, true
+		t.changed, t.replaced, t.other = true, true, s
 	case plan.EventStepAsked:
 		v.sendable(e, s, step)
 		t.asked, t.decision = &s, ""
@@ -109,8 +111,23 @@ func (v *verifier) started(e plan.Event, s said, step plan.Step, t, whole *track
 	if !t.replaced && plainBody(step) && s.Request != requestOf(step, s) {
 		v.say(at(e), "%s was sent with another body than the plan's", e.StepID)
 	}
+	if t.changed && t.request != s.Request {
+		v.substituted(e, s, step, t)
+	}
 	v.approved(e, s, t, whole)
 	t.attempts, t.open, t.request, t.changed = s.Attempt, true, s.Request, false
+}
+
+// substituted holds a request with another command to the event that says which, and to
+// the approval that it needs.
+func (v *verifier) substituted(e plan.Event, s said, step plan.Step, t *track) {
+	if command.Asks(t.other.Was, t.other.Now) && t.decision != plan.Approved {
+		v.say(at(e), "%s was sent with another command, and nobody had approved it", e.StepID)
+	}
+	step.Body = command.With(step.Body, t.other.Now)
+	if plainBody(step) && s.Request != requestOf(step, s) {
+		v.say(at(e), "%s was sent with another body than that command's", e.StepID)
+	}
 }
 
 // plainBody reports whether the plan says all of what a step sends.
@@ -138,7 +155,7 @@ func (v *verifier) approved(e plan.Event, s said, t, whole *track) {
 	case whole.asked == nil:
 	case whole.decision != plan.Approved:
 		v.say(at(e), "%s was sent, and nobody had approved it", e.StepID)
-	case whole == t && !t.changed && whole.asked.Request != s.Request:
+	case whole == t && whole.asked.Request != s.Request:
 		v.say(at(e), "%s was sent as another request than was approved", e.StepID)
 	case whole != t && (id.Item >= len(whole.asked.Requests) || whole.asked.Requests[id.Item] != s.Request):
 		v.say(at(e), "%s was sent as another request than was approved", e.StepID)

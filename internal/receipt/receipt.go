@@ -9,13 +9,16 @@
 // lead, nor without the approval that it waited for; and its summary says what its
 // events say. The receipt of a run that still goes on holds too: of what there is.
 //
-// What it does not prove: that the events are all there ever were. Whoever may write
-// the table, or cut a receipt back to an earlier head and status, and counts every
-// hash and digest again, makes another receipt that holds; only a copy of the head
-// that was kept elsewhere tells. It does not prove that a service did what it
-// answered, nor who a user's name belongs to. How a step ended that was open when its
-// run ended, of which there is no event of its own, is only known as far as the run's
-// own end says.
+// That a receipt holds does not prove who wrote it: whoever counts every hash and digest
+// again makes another that holds. So what a run came to is a Link of the chain of its
+// account, which names the link before it by its hash, and is signed (Sealer). All of a
+// receipt follows from its events and plans to the letter, and its link names the last
+// event by its hash: with the public key (SignedBy) nothing of it can be another, and with
+// the chain (VerifyChain) none can be missing, doubled or moved. Of links that were cut
+// off at the end only a head that somebody kept tells (Pinned).
+//
+// It does not prove that a service did what it answered, nor who a user's name belongs
+// to, nor that whoever could write the table before it was signed did not.
 package receipt
 
 import (
@@ -25,21 +28,25 @@ import (
 )
 
 // Version names the form of a receipt.
-const Version = "piloto.receipt/1"
+const Version = "piloto.receipt/2"
 
 // Receipt is the account of a run.
 type Receipt struct {
-	Version   string       `json:"version"`
-	RunID     string       `json:"run_id"`
-	PlanID    string       `json:"plan_id"`
-	ChatID    string       `json:"chat_id"`
-	Status    plan.Status  `json:"status"`
-	Digest    plan.Digest  `json:"digest"` // of the plan as it stands, or stood at the end
-	Revisions []Revision   `json:"revisions"`
-	Confirmed *Signature   `json:"confirmed,omitempty"`
-	Steps     []Step       `json:"steps"` // of the plan in its order, then elements and undos that there are events of
-	Events    []plan.Event `json:"events"`
-	Head      string       `json:"head"` // the hash of the last event
+	Version   string        `json:"version"`
+	Account   string        `json:"account"`
+	RunID     string        `json:"run_id"`
+	PlanID    string        `json:"plan_id"`
+	ChatID    string        `json:"chat_id"`
+	Status    plan.Status   `json:"status"`
+	Digest    plan.Digest   `json:"digest"` // of the plan as it stands, or stood at the end
+	Revisions []Revision    `json:"revisions"`
+	Confirmed *Confirmation `json:"confirmed,omitempty"`
+	Steps     []Step        `json:"steps"` // of the plan in its order, then elements and undos that there are events of
+	Events    []plan.Event  `json:"events"`
+	Head      string        `json:"head"`                                        // the hash of the last event
+	Unsigned  string        `json:"unsigned,omitempty" enum:"not_ended,pending"` // why it has no signature
+	Chain     *Place        `json:"chain,omitempty"`                             // where it stands among the account's receipts
+	Signature *Signature    `json:"signature,omitempty"`                         // of that place, and so of all of it
 }
 
 // Revision is a plan as it stood for a time.
@@ -52,8 +59,8 @@ type Revision struct {
 	Plan     plan.Plan   `json:"plan"`
 }
 
-// Signature is who confirmed which plan, and when.
-type Signature struct {
+// Confirmation is who confirmed which plan, and when.
+type Confirmation struct {
 	By     string      `json:"by"`
 	At     time.Time   `json:"at"`
 	Digest plan.Digest `json:"digest"`
@@ -125,13 +132,16 @@ type Command struct {
 // which is the run's own word for Verify to compare.
 func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	out := Receipt{
-		Version: Version, RunID: r.ID, PlanID: r.Plan.ID, ChatID: r.ChatID, Status: r.Status, Digest: r.Digest,
+		Version: Version, Account: r.Account, RunID: r.ID, PlanID: r.Plan.ID, ChatID: r.ChatID, Status: r.Status, Digest: r.Digest,
 		Revisions: []Revision{}, Events: append([]plan.Event{}, events...), Head: r.Chain,
 	}
 	for _, v := range revisions {
 		out.Revisions = append(out.Revisions, Revision{
-			Revision: v.Plan.Revision, Digest: v.Digest, By: v.By, Model: v.Model, At: v.At.UTC(), Plan: v.Plan,
+			Revision: v.Plan.Revision, Digest: v.Digest, By: v.By, Model: v.Model, At: v.At.UTC().Truncate(time.Millisecond), Plan: v.Plan,
 		})
+	}
+	if out.Unsigned = NotEnded; r.Status.Terminal() {
+		out.Unsigned = Pending
 	}
 	account := told(r.Plan, events)
 	out.Confirmed = account.confirmed

@@ -104,7 +104,12 @@ func tree(t *testing.T, raw []byte) any {
 // Every value of every receipt, changed or removed alone, is missed by whoever verifies it.
 func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
 	changes := 0
+	s := signer(t)
+	keys := []Key{s.key}
 	for name, r := range stories(t) {
+		if r.Status.Terminal() {
+			r = sealed(t, s, r)
+		}
 		if name == "going" || name == "draft" || name == "approved" { // told again by those that go on
 			continue
 		}
@@ -129,7 +134,7 @@ func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
 					continue
 				}
 				changes++
-				if len(Verify(read)) == 0 {
+				if len(Verify(read)) == 0 && (r.Signature == nil && way.String() != "account" || r.Signature != nil && read.SignedBy(keys) == nil) {
 					t.Errorf("%s: %s was %s, and it holds", name, way, how)
 				}
 			}
@@ -195,19 +200,11 @@ func rewritten(t *testing.T, r Receipt, f func([]plan.Event) []plan.Event) Recei
 		r.Events[i], prev = e, e.Hash
 	}
 	r.Head = prev
-	states := map[string]plan.StepStatus{}
-	for _, s := range r.Steps {
-		states[s.ID] = s.Status
-	}
 	account := told(r.Revisions[len(r.Revisions)-1].Plan, r.Events)
 	r.Confirmed, r.Status, r.Steps = account.confirmed, account.status, nil
 	for _, e := range account.effects {
 		s := e.Step
-		if may := e.may(account); !slices.Contains(may, states[s.ID]) {
-			s.Status = may[0]
-		} else {
-			s.Status = states[s.ID]
-		}
+		s.Status = e.must(account)
 		r.Steps = append(r.Steps, s)
 	}
 	return r

@@ -53,7 +53,7 @@ func thePlan() plan.Plan {
 func begin(t *testing.T, p plan.Plan) *story {
 	t.Helper()
 	s := &story{t: t, at: time.Date(2026, 3, 1, 10, 0, 0, 123e6, time.UTC)}
-	s.run = plan.Run{ID: "01RUN", ChatID: "01CHAT", User: "ana", Plan: p, Digest: digest(t, p), Status: plan.Draft}
+	s.run = plan.Run{ID: "01RUN", Account: "acme", ChatID: "01CHAT", User: "ana", Plan: p, Digest: digest(t, p), Status: plan.Draft}
 	for _, step := range p.Steps {
 		s.run.Steps = append(s.run.Steps, plan.StepState{StepID: step.ID, Status: plan.StepPending})
 	}
@@ -168,12 +168,19 @@ func (s *story) decide(id, kind, url, by string) {
 }
 
 func (s *story) finish(status plan.Status) {
-	for i := range s.run.Steps {
-		if s.run.Steps[i].Status == plan.StepPending {
-			s.run.Steps[i].Status = plan.StepCancelled
+	closed := map[plan.StepStatus][]string{}
+	for i, st := range s.run.Steps {
+		if st.Status.Terminal() {
+			continue
 		}
+		to := plan.StepCancelled
+		if st.Status == plan.StepRunning {
+			to = plan.StepFailed
+		}
+		s.run.Steps[i].Status = to
+		closed[to] = append(closed[to], st.StepID)
 	}
-	s.tell("", plan.EventFinished, data{"status": status, "done": 1})
+	s.tell("", plan.EventFinished, data{"status": status, "done": 1, "closed": closed})
 	s.run.Status = status
 }
 
@@ -279,12 +286,17 @@ func stories(t *testing.T) map[string]Receipt {
 	each.tell("s2[1]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
 	each.ended("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.not_done")
 	each.finish(plan.Failed)
-	for i := range each.run.Steps {
-		if each.run.Steps[i].StepID == "s2" {
-			each.run.Steps[i].Status = plan.StepFailed
-		}
-	}
 	all["checked"] = each.receipt()
+
+	command := begin(t, thePlan())
+	command.confirm()
+	command.send("s1", 1, rooms, "")
+	command.ended("s1", plan.EventStepWait, plan.StepRunning, "step.rejected")
+	command.tell("s1", plan.EventStepReasoned, data{"was": "ls", "now": "ls -a", "because": "hidden"})
+	command.send("s1", 2, rooms, "")
+	command.done("s1", 200)
+	command.finish(plan.Cancelled)
+	all["replaced"] = command.receipt()
 
 	gone := begin(t, thePlan())
 	gone.tell("", plan.EventCancelled, data{"by": "ana", "reason": "mejor no"})

@@ -27,6 +27,7 @@ func Verify(r Receipt) []Problem {
 		v.say("version", "%q is not %s", r.Version, Version)
 	}
 	v.chain()
+	v.place()
 	v.revisions()
 	if len(r.Revisions) == 0 || len(r.Events) == 0 {
 		return v.problems
@@ -59,6 +60,9 @@ func (v *verifier) chain() {
 	}
 	prev := ""
 	for i, e := range v.r.Events {
+		if !e.At.Equal(e.At.Truncate(time.Millisecond)) {
+			v.say(at(e), "its time is more precise than what was hashed")
+		}
 		if e.Seq != i+1 {
 			v.say(at(e), "stands where number %d belongs", i+1)
 		}
@@ -122,20 +126,15 @@ func (v *verifier) revised(where string, i int, rev Revision, e plan.Event) {
 	case i > 0 && (s.Before != v.r.Revisions[i-1].Digest || s.Revision != rev.Revision):
 		v.say(where, "event %d says that it replaces another", e.Seq)
 	}
-	if s.By != rev.By && (i > 0 || s.By != "") {
+	if s.By != rev.By {
 		v.say(where, "event %d says that it is by %q", e.Seq, s.By)
 	}
 	if s.Model != rev.Model {
 		v.say(where, "event %d says that it was written by %q", e.Seq, s.Model)
 	}
-	if !same(rev.At, e.At) {
+	if !rev.At.Equal(e.At) {
 		v.say(where, "event %d was at another time", e.Seq)
 	}
-}
-
-// same compares times as precisely as events keep them.
-func same(a, b time.Time) bool {
-	return a.UTC().Truncate(time.Millisecond).Equal(b.UTC().Truncate(time.Millisecond))
 }
 
 // order holds what happened to the order in which it may: proposed, confirmed,
@@ -181,10 +180,10 @@ func (v *verifier) summary() {
 		v.say("status", "is %q, and the events say %q", r.Status, a.status)
 	}
 	first := read(r.Events[0])
-	if first.RunID != "" && first.RunID != r.RunID {
+	if first.RunID != r.RunID {
 		v.say("run_id", "the events are of run %s", first.RunID)
 	}
-	if first.ChatID != "" && first.ChatID != r.ChatID {
+	if first.ChatID != r.ChatID {
 		v.say("chat_id", "the events are of chat %s", first.ChatID)
 	}
 	switch {
@@ -207,8 +206,8 @@ func (v *verifier) summary() {
 }
 
 func (v *verifier) step(s Step, e *effect) {
-	if may := e.may(v.account); !slices.Contains(may, s.Status) {
-		v.say(e.ID, "is said to be %q, and the events say %q", s.Status, may)
+	if must := e.must(v.account); s.Status != must {
+		v.say(e.ID, "is said to be %q, and the events say %q", s.Status, must)
 	}
 	s.Status = e.Status
 	if !equal(s, e.Step) {

@@ -14,13 +14,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"piloto/infra/local/disk"
 )
 
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
-	others     = fs.FileMode(0o077) // what anyone but the owner may do
-	fileFormat = 2                  // 1 had no sum
+	fileFormat = 2 // 1 had no sum
 )
 
 // errUnsure says that the new file is in its place, and that a power cut may
@@ -48,19 +49,12 @@ func (d document) sum() (string, error) {
 // load reads the file; there is none before the first write. No error tells what
 // stands in it.
 func load(path string) (map[string]*secret, error) {
-	info, err := os.Lstat(path)
+	err := disk.Private(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]*secret{}, nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("secretsmanager: %s is not a plain file", path)
-	}
-	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
-		return nil, fmt.Errorf("secretsmanager: %s has mode %04o, so that others may reach the keys in it; run `chmod 600 %s`, and replace the keys if anyone else uses this machine",
-			path, info.Mode().Perm(), path)
+		return nil, fmt.Errorf("secretsmanager: %w", err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,0 +1,28 @@
+package disk
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+// others is what anyone but the owner of a file may do.
+const others = fs.FileMode(0o077)
+
+// Private reports why a file cannot hold a secret: it is not a plain file, or others than
+// its owner may reach it. fs.ErrNotExist when it is not there.
+func Private(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a plain file", path)
+	}
+	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
+		return fmt.Errorf("%s has mode %04o, so that others may reach the keys in it; run `chmod 600 %s`, and replace the keys if anyone else uses this machine",
+			path, info.Mode().Perm(), path)
+	}
+	return nil
+}

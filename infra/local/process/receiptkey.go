@@ -1,0 +1,74 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"piloto/infra/local/disk"
+	"piloto/internal/receipt"
+)
+
+// receiptKeyFile holds the private half of the key that signs receipts, under the lock
+// of the data file. The public halves of those before it are in the table.
+const receiptKeyFile = "receipts.key"
+
+// receiptKeyPath is where the key of a data folder is, also for a function with a working
+// directory of its own.
+func receiptKeyPath(folder string) (string, error) {
+	return filepath.Abs(filepath.Join(folder, receiptKeyFile))
+}
+
+// ensureReceiptKey makes the key of a data folder when it has none, and refuses one that
+// others can read or that is none.
+func ensureReceiptKey(path string) error {
+	err := disk.Private(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newReceiptKey(path)
+	}
+	if err != nil {
+		return fmt.Errorf("the key that signs receipts: %w", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if _, err := receipt.NewLocal(text); err != nil {
+		return fmt.Errorf("%s is damaged: %w; put it back from a backup, or remove it to have another key made: what was signed can still be verified", path, err)
+	}
+	return nil
+}
+
+func newReceiptKey(path string) error {
+	text, err := receipt.NewPrivate()
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, string(text))
+}
+
+// RotateKey has receipts signed with a new key from the next start on. The private half
+// of the one before is gone with that; its public half stays where GET /api/keys finds
+// it, so that what it signed can be verified. The folder must be nobody's meanwhile.
+func RotateKey(folder string, out io.Writer) (err error) {
+	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
+		return fmt.Errorf("there is no data in %s: %w", folder, err)
+	}
+	store, err := disk.Open(filepath.Join(folder, dataFile))
+	if err != nil {
+		return advised(folder, err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	path, err := receiptKeyPath(folder)
+	if err != nil {
+		return err
+	}
+	if err := newReceiptKey(path); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "piloto: %s is new; receipts are signed with it from the next start on, and GET /api/keys keeps the public half of the one before\n", path)
+	return nil
+}
