@@ -11,5 +11,7 @@
 //     default. So that every refusal has one form and a trace id, which API
 //     Gateway's own could not have.
 //   - A cookie counts for a write only from the page's own origin.
+//   - Where a request comes from is what API Gateway, or the connection, says, and
+//     never a header.
 //   - A principal comes from the authorizer's context alone, never from a header.
 package gateway

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
+	"piloto/internal/rate"
 )
 
 // Handler serves API Gateway's HTTP events, payload format 2.0, with h. Who is
@@ -38,14 +39,19 @@ func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAut
 	if text("refused") != "" && !ok {
 		refusal = auth.ErrRequired
 	}
-	if refusal != nil {
+	for name := range a.Lambda {
+		if of, ok := strings.CutPrefix(name, "refused_"); ok && refusal != nil {
+			refusal = refusal.With(of, text(name))
+		}
+	}
+	if refusal != nil && refusal.Code != rate.ErrTooMany.Code {
 		return WithIdentity(ctx, auth.Principal{}, refusal)
 	}
 	p := auth.Principal{Account: text("account"), User: text("user"), TokenID: text("token_id")}
 	for _, scope := range strings.Fields(text("scopes")) {
 		p.Scopes = append(p.Scopes, auth.Scope(scope))
 	}
-	return WithIdentity(ctx, p, nil)
+	return WithIdentity(ctx, p, refusal)
 }
 
 // refusals are the reasons that an authorizer gives, by code.
@@ -53,4 +59,5 @@ var refusals = map[string]*fault.Error{
 	auth.ErrRequired.Code:    auth.ErrRequired,
 	auth.ErrCrossOrigin.Code: auth.ErrCrossOrigin,
 	auth.ErrUndecided.Code:   auth.ErrUndecided,
+	rate.ErrTooMany.Code:     rate.ErrTooMany,
 }

@@ -13,46 +13,81 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
+	"piloto/internal/rate"
 )
 
-// SessionCookie is the name of the page's cookie.
-const SessionCookie = "piloto_session"
+// Asking is what is known of a request before it is known who sent it.
+type Asking struct {
+	Method  string
+	Header  http.Header
+	Host    string
+	Address string // that it came from, as the connection has it and no header says
+}
 
 // Identify says who is asking: by "Authorization: Bearer T", else by
 // "X-VX11-Token: T", else by the page's cookie. The first of these that is
 // there decides; a bad one does not fall back on the next. It returns a
 // principal or a refusal: auth.ErrRequired, auth.ErrCrossOrigin, or
 // auth.ErrUndecided with its cause when the store could not say.
-func Identify(ctx context.Context, store auth.Store, at time.Time, method string, header http.Header, host string) (auth.Principal, *fault.Error) {
-	secret, kind := credential(header)
-	if secret == "" {
-		return auth.Principal{}, auth.ErrRequired
+//
+// It counts what comes, by user, and of whom nobody knows by address. rate.ErrTooMany
+// stands beside a principal who asked too often, and alone for an address that did, or
+// that sent too many bad tokens: a good one from there passes all the same, until there
+// are so many that no token of that address is looked at. A bad cookie is no bad token:
+// a browser sends an old one with every image.
+func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.Time, a Asking) (auth.Principal, *fault.Error) {
+	from := rate.Address(a.Address)
+	nobody := func(why *fault.Error) (auth.Principal, *fault.Error) {
+		if _, err := meter.Take(ctx, rate.Requests, from, at); err != nil {
+			return auth.Principal{}, fault.Of(err)
+		}
+		return auth.Principal{}, why
 	}
-	if kind == auth.KindSession && !safe(method) && !sameOrigin(header, host) {
-		return auth.Principal{}, auth.ErrCrossOrigin
+	secret, kind := credential(a.Header, a.Host)
+	if secret == "" {
+		return nobody(auth.ErrRequired)
+	}
+	if kind == auth.KindSession && (safe(a.Method) && fromAnotherPage(a.Header, a.Host) || !safe(a.Method) && !sameOrigin(a.Header, a.Host)) {
+		return nobody(auth.ErrCrossOrigin)
+	}
+	if err := meter.Full(ctx, rate.Floods, from, at); err != nil {
+		return auth.Principal{}, fault.Of(err)
 	}
 	p, err := auth.Authenticate(ctx, store, secret, at, kind)
 	switch {
+	case errors.Is(err, auth.ErrRequired) && kind == auth.KindSession:
+		return nobody(auth.ErrRequired)
 	case errors.Is(err, auth.ErrRequired):
+		if err := meter.Bad(ctx, from, at); err != nil {
+			return auth.Principal{}, fault.Of(err)
+		}
 		return auth.Principal{}, auth.ErrRequired
 	case err != nil:
 		return auth.Principal{}, auth.ErrUndecided.Because(err)
+	}
+	if _, err := meter.Take(ctx, rate.Requests, rate.User(p.Account, p.User), at); err != nil {
+		return p, fault.Of(err)
 	}
 	return p, nil
 }
 
 // WithIdentity returns a context with what Identify said: a principal, or why
-// there is none.
+// there is none; and that the request came too often.
 func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) context.Context {
-	if refusal != nil {
+	if refusal != nil && errors.Is(refusal, rate.ErrTooMany) {
+		ctx = rate.WithExceeded(ctx, refusal)
+	}
+	if p.Account == "" && refusal != nil {
 		return auth.Refuse(ctx, refusal)
 	}
 	return auth.NewContext(ctx, p)
 }
 
 // credential returns the secret that was presented and where it may be used. A
-// header that stands twice is one text that no token equals.
-func credential(h http.Header) (string, auth.Kind) {
+// header that stands twice is one text that no token equals. The cookie of TLS counts
+// wherever it is, because no other site can set it; the other one where it is not known
+// that the client came by TLS.
+func credential(h http.Header, host string) (string, auth.Kind) {
 	scheme, secret, _ := strings.Cut(strings.TrimSpace(strings.Join(h.Values("Authorization"), ",")), " ")
 	if strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(secret), auth.KindToken
@@ -61,10 +96,28 @@ func credential(h http.Header) (string, auth.Kind) {
 		return strings.TrimSpace(strings.Join(values, ",")), auth.KindToken
 	}
 	r := http.Request{Header: h}
-	if c, err := r.Cookie(SessionCookie); err == nil {
+	if c, err := r.Cookie(auth.SecureCookie); err == nil {
+		return c.Value, auth.KindSession
+	}
+	if auth.ByTLS(h.Get("X-Forwarded-Proto")) {
+		return "", ""
+	}
+	if c, err := r.Cookie(auth.SessionCookie(false, host)); err == nil {
 		return c.Value, auth.KindSession
 	}
 	return "", ""
+}
+
+// fromAnotherPage reports whether a browser says that the script or the frame of another
+// page reads with the cookie: of another port of this host, for one, to which browsers
+// send it along. Following a link is no reading.
+func fromAnotherPage(h http.Header, host string) bool {
+	if len(h.Values("Origin")) > 0 {
+		return !sameOrigin(h, host)
+	}
+	site := strings.Join(h.Values("Sec-Fetch-Site"), ",")
+	return site != "" && site != "same-origin" && site != "none" &&
+		!(h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document")
 }
 
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
@@ -105,28 +158,35 @@ func hostOf(host, scheme string) string {
 
 // Authorizer answers API Gateway's REQUEST authorizer events (format 2.0, simple
 // answers) with who is asking, in the context that Handler reads: account, user,
-// scopes (space separated) and token_id; or refused, a code. It always
+// scopes (space separated) and token_id; and refused, a code, with refused_NAME for what
+// its sentence names. It always
 // authorizes: see the package. Also when the store cannot say: an error would be
 // API Gateway's 500, and nobody would be told that nothing was done.
 //
 // API Gateway must not cache the answer (the refusal of a cookie depends on the
 // method and the origin), nor require an identity source (it would answer a
 // request without one itself).
-func Authorizer(store auth.Store, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
+func Authorizer(store auth.Store, meter *rate.Meter, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 		header := headers(e.Headers, e.Cookies)
 		host := header.Get("Host")
 		if host == "" {
 			host = e.RequestContext.DomainName
 		}
-		p, refusal := Identify(ctx, store, now(), e.RequestContext.HTTP.Method, header, host)
+		p, refusal := Identify(ctx, store, meter, now(), Asking{
+			Method: e.RequestContext.HTTP.Method, Header: header, Host: host, Address: e.RequestContext.HTTP.SourceIP,
+		})
 		said := map[string]any{}
 		if refusal != nil {
 			if refusal.Cause != nil {
 				log.ErrorContext(ctx, "authorize.undecided", "error", refusal.Cause)
 			}
 			said["refused"] = refusal.Code
-		} else {
+			for name, value := range refusal.Args {
+				said["refused_"+name] = value
+			}
+		}
+		if p.Account != "" {
 			said["account"], said["user"], said["token_id"] = p.Account, p.User, p.TokenID
 			said["scopes"] = scopes(p.Scopes)
 		}

@@ -39,6 +39,13 @@ func (s shelf) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
 
 func (s shelf) PutToken(_ context.Context, t auth.Token) error { s[t.Hash] = t; return nil }
 
+func (s shelf) RenewToken(_ context.Context, hash string, until time.Time) error {
+	t := s[hash]
+	t.ExpiresAt = until
+	s[hash] = t
+	return nil
+}
+
 func (s shelf) DeleteToken(_ context.Context, hash string) error { delete(s, hash); return nil }
 
 // down is a store that does not answer.
@@ -51,7 +58,7 @@ func (down) Token(context.Context, string) (auth.Token, error) {
 func tokens() shelf {
 	s := shelf{}
 	for secret, t := range map[string]auth.Token{
-		"token": {Kind: auth.KindToken}, "session": {Kind: auth.KindSession}, "code": {Kind: auth.KindCode},
+		"token": {Kind: auth.KindToken}, "session": {Kind: auth.KindSession, CreatedAt: noon, ExpiresAt: noon.Add(time.Hour)}, "code": {Kind: auth.KindCode},
 		"expired": {Kind: auth.KindToken, ExpiresAt: noon}, "later": {Kind: auth.KindToken, ExpiresAt: noon.Add(time.Second)},
 	} {
 		t.Hash, t.Account, t.User, t.Scopes = ident.Hash(secret), "a", secret, []auth.Scope{auth.ScopeChat, auth.ScopeAdmin}
@@ -83,43 +90,55 @@ func TestIdentify(t *testing.T) {
 		{"basic", "GET", "authorization: Basic dG9rZW46", "auth_required"},
 		{"two of them", "GET", "authorization: Bearer token\nauthorization: Bearer token", "auth_required"},
 		{"joined by the gateway", "GET", "authorization: Bearer token,Bearer token", "auth_required"},
-		{"a bad one hides the next", "GET", "authorization: Bearer nope\nx-vx11-token: token\ncookie: piloto_session=session", "auth_required"},
+		{"a bad one hides the next", "GET", "authorization: Bearer nope\nx-vx11-token: token\ncookie: __Host-piloto_session=session", "auth_required"},
 		{"a session in a header", "GET", "authorization: Bearer session", "auth_required"},
 		{"a code in a header", "GET", "authorization: Bearer code", "auth_required"},
-		{"a token in the cookie", "GET", "cookie: piloto_session=token", "auth_required"},
-		{"a code in the cookie", "GET", "cookie: piloto_session=code", "auth_required"},
+		{"a token in the cookie", "GET", "cookie: __Host-piloto_session=token", "auth_required"},
+		{"a code in the cookie", "GET", "cookie: __Host-piloto_session=code", "auth_required"},
 		{"the stored hash", "GET", "authorization: Bearer " + ident.Hash("token"), "auth_required"},
 
-		{"cookie reads", "GET", "cookie: a=b; piloto_session=session", "session"},
-		{"cookie reads from afar", "GET", "cookie: piloto_session=session\norigin: https://evil.example", "session"},
-		{"cookie heads", "HEAD", "cookie: piloto_session=session", "session"},
-		{"cookie writes", "POST", "cookie: piloto_session=session\n" + same, "session"},
-		{"cookie writes, both signs", "PUT", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: same-origin", "session"},
-		{"cookie writes, fetch sign", "DELETE", "cookie: piloto_session=session\nsec-fetch-site: same-origin", "session"},
-		{"cookie writes, own port", "POST", "cookie: piloto_session=session\norigin: https://piloto.example:443", "session"},
-		{"cookie writes, upper case", "POST", "cookie: piloto_session=session\norigin: https://PILOTO.example", "session"},
-		{"no sign", "POST", "cookie: piloto_session=session", "auth.cross_origin"},
-		{"options", "OPTIONS", "cookie: piloto_session=session", "auth.cross_origin"},
-		{"no method", "", "cookie: piloto_session=session", "auth.cross_origin"},
-		{"another origin", "POST", "cookie: piloto_session=session\norigin: https://evil.example", "auth.cross_origin"},
-		{"a subdomain", "POST", "cookie: piloto_session=session\norigin: https://a.piloto.example", "auth.cross_origin"},
-		{"a suffix", "POST", "cookie: piloto_session=session\norigin: https://piloto.example.evil.example", "auth.cross_origin"},
-		{"another port", "POST", "cookie: piloto_session=session\norigin: https://piloto.example:8443", "auth.cross_origin"},
-		{"null", "POST", "cookie: piloto_session=session\norigin: null", "auth.cross_origin"},
-		{"credentials", "POST", "cookie: piloto_session=session\norigin: https://piloto.example@evil.example", "auth.cross_origin"},
-		{"user", "POST", "cookie: piloto_session=session\norigin: https://x@piloto.example", "auth.cross_origin"},
-		{"a path", "POST", "cookie: piloto_session=session\norigin: https://piloto.example/x", "auth.cross_origin"},
-		{"another scheme", "POST", "cookie: piloto_session=session\norigin: ftp://piloto.example", "auth.cross_origin"},
-		{"two origins", "POST", "cookie: piloto_session=session\n" + same + "\norigin: https://evil.example", "auth.cross_origin"},
-		{"same-site only", "POST", "cookie: piloto_session=session\nsec-fetch-site: same-site", "auth.cross_origin"},
-		{"same-site against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: same-site", "auth.cross_origin"},
-		{"no site against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: none", "auth.cross_origin"},
-		{"fetch sign against origin", "POST", "cookie: piloto_session=session\n" + same + "\nsec-fetch-site: cross-site", "auth.cross_origin"},
-		{"origin against fetch sign", "POST", "cookie: piloto_session=session\norigin: https://evil.example\nsec-fetch-site: same-origin", "auth.cross_origin"},
-		{"plain page of a secure site", "POST", "cookie: piloto_session=session\norigin: http://piloto.example\nx-forwarded-proto: https", "auth.cross_origin"},
-		{"a forwarded host", "POST", "cookie: piloto_session=session\norigin: https://evil.example\nx-forwarded-host: evil.example", "auth.cross_origin"},
-		{"a bad session from afar", "POST", "cookie: piloto_session=nope", "auth.cross_origin"},
-		{"a bad session", "GET", "cookie: piloto_session=nope", "auth_required"},
+		{"cookie reads", "GET", "cookie: a=b; __Host-piloto_session=session", "session"},
+		{"cookie reads from afar", "GET", "cookie: __Host-piloto_session=session\norigin: https://evil.example", "auth.cross_origin"},
+		{"cookie reads from another port", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: same-site\nsec-fetch-mode: no-cors", "auth.cross_origin"},
+		{"cookie reads by a script of elsewhere", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: cross-site\nsec-fetch-mode: cors", "auth.cross_origin"},
+		{"cookie reads into a frame", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: same-site\nsec-fetch-mode: navigate\nsec-fetch-dest: iframe", "auth.cross_origin"},
+		{"cookie follows a link", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: cross-site\nsec-fetch-mode: navigate\nsec-fetch-dest: document", "session"},
+		{"cookie reads on the page", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: same-origin\nsec-fetch-mode: cors", "session"},
+		{"cookie is typed in", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: none\nsec-fetch-mode: navigate", "session"},
+		{"cookie of this port", "GET", "cookie: piloto_session_80=session", "session"},
+		{"cookie of another port", "GET", "cookie: piloto_session_8080=session", "auth_required"},
+		{"cookie of no port", "GET", "cookie: piloto_session=session", "auth_required"},
+		{"plain cookie by TLS", "GET", "cookie: piloto_session_80=session\nx-forwarded-proto: https", "auth_required"},
+		{"plain cookie by TLS and two proxies", "GET", "cookie: piloto_session_80=session\nx-forwarded-proto: https, http", "auth_required"},
+		{"cookie of TLS hides the plain one", "GET", "cookie: piloto_session_80=session; __Host-piloto_session=nope", "auth_required"},
+		{"cookie heads", "HEAD", "cookie: __Host-piloto_session=session", "session"},
+		{"cookie writes", "POST", "cookie: __Host-piloto_session=session\n" + same, "session"},
+		{"cookie writes, both signs", "PUT", "cookie: __Host-piloto_session=session\n" + same + "\nsec-fetch-site: same-origin", "session"},
+		{"cookie writes, fetch sign", "DELETE", "cookie: __Host-piloto_session=session\nsec-fetch-site: same-origin", "session"},
+		{"cookie writes, own port", "POST", "cookie: __Host-piloto_session=session\norigin: https://piloto.example:443", "session"},
+		{"cookie writes, upper case", "POST", "cookie: __Host-piloto_session=session\norigin: https://PILOTO.example", "session"},
+		{"no sign", "POST", "cookie: __Host-piloto_session=session", "auth.cross_origin"},
+		{"options", "OPTIONS", "cookie: __Host-piloto_session=session", "auth.cross_origin"},
+		{"no method", "", "cookie: __Host-piloto_session=session", "auth.cross_origin"},
+		{"another origin", "POST", "cookie: __Host-piloto_session=session\norigin: https://evil.example", "auth.cross_origin"},
+		{"a subdomain", "POST", "cookie: __Host-piloto_session=session\norigin: https://a.piloto.example", "auth.cross_origin"},
+		{"a suffix", "POST", "cookie: __Host-piloto_session=session\norigin: https://piloto.example.evil.example", "auth.cross_origin"},
+		{"another port", "POST", "cookie: __Host-piloto_session=session\norigin: https://piloto.example:8443", "auth.cross_origin"},
+		{"null", "POST", "cookie: __Host-piloto_session=session\norigin: null", "auth.cross_origin"},
+		{"credentials", "POST", "cookie: __Host-piloto_session=session\norigin: https://piloto.example@evil.example", "auth.cross_origin"},
+		{"user", "POST", "cookie: __Host-piloto_session=session\norigin: https://x@piloto.example", "auth.cross_origin"},
+		{"a path", "POST", "cookie: __Host-piloto_session=session\norigin: https://piloto.example/x", "auth.cross_origin"},
+		{"another scheme", "POST", "cookie: __Host-piloto_session=session\norigin: ftp://piloto.example", "auth.cross_origin"},
+		{"two origins", "POST", "cookie: __Host-piloto_session=session\n" + same + "\norigin: https://evil.example", "auth.cross_origin"},
+		{"same-site only", "POST", "cookie: __Host-piloto_session=session\nsec-fetch-site: same-site", "auth.cross_origin"},
+		{"same-site against origin", "POST", "cookie: __Host-piloto_session=session\n" + same + "\nsec-fetch-site: same-site", "auth.cross_origin"},
+		{"no site against origin", "POST", "cookie: __Host-piloto_session=session\n" + same + "\nsec-fetch-site: none", "auth.cross_origin"},
+		{"fetch sign against origin", "POST", "cookie: __Host-piloto_session=session\n" + same + "\nsec-fetch-site: cross-site", "auth.cross_origin"},
+		{"origin against fetch sign", "POST", "cookie: __Host-piloto_session=session\norigin: https://evil.example\nsec-fetch-site: same-origin", "auth.cross_origin"},
+		{"plain page of a secure site", "POST", "cookie: __Host-piloto_session=session\norigin: http://piloto.example\nx-forwarded-proto: https", "auth.cross_origin"},
+		{"a forwarded host", "POST", "cookie: __Host-piloto_session=session\norigin: https://evil.example\nx-forwarded-host: evil.example", "auth.cross_origin"},
+		{"a bad session from afar", "POST", "cookie: __Host-piloto_session=nope", "auth.cross_origin"},
+		{"a bad session", "GET", "cookie: __Host-piloto_session=nope", "auth_required"},
 		{"a token needs no origin", "POST", "authorization: Bearer token\norigin: https://evil.example", "token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,7 +148,7 @@ func TestIdentify(t *testing.T) {
 				header.Add(name, value)
 				flat[name] = strings.Join(header.Values(name), ",")
 			}
-			p, refusal := Identify(t.Context(), tokens(), noon, c.method, header, host)
+			p, refusal := Identify(t.Context(), tokens(), nil, noon, Asking{Method: c.method, Header: header, Host: host})
 			got := p.User
 			if refusal != nil {
 				got = refusal.Code
@@ -157,7 +176,7 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 		e.Headers[name] = value
 	}
 	e.RequestContext.HTTP.Method = method
-	said, err := Authorizer(tokens(), func() time.Time { return noon }, slog.New(slog.DiscardHandler))(t.Context(), e)
+	said, err := Authorizer(tokens(), nil, func() time.Time { return noon }, slog.New(slog.DiscardHandler))(t.Context(), e)
 	if err != nil || !said.IsAuthorized {
 		t.Fatalf("%v %+v", err, said)
 	}
@@ -182,11 +201,11 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 
 func TestAStoreThatCannotSayIsToldAsSuch(t *testing.T) {
 	header := http.Header{"Authorization": {"Bearer token"}}
-	if _, refusal := Identify(t.Context(), down{}, noon, "GET", header, "h"); !errors.Is(refusal, auth.ErrUndecided) || refusal.Cause == nil {
+	if _, refusal := Identify(t.Context(), down{}, nil, noon, Asking{Method: "GET", Header: header, Host: "h"}); !errors.Is(refusal, auth.ErrUndecided) || refusal.Cause == nil {
 		t.Errorf("%v", refusal)
 	}
 	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer token"}}
-	said, err := Authorizer(down{}, time.Now, slog.New(slog.DiscardHandler))(t.Context(), e)
+	said, err := Authorizer(down{}, nil, time.Now, slog.New(slog.DiscardHandler))(t.Context(), e)
 	if err != nil || !said.IsAuthorized || said.Context["refused"] != auth.ErrUndecided.Code || said.Context["account"] != nil {
 		t.Errorf("%+v %v", said, err)
 	}

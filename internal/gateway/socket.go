@@ -47,7 +47,7 @@ func SocketRoutes() []string {
 const ticketParameter = "ticket"
 
 // Socket answers the events of API Gateway's WebSocket API with d. A client that
-// may not connect is answered 401 or 403, and why is not said. An error is of the
+// may not connect is answered 401, 403 or 429, and why is not said. An error is of the
 // store: API Gateway refuses the connection, or tells the client that it failed.
 func Socket(d *realtime.Desk) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
@@ -71,6 +71,8 @@ func admitted(err error) (int, error) {
 		return http.StatusUnauthorized, nil
 	case fault.Forbidden:
 		return http.StatusForbidden, nil
+	case fault.Throttled:
+		return http.StatusTooManyRequests, nil
 	}
 	return http.StatusInternalServerError, err
 }
@@ -85,11 +87,11 @@ func visit(e events.APIGatewayWebsocketProxyRequest) realtime.Visit {
 	for name, values := range e.MultiValueHeaders {
 		header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
-	v := realtime.Visit{ID: e.RequestContext.ConnectionID, Origins: header.Values("Origin"), Host: header.Get("Host")}
+	v := realtime.Visit{ID: e.RequestContext.ConnectionID, Origins: header.Values("Origin"), Host: header.Get("Host"), Address: e.RequestContext.Identity.SourceIP}
 	if v.Host == "" {
 		v.Host = e.RequestContext.DomainName
 	}
-	if secret, kind := credential(header); kind == auth.KindToken {
+	if secret, kind := credential(header, v.Host); kind == auth.KindToken {
 		v.Token = secret
 	}
 	v.Ticket = e.QueryStringParameters[ticketParameter]

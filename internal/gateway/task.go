@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"piloto/internal/redact"
 )
 
 // TaskError is an error that a state machine can match on by name, such as
@@ -24,7 +26,7 @@ const Unnamed = "Task.Failed"
 const maxFailure = 1024
 
 // TaskFailure returns what a state machine sees of a task's error: its name as
-// errorType, and its message, cut. (The runtime takes the type from a value of
+// errorType, and its message, without secrets and cut. (The runtime takes the type from a value of
 // this struct, and from nothing else but a Go type's name.)
 func TaskFailure(err error) messages.InvokeResponse_Error {
 	name := Unnamed
@@ -32,7 +34,7 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 	if errors.As(err, &named) {
 		name = named.TaskErrorName()
 	}
-	message := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	message := redact.Text(strings.ToValidUTF8(err.Error(), "\uFFFD"))
 	if len(message) > maxFailure {
 		cut := maxFailure
 		for !utf8.RuneStart(message[cut]) {
