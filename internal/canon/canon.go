@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -95,12 +94,33 @@ func exactDouble(s string) bool {
 	if len(s) <= 15 { // DBL_DIG: every decimal of 15 digits survives
 		return true
 	}
-	written, ok := new(big.Rat).SetString(s)
-	if !ok {
-		return false
+	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
+}
+
+// decimal is a number as it is written: 0.DIGITS times ten to the exponent. The digits
+// begin and end with none that is 0, so that equal numbers are equal decimals.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent int
+}
+
+// decimalOf reads a number that is not zero. It looks at each digit once, where
+// arithmetic with as many digits would look at each beside each other.
+func decimalOf(s string) decimal {
+	digits, negative := strings.CutPrefix(s, "-")
+	d := decimal{negative: negative}
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		d.exponent, _ = strconv.Atoi(digits[i+1:]) // no double is near to what an int does not hold
+		digits = digits[:i]
 	}
-	shortest, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
-	return ok && written.Cmp(shortest) == 0
+	whole, part, _ := strings.Cut(digits, ".")
+	d.exponent += len(whole)
+	digits = whole + part
+	d.digits = strings.TrimLeft(digits, "0")
+	d.exponent -= len(digits) - len(d.digits)
+	d.digits = strings.TrimRight(d.digits, "0")
+	return d
 }
 
 func mantissa(s string) string {

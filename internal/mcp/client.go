@@ -285,7 +285,7 @@ func (x *exchange) forgotten() bool {
 // refusedBy is the answer of a server that refused by status alone.
 func (e *errand) refusedBy(status int, retry string, limit int64) tool.Answer {
 	a := tool.Answer{Status: status, Failed: true, Headers: map[string]string{}}
-	if retryAfter().MatchString(retry) && redact(retry, e.secret()) == retry {
+	if retryAfter().MatchString(retry) && known(retry, e.secret()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
 	fit(&a, map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}}, limit)

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/netfail"
+	"piloto/internal/redact"
 	"piloto/internal/tool"
 )
 
@@ -45,7 +46,7 @@ func (e *errand) clean(err error) error {
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	text := redact(strings.ToValidUTF8(err.Error(), "?"), e.secret())
+	text := redact.Text(known(strings.ToValidUTF8(err.Error(), "?"), e.secret()))
 	if len(text) > maxCause {
 		text = strings.ToValidUTF8(text[:maxCause], "")
 	}
@@ -65,8 +66,8 @@ func (e *errand) secret() string {
 	return e.key.Secret
 }
 
-// redact takes a secret out of a text.
-func redact(text, secret string) string { return string(tool.Redact([]byte(text), secret)) }
+// known takes the key out of a text.
+func known(text, secret string) string { return string(redact.Known([]byte(text), secret)) }
 
 // causeOf is the reason of a failure that is a fault by now.
 func causeOf(err error) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/redact"
 	"piloto/internal/tool"
 )
 
@@ -25,7 +26,7 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 			code = "0"
 		}
 		a.Failed = true
-		said := map[string]any{"error": map[string]any{"code": code, "message": redact(m.Error.Message, secret)}}
+		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(known(m.Error.Message, secret))}}
 		return a, fit(&a, said, limit)
 	}
 	if int64(len(m.Result)) > min(cmp.Or(max(limit, 0), defaultLimit), maxAnswer) && values(m.Result) > maxValues {
@@ -95,12 +96,12 @@ func tooMany(raw json.RawMessage) (tool.Answer, bool) {
 // withoutSecret returns a value with a secret taken out of its texts, however they
 // were escaped.
 func withoutSecret(v any, secret string) any {
-	if len(secret) < tool.MinSecret {
+	if len(secret) < redact.MinSecret {
 		return v
 	}
 	switch v := v.(type) {
 	case string:
-		return redact(v, secret)
+		return known(v, secret)
 	case []any:
 		for i, e := range v {
 			v[i] = withoutSecret(e, secret)
@@ -108,7 +109,7 @@ func withoutSecret(v any, secret string) any {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for k, e := range v {
-			clean[redact(k, secret)] = withoutSecret(e, secret)
+			clean[known(k, secret)] = withoutSecret(e, secret)
 		}
 		return clean
 	}

@@ -19,6 +19,7 @@ const (
 	maxSummary     = 200     // characters
 	maxDescription = 4 << 10 // bytes
 	maxSchema      = 64 << 10
+	maxLevels      = 100 // of objects and lists inside each other in a schema
 	maxWarnings    = 50
 )
 
@@ -134,6 +135,9 @@ func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	if t, ok := tree["type"]; object && ok && t != "object" {
 		return nil, fmt.Errorf("describes no object")
 	}
+	if deeper(tree, maxLevels) {
+		return nil, fmt.Errorf("is nested deeper than %d", maxLevels)
+	}
 	if !selfContained(tree) {
 		return nil, fmt.Errorf("refers to another document")
 	}
@@ -142,6 +146,28 @@ func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
 		return nil, fmt.Errorf("is not JSON")
 	}
 	return b.Bytes(), nil
+}
+
+// deeper reports whether a value has more than so many levels.
+func deeper(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			if deeper(e, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if deeper(e, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // selfContained reports whether nothing in a schema refers outside of it.

@@ -54,9 +54,6 @@ type wire struct {
 
 func newWire(client *http.Client, timeout time.Duration) *wire {
 	w := &wire{reads: client.Transport, timeout: timeout}
-	if w.reads == nil {
-		w.reads = http.DefaultTransport
-	}
 	if w.timeout <= 0 {
 		w.timeout = client.Timeout
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,11 @@ const (
 )
 
 func finish(reason string) string { return strings.Replace(stop, `"stop"`, `"`+reason+`"`, 1) }
+
+// named is a part of a tool call's name.
+func named(name string) string {
+	return `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"` + name + `"}}]}}]}`
+}
 
 // TestEveryWayAProviderFailsHasItsName holds each failure to its fault, asked for
 // a whole answer and for a stream.
@@ -166,6 +172,7 @@ func TestEveryWayAStreamFailsHasItsName(t *testing.T) {
 		"filtered to nothing":         {events(finish("content_filter"), done), llm.ErrRefused},
 		"no room to say anything":     {events(finish("length"), done), llm.ErrRefused},
 		"too many tool calls":         {manyCalls, llm.ErrUnreachable},
+		"a name in endless parts":     {events(append(slices.Repeat([]string{named("ab"), named("cd")}, 1000), finish("tool_calls"))...), llm.ErrUnreachable},
 		"an event in endless lines":   {raw("data: [\n" + strings.Repeat("data: 1,\n", 100) + "data: 1]\n\ndata: " + delta("hola") + "\n\ndata: " + stop + "\n\n"), llm.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {

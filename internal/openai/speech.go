@@ -17,6 +17,9 @@ const mostCounted = 16 << 20
 // mostCalls bounds the tool calls of one answer.
 const mostCalls = 256
 
+// mostName bounds the name of a tool, in bytes: a stream brings it in parts.
+const mostName = 1 << 10
+
 // errFiltered is an answer that another try would not change.
 var errFiltered = errors.New("the answer was ended with nothing said")
 
@@ -79,6 +82,9 @@ func (s *speech) call(part sdk.ToolCall) error {
 		c.id = part.ID
 	}
 	if c.name != part.Function.Name { // some repeat it in every part
+		if len(c.name)+len(part.Function.Name) > mostName {
+			return fmt.Errorf("a tool call whose name is longer than %d bytes", mostName)
+		}
 		c.name += part.Function.Name
 	}
 	c.arguments.WriteString(part.Function.Arguments)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"piloto/internal/tool"
 )
 
 // Limits of the schemas that are kept.
@@ -13,16 +15,18 @@ const (
 	schemaCount   = 5000      // subschemas of one schema
 	bundleSize    = 64 << 20  // all different schemas of a document
 	bundleSteps   = 200_000   // references followed for them
+	maxPrograms   = 500_000   // steps of all their patterns
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.
 type bundle struct {
 	names    map[string]string // reference → name in $defs, "" when it names nothing
-	taken    map[string]bool
+	taken    map[string]int    // names in $defs → the last number that was put behind them
 	nodes    map[string]*node
 	defs     map[string]*converted
 	ready    map[string]string // schema without $defs → with them
 	patterns map[string]bool
+	programs tool.Patterns
 	circles  circles
 	left     int
 	steps    int
@@ -30,8 +34,8 @@ type bundle struct {
 
 func newBundle() *bundle {
 	return &bundle{
-		names: map[string]string{}, taken: map[string]bool{}, nodes: map[string]*node{}, defs: map[string]*converted{},
-		ready: map[string]string{}, patterns: map[string]bool{}, left: bundleSize, steps: bundleSteps,
+		names: map[string]string{}, taken: map[string]int{}, nodes: map[string]*node{}, defs: map[string]*converted{},
+		ready: map[string]string{}, patterns: map[string]bool{}, programs: tool.Patterns{Left: maxPrograms}, left: bundleSize, steps: bundleSteps,
 		circles: circles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
 	}
 }
@@ -53,10 +57,11 @@ func (b *bundle) name(d *document, ref, where string) (string, bool) {
 		base = "schema"
 	}
 	name := base
-	for i := 2; b.taken[name]; i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+	for b.taken[name] > 0 {
+		b.taken[base]++
+		name = fmt.Sprintf("%s_%d", base, b.taken[base])
 	}
-	b.taken[name] = true
+	b.taken[name] = 1
 	b.names[ref] = name
 	b.nodes[name] = target
 	return name, true

@@ -52,19 +52,19 @@ func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, er
 	base, known := t.Base, t.Known
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
-	found, err := d.search(within, base, known)
+	found, err := d.search(within, base, known, t.Key)
 	if err != nil && ctx.Err() != nil { // the caller went away: that says nothing about the service
 		return tool.Found{}, ctx.Err()
 	}
 	return found, err
 }
 
-func (d Discoverer) search(ctx context.Context, base, known string) (tool.Found, error) {
+func (d Discoverer) search(ctx context.Context, base, known string, key *tool.Credential) (tool.Found, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: base, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: base, key: key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
 	if looksLikeDocument(u.Path) {
 		q.base = q.origin
 		known = base
@@ -97,6 +97,7 @@ type quest struct {
 	client       *http.Client
 	each         time.Duration
 	base, origin string
+	key          *tool.Credential // nil: the service has none
 	tried        []string
 	timeouts     int
 	answered     bool
@@ -197,7 +198,7 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 	}
 	req.Header.Set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
 	req.Header.Set("User-Agent", "piloto/1")
-	res, err := q.client.Do(req)
+	res, err := q.ask(req)
 	if err != nil {
 		return nil, err
 	}

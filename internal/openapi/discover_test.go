@@ -191,3 +191,42 @@ func TestDiscoverEndsWithItsCaller(t *testing.T) {
 		t.Errorf("%v, want cancelled", err)
 	}
 }
+
+// TestADocumentBehindTheKeyIsFound: the key is sent once it was asked for, to the
+// service's own origin, and what the document says of it is taken out.
+func TestADocumentBehindTheKeyIsFound(t *testing.T) {
+	const secret = "key-of-the-service"
+	for name, x := range map[string]struct {
+		key  *tool.Credential
+		open bool // to whoever shows no key, and to nobody who does
+		ok   bool
+	}{
+		"bearer":          {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, false, true},
+		"a header":        {&tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Api-Key"}, Secret: secret}, false, true},
+		"a parameter":     {&tool.Credential{Place: tool.KeyPlace{In: "query", Name: "key"}, Secret: secret}, false, true},
+		"another key":     {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "another-key"}, false, false},
+		"none":            {nil, false, false},
+		"not asked for":   {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, true, true},
+		"a client's, not": {&tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "client"}, Secret: secret}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				shown := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + r.URL.RawQuery
+				has := shown == "Bearer "+secret || shown == secret || shown == "key="+secret
+				if x.open && shown != "" || !x.open && !has {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				_, _ = fmt.Fprint(w, strings.Replace(small, "Small", "Small "+secret, 1))
+			}))
+			defer s.Close()
+			found, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL, Key: x.key})
+			if (err == nil) != x.ok || x.ok && len(found.Operations) != 1 {
+				t.Errorf("%d operations, %v", len(found.Operations), err)
+			}
+			if !x.open && strings.Contains(fmt.Sprintf("%+v", found), secret) {
+				t.Errorf("the key is in what was found: %+v", found)
+			}
+		})
+	}
+}

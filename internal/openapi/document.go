@@ -28,10 +28,15 @@ type document struct {
 	warnings []string
 	said     map[string]bool
 	unsaid   int
+	found    map[string]*node // what references name
 }
 
+// maxReference bounds a reference, in bytes: a few can be used very often, and
+// lead to one another.
+const maxReference = 4 << 10
+
 func newDocument(ctx context.Context, root *node) (*document, error) {
-	d := &document{ctx: ctx, root: root, said: map[string]bool{}}
+	d := &document{ctx: ctx, root: root, said: map[string]bool{}, found: map[string]*node{}}
 	if v := root.get("swagger").scalar(); v != "" {
 		if v != "2.0" && v != "2" {
 			return nil, refused("Swagger %s is not supported", clip(v, 20))
@@ -100,6 +105,18 @@ var fromToken = strings.NewReplacer("~1", "/", "~0", "~")
 // at returns what a local reference names, nil for nothing. Nothing outside the
 // document is ever fetched.
 func (d *document) at(ref string) *node {
+	if len(ref) > maxReference {
+		return nil
+	}
+	n, ok := d.found[ref]
+	if !ok {
+		n = d.find(ref)
+		d.found[ref] = n
+	}
+	return n
+}
+
+func (d *document) find(ref string) *node {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok || pointer != "" && pointer[0] != '/' {
 		return nil

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,19 +177,21 @@ func (c *converter) enum(n *node, types []string, nullable bool, w *members) {
 	}
 	onlyText := len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
 	var parts []string
+	have := map[string]bool{}
 	for i := range values {
 		v := values[i]
 		if onlyText && (v.kind == number || v.kind == boolean) {
 			v.kind = text
 		}
-		if s := rendered(&v); !slices.Contains(parts, s) {
+		if s := rendered(&v); !have[s] {
+			have[s] = true
 			parts = append(parts, s)
 		}
 		if len(parts) > 5000 {
 			return
 		}
 	}
-	if nullable && !slices.Contains(parts, "null") {
+	if nullable && !have["null"] {
 		parts = append(parts, "null")
 	}
 	w.raw("enum", "["+strings.Join(parts, ",")+"]")
@@ -244,23 +245,6 @@ func (c *converter) texts(n *node, w *members) {
 	}
 }
 
-// usablePattern reports whether RE2 knows a pattern and it is small: matching is
-// then linear in the text.
-func (c *converter) usablePattern(p string) bool {
-	if known, ok := c.bundle.patterns[p]; ok {
-		return known
-	}
-	ok := false
-	if len(p) <= 1000 {
-		_, err := regexp.Compile(p)
-		ok = err == nil
-	}
-	if len(c.bundle.patterns) < 10_000 {
-		c.bundle.patterns[p] = ok
-	}
-	return ok
-}
-
 func (c *converter) lists(n *node, depth int, w *members) {
 	switch items := n.get("items"); {
 	case items == nil:
@@ -285,8 +269,13 @@ func (c *converter) objects(n *node, below bool, depth int, w *members) {
 	properties := n.get("properties")
 	c.named("properties", properties, true, depth, w)
 	var required []string
+	seen := map[string]bool{}
 	for _, v := range n.get("required").elements() {
-		if v.kind == text && !slices.Contains(required, v.text) && !c.readOnly(properties.get(v.text)) && len(required) < 1000 {
+		if v.kind != text || seen[v.text] || len(required) >= 1000 {
+			continue
+		}
+		seen[v.text] = true
+		if !c.readOnly(properties.get(v.text)) {
 			required = append(required, v.text)
 		}
 	}

@@ -1,15 +1,18 @@
 package openapi
 
 import (
-	"slices"
 	"strconv"
 	"strings"
+
+	"piloto/internal/tool"
 )
 
 // Limits of what is listed.
 const (
 	maxOperations = 10_000
-	maxParameters = 500 // of one operation or path
+	maxParameters = 500      // of one operation or path
+	maxInAll      = 100_000  // parameters of all operations: one path item may stand for many
+	maxSkeleton   = 16 << 20 // bytes
 	maxProse      = 2000
 )
 
@@ -29,6 +32,7 @@ type skeleton struct {
 	paths   []string
 	schemes []string // security schemes, preferred first
 	count   int
+	inAll   int // parameters
 }
 
 func (s *skeleton) schema(n *node) string {
@@ -58,7 +62,10 @@ func (s *skeleton) build() error {
 		if err = s.ctx.Err(); err == nil && s.count > maxOperations {
 			err = refused("more than %d operations", maxOperations)
 		}
-		if reason := oddPath(path); reason != "" {
+		if s.inAll > maxInAll || s.b.Len() > maxSkeleton {
+			err = refused("its operations are too large together")
+		}
+		if reason := tool.TemplateProblem(path); reason != "" {
 			s.warn("%s is left out: %s", clip(path, 200), reason)
 			return
 		}
@@ -76,23 +83,6 @@ func (s *skeleton) build() error {
 	})
 	s.b.WriteString("}}")
 	return err
-}
-
-// oddPath says why a path cannot be called.
-func oddPath(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return "it does not begin with /"
-	}
-	if len(path) > 1000 || strings.ContainsAny(path, "?#\\\"<>") ||
-		strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' && r != ' ' || r == 0x7f || r == 0xfffd }) {
-		return "it has characters that a path cannot have"
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if part == "." || part == ".." {
-			return "it has dot segments"
-		}
-	}
-	return ""
 }
 
 func (s *skeleton) item(path string, item *node) {
@@ -133,6 +123,7 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node) {
 		}
 	}
 	all := s.merge(shared, s.parameters(op.get("parameters"), where))
+	s.inAll += len(shared) + len(all)
 	s.b.WriteString(`,"parameters":[`)
 	var form []*node
 	var body *node
@@ -186,18 +177,22 @@ func (s *skeleton) parameters(n *node, where string) []*node {
 
 // merge lets an operation's parameters replace those of its path.
 func (s *skeleton) merge(shared, own []*node) []*node {
-	same := func(a, b *node) bool {
-		return a.get("name").scalar() == b.get("name").scalar() && a.get("in").str() == b.get("in").str()
+	type key struct{ name, in string }
+	of := func(p *node) key { return key{p.get("name").scalar(), p.get("in").str()} }
+	mine := make(map[key]bool, len(own))
+	for _, p := range own {
+		mine[of(p)] = true
 	}
 	var out []*node
 	for _, p := range shared {
-		if !slices.ContainsFunc(own, func(o *node) bool { return same(o, p) }) {
+		if !mine[of(p)] {
 			out = append(out, p)
 		}
 	}
-	for i, p := range own {
-		if !slices.ContainsFunc(own[:i], func(o *node) bool { return same(o, p) }) {
+	for _, p := range own {
+		if k := of(p); mine[k] { // the first of those with one name
 			out = append(out, p)
+			delete(mine, k)
 		}
 	}
 	return out

@@ -12,10 +12,15 @@ import (
 )
 
 // A YAML reader needs some 300 bytes for each value before it can be asked how
-// many there are, so what could be a value is counted beforehand.
+// many there are, so what could be a value is counted beforehand. What aliases
+// stand for is bounded by what is written: a document that was written to be read
+// uses them to say a thing twice, not a million times.
 const (
-	maxYAML      = 16 << 20
-	maxYAMLMarks = 400_000 // line ends, commas and opening brackets
+	maxYAML        = 16 << 20
+	maxYAMLMarks   = 400_000 // line ends, commas and opening brackets; a comment counts four times more
+	maxAliased     = 20_000  // values by alias, and as many as the document has bytes for
+	maxAliasedText = 1 << 20 // bytes of text by alias, and as many as the document has
+	bytesPerValue  = 16      // of a document, for each value by alias
 )
 
 func readYAML(b *builder, raw []byte) (*node, error) {
@@ -38,7 +43,10 @@ func readYAML(b *builder, raw []byte) (*node, error) {
 	if len(doc.Content) != 1 {
 		return nil, refused("empty")
 	}
-	y := yamlReader{builder: b, open: map[*yaml.Node]bool{}}
+	y := yamlReader{
+		builder: b, open: map[*yaml.Node]bool{},
+		aliased: maxAliased + len(raw)/bytesPerValue, aliasedText: maxAliasedText + len(raw),
+	}
 	root, err := y.value(doc.Content[0], 0)
 	if err != nil {
 		return nil, err
@@ -48,9 +56,12 @@ func readYAML(b *builder, raw []byte) (*node, error) {
 
 func countMarks(raw []byte) int {
 	n := 0
-	for _, c := range raw {
-		if c == '\n' || c == ',' || c == '[' || c == '{' {
+	for i, c := range raw {
+		switch {
+		case c == '\n' || c == ',' || c == '[' || c == '{':
 			n++
+		case c == '#' && (i == 0 || raw[i-1] == ' ' || raw[i-1] == '\n' || raw[i-1] == '\t'):
+			n += 4
 		}
 	}
 	return n
@@ -75,7 +86,19 @@ func deep(raw []byte) bool {
 
 type yamlReader struct {
 	*builder
-	open map[*yaml.Node]bool // anchors being expanded
+	open        map[*yaml.Node]bool // anchors being expanded
+	aliased     int                 // values that aliases may still stand for
+	aliasedText int                 // bytes of text likewise
+}
+
+// repeat counts a value, or members, and their text, that stand where an alias is.
+func (y *yamlReader) repeat(values, text int) error {
+	y.aliased -= values
+	y.aliasedText -= text
+	if y.aliased < 0 || y.aliasedText < 0 {
+		return refused("its YAML aliases stand for too much")
+	}
+	return nil
 }
 
 var errCycle = errors.New("an alias holds itself")
@@ -83,6 +106,11 @@ var errCycle = errors.New("an alias holds itself")
 func (y *yamlReader) value(n *yaml.Node, depth int) (node, error) {
 	if err := y.spend(depth); err != nil {
 		return node{}, err
+	}
+	if len(y.open) > 0 {
+		if err := y.repeat(1, len(n.Value)); err != nil {
+			return node{}, err
+		}
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -113,8 +141,13 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
 	var mergedNodes, nodes []node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if key.Kind == yaml.AliasNode {
-			key = key.Alias
+		if key.Kind == yaml.AliasNode || len(y.open) > 0 {
+			if key.Kind == yaml.AliasNode {
+				key = key.Alias
+			}
+			if err := y.repeat(1, len(key.Value)); err != nil {
+				return node{}, err
+			}
 		}
 		v, err := y.value(n.Content[i+1], depth+1)
 		if err != nil {
@@ -122,6 +155,9 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
 		}
 		if key.Tag == "!!merge" {
 			for _, from := range append([]node{v}, v.elements()...) {
+				if err := y.repeat(from.size(), 0); err != nil {
+					return node{}, err
+				}
 				from.each(func(name string, value *node) {
 					merged, mergedNodes = append(merged, name), append(mergedNodes, *value)
 				})

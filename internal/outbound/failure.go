@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/netfail"
+	"piloto/internal/redact"
 	"piloto/internal/tool"
 )
 
@@ -44,7 +45,7 @@ func clean(err error, secret string) error {
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	c := cleaned{text: string(tool.Redact([]byte(err.Error()), secret))}
+	c := cleaned{text: redact.Text(string(redact.Known([]byte(err.Error()), secret)))}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			c.cause = cause
@@ -59,10 +60,10 @@ func clean(err error, secret string) error {
 
 // trimBeginning takes the beginning of a secret off the end of a text that was cut.
 func trimBeginning(text []byte, secret string) []byte {
-	if len(secret) < tool.MinSecret {
+	if len(secret) < redact.MinSecret {
 		return text
 	}
-	for n := min(len(secret)-1, len(text)); n >= tool.MinSecret/2; n-- {
+	for n := min(len(secret)-1, len(text)); n >= redact.MinSecret/2; n-- {
 		if bytes.HasSuffix(text, []byte(secret[:n])) {
 			return text[:len(text)-n]
 		}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"piloto/internal/redact"
 	"piloto/internal/tool"
 )
 
@@ -223,7 +224,7 @@ func (g granted) refusal(secret string) error {
 	if len(code) > 100 || !printable(code) {
 		code = "an unreadable reason"
 	}
-	return errors.New(string(tool.Redact([]byte(code), secret)))
+	return errors.New(redact.Text(string(redact.Known([]byte(code), secret))))
 }
 
 // post makes one request to the token endpoint. Its error is tool.ErrNotSent: what

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/failpoint"
+	"piloto/internal/redact"
 	"piloto/internal/tool"
 )
 
@@ -178,7 +179,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 		a.Bytes = int(res.ContentLength)
 	}
 	more := int64(len(body)) > limit+margin
-	body = tool.Redact(body, secret)
+	body = redact.Known(body, secret)
 	switch {
 	case more:
 		body = body[:max(0, int64(len(body))-margin)]
@@ -190,7 +191,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	}
 	a.Body = body
 	for _, name := range kept {
-		if value := string(tool.Redact([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
+		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
 			a.Headers[name] = value
 		}
 	}

@@ -6,7 +6,6 @@ package schema
 
 import (
 	"errors"
-	"regexp"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -21,7 +20,7 @@ func (Compiler) Compile(tree any, formats map[string]func(any) error) (tool.Sche
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(lenientRegexp)
+	c.UseRegexpEngine(lenient(&tool.Patterns{Left: maxPrograms}))
 	c.AssertFormat()
 	for name, check := range formats {
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: check})
@@ -75,15 +74,18 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never loaded") }
 
-// lenientRegexp compiles RE2; a pattern it does not know (look-ahead, …) matches
-// everything, rather than making a whole schema useless.
-func lenientRegexp(s string) (jsonschema.Regexp, error) {
-	if len(s) <= 2000 {
-		if re, err := regexp.Compile(s); err == nil {
+// maxPrograms bounds the patterns of one schema, in steps of their programs.
+const maxPrograms = 50_000
+
+// lenient compiles RE2; a pattern it does not know (look-ahead, …), or that costs
+// too much, matches everything, rather than making a whole schema useless.
+func lenient(patterns *tool.Patterns) jsonschema.RegexpEngine {
+	return func(s string) (jsonschema.Regexp, error) {
+		if re := patterns.Compile(s); re != nil {
 			return re, nil
 		}
+		return anything(s), nil
 	}
-	return anything(s), nil
 }
 
 type anything string
