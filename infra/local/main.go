@@ -4,8 +4,13 @@
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process]
 //	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
+//	go run ./infra/local -signin [-data .piloto]
 //	go run ./infra/local -backup FILE [-data .piloto]
 //	go run ./infra/local -restore FILE [-data .piloto]
+//	go run ./infra/local -rotate-key [-data .piloto]
+//
+// Other machines reach it with -expose alone, and by other names than its own with
+// -host NAME alone.
 //
 // With -lambda process each function is the executable that deploys, in processes of
 // its own behind Lambda's Runtime API; otherwise it is code of this process.
@@ -22,9 +27,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"piloto/infra/local/process"
@@ -52,6 +57,10 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return process.Backup(ctx, o.Data, task.backup, out)
 	case task.restore != "":
 		return process.Restore(ctx, task.restore, o.Data, out)
+	case task.signIn:
+		return process.SignIn(ctx, o.Data, out)
+	case task.rotate:
+		return process.RotateKey(o.Data, out)
 	case task.older:
 		return process.AcceptOlder(o.Data, out)
 	case task.engines:
@@ -64,7 +73,19 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 type task struct {
 	engines         bool
 	backup, restore string // files
-	older           bool
+	older, signIn   bool
+	rotate          bool
+}
+
+// several reports whether there is more to do than one thing.
+func (t task) several() bool {
+	n := 0
+	for _, asked := range []bool{t.backup != "", t.restore != "", t.older, t.signIn, t.rotate} {
+		if asked {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // parse reads the flags, and what there is to do.
@@ -82,6 +103,11 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 		flags.StringVar(&o.LambdaURL, "lambda", "", "`URL` of the Lambda API that tasks of state machines call functions through (http://127.0.0.1:3001)")
 	} else {
 		flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
+		flags.BoolVar(&o.Expose, "expose", false, "let other machines reach -addr, without TLS: the token travels readable")
+		flags.Func("host", "another `name` by which browsers reach this process, behind a proxy or a tunnel: piloto.example.org (many: commas, or again)", func(names string) error {
+			o.Hosts = append(o.Hosts, strings.Split(names, ",")...)
+			return nil
+		})
 		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
 		flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 		flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
@@ -89,6 +115,8 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	if !engines {
 		flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
 		flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
+		flags.BoolVar(&what.signIn, "signin", false, "print an address that signs in, once, to the process that has the data folder, and end")
+		flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
 		flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	}
 	if err := flags.Parse(args); err != nil {
@@ -98,22 +126,12 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	switch {
 	case flags.NArg() > 0:
 		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
-	case what.backup != "" && what.restore != "", what.older && what.backup+what.restore != "":
-		return o, what, errors.New("-backup, -restore and -accept-older are things to do one by one")
+	case what.several():
+		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key and -signin are things to do one by one")
 	case engines && o.AWS == "":
 		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
-	case o.AWS != "" && !onLoopback(o.AWS):
+	case o.AWS != "" && !process.OnThisMachine(o.AWS):
 		return o, what, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
 	}
 	return o, what, nil
-}
-
-// onLoopback reports whether an address can be reached from this machine only.
-func onLoopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

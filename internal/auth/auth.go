@@ -79,12 +79,15 @@ type Store interface {
 	// TakeToken returns the token and removes it, so that of many callers one gets it.
 	TakeToken(ctx context.Context, hash string) (Token, error)
 	PutToken(ctx context.Context, t Token) error
+	// RenewToken moves the end of a token to a later time. One that was removed, that ends
+	// later, or that never ends stays so, which is no error.
+	RenewToken(ctx context.Context, hash string, until time.Time) error
 	DeleteToken(ctx context.Context, hash string) error
 }
 
 // Authenticate returns who holds secret, when it is a live token of one of the
 // kinds. Every refusal is ErrRequired, so that nothing can be learned from it;
-// a store that cannot answer is its own error.
+// a store that cannot answer is its own error. It keeps a session that is used.
 func Authenticate(ctx context.Context, store Store, secret string, at time.Time, kinds ...Kind) (Principal, error) {
 	if secret == "" || len(secret) > 512 {
 		return Principal{}, ErrRequired
@@ -101,6 +104,7 @@ func Authenticate(ctx context.Context, store Store, secret string, at time.Time,
 	if err := t.parentLives(ctx, store, at); err != nil {
 		return Principal{}, err
 	}
+	_ = t.keep(ctx, store, at) // a store that takes no writes keeps nobody from reading
 	return p, nil
 }
 
@@ -118,7 +122,8 @@ func (t Token) parentLives(ctx context.Context, store Store, at time.Time) error
 }
 
 // SessionFor exchanges a secret for a web session: a token (which stays) or a
-// one-time code (which is used up). It returns the session's secret.
+// one-time code (which is used up). It returns the session's secret; life is how long the
+// session lasts when it is not used.
 func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at time.Time, life time.Duration) (string, error) {
 	if secret == "" || len(secret) > 512 {
 		return "", ErrRequired
@@ -151,7 +156,7 @@ func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at t
 
 func (t Token) principal(hash string, at time.Time, kinds []Kind) (Principal, error) {
 	same := subtle.ConstantTimeCompare([]byte(t.Hash), []byte(hash)) == 1
-	live := t.ExpiresAt.IsZero() || at.Before(t.ExpiresAt)
+	live := t.end().IsZero() || at.Before(t.end())
 	if !same || !live || !slices.Contains(kinds, t.Kind) {
 		return Principal{}, ErrRequired
 	}

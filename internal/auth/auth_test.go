@@ -71,14 +71,14 @@ func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
 func TestACodeSignsInOnce(t *testing.T) {
 	store := lab.Table(t)
 	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
-	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, time.Hour)
+	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, auth.SessionIdle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); err != nil || p.Account != "acme" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := auth.Authenticate(ctx, store, session, now.Add(time.Hour), auth.KindSession); err == nil {
+	if _, err := auth.Authenticate(ctx, store, session, now.Add(auth.SessionIdle), auth.KindSession); err == nil {
 		t.Error("the session outlived its end")
 	}
 	if _, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {

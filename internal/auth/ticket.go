@@ -61,7 +61,7 @@ func Lives(ctx context.Context, store Store, hash string, at time.Time) (time.Ti
 		return time.Time{}, err
 	}
 	if t.Parent == "" {
-		return t.ExpiresAt, nil
+		return t.end(), nil
 	}
 	parent, err := store.Token(ctx, t.Parent)
 	if err != nil {
@@ -70,7 +70,7 @@ func Lives(ctx context.Context, store Store, hash string, at time.Time) (time.Ti
 	if _, err := parent.principal(t.Parent, at, []Kind{KindToken}); err != nil {
 		return time.Time{}, err
 	}
-	return earlier(t.ExpiresAt, parent.ExpiresAt), nil
+	return earlier(t.end(), parent.end()), nil
 }
 
 // earlier is the earlier of two times, of which zero is never.

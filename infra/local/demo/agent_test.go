@@ -42,7 +42,7 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if intent.Ghost(text) && !strings.Contains(text, "?") {
+			if intent.Poses(text).Pending && !strings.Contains(text, "?") {
 				t.Errorf("%q poses as a plan", text)
 			}
 			fmt.Fprintf(&golden, "person: %s\nagent: %s\n", said, text)
@@ -271,7 +271,7 @@ func FuzzConversation(f *testing.F) {
 			if err != nil || text == "" {
 				t.Fatalf("%q: %q, %v", message, text, err)
 			}
-			if after := len(s.state.reservations); after != before && intent.Classify(message) != intent.Confirm {
+			if after := len(s.state.reservations); after != before && !intent.Classify(message).Agrees() {
 				t.Fatalf("%q made %d reservations of %d", message, after, before)
 			}
 		}

@@ -69,11 +69,11 @@ func (t *talk) answer(message string) (string, error) {
 	f := readFacts(message, bookable, t.now)
 	kind, nouns := intentOf(f.rest)
 	switch {
-	case asked == askConfirm && said == intent.Confirm:
+	case asked == askConfirm && said.Agrees():
 		return t.reserve()
-	case asked == askDrop && said == intent.Confirm:
+	case asked == askDrop && said.Agrees():
 		return t.drop()
-	case said == intent.Cancel && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
+	case said.Refuses() && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
 		t.forget()
 		return t.say.pick("De acuerdo, no hago nada. Si quieres otra sala, dime para cuántas personas y cuándo.", "All right, nothing is done. If you want another room, tell me for how many people and when."), nil
 	case asked == askNumber && (len(f.ids) > 0 || len(f.amounts) > 0):

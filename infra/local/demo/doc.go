@@ -6,7 +6,9 @@
 // Service («Reservas») keeps rooms and reservations behind a hand-written
 // OpenAPI 3.1 document. What must stay true: a request that carries an
 // Idempotency-Key takes effect once; a request is in the ledger, on disk when
-// a file is given, before it is answered; and a restart loses neither.
+// a file is given, before it is answered; a restart loses neither; and of
+// requests only the newest are remembered, so that no number of them fills the
+// disk or the memory.
 //
 // The model speaks the OpenAI chat-completions protocol. It is a set of rules
 // over the messages, the tools and the catalogue of its system prompt: it knows

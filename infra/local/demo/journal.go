@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -47,13 +48,22 @@ type entry struct {
 	Final    bool      `json:"final,omitempty"`
 	Reply    reply     `json:"reply,omitzero"`
 	Effect   effect    `json:"effect,omitzero"`
+	Base     *base     `json:"base,omitempty"` // it is no request: what those before it amount to
+
+	size int // in bytes, as it is remembered
 }
 
-// journal is an append-only file of entries, each a line of JSON that ends with
+// mostFile is how many bytes the file may have; one that has more is replaced. What
+// replaces it has less than half of that.
+const mostFile = 4 << 20
+
+// journal is a file of entries, each a line of JSON that ends with
 // its CRC-32C. A line that was cut by a crash was never answered, so it is cut off
 // on opening; one that has its end and is not what was written is damage.
 type journal struct {
+	path   string
 	file   *os.File
+	size   int64
 	broken error // the first failed append; what follows it could not be read back
 }
 
@@ -73,7 +83,7 @@ func openJournal(path string, apply func(entry)) (*journal, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: read journal %s: %w", path, err), file.Close())
 	}
-	return &journal{file: file}, nil
+	return &journal{path: path, file: file, size: end}, nil
 }
 
 // replay returns the offset after the last whole entry.
@@ -146,8 +156,43 @@ func (j *journal) append(e entry) error {
 	if _, err = j.file.Write(raw); err == nil {
 		err = j.file.Sync()
 	}
-	j.broken = err
+	j.broken, j.size = err, j.size+int64(len(raw))
 	return err
+}
+
+// compact replaces the file, whole or not at all, by one with an entry that stands
+// for all of it.
+func (j *journal) compact(e entry) error {
+	raw, err := encodeEntry(e)
+	if err != nil {
+		return err
+	}
+	folder, name := filepath.Split(j.path)
+	file, err := os.CreateTemp(folder, "."+name+".new-") // with mode 0600, and removed at the next start if this is cut off
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(raw); err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), j.path)
+	}
+	if err != nil {
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	old := j.file
+	j.file, j.size = file, int64(len(raw))
+	return errors.Join(old.Close(), syncFolder(folder))
+}
+
+// syncFolder flushes which files a folder has.
+func syncFolder(path string) error {
+	folder, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Close closes the file.

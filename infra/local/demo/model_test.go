@@ -94,7 +94,7 @@ func play(t *testing.T, c *openai.Client, lines string) string {
 			t.Fatal(lines, err)
 		}
 		reply := res.Choices[0].Message
-		if intent.Ghost(reply.Content) {
+		if intent.Poses(reply.Content).Pending {
 			t.Errorf("%s\nreply is a ghost plan: %s", lines, reply.Content)
 		}
 		return reply
@@ -252,7 +252,7 @@ func TestSummariesDoNotMakeGhosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := res.Choices[0].Message.Content; intent.Ghost(said) {
+		if said := res.Choices[0].Message.Content; intent.Poses(said).Pending {
 			t.Errorf("%q: %s", text, said)
 		}
 	}
@@ -319,7 +319,7 @@ func FuzzModel(f *testing.F) {
 			t.Fatalf("%q: %s", text, first)
 		}
 		said := res.Choices[0].Message
-		if intent.Ghost(said.Content) {
+		if intent.Poses(said.Content).Pending {
 			t.Fatalf("%q is answered with a ghost plan: %s", text, said.Content)
 		}
 		for _, c := range said.ToolCalls {

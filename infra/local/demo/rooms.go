@@ -47,52 +47,6 @@ var rooms = []Room{
 	{"auditorio", "Auditorio", 40, 0, []string{"proyector", "megafonía"}},
 }
 
-// state is everything the service remembers; apply is its only writer.
-type state struct {
-	reservations []Reservation
-	created      int
-	ledger       []line
-	answers      map[string]entry
-	attempts     map[string]int
-}
-
-func newState() state {
-	return state{answers: map[string]entry{}, attempts: map[string]int{}}
-}
-
-func (st *state) apply(e entry) {
-	st.ledger = append(st.ledger, line{e.Seq, e.At, e.Method, e.Path, e.Query, e.Key, e.Status, e.Replayed})
-	if e.Final {
-		st.answers[e.Key] = e
-	}
-	if e.Effect.Attempt != "" {
-		st.attempts[e.Effect.Attempt]++
-	}
-	if e.Effect.Reset != "" {
-		delete(st.attempts, e.Effect.Reset)
-	}
-	if put := e.Effect.Put; put != nil {
-		if at := st.find(put.ID); at >= 0 {
-			st.reservations = slices.Clone(st.reservations)
-			st.reservations[at] = *put
-		} else {
-			st.reservations = append(st.reservations, *put)
-			st.created++
-		}
-	}
-	if e.Effect.Drop != "" {
-		st.reservations = slices.DeleteFunc(slices.Clone(st.reservations), func(r Reservation) bool { return r.ID == e.Effect.Drop })
-	}
-}
-
-// find returns the place of a reservation; «7» is taken for r-7.
-func (st *state) find(id string) int {
-	if _, err := strconv.ParseUint(id, 10, 32); err == nil {
-		id = "r-" + id
-	}
-	return slices.IndexFunc(st.reservations, func(r Reservation) bool { return r.ID == id })
-}
-
 // taken reports a reservation of the room that overlaps want, other than want.
 func (st *state) taken(want Reservation) bool {
 	return slices.ContainsFunc(st.reservations, func(r Reservation) bool {
@@ -260,6 +214,8 @@ func (st *state) keep(want Reservation, status int) (reply, effect) {
 		return problem(http.StatusNotFound, "room_not_found", "No existe esa sala.", field{"room_id", "no es una sala"}), effect{}
 	case want.People > room.Capacity:
 		return invalid(field{"people", fmt.Sprintf("%s tiene %d plazas", room.Name, room.Capacity)}), effect{}
+	case st.find(want.ID) < 0 && len(st.reservations) >= mostReservations:
+		return problem(http.StatusConflict, "full", fmt.Sprintf("La demostración guarda %d reservas como mucho: borra alguna.", mostReservations)), effect{}
 	case st.taken(want):
 		return problem(http.StatusConflict, "room_taken", fmt.Sprintf("%s ya está reservada el %s en ese horario.", room.Name, want.Date)), effect{}
 	}

@@ -20,6 +20,7 @@ var document []byte
 
 const (
 	maxBody     = 64 << 10
+	maxTarget   = 2 << 10 // bytes of a path with its query
 	maxKey      = 200
 	maxSlow     = 20 * time.Second
 	maxFlaky    = 5
@@ -29,7 +30,7 @@ const (
 )
 
 // Service is the demonstration service. Its state lives in memory and, with
-// WithFile, in an append-only file.
+// WithFile, in a file. Both are bounded, whatever is asked and how often.
 type Service struct {
 	mux *http.ServeMux
 	now func() time.Time
@@ -43,12 +44,19 @@ type Service struct {
 type Option func(*Service) error
 
 // WithFile keeps reservations and ledger in the file at path (created with
-// mode 0600), one JSON line per request, each on disk before its answer.
+// mode 0600), one JSON line per request, each on disk before its answer. A file
+// that has grown too large is replaced by one line that says what it amounts to.
 func WithFile(path string) Option {
 	return func(s *Service) error {
 		log, err := openJournal(path, s.state.apply)
+		if err != nil {
+			return err
+		}
 		s.log = log
-		return err
+		if log.size > mostFile {
+			return log.compact(s.state.snapshot())
+		}
+		return nil
 	}
 }
 
@@ -99,6 +107,10 @@ func (s *Service) Close() error {
 }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.RequestURI()) > maxTarget {
+		answer(w, problem(http.StatusRequestURITooLong, "too_long", "La dirección supera 2 KiB."))
+		return
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	s.mux.ServeHTTP(w, r)
 }
@@ -152,7 +164,7 @@ func (s *Service) recorded(act action) http.HandlerFunc {
 
 func (s *Service) once(act action, r request) (reply, error) {
 	e := entry{
-		Seq: len(s.state.ledger) + 1, At: r.at, Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
+		Seq: s.state.seq + 1, At: r.at, Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 		Key: r.key, Print: fingerprint(r),
 	}
 	out := reply{}
@@ -166,13 +178,19 @@ func (s *Service) once(act action, r request) (reply, error) {
 		out, e.Effect = act(&s.state, r)
 		e.Final = r.key != "" && out.Status < 500
 	}
-	e.Status, e.Reply = out.Status, out
+	e.Status = out.Status
+	if e.Final {
+		e.Reply = out
+	}
 	if s.log != nil {
 		if err := s.log.append(e); err != nil {
 			return reply{}, err
 		}
 	}
 	s.state.apply(e)
+	if s.log != nil && s.log.size > mostFile {
+		_ = s.log.compact(s.state.snapshot()) // one that fails leaves the file as it was; the next request tries again
+	}
 	return out, nil
 }
 
@@ -223,16 +241,15 @@ func (d *delayed) WriteHeader(status int) {
 }
 
 func (s *Service) ledger(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	entries := s.state.ledger
-	s.mu.Unlock()
 	items := []line{}
 	key := r.URL.Query().Get("idempotency_key")
-	for _, e := range entries {
+	s.mu.Lock()
+	for _, e := range s.state.recent {
 		if key == "" || e.Key == key {
-			items = append(items, e)
+			items = append(items, line{e.Seq, e.At, e.Method, e.Path, e.Query, e.Key, e.Status, e.Replayed})
 		}
 	}
+	s.mu.Unlock()
 	answer(w, list(items))
 }
 

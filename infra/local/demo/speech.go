@@ -39,7 +39,7 @@ func (s speech) ask(title, address string, missing []string) string {
 // it is.
 func harmless(say func(name string) string, names ...string) string {
 	for _, name := range names {
-		if text := say(name); !intent.Ghost(text) {
+		if text := say(name); !intent.Poses(text).Pending {
 			return text
 		}
 	}
@@ -108,7 +108,7 @@ func (s speech) refused(reason string) string {
 	reason = plainReason(reason)
 	short := []rune(strings.Join(strings.Fields(reason), " "))
 	text := s.pick("No he conseguido preparar esa petición: no fue aceptada. ", "I could not prepare that request: it was not accepted. ")
-	if detail := text + string(short[:min(len(short), 240)]); !intent.Ghost(detail) {
+	if detail := text + string(short[:min(len(short), 240)]); !intent.Poses(detail).Pending {
 		return detail
 	}
 	return text

@@ -254,7 +254,7 @@ func (w *World) Propose(calls ...Call) plan.Run {
 	return w.Draft(p)
 }
 
-// Draft writes a draft in the world's chat, as a turn does. What names no server calls
+// Draft writes a draft in the world's chat, as a turn of Ana's does that answers her. What names no server calls
 // the world's.
 func (w *World) Draft(p plan.Proposal) plan.Run {
 	w.t.Helper()
@@ -270,8 +270,11 @@ func (w *World) Draft(p plan.Proposal) plan.Run {
 		old = &r
 	}
 	r.ChatID = chat.ID
+	at := w.Clock()
+	card := run.Message(w.IDs, r, conversation.KindPlan, at, run.Describe(locale.Spanish, r.Plan, old != nil))
 	r, err = w.Store.Propose(ctx, r, chat, old, run.Record{
-		At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil),
+		At: at, Type: plan.EventProposed, Data: run.Proposed(r, nil),
+		Messages: []conversation.Message{card}, Shown: r.Sighted(plan.ViewerOf("send", r.User, "", ""), at),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -27,6 +27,7 @@ const (
 // control serves the control socket of a folder.
 type control struct {
 	server *http.Server
+	mux    *http.ServeMux
 	path   string
 }
 
@@ -50,7 +51,7 @@ func openControl(folder string, e *engines, log *slog.Logger) (*control, error) 
 		}
 		log.Info("backup.sent")
 	})
-	c := &control{&http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}, path}
+	c := &control{mux: mux, path: path, server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}}
 	go func() { _ = c.server.Serve(listener) }()
 	return c, nil
 }
@@ -129,6 +130,11 @@ func shortened(path string, use func(short string) error) error {
 
 // requestBackup has the process of a folder send its archive.
 func requestBackup(ctx context.Context, folder string, w io.Writer) error {
+	return askControl(ctx, folder, http.MethodGet, backupPath, w)
+}
+
+// askControl asks the process of a folder for something, and writes what it answers.
+func askControl(ctx context.Context, folder, method, path string, w io.Writer) error {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
 		err = shortened(filepath.Join(folder, controlSocket), func(short string) (err error) {
 			conn, err = new(net.Dialer).DialContext(ctx, "unix", short)
@@ -137,7 +143,7 @@ func requestBackup(ctx context.Context, folder string, w io.Writer) error {
 		return conn, err
 	}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://control"+backupPath, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, method, "http://control"+path, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -34,22 +34,23 @@ var demoParts = []struct {
 	}},
 }
 
-// mountDemo puts the demonstration model, service and agent before the API.
-func mountDemo(folder string, now func() time.Time, api http.Handler) (http.Handler, error) {
-	service, err := demo.NewService(demo.WithFile(filepath.Join(folder, "demo.jsonl")))
+// mountDemo puts the demonstration model, service and agent before the API, for whoever
+// has their key.
+func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
+	service, err := demo.NewService(demo.WithFile(filepath.Join(p.Data, "demo.jsonl")))
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(demo.WithToday(now))))
+	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(demo.WithToday(p.Clock))))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
-	talks := demo.NewAgent(service, now)
+	talks := demo.NewAgent(service, p.Clock)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, demoModelPath+"/"), strings.HasPrefix(path, demoServicePath+"/"):
-			mux.ServeHTTP(w, r)
+			p.withDemoKey(mux).ServeHTTP(w, r)
 		case path == demoAgentPath:
-			talks.ServeHTTP(w, r)
+			p.withDemoKey(talks).ServeHTTP(w, r)
 		default:
 			api.ServeHTTP(w, r) // a mux would clean paths that the API must see as they are
 		}

@@ -101,7 +101,7 @@ func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
 	elsewhere := httptest.NewServer(demo.NewAgent(rooms, boot.Clock))
 	defer elsewhere.Close()
 	registry := tool.Registry{
-		Discover: map[tool.Kind]tool.Discoverer{tool.KindMCP: mcp.Discoverer{Client: http.DefaultClient}},
+		Discover: map[tool.Kind]tool.Discoverer{tool.KindMCP: mcp.Discoverer{Client: &http.Client{Transport: http.DefaultTransport}}},
 		Store:    p.Table, IDs: ident.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
 	}
 	own, _, err := registry.Register(t.Context(), defaultAccount, tool.Registration{URL: elsewhere.URL, Name: demo.AgentName, Role: tool.RoleAgent}, boot.Clock())

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/boot/web"
 	"piloto/internal/gateway"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 	"piloto/internal/telemetry"
 )
 
@@ -48,6 +49,7 @@ type functions struct {
 	now    func() time.Time
 	log    *slog.Logger
 	tokens auth.Store
+	meter  *rate.Meter    // of what is asked before a function is called
 	busy   sync.WaitGroup // requests, tasks and schedules under way
 
 	mu    sync.Mutex
@@ -57,13 +59,12 @@ type functions struct {
 
 // build builds every function of the template with the environment a deployment
 // would give it.
-func (f *functions) build(world boot.World, d *template.Deployment) error {
+func (f *functions) build(world boot.World, d *template.Deployment) (err error) {
 	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
 	for _, fn := range f.template.Functions {
 		environment := boot.Environment(d.Environment[fn.ID])
 		f.timeouts[fn.ID] = fn.Timeout
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
-		var err error
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
 		} else if build, ok := taskFunctions[fn.Name]; ok {
@@ -195,7 +196,9 @@ func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Re
 	ctx, cancel := context.WithTimeout(ctx, f.timeouts[route.Function])
 	defer cancel()
 	if !route.Open {
-		p, refusal := gateway.Identify(ctx, f.tokens, f.now(), r.Method, r.Header, r.Host)
+		p, refusal := gateway.Identify(ctx, f.tokens, f.meter, f.now(), gateway.Asking{
+			Method: r.Method, Header: r.Header, Host: r.Host, Address: r.RemoteAddr,
+		})
 		ctx = gateway.WithIdentity(ctx, p, refusal)
 	}
 	f.http[route.Function].ServeHTTP(w, r.WithContext(ctx))

@@ -21,7 +21,7 @@ import (
 const (
 	openaiCanary = "CANARY-openai-0123456789"
 	groqCanary   = "CANARY-groq-0123456789"
-	testToken    = "a-token-of-the-test"
+	testToken    = "a-token-of-the-test-of-one-process"
 )
 
 // provider answers every completion, and remembers with what it was asked.

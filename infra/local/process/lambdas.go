@@ -57,8 +57,15 @@ func (p *Process) staff(ctx context.Context, folder string) (err error) {
 	for _, fn := range p.template.Functions {
 		f.byARN[p.names[fn.ID+".Arn"]] = fn.ID
 	}
+	world := p.world()
+	if folder != "" {
+		world.Counted = nil // each process counts by itself, and the table for all
+	}
+	if f.meter, err = boot.Meter(world, p.deployment.Environment[p.template.API.Authorizer]); err != nil {
+		return err
+	}
 	if folder == "" {
-		return f.build(p.world(), p.deployment)
+		return f.build(world, p.deployment)
 	}
 	if p.backstage, err = openBackstage(p.engines, p.sockets.Management()); err != nil {
 		return err

@@ -30,6 +30,7 @@ import (
 	"piloto/internal/dynamo"
 	"piloto/internal/failpoint"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 	"piloto/internal/telemetry"
 )
 
@@ -39,6 +40,8 @@ const awsRegion = "us-east-1"
 type Options struct {
 	Addr     string           // of the API and the page
 	Data     string           // folder of everything that lasts
+	Hosts    []string         // by which a proxy or a tunnel names this process, besides its own
+	Expose   bool             // other machines may reach Addr
 	AWS      string           // of the engines' wire protocols; empty: not served
 	Template string           // template.yaml
 	Log      io.Writer        // JSON lines
@@ -67,6 +70,7 @@ type Process struct {
 	sockets    *websocket.Gateway
 	backstage  *backstage // nil: the functions are in this process
 	origin     string     // http://127.0.0.1:8080
+	demoKey    string     // what the demonstration asks of whoever calls it; empty: there is none
 	began      time.Time
 }
 
@@ -98,6 +102,9 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		return nil, err
 	}
 	p.names = p.template.Names()
+	if p.names["ReceiptKey.Arn"], err = receiptKeyPath(o.Data); err != nil {
+		return nil, err
+	}
 	p.configure(level)
 	if p.deployment, err = p.template.Resolve(p.names); err != nil {
 		return nil, err
@@ -116,7 +123,16 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.provision(ctx, folder); err != nil {
+	if s.Demo {
+		p.demoKey, err = keptDemoKey(o.Data)
+	}
+	if err == nil {
+		err = ensureReceiptKey(p.names["ReceiptKey.Arn"]) // under the lock of the data file
+	}
+	if err == nil {
+		err = p.provision(ctx, folder)
+	}
+	if err != nil {
 		p.retire()
 		return nil, errors.Join(err, p.engines.close())
 	}
@@ -166,7 +182,7 @@ func (p *Process) configure(level slog.Level) {
 	}
 	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
 	set("BusinessContextUrl", p.ContextURL)
-	for parameter, value := range p.Delegation {
+	for parameter, value := range p.Parameters {
 		set(parameter, value)
 	}
 	set("ChargeCredits", strconv.FormatBool(p.Credits))
@@ -215,14 +231,14 @@ func (p *Process) clients() aws.Config {
 func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
-		Now: p.Clock, IDs: ident.NewSource(nil),
+		Now: p.Clock, IDs: ident.NewSource(nil), Counted: rate.NewMemory(),
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.local())
 }
 
 // local is what functions must know of one machine.
 func (p *Process) local() boot.Local {
-	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.demoModel(), Keyless: p.keyless(), SocketPath: socketPath}
+	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.demoModel(), DemoKey: p.demoModelKey(), Keyless: p.keyless(), SocketPath: socketPath}
 	if p.Lambda == AsProcess && !lambda.Attached { // those of a process that was killed may still be calling
 		l.AloneSince = time.Time{}
 	}
@@ -235,7 +251,7 @@ func (p *Process) Handler() (http.Handler, error) {
 	if !p.Demo {
 		return api, nil
 	}
-	return mountDemo(p.Data, p.Clock, api)
+	return p.mountDemo(api)
 }
 
 // provider is the model that answers, and where it is.

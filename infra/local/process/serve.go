@@ -29,6 +29,9 @@ const GCPercent = 400
 
 // Serve runs the deployment until ctx ends, and says on out what to do next.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
+	if err := o.checkReach(); err != nil {
+		return err
+	}
 	if !s.KeepGC {
 		debug.SetGCPercent(GCPercent)
 	}
@@ -63,7 +66,8 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	}
 	failed := make(chan error, 2)
 	listening := 1
-	go func() { failed <- serve(ctx, listener, handler, p.log) }()
+	named := hostsOf(listener.Addr(), p.Addr, p.Hosts)
+	go func() { failed <- serve(ctx, listener, named.guard(handler), p.log) }()
 	if p.AWS != "" {
 		engines, err := net.Listen("tcp", p.AWS)
 		if err != nil {
@@ -72,12 +76,15 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 		listening++
 		go func() { failed <- serve(ctx, engines, onLoopback(withoutSecrets(p.engines)), p.log) }()
 	}
+	if err := p.introduce(ctx); err != nil { // first: runs that go on may call it
+		return err
+	}
 	if err := p.Start(ctx); err != nil {
 		return err
 	}
-	if err := p.introduce(ctx); err != nil {
-		return err
-	}
+	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
+		return signInURL(ctx, p.Table, token, p.origin, p.Clock())
+	})
 	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}
@@ -97,9 +104,12 @@ func (p *Process) introduce(ctx context.Context) error {
 	servers := registry.Of(p.world(), p.Table)
 	for _, part := range demoParts {
 		as := part.as
-		as.URL = p.origin + part.path
+		as.URL, as.Key = p.origin+part.path, p.demoCredential()
 		if err := registerDemo(ctx, servers, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
 			return fmt.Errorf("%s of the demonstration could not be registered: %w", part.path, err)
+		}
+		if err := keyDemo(ctx, servers, as, p.Clock()); err != nil {
+			return fmt.Errorf("%s of the demonstration could not be given its key: %w", part.path, err)
 		}
 	}
 	return nil
@@ -107,16 +117,9 @@ func (p *Process) introduce(ctx context.Context) error {
 
 // greet says that all is ready, and what to do next.
 func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
-	url, err := signInURL(ctx, p.Table, token, p.origin, p.Clock())
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin)
-	fmt.Fprintf(out, "  Open     %s\n           (signs you in, once)\n", url)
-	if file != "" {
-		fmt.Fprintf(out, "  Token    %s\n           (kept in %s)\n", token, file)
-	} else {
-		fmt.Fprintln(out, "  Token    the one in PILOTO_TOKEN")
+	if err := p.greetOwner(ctx, out, token, file); err != nil {
+		return err
 	}
 	switch {
 	case p.demoModel():
@@ -134,6 +137,9 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 		fmt.Fprintf(out, "  Engines  aws dynamodb list-tables --endpoint-url http://%s\n", p.AWS)
 	}
 	fmt.Fprintf(out, "  Data     %s\n\n", p.Data)
+	if !OnThisMachine(p.Addr) {
+		fmt.Fprint(out, exposed)
+	}
 	fmt.Fprintf(out, "  Try      curl -s %s/api/chats -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d '{}'\n", p.origin)
 	return nil
 }
@@ -169,7 +175,8 @@ func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
 // are given up.
 type servingKey struct{}
 
-// serve answers requests until ctx ends, then lets those under way finish.
+// serve answers requests until ctx ends, then lets those under way finish. A client has
+// ten seconds for the head of a request and a minute for all of it.
 func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
 	serving, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -181,7 +188,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
+	go func() { done <- server.Serve(newDoors(listener, usualLimits)) }()
 	select {
 	case err := <-done:
 		return err

@@ -18,9 +18,9 @@ type Settings struct {
 
 	ContextURL string // PILOTO_CONTEXT_URL: where the router asks what is known of a company
 
-	// Delegation is what the environment says of how agents are called, by the
-	// parameter of the template that it sets.
-	Delegation map[string]string
+	// Parameters is what the environment says of how agents are called and of how often
+	// somebody may ask, by the parameter of the template that it sets.
+	Parameters map[string]string
 
 	// Credits is PILOTO_CREDITS=on: what the keys above pay for costs credits. On
 	// one's own machine they are one's own.
@@ -33,25 +33,27 @@ const (
 	groqModel   = "llama-3.3-70b-versatile"
 )
 
-// delegation are the variables of how agents are called, as document 001 names them,
-// and the template's parameters.
-var delegation = map[string]string{
+// parameters are the variables that set a parameter of the template: of how agents are
+// called, as document 001 names them, and of how often somebody may ask in a minute.
+var parameters = map[string]string{
 	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
 	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
+	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
+	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
 // SettingsFrom reads the settings.
 func SettingsFrom(getenv func(string) string) Settings {
-	agents := map[string]string{}
-	for variable, parameter := range delegation {
-		agents[parameter] = getenv(variable)
+	set := map[string]string{}
+	for variable, parameter := range parameters {
+		set[parameter] = getenv(variable)
 	}
 	return Settings{
 		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
-		ContextURL: getenv("PILOTO_CONTEXT_URL"), Delegation: agents, Credits: getenv("PILOTO_CREDITS") == "on",
+		ContextURL: getenv("PILOTO_CONTEXT_URL"), Parameters: set, Credits: getenv("PILOTO_CREDITS") == "on",
 	}
 }
 
@@ -67,3 +69,8 @@ func (s Settings) groqAlone() bool { return s.GroqKey != "" && s.Key == "" && s.
 // keyless reports whether the provider needs no key: one that was named, as a
 // model served on one's own machine is, or the demonstration model.
 func (s Settings) keyless() bool { return s.Key == "" && (s.BaseURL != "" || s.demoModel()) }
+
+// Unlimited is Parameters that let everybody ask as often as they like: for what measures.
+func Unlimited() map[string]string {
+	return map[string]string{"TurnsPerMinute": "0", "WritesPerMinute": "0", "RequestsPerMinute": "0", "BadTokensPerMinute": "0"}
+}

@@ -31,19 +31,17 @@ const installedFile = "token.sha256"
 // that was set, or else one that is made once and kept in the data folder. It
 // returns the token, and the file that holds it when it was not set.
 func installToken(ctx context.Context, tokens auth.Store, folder, set string, at time.Time) (token, file string, err error) {
-	token = strings.TrimSpace(set)
-	made := false
-	if token == "" {
+	made, where := false, "PILOTO_TOKEN"
+	if token = set; token == "" {
 		file = filepath.Join(folder, "token")
-		if token, made, err = keptToken(file); err != nil {
-			return "", "", err
-		}
+		where = file
+		token, made, err = keptToken(file)
 	}
-	if len(token) < 8 || len(token) > 512 {
-		return "", "", errors.New("PILOTO_TOKEN must have 8 to 512 characters")
+	if err == nil {
+		err = checkToken(where, token)
 	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }) { // no header carries another the same way
-		return "", "", errors.New("PILOTO_TOKEN must be visible ASCII characters")
+	if err != nil {
+		return "", "", err
 	}
 	now := installed{ident.Hash(token), file != ""}
 	note := filepath.Join(folder, installedFile)
@@ -73,6 +71,33 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 		Hash: now.hash, Kind: auth.KindToken, Account: defaultAccount, User: defaultUser,
 		Scopes: everything(), CreatedAt: at,
 	})
+}
+
+// What a token that somebody chose has at least, so that nobody guesses it.
+const (
+	leastToken   = 24 // characters
+	mostToken    = 512
+	leastVariety = 8 // different ones
+)
+
+// checkToken refuses a token that can be guessed, or that no header carries as it is.
+func checkToken(where, token string) error {
+	different := map[rune]bool{}
+	for _, r := range token {
+		different[r] = true
+	}
+	const mend = "; openssl rand -hex 24 makes one, and without PILOTO_TOKEN one is made and kept"
+	switch {
+	case strings.TrimSpace(token) != token:
+		return fmt.Errorf("%s has blanks or a line end around it: take them away", where)
+	case strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }): // no header carries another the same way
+		return fmt.Errorf("%s must be visible ASCII characters, without blanks%s", where, mend)
+	case len(token) < leastToken || len(token) > mostToken:
+		return fmt.Errorf("%s has %d characters, and must have %d to %d: who guesses it may do everything%s", where, len(token), leastToken, mostToken, mend)
+	case len(different) < leastVariety:
+		return fmt.Errorf("%s repeats the same %d characters, and must have %d different ones%s", where, len(different), leastVariety, mend)
+	}
+	return nil
 }
 
 // keptToken returns the token in a file, or else a new one, which is to be written.

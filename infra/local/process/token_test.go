@@ -59,7 +59,7 @@ func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 		t.Errorf("as it was: %v", err)
 	}
 	// One that is set, and none any more, are no damage; nor is a file removed.
-	if _, err := install("a-token-that-is-set"); err != nil {
+	if _, err := install("a-token-that-is-set-by-a-person"); err != nil {
 		t.Error(err)
 	}
 	if got, err := install(""); err != nil || got != token {

@@ -25,6 +25,7 @@ const (
 	typeRole   = "AWS::IAM::Role"
 	typePolicy = "AWS::IAM::ManagedPolicy"
 	typeInvoke = "AWS::Lambda::Permission"
+	typeKey    = "AWS::KMS::Key"
 
 	typeAlarm        = "AWS::CloudWatch::Alarm"
 	typeDashboard    = "AWS::CloudWatch::Dashboard"
@@ -40,6 +41,7 @@ var noCounterpart = map[string]string{
 	typeRole:   "every function shares one process, so nothing enforces a role",
 	typePolicy: "every function shares one process, so nothing enforces a policy",
 	typeInvoke: "functions are called directly",
+	typeKey:    "what is signed is signed with a key in the data folder",
 
 	typeAlarm:        "nobody is on call for one process",
 	typeDashboard:    "GET /metrics tells what there is to see",

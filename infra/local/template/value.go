@@ -48,6 +48,7 @@ var attributes = map[string][]string{
 	typeLogGroup:     {"Arn"},
 	typeAlarm:        {"Arn"},
 	typeQueue:        {"Arn", "QueueName"},
+	typeKey:          {"Arn"},
 }
 
 // intrinsic reports whether a node is a call of an intrinsic function.

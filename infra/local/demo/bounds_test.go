@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shownLedger is what the ledger lists, and its size in bytes.
+func shownLedger(t *testing.T, s *Service) ([]line, int) {
+	t.Helper()
+	_, body := call(t, s, "GET /ledger", "", "")
+	var out struct{ Items []line }
+	if err := json.Unmarshal([]byte(body), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Items, len(body)
+}
+
+// TestRequestsLeaveBoundedTraces: more requests than are kept, each as large as is
+// taken, leave a file, a ledger and a memory of the newest alone.
+func TestRequestsLeaveBoundedTraces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo.jsonl")
+	s := newTestService(t, WithFile(path))
+	call(t, s, "POST /reservations", "first", goodBody)
+	const sent = mostEntries + 1200
+	query := strings.Repeat("x", maxTarget-100)
+	for i := range sent {
+		if status, body := call(t, s, fmt.Sprintf("GET /rooms?%s=%d", query, i), "", ""); status != 422 {
+			t.Fatal(status, body)
+		}
+	}
+	kept, size := shownLedger(t, s)
+	if len(kept) > mostEntries || size > 2*mostBytes || kept[len(kept)-1].Seq != sent+1 {
+		t.Errorf("%d entries in %d bytes, the last is %d", len(kept), size, kept[len(kept)-1].Seq)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > mostFile {
+		t.Errorf("the file has %d bytes: %v", info.Size(), err)
+	}
+	_ = s.Close()
+	again := newTestService(t, WithFile(path))
+	if after, _ := shownLedger(t, again); fmt.Sprint(after) != fmt.Sprint(kept) {
+		t.Errorf("after a restart %d entries, the last %v", len(after), after[len(after)-1:])
+	}
+	if _, body := call(t, again, "GET /reservations", "", ""); !strings.Contains(body, `"r-1"`) {
+		t.Errorf("a reservation went with its entry: %s", body)
+	}
+	if _, body := call(t, again, "POST /reservations", "", strings.Replace(goodBody, "norte", "sur", 1)); !strings.Contains(body, `"id":"r-2"`) {
+		t.Errorf("an id is used again: %s", body)
+	}
+}
+
+// TestKeysAndAttemptsAreRememberedForTheNewestAlone, whatever their number.
+func TestKeysAndAttemptsAreRememberedForTheNewestAlone(t *testing.T) {
+	s := newTestService(t)
+	for i := range mostEntries + 50 {
+		call(t, s, "POST /flaky", fmt.Sprintf("flaky-%d", i), "")
+	}
+	for i := range mostEntries + 50 {
+		call(t, s, "DELETE /reservations/r-9", fmt.Sprintf("key-%d", i), "")
+	}
+	if a, b := len(s.state.answers), len(s.state.attempts); a > mostEntries || b > mostEntries {
+		t.Errorf("%d answers, %d attempts are kept", a, b)
+	}
+	last := fmt.Sprintf("key-%d", mostEntries+49)
+	call(t, s, "DELETE /reservations/r-9", last, "")
+	if _, body := call(t, s, "GET /ledger?idempotency_key="+last, "", ""); !strings.Contains(body, `"replayed":true`) {
+		t.Errorf("the newest key is forgotten: %s", body)
+	}
+}
+
+// TestReservationsAreBounded: beyond it nothing is reserved until one is deleted.
+func TestReservationsAreBounded(t *testing.T) {
+	s := newTestService(t)
+	book := func(i int) (int, string) {
+		return call(t, s, "POST /reservations", "", fmt.Sprintf(`{"room_id":"norte","date":"%04d-11-24","start":"10:00","people":6}`, 2000+i))
+	}
+	for i := range mostReservations {
+		if status, body := book(i); status != 201 {
+			t.Fatal(i, status, body)
+		}
+	}
+	if status, body := book(mostReservations); status != 409 || !strings.Contains(body, `"full"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := call(t, s, "PATCH /reservations/r-1", "", `{"people":2}`); status != 200 {
+		t.Errorf("one that is there cannot be changed: %d %s", status, body)
+	}
+	call(t, s, "DELETE /reservations/r-1", "", "")
+	if status, body := book(mostReservations); status != 201 {
+		t.Errorf("after a deletion: %d %s", status, body)
+	}
+}
+
+// TestATargetOrAKeyThatIsTooLongLeavesNothing: neither in memory nor on disk.
+func TestATargetOrAKeyThatIsTooLongLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo.jsonl")
+	s := newTestService(t, WithFile(path))
+	long := strings.Repeat("q", 60<<10)
+	for _, target := range []string{"GET /rooms?x=" + long, "GET /slow?seconds=" + long, "GET /slow?seconds=0&x=" + long, "GET /rooms/" + long, "GET /ledger?idempotency_key=" + long, "POST /flaky?x=" + long} {
+		if status, _ := call(t, s, target, "", ""); status != http.StatusRequestURITooLong {
+			t.Errorf("%.30s: %d", target, status)
+		}
+	}
+	if status, _ := call(t, s, "POST /flaky", strings.Repeat("k", maxKey+1), ""); status != http.StatusUnprocessableEntity {
+		t.Errorf("a long key: %d", status)
+	}
+	if kept, _ := shownLedger(t, s); len(kept) != 0 {
+		t.Errorf("%d entries", len(kept))
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("%d bytes on disk, %v", info.Size(), err)
+	}
+}
+
+// TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem, and loses no reservation.
+func TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo.jsonl")
+	var old []byte
+	put := Reservation{ID: "r-1", RoomID: "norte", RoomName: "Sala Norte", Date: "2026-11-24", Start: "10:00", End: "11:00", People: 6, CreatedAt: friday}
+	for i := range 100 {
+		e := entry{Seq: i + 1, At: friday, Method: "GET", Path: "/rooms", Query: strings.Repeat("x", 60<<10), Status: 422}
+		if i == 0 {
+			e = entry{Seq: 1, At: friday, Method: "POST", Path: "/reservations", Key: "k", Status: 201, Effect: effect{Put: &put}}
+		}
+		raw, err := encodeEntry(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old = append(old, raw...)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestService(t, WithFile(path))
+	if info, err := os.Stat(path); err != nil || info.Size() > mostFile || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v bytes of %d, %v", info.Size(), len(old), err)
+	}
+	if kept, size := shownLedger(t, s); size > 2*mostBytes || kept[len(kept)-1].Seq != 100 {
+		t.Errorf("%d entries, %d bytes", len(kept), size)
+	}
+	if _, body := call(t, s, "GET /reservations", "", ""); !strings.Contains(body, `"r-1"`) {
+		t.Errorf("a reservation is gone: %s", body)
+	}
+}

@@ -1,0 +1,142 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"piloto/internal/locale"
+)
+
+// hosts are the names by which the listener is called. A page of the web whose name was
+// made to lead to this machine (DNS rebinding) is, for its browser, of one origin with
+// what is served here; but it names itself in Host, and is told apart by that.
+type hosts struct {
+	port  string
+	own   []string // with the port
+	named []string // NAME, by any port, or NAME:PORT
+}
+
+// hostsOf are the names of a listener: those of this machine's loopback, what it was
+// asked to listen on, and what a person named.
+func hostsOf(addr net.Addr, asked string, named []string) hosts {
+	_, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		port = "80"
+	}
+	h := hosts{port: port, own: []string{"localhost"}, named: named}
+	for _, a := range []string{addr.String(), asked} {
+		if host, _, err := net.SplitHostPort(a); err == nil && host != "" && !unspecified(host) {
+			h.own = append(h.own, strings.ToLower(host))
+		}
+	}
+	return h
+}
+
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
+}
+
+// know reports whether a request that arrived at an address was meant for this listener. An
+// address is one that it has; browsers find no other way to it than to be told it.
+func (h hosts) know(asked string, arrived net.Addr) bool {
+	asked = strings.ToLower(asked)
+	host, port, err := net.SplitHostPort(asked)
+	if err != nil {
+		host, port = strings.Trim(asked, "[]"), "80"
+	}
+	for _, name := range h.named {
+		if name = strings.ToLower(name); name == asked || name == host {
+			return true
+		}
+	}
+	if port != h.port {
+		return false
+	}
+	for _, own := range h.own {
+		if host == own {
+			return true
+		}
+	}
+	ip := net.ParseIP(host)
+	at, ok := arrived.(*net.TCPAddr)
+	return ip != nil && (ip.IsLoopback() || ok && ip.Equal(at.IP))
+}
+
+// guard serves the requests that were meant for this listener: to any other it says by
+// which name it is called, and does nothing.
+func (h hosts) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if h.know(r.Host, arrived) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close") // what was not read is not waited for
+		refuse(w, r, http.StatusMisdirectedRequest, "listener.host_unknown", map[string]string{
+			"host": inSentence(r.Host), "own": "localhost:" + h.port,
+		})
+	})
+}
+
+// refuse answers with a problem (RFC 9457) in the words of the client's language.
+func refuse(w http.ResponseWriter, r *http.Request, status int, code string, args map[string]string) {
+	lang := locale.Match(r.Header.Get("Accept-Language"))
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"type": "urn:piloto:problem:" + code, "title": http.StatusText(status), "status": status, "code": code,
+		"detail": locale.Fill(lang, code, args), "action": locale.Fill(lang, code+".do", args),
+	})
+}
+
+// inSentence is a text that is not longer than what a sentence may hold.
+func inSentence(text string) string {
+	if text = strings.ToValidUTF8(text, ""); len([]rune(text)) > 80 {
+		text = string([]rune(text)[:80]) + "…"
+	}
+	return text
+}
+
+// checkHosts refuses names that no browser sends.
+func checkHosts(named []string) error {
+	for _, name := range named {
+		host, port, err := net.SplitHostPort(name)
+		if err != nil {
+			host, port = strings.Trim(name, "[]"), "1"
+		}
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 || host == "" || strings.ContainsAny(host, "/*@ \t?#") {
+			return fmt.Errorf("-host %q: give a name as browsers see it, such as piloto.example.org or 192.168.1.5:8080; without https:// and without *", name)
+		}
+	}
+	return nil
+}
+
+// checkReach refuses an address that other machines reach, unless that was asked for.
+func (o Options) checkReach() error {
+	if err := checkHosts(o.Hosts); err != nil {
+		return err
+	}
+	if o.Expose || OnThisMachine(o.Addr) {
+		return nil
+	}
+	return fmt.Errorf(`-addr %s: other machines could reach it, and nothing here is encrypted: the token would travel readable.
+  To be reached by others:   listen on 127.0.0.1, put a proxy with TLS in front of it, and name it with -host NAME
+  In a container, or on a network that you trust:   add -expose`, o.Addr)
+}
+
+// OnThisMachine reports whether an address can be reached from this machine only.
+func OnThisMachine(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,77 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// exposed is what an address means that other machines reach.
+const exposed = `  Warning  Other machines reach this address, and nothing is encrypted: who can read the network
+           reads the token and all that is said. Better: listen on 127.0.0.1, with a proxy for TLS
+           in front of it, named with -host NAME.
+
+`
+
+// greetOwner says how to sign in. What signs in is shown to a person alone: what is no
+// terminal is kept, by systemd, Docker or CI, and read by others.
+func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file string) error {
+	seen := isTerminal(out)
+	if !seen {
+		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -signin -data %s prints an address that signs you in, once)\n", p.origin, word(p.Data))
+	} else {
+		url, err := signInURL(ctx, p.Table, token, p.origin, p.Clock())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "  Open     %s\n           (signs you in, once)\n", url)
+	}
+	switch {
+	case file == "":
+		fmt.Fprintln(out, "  Token    the one in PILOTO_TOKEN")
+	case seen:
+		fmt.Fprintf(out, "  Token    %s\n           (kept in %s)\n", token, file)
+	default:
+		fmt.Fprintf(out, "  Token    kept in %s\n", file)
+	}
+	return nil
+}
+
+// isTerminal reports whether a person sees what is written, and nothing keeps it.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// signInPath is where the process of a folder is asked for an address that signs in.
+const signInPath = "/signin"
+
+// offerSignIn has make answer who asks on the control socket.
+func (c *control) offerSignIn(make func(context.Context) (string, error)) {
+	c.mux.HandleFunc("POST "+signInPath, func(w http.ResponseWriter, r *http.Request) {
+		url, err := make(r.Context())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = io.WriteString(w, url+"\n")
+	})
+}
+
+// SignIn prints an address that signs in once, to the process that has a folder.
+func SignIn(ctx context.Context, folder string, out io.Writer) error {
+	err := askControl(ctx, folder, http.MethodPost, signInPath, out)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, word(folder))
+	}
+	return err
+}
