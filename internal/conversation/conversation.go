@@ -128,11 +128,27 @@ type Message struct {
 	At      time.Time `json:"at"`
 	// By is the model that wrote it, when one did.
 	By *By `json:"answered_by,omitempty"`
+	// Notes are what the system says under it.
+	Notes []Note `json:"notes,omitempty"`
 
 	// Seq is where the message stands in its chat: a ULID, also for the
 	// messages whose id is derived (run_id#final). It is the page cursor.
 	Seq string `json:"-"`
 }
+
+// Note is a line of the system's own beside a message. A text of the model stays as it
+// was written: Text says, in the language of the turn, what of it is not so.
+type Note struct {
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed"`
+	Text string `json:"text"`
+}
+
+// The codes of notes.
+const (
+	NoteNothingPending = "nothing_pending" // the text poses as a plan, or asks for a confirmation, and none is behind it
+	NoteNotConfirmed   = "not_confirmed"   // the card is shown again, and why the yes was not to it
+	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
+)
 
 // By says who wrote a message, and who was preferred and why that one did not.
 // Agent is the one that a message was delegated to, by the model's decision.

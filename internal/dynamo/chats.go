@@ -213,17 +213,18 @@ func (t *Table) touch(account, id string, at time.Time, set, remove, condition s
 }
 
 type messageRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
-	ID      string `dynamodbav:"id"`
-	Role    string `dynamodbav:"role"`
-	Kind    string `dynamodbav:"kind"`
-	Content string `dynamodbav:"content"`
-	RunID   string `dynamodbav:"run_id,omitempty"`
-	Code    string `dynamodbav:"code,omitempty"`
-	Action  string `dynamodbav:"action,omitempty"`
-	By      *byRow `dynamodbav:"by,omitempty"`
-	At      int64  `dynamodbav:"at"`
+	PK      string    `dynamodbav:"PK"`
+	SK      string    `dynamodbav:"SK"`
+	ID      string    `dynamodbav:"id"`
+	Role    string    `dynamodbav:"role"`
+	Kind    string    `dynamodbav:"kind"`
+	Content string    `dynamodbav:"content"`
+	RunID   string    `dynamodbav:"run_id,omitempty"`
+	Code    string    `dynamodbav:"code,omitempty"`
+	Action  string    `dynamodbav:"action,omitempty"`
+	By      *byRow    `dynamodbav:"by,omitempty"`
+	Notes   []noteRow `dynamodbav:"notes,omitempty"`
+	At      int64     `dynamodbav:"at"`
 }
 
 type byRow struct {
@@ -235,13 +236,18 @@ type byRow struct {
 	Stopped   bool   `dynamodbav:"stopped,omitempty"`
 }
 
+type noteRow struct {
+	Code string `dynamodbav:"code"`
+	Text string `dynamodbav:"text"`
+}
+
 // messages returns the writes that append messages to a chat.
 func (t *Table) messages(account, chatID string, list []conversation.Message) ([]write, error) {
 	var writes []write
 	for _, m := range list {
 		w, err := t.put(messageRow{
 			PK: chatKey(account, chatID), SK: "M#" + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
-			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), At: millis(m.At),
+			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: millis(m.At),
 		}, "attribute_not_exists(PK)", plan.ErrMoved)
 		if err != nil {
 			return nil, err
@@ -309,10 +315,19 @@ func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, li
 	for i, row := range rows {
 		list[i] = conversation.Message{
 			ID: row.ID, Seq: row.SK[len("M#"):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
-			Content: row.Content, RunID: row.RunID, Code: row.Code, Action: row.Action, By: (*conversation.By)(row.By), At: fromMillis(row.At),
+			Content: row.Content, RunID: row.RunID, Code: row.Code, Action: row.Action, By: (*conversation.By)(row.By), Notes: notes[conversation.Note](row.Notes), At: fromMillis(row.At),
 		}
 	}
 	return list, next, nil
+}
+
+// notes are the notes of a message, as they are stored or as they are read.
+func notes[to, from conversation.Note | noteRow](list []from) []to {
+	var out []to
+	for _, n := range list {
+		out = append(out, to(n))
+	}
+	return out
 }
 
 func conditionFailed(err error) bool {

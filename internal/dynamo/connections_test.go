@@ -189,9 +189,9 @@ func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
 	told("a block", "message", "ai:execution_blocked")
 
 	first := w.Propose(lab.To("GET", "/rooms", ""))
-	told("a draft", "run.proposed draft")
+	told("a draft", "message", "run.proposed draft")
 	r := w.Propose(lab.To("GET", "/rooms", ""))
-	told("another draft", "run.superseded superseded", "run.proposed draft")
+	told("another draft", "run.superseded superseded", "message", "run.proposed draft")
 	if first.ID == r.ID {
 		t.Fatal("one draft")
 	}

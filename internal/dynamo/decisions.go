@@ -120,7 +120,8 @@ func (t *Table) SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, 
 		return r, err
 	}
 	next := after(r, r.Status, rec)
-	return next, t.moved(ctx, next, true, rec, t.commit(ctx, append(writes, t.advance(r, rec, "", "", "", nil))...))
+	set, values := unplaced(rec.At, r.ID)
+	return next, t.moved(ctx, next, true, rec, t.commit(ctx, append(writes, t.advance(r, rec, set, "link", "", values))...))
 }
 
 // BeginUndo marks that what the run did is being undone.

@@ -34,7 +34,7 @@ func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		}
 		set, values = "#error = :error", item{":error": &binary{Value: raw}}
 	}
-	moved, err := t.move(r, to, rec, set, "DuePK, DueSK", "", values)
+	moved, err := t.end(r, to, rec, set, values)
 	if err != nil {
 		return r, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -217,12 +218,11 @@ func released(h credit.Hold) credit.Turn {
 	return turn
 }
 
-// DueHolds lists holds whose deadline has passed, the oldest first.
+// DueHolds lists holds whose deadline has passed, the oldest first. One that cannot be
+// read is an error beside the others.
 func (t *Table) DueHolds(ctx context.Context, at time.Time, limit int) ([]credit.Hold, error) {
 	keys, err := t.dueKeys(ctx, dueHolds, at, limit)
-	if err != nil {
-		return nil, err
-	}
+	problems := []error{err}
 	var holds []credit.Hold
 	for _, k := range keys {
 		var row holdRow
@@ -230,21 +230,23 @@ func (t *Table) DueHolds(ctx context.Context, at time.Time, limit int) ([]credit
 		if errors.Is(err, credit.ErrSettled) {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		var h credit.Hold
+		if err == nil {
+			h, err = row.hold(strings.TrimSuffix(strings.TrimPrefix(k.PK, "A#"), "#W"))
 		}
-		h, err := row.hold(strings.TrimSuffix(strings.TrimPrefix(k.PK, "A#"), "#W"))
 		if err != nil {
-			return nil, err
+			problems = append(problems, fmt.Errorf("dynamo: %s %s: %w", k.PK, k.SK, err))
+			continue
 		}
 		holds = append(holds, h)
 	}
-	return holds, nil
+	return holds, errors.Join(problems...)
 }
 
 type dueKeyRow struct {
-	PK string `dynamodbav:"PK"`
-	SK string `dynamodbav:"SK"`
+	PK    string `dynamodbav:"PK"`
+	SK    string `dynamodbav:"SK"`
+	DueSK string `dynamodbav:"DueSK"`
 }
 
 // dueKeys lists the keys of what is due of a kind, the oldest first.

@@ -31,6 +31,7 @@ type runRow struct {
 	Next      string `dynamodbav:"next_run_id,omitempty"`
 	UndoAt    int64  `dynamodbav:"undo_at,omitempty"`
 	Chain     string `dynamodbav:"chain,omitempty"`
+	Link      int    `dynamodbav:"link,omitempty"`
 	ExpiresAt int64  `dynamodbav:"expires_at"` // unix milliseconds, as every time here
 	CreatedAt int64  `dynamodbav:"created_at"`
 	UpdatedAt int64  `dynamodbav:"updated_at"`
@@ -47,7 +48,7 @@ func rowOfRun(r plan.Run) (runRow, error) {
 		PK: runKey(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Plan: raw, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Chain: r.Chain,
+		Reason: r.Reason, Retries: r.Retries, Chain: r.Chain, Link: r.Link,
 		ExpiresAt: millis(r.Plan.ExpiresAt), CreatedAt: millis(r.CreatedAt), UpdatedAt: millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -60,7 +61,7 @@ func (row runRow) run() (plan.Run, error) {
 	r := plan.Run{
 		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
-		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason, Retries: row.Retries, Next: row.Next, Chain: row.Chain,
+		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason, Retries: row.Retries, Next: row.Next, Chain: row.Chain, Link: row.Link,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {
@@ -71,7 +72,7 @@ func (row runRow) run() (plan.Run, error) {
 		at := fromMillis(row.UndoAt)
 		r.UndoAt = &at
 	}
-	if row.DueSK != "" {
+	if row.DuePK == dueKey {
 		var ms int64
 		if _, err := fmt.Sscanf(row.DueSK, "%d#", &ms); err == nil {
 			r.DueAt = fromMillis(ms)

@@ -2,11 +2,12 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -83,6 +84,13 @@ func (t *Table) record(r plan.Run, chat bool, rec run.Record) ([]write, error) {
 	if !chat {
 		return writes, nil
 	}
+	if rec.Shown != nil {
+		sight, err := t.sight(r.Account, r.ChatID, *rec.Shown)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, sight)
+	}
 	messages, err := t.messages(r.Account, r.ChatID, rec.Messages)
 	return append(writes, messages...), err
 }
@@ -123,7 +131,7 @@ func (t *Table) advance(r plan.Run, rec run.Record, set, remove, condition strin
 }
 
 // move is advance to another status; the lifecycle must have the edge.
-func (t *Table) move(r plan.Run, to plan.Status, rec run.Record, set, remove, condition string, values item) (write, error) {
+func (t *Table) move(r plan.Run, to plan.Status, rec run.Record, set, condition string, values item) (write, error) {
 	if !r.Status.CanBecome(to) {
 		return write{}, plan.ErrMoved
 	}
@@ -134,7 +142,7 @@ func (t *Table) move(r plan.Run, to plan.Status, rec run.Record, set, remove, co
 	if set != "" {
 		set = ", " + set
 	}
-	return t.advance(r, rec, "#status = :to"+set, remove, condition, all), nil
+	return t.advance(r, rec, "#status = :to"+set, "", condition, all), nil
 }
 
 // after is the run as a committed transition left it.
@@ -144,7 +152,7 @@ func after(r plan.Run, to plan.Status, rec run.Record) plan.Run {
 	}
 	r.Status, r.EventSeq, r.UpdatedAt = to, r.EventSeq+1, rec.At
 	if to.Terminal() {
-		r.DueAt = time.Time{}
+		r.DueAt, r.Link = time.Time{}, 0
 	}
 	return r
 }
@@ -189,7 +197,7 @@ func (t *Table) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	var earlier []realtime.Event
 	if old != nil {
 		superseded := run.Record{At: rec.At, Type: plan.EventSuperseded, Data: map[string]any{"by": r.ID}}
-		gone, err := t.move(*old, plan.Superseded, superseded, "", "DuePK, DueSK", "", nil)
+		gone, err := t.end(*old, plan.Superseded, superseded, "", nil)
 		if err != nil {
 			return r, err
 		}
@@ -245,7 +253,7 @@ func modelOf(rec run.Record) string {
 // nothing, or what it runs waits for somebody's approval, which then goes on waiting
 // without the chat.
 func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
-	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", "",
+	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at",
 		"digest = :digest AND expires_at > :now", item{
 			":by": str(by), ":who": str(user), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
 		})
@@ -287,7 +295,7 @@ func (t *Table) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if r.Reason != "" {
 		set, values = "reason = :reason", item{":reason": str(r.Reason)}
 	}
-	moved, err := t.move(r, to, rec, set, "DuePK, DueSK", "", values)
+	moved, err := t.end(r, to, rec, set, values)
 	if err != nil {
 		return r, err
 	}
@@ -306,7 +314,7 @@ func (t *Table) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 
 // Start moves a queued run to running.
 func (t *Table) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
-	moved, err := t.move(r, plan.Running, rec, "DueSK = :at", "", "", item{":at": str(dueAt(due, r.ID))})
+	moved, err := t.move(r, plan.Running, rec, "DueSK = :at", "", item{":at": str(dueAt(due, r.ID))})
 	if err != nil {
 		return r, err
 	}
@@ -335,31 +343,39 @@ func (t *Table) RequestCancel(ctx context.Context, r plan.Run, due time.Time, re
 
 // Due lists runs whose time to be looked at has come, the oldest first, at most
 // limit.
-func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Key, error) {
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(due),
-		KeyConditionExpression:    aws.String("DuePK = :due AND DueSK <= :now"),
-		ExpressionAttributeValues: item{":due": str(dueKey), ":now": str(dueAt(now, "~"))},
-	}
-	items, err := t.pages(ctx, in, limit)
-	if err != nil {
-		return nil, err
-	}
-	var keys []run.Key
-	for _, it := range items {
-		var row struct {
-			PK string `dynamodbav:"PK"`
-		}
-		if err := attributevalue.UnmarshalMap(it, &row); err != nil {
-			return nil, err
-		}
-		account, id, ok := strings.Cut(strings.TrimPrefix(row.PK, "A#"), "#R#")
+func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Overdue, error) {
+	keys, err := t.dueKeys(ctx, dueKey, now, limit)
+	var list []run.Overdue
+	for _, k := range keys {
+		account, id, ok := strings.Cut(strings.TrimPrefix(k.PK, "A#"), "#R#")
 		if !ok {
-			return nil, fmt.Errorf("dynamo: %q is due and no run", row.PK)
+			err = errors.Join(err, fmt.Errorf("dynamo: %q is due and no run", k.PK))
+			continue
 		}
-		keys = append(keys, run.Key{Account: account, RunID: id})
+		list = append(list, run.Overdue{Key: run.Key{Account: account, RunID: id}, Tries: triesOf(k.DueSK), Mark: k.DueSK})
 	}
-	return keys, nil
+	return list, err
+}
+
+// PutOff sets when the sweep looks again at a run that it could not heal. The tries
+// stand behind the time, so that whoever gives the run another time forgets them.
+func (t *Table) PutOff(ctx context.Context, o run.Overdue, until time.Time) error {
+	next := dueAt(until, o.RunID) + triesMark + strconv.Itoa(o.Tries+1)
+	err := t.commit(ctx, t.update(runKey(o.Account, o.RunID), "RUN", "SET DueSK = :next", "DueSK = :seen",
+		item{":next": str(next), ":seen": str(o.Mark)}, errMovedOn))
+	if errors.Is(err, errMovedOn) {
+		return nil
+	}
+	return err
+}
+
+// triesMark stands between a time to be looked at and how often that was in vain.
+const triesMark = "#tries#"
+
+func triesOf(due string) int {
+	_, tries, _ := strings.Cut(due, triesMark)
+	n, _ := strconv.Atoi(tries)
+	return n
 }
 
 // Postpone sets when the sweep looks at a run again, if it is as it was read.

@@ -235,13 +235,17 @@ func (t *Table) writeStep(ctx context.Context, s stepWrite) (plan.Run, error) {
 	if s.due.IsZero() && s.to != r.Status {
 		s.due = s.rec.At.Add(run.CheckEvery)
 	}
-	set, values := "", item(nil)
-	if !s.due.IsZero() {
+	set, remove, values := "", "", item(nil)
+	switch {
+	case r.Status.Terminal():
+		remove = "link"
+		set, values = unplaced(s.rec.At, r.ID)
+	case !s.due.IsZero():
 		set, values = "DueSK = :at", item{":at": str(dueAt(s.due, r.ID))}
 	}
-	moved := t.advance(r, s.rec, set, "", s.condition, values)
+	moved := t.advance(r, s.rec, set, remove, s.condition, values)
 	if s.to != r.Status {
-		if moved, err = t.move(r, s.to, s.rec, set, "", s.condition, values); err != nil {
+		if moved, err = t.move(r, s.to, s.rec, set, s.condition, values); err != nil {
 			return r, err
 		}
 	}

@@ -1,7 +1,8 @@
 // Package dynamo keeps everything Piloto stores in one DynamoDB table.
 //
 // Every key begins with the account, so that no query can leave it. The
-// exceptions are how an account is found: by a token, and by the id of a socket.
+// exceptions are how an account is found, by a token, and by the id of a socket; and
+// the public halves of the keys that sign receipts, which are the deployment's.
 // Conditional writes are domain verbs: what was read is the condition, and a
 // transaction that fails one names which.
 //
@@ -14,13 +15,17 @@
 //	A#acct#S#id#rev     OP#hash             one operation of it
 //	A#acct#C#id         M#seq               message
 //	A#acct#C#id         ANSWER#message      until when somebody is answering it
+//	A#acct#C#id         SIGHT#viewer        the plan that somebody was shown last
 //	A#acct#C#id         STOP                when somebody wanted its answer to end
-//	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due
+//	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due, UNPLACED  when it ended
 //	A#acct#R#id         STEP#id             what became of a step
 //	A#acct#R#id         EVENT#nnnnnn        event
 //	A#acct#R#id         REV#nnnnnn          a plan as it stood
 //	A#acct#R#id         RESULT#id#a#sum#nn  a piece of the result of an effect's attempt
 //	A#acct              RULES               what the account lets plans do
+//	A#acct#CHAIN        LINK#nnnnnnnnnnnn   a place in the chain of receipts  GSI2: UNSIGNED
+//	A#acct#CHAIN        TIP                 the last of them
+//	SIGNING             KEY#id              the public half of a key that signed receipts
 //	A#acct#WS           CONN#id             connection of a client
 //	WS#id               CONN                whose connection it is
 //	A#acct#AI           ASSISTANT#project   assistant, and the other settings of AI: ENTITLEMENT, TERMS, PROVIDER#name, HEALTH#name

@@ -2,8 +2,10 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -62,6 +64,26 @@ func (t *Table) TakeToken(ctx context.Context, hash string) (auth.Token, error) 
 	return row.token(hash), err
 }
 
+// RenewToken moves the end of a token to a later time. One that was removed, that ends
+// later, or that never ends stays so, which is no error.
+func (t *Table) RenewToken(ctx context.Context, hash string, until time.Time) error {
+	_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &t.name, Key: key("TOKEN#"+hash, "TOKEN"),
+		UpdateExpression:          aws.String("SET expires_at = :until, #ttl = :ttl"),
+		ConditionExpression:       aws.String("expires_at < :until"), // false where there is no row, or no end
+		ExpressionAttributeNames:  map[string]string{"#ttl": "ttl"},
+		ExpressionAttributeValues: item{":until": num(millis(until)), ":ttl": num(cleanUp(until))},
+	})
+	var stays *types.ConditionalCheckFailedException
+	if errors.As(err, &stays) {
+		return nil
+	}
+	return err
+}
+
+// cleanUp is when a token that ended may be deleted, in seconds.
+func cleanUp(end time.Time) int64 { return end.Add(24 * time.Hour).Unix() }
+
 // PutToken stores a token.
 func (t *Table) PutToken(ctx context.Context, token auth.Token) error {
 	row := tokenRow{
@@ -72,7 +94,7 @@ func (t *Table) PutToken(ctx context.Context, token auth.Token) error {
 		row.Scopes = append(row.Scopes, string(s))
 	}
 	if !token.ExpiresAt.IsZero() {
-		row.TTL = token.ExpiresAt.Add(24 * time.Hour).Unix()
+		row.TTL = cleanUp(token.ExpiresAt)
 	}
 	it, err := encode(row)
 	if err != nil {

@@ -14,7 +14,7 @@ there|there's is|are|no ..1 no|nothing
 no plan|plans|action|actions|step|steps|need|further|pending
 i|we haven't|can't|couldn't|won't|didn't|don't|cannot|wouldn't|not|never
 i|we have|am|did|do|could|will|was|would not|never|unable
-i'm|we're|isn't|aren't|wasn't|i'll not|unable|running|executing|never
+i'm|we're|isn't|aren't|wasn't|i'll not|unable|never
 nothing|never|none {any}
 have|has|had|with no
 without your|confirmation|approval|being
@@ -47,8 +47,10 @@ cada|every|each ..1 vez|time|plan|accion|paso|action|step
 cuando|whenever|when|once|si|if ..4 un|una|algun|a|any|each|cualquier plan|propuesta|proposal|accion
 means|significa {any}
 is|are called
+te|le|les|os mostrare´|ensenare´|contare´|explicare´|dire´
 se llama|traduce
 piloto {any}
+en|in|desde|from the|la|tu|your|su|el|esa|that|del|of ..2 app|web|pagina|website|site|ajustes|settings|formulario|form|menu|dialog
 ^ users|customers|people|usuarios|clientes|nobody {any}
 ^ the user|system|app|bank|person|hotel|admin|administrator|button|website|page|client|server|policy|manager|snippet|function
 ^ el|la usuario|sistema|aplicacion|banco|persona|hotel|administrador|boton|web|pagina|cliente|servidor|politica|profesor|tienda|medico|funcion
@@ -61,7 +63,7 @@ func explains(s *sentence) bool { return explanations.match(s.tokens) }
 // requests ask for a value only the person knows.
 var requests = compile(`
 tell|give|send|provide|share|indicate|specify me|us|the|your ..1 the|your|which|what|when|how|where|a|more
-dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dinos|escribeme|comparte ..2 la|el|los|las|tu|su|que|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
+dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dinos|escribeme|comparte ..2 la|el|los|las|tu|su|que|que´|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
 is there ..1 any|anything|something|another|other
 please provide|choose|specify|share|select|indicate|clarify|enter
 can|could|would|may you|i ..1 tell|give|specify|provide|share|clarify|indicate|describe|have|get|know|ask
@@ -82,6 +84,9 @@ func wantsData(s *sentence) bool {
 	if !s.question {
 		return false
 	}
+	if _, rest, ok := tellMine.find(s.tokens); ok && !mentions(rest, consentWords()) {
+		return true
+	}
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		switch {
@@ -100,18 +105,23 @@ func wantsData(s *sentence) bool {
 	return false
 }
 
+// tellMine asks to hear a thing of the person's: «¿me confirmás tu CUIT?».
+var tellMine = compile(`
+me|nos confirma|confirmas|confirme|confirmarias|confirmaria|confirma´ tu|su|tus|sus|vuestro
+`)
+
 // alternates reports a choice between two things: «¿la azul o la roja?». A
 // choice between doing and not doing asks for a consent.
 func alternates(all []token) bool {
 	for i := 1; i+1 < len(all); i++ {
-		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise()) && !acted(all[i+1:min(len(all), i+3)]) {
+		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise()) && !actsNext(all[i+1:min(len(all), i+3)]) {
 			return true
 		}
 	}
 	return false
 }
 
-func acted(all []token) bool {
+func actsNext(all []token) bool {
 	for i := range all {
 		if all[i].form&(present1|advance) != 0 || strings.HasSuffix(all[i].word, "amos") || strings.HasSuffix(all[i].word, "emos") {
 			return true
@@ -132,7 +142,7 @@ func indexOf(all []token, words map[string]bool) int {
 var (
 	otherwise    = setOf(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
 	advances     = setOf(`proceda proceder proceed continue continuar ahead adelante procedamos proceeding`)
-	consentWords = setOf(`ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
+	consentWords = setOf(`second sec moment minute ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
 	confirmWords = setOf(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
 	prepositions = setOf(`a para de en con por y desde hasta at to for from in with on and pero but`)
 	clauseLead   = setOf(`y and pero but entonces so`)

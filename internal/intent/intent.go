@@ -1,17 +1,16 @@
 // Package intent reads what a text means before anything acts on it. It owns
 // two decisions, both pure functions of the text:
 //
-//   - Classify: does a person's message confirm the pending plan, cancel it, or
-//     neither? The whole message must be on a closed list. The list is closed
-//     because the cost is one-sided: a confirmation that was missed is a second
+//   - Classify: does a person's message agree or refuse, and does it name what it
+//     agrees to or refuses? The whole message must be on a closed list. The list is
+//     closed because the cost is one-sided: a confirmation that was missed is a second
 //     message, a confirmation that was imagined is an effect in the world.
-//   - Ghost: does a model's text pose as a plan, or ask for a confirmation,
-//     although no tool call is behind it?
+//   - Poses: does a model's text pose as a plan, ask for a confirmation, or claim that
+//     something was done, although no tool call is behind it?
 //
 // What must stay true: no message that holds a question, a negation, a
-// quotation, a contradicting emoji or any word beyond the list confirms. A
-// message of nothing but emoji is neither: «👍» under a plan may as well be
-// meant for the sentence above it.
+// quotation, a contradicting emoji or any word beyond the list agrees. What a bare
+// yes or no is said to is not in the text: package turn asks what was said last.
 package intent
 
 import (
@@ -22,57 +21,66 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Intent is what a person's whole message does to the pending plan.
+// Intent is what a person's whole message says, if it says no more than yes or no.
 type Intent int
 
 const (
 	// Other is everything that is not on a list; it goes to the model.
 	Other Intent = iota
-	// Confirm starts the pending plan.
+	// Assent is a bare yes: it answers whatever was said last.
+	Assent
+	// Confirm is a yes that names the plan, confirming it or running it.
 	Confirm
-	// Cancel drops the pending plan.
+	// Refusal is a bare no: it answers whatever was said last.
+	Refusal
+	// Cancel is a no that names dropping the plan, or not doing it.
 	Cancel
+	// Stop tells what is going on to end.
+	Stop
 )
 
-// String returns "other", "confirm" or "cancel".
+// String returns "other", "assent", "confirm", "refusal", "cancel" or "stop".
 func (i Intent) String() string {
-	switch i {
-	case Confirm:
-		return "confirm"
-	case Cancel:
-		return "cancel"
-	default:
-		return "other"
-	}
+	return [...]string{"other", "assent", "confirm", "refusal", "cancel", "stop"}[i]
 }
 
-// Classify decides what message does. It never fails: text it cannot place,
+// Agrees reports a yes, bare or not.
+func (i Intent) Agrees() bool { return i == Assent || i == Confirm }
+
+// Refuses reports a no, bare or not, or a stop.
+func (i Intent) Refuses() bool { return i == Refusal || i == Cancel || i == Stop }
+
+// Named reports words that are about a plan or a run whatever was said last. Where
+// there is neither, they are answered by saying so; a bare yes or no goes to the model.
+func (i Intent) Named() bool { return i == Confirm || i == Cancel || i == Stop }
+
+// Classify decides what message says. It never fails: text it cannot place,
 // of whatever size or encoding, is Other.
 func Classify(message string) Intent {
 	if asks(message) || quotes(message) {
 		return Other
 	}
 	text := Normalize(message)
-	switch {
-	case confirmations()[text] && !contradicts(message):
-		return Confirm
-	case cancellations()[text]:
-		return Cancel
-	default:
-		return Other
+	if text == "" && nods(message) {
+		return Assent
 	}
+	if kind := yeses()[text]; kind != Other && !contradicts(message) {
+		return kind
+	}
+	return noes()[text]
 }
 
-// Confirmations returns the normalised messages that confirm, sorted.
-func Confirmations() []string { return sorted(confirmations()) }
-
-// Cancellations returns the normalised messages that cancel, sorted.
-func Cancellations() []string { return sorted(cancellations()) }
-
-func sorted(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for text := range set {
-		out = append(out, text)
+// Words returns the normalised messages that say an intent, sorted.
+func Words(i Intent) []string {
+	set := yeses()
+	if i.Refuses() {
+		set = noes()
+	}
+	var out []string
+	for text, kind := range set {
+		if kind == i {
+			out = append(out, text)
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -155,6 +163,24 @@ const agreeing = "👍👌✅✔☑🆗🙏👏🙌💪🤝👊✊🫡🫶👋�
 
 // Agreeing returns the emoji that may stand beside a confirmation.
 func Agreeing() string { return agreeing }
+
+// nodding are the emoji that say yes without a word. The others may as well be meant for
+// the sentence above them.
+const nodding = "👍👌"
+
+// nods reports a message of nothing but a nod, or some of them.
+func nods(message string) bool {
+	some := false
+	for _, r := range message {
+		switch {
+		case strings.ContainsRune(nodding, r):
+			some = true
+		case !unicode.IsSpace(r) && !silent(r):
+			return false
+		}
+	}
+	return some
+}
 
 // contradicts reports an emoji that may doubt or take back the words beside it:
 // any that is not known to agree. A list of those that contradict would never be

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,7 +24,10 @@ func corpus(t testing.TB) []utterance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := map[string]Intent{"confirm": Confirm, "cancel": Cancel, "other": Other}
+	named := map[string]Intent{}
+	for i := Other; i <= Stop; i++ {
+		named[i.String()] = i
+	}
 	var out []utterance
 	for n, line := range strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n") {
 		if n == 0 {
@@ -52,8 +56,8 @@ func TestClassifyAgreesWithTheCorpus(t *testing.T) {
 		got := Classify(row.text)
 		switch {
 		case got == row.want:
-		case got == Confirm && row.critical:
-			t.Errorf("CRITICAL: %q confirms, want %v", row.text, row.want)
+		case got.Agrees() && row.critical:
+			t.Errorf("CRITICAL: %q is %v, want %v", row.text, got, row.want)
 		default:
 			t.Errorf("%q is %v, want %v", row.text, got, row.want)
 		}
@@ -61,23 +65,50 @@ func TestClassifyAgreesWithTheCorpus(t *testing.T) {
 }
 
 func TestListsAreClosedDisjointAndNormal(t *testing.T) {
-	for _, text := range Confirmations() {
-		if got := Classify(text); got != Confirm {
-			t.Errorf("listed confirmation %q is %v", text, got)
-		}
-		if Normalize(text) != text {
-			t.Errorf("confirmation %q is not in normal form", text)
-		}
-		if negated(text) {
-			t.Errorf("confirmation %q holds a negation", text)
+	seen := map[string]Intent{}
+	for kind := Assent; kind <= Stop; kind++ {
+		for _, text := range Words(kind) {
+			if before, twice := seen[text]; twice {
+				t.Errorf("%q is on two lists: %v and %v", text, before, kind)
+			}
+			seen[text] = kind
+			if got := Classify(text); got != kind {
+				t.Errorf("%q of the list of %v is %v", text, kind, got)
+			}
+			if Normalize(text) != text {
+				t.Errorf("%q is not in normal form", text)
+			}
+			if kind.Agrees() && negated(text) {
+				t.Errorf("the %v %q holds a negation", kind, text)
+			}
 		}
 	}
-	for _, text := range Cancellations() {
-		if got := Classify(text); got != Cancel {
-			t.Errorf("listed cancellation %q is %v", text, got)
-		}
-		if Normalize(text) != text {
-			t.Errorf("cancellation %q is not in normal form", text)
+	if len(Words(Assent)) < 100 || len(Words(Confirm)) < 100 || len(Words(Refusal)) < 50 || len(Words(Cancel)) < 50 || len(Words(Stop)) < 20 {
+		t.Error("a list is short")
+	}
+}
+
+// TestWhatIsNamedIsNamed holds the words that are about a plan whatever was said last,
+// and those that answer whatever was said last.
+func TestWhatIsNamedIsNamed(t *testing.T) {
+	for kind, texts := range map[Intent][]string{
+		Assent: {
+			"sí", "ok", "vale", "dale", "claro", "adelante", "hazlo", "procede", "de acuerdo", "sí, por favor", "acepto", "apruebo",
+			"yes", "sure", "go ahead", "do it", "sounds good", "proceed", "yes please", "👍", "👍🏽", " 👌 👍",
+		},
+		Confirm: {
+			"confirmo", "Confirma el plan", "sí, confirmo", "ejecuta", "ejecútalo", "ejecuta el plan", "adelante con el plan", "apruebo el plan",
+			"confirm", "I confirm", "run it", "run the plan", "yes, run the plan", "execute the plan", "proceed with the plan",
+		},
+		Refusal: {"no", "No, gracias", "no thanks", "mejor no", "ya no", "déjalo", "never mind", "forget it", "not now"},
+		Cancel:  {"cancela", "cancélalo", "cancela el plan", "descarta el plan", "rechazo", "no lo ejecutes", "cancel", "abort", "discard it", "don't run it"},
+		Stop:    {"detener", "detente", "para", "para ya", "alto", "basta", "stop", "stop it", "halt", "please stop"},
+		Other:   {"👍👎", "❤️", "🎉", "✅", "❓", "👍 pero mañana", "undo", "para mañana", "para 6", "stop by the office", "cancela la reserva 5", "plan", "ok gracias"},
+	} {
+		for _, text := range texts {
+			if got := Classify(text); got != kind {
+				t.Errorf("%q is %v, want %v", text, got, kind)
+			}
 		}
 	}
 }
@@ -86,22 +117,22 @@ func TestListsAreClosedDisjointAndNormal(t *testing.T) {
 // results is itself listed.
 func TestConfirmIsTheWholeMessage(t *testing.T) {
 	words := []string{"no", "pero", "si", "mañana", "but", "not", "Ana", "2", "если", "ls", "never", "quizás"}
-	listed := Confirmations()
+	listed := slices.Concat(Words(Assent), Words(Confirm))
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SampledFrom(listed).Draw(t, "base")
 		extra := rapid.SampledFrom(words).Draw(t, "extra")
 		for _, text := range []string{base + " " + extra, extra + ", " + base, base + "\n" + extra, base + extra} {
-			if Classify(text) == Confirm && !confirmations()[Normalize(text)] {
+			if Classify(text).Agrees() && yeses()[Normalize(text)] == Other {
 				t.Fatalf("%q confirms", text)
 			}
 		}
 		for _, text := range []string{base + "?", "¿" + base + "?", base + " no", "no " + base, `"` + base + `"`, base + " 👎"} {
-			if Classify(text) == Confirm {
+			if Classify(text).Agrees() {
 				t.Fatalf("%q confirms", text)
 			}
 		}
 		for _, text := range []string{strings.ToUpper(base), "  " + base + " !! ", "¡" + base + "!", base + " 👍", base + "."} {
-			if Classify(text) != Confirm {
+			if Classify(text) != Classify(base) {
 				t.Fatalf("%q does not confirm", text)
 			}
 		}
@@ -119,10 +150,10 @@ func FuzzClassify(f *testing.F) {
 		if again := Normalize(text); again != text {
 			t.Fatalf("Normalize(%q) = %q, then %q", message, text, again)
 		}
-		if got != Other && Classify(text) != got {
+		if got != Other && text != "" && Classify(text) != got {
 			t.Fatalf("%q is %v, its normal form %q is %v", message, got, text, Classify(text))
 		}
-		if got == Confirm && (negated(text) || strings.ContainsAny(message, "?¿")) {
+		if got.Agrees() && (negated(text) || strings.ContainsAny(message, "?¿")) {
 			t.Fatalf("%q confirms", message)
 		}
 	})

@@ -8,10 +8,10 @@ import (
 
 // The lists are built once, when the first message is classified, from the words below, all in the form of Normalize.
 // They stay closed: a product of two finite lists is finite. No entry of the
-// confirmations may hold a word of negations.
+// yeses may hold a word of negations.
 var (
-	confirmations = sync.OnceValue(buildConfirmations)
-	cancellations = sync.OnceValue(buildCancellations)
+	yeses = sync.OnceValue(buildYeses)
+	noes  = sync.OnceValue(buildNoes)
 )
 
 // assents confirm alone and may precede a command.
@@ -19,12 +19,12 @@ var assents = map[string][]string{
 	"es": {
 		"si", "sii", "siii", "siiii", "sip", "ok", "okey", "okay", "oki", "okis", "vale", "dale",
 		"claro", "claro que si", "por supuesto", "por supuesto que si", "desde luego", "de acuerdo",
-		"afirmativo", "esta bien",
+		"afirmativo", "esta bien", "me parece bien", "orale", "vale venga",
 	},
 	"en": {
 		"yes", "yep", "yup", "yeah", "yess", "yesss", "ok", "okay", "sure", "sure thing", "of course",
 		"absolutely", "definitely", "certainly", "agreed", "affirmative", "all right", "alright",
-		"sounds good",
+		"sounds good", "looks good to me", "by all means",
 	},
 }
 
@@ -38,7 +38,10 @@ var openers = map[string][]string{
 // commands tell the plan to run.
 var commands = map[string][]string{
 	"es": {
-		"confirmo", "confirmado", "confirma", "confirmar", "lo confirmo", "la confirmo", "confirmo el plan",
+		"confirmo", "confirmado", "confirma", "confirmar", "confirmalo", "confirme", "confirma el plan", "confirmar el plan",
+		"confirmar plan", "confirme el plan", "confirmamos", "ejecutar el plan", "ejecute el plan", "aprueba el plan", "aprobar el plan",
+		"lanza el plan", "corre el plan", "pon en marcha el plan", "ejecutalo ya", "confirmo todo", "quiero confirmar", "quiero confirmar el plan",
+		"puedes ejecutar el plan", "plan aprobado ejecutalo", "haz el plan", "lo confirmo", "la confirmo", "confirmo el plan",
 		"confirmo la reserva", "te confirmo", "yo confirmo", "plan confirmado", "queda confirmado",
 		"adelante", "sigue adelante", "adelante con el plan", "adelante con eso",
 		"ejecuta", "ejecutalo", "ejecutala", "ejecutar", "ejecuta el plan", "ejecutar plan", "ejecuta ya",
@@ -50,7 +53,8 @@ var commands = map[string][]string{
 	},
 	"en": {
 		"confirm", "confirmed", "i confirm", "i confirm it", "confirm it", "confirm the plan",
-		"i confirm the plan", "go", "go ahead", "go for it", "please do", "do it", "do it now", "do that",
+		"i confirm the plan", "confirm plan", "run plan", "execute plan", "run this plan", "run that plan", "confirm this plan", "start the plan", "start the plan now", "im confirming", "i am confirming", "go ahead and execute", "go ahead and confirm",
+		"go ahead with the plan", "accept the plan", "i approve the plan", "i accept the plan", "go", "go ahead", "go for it", "please do", "do it", "do it now", "do that",
 		"lets do it", "lets go", "run", "run it", "run it now", "run the plan", "execute", "execute it",
 		"execute the plan", "proceed", "please proceed", "proceed with the plan", "you may proceed",
 		"you can proceed", "approve", "approved", "i approve", "i approve it", "approve it",
@@ -64,10 +68,10 @@ var commands = map[string][]string{
 var core = map[string][]string{
 	"es": {
 		"confirmo", "confirmado", "lo confirmo", "confirmo el plan", "adelante", "ejecuta", "ejecutalo",
-		"ejecuta el plan", "hazlo", "dale", "procede", "puedes proceder", "aprobado", "acepto",
+		"ejecuta el plan", "puedes ejecutar el plan", "hazlo", "dale", "procede", "puedes proceder", "aprobado", "acepto",
 	},
 	"en": {
-		"confirm", "confirmed", "i confirm", "go ahead", "go for it", "do it", "run it", "execute", "execute it",
+		"confirm", "confirmed", "i confirm", "im confirming", "confirm it", "confirm the plan", "go ahead", "go for it", "do it", "run it", "execute", "execute it",
 		"proceed", "approved", "lets do it", "run the plan",
 	},
 }
@@ -76,6 +80,8 @@ var courtesies = map[string][]string{
 	"es": {"por favor", "porfa", "porfavor"},
 	"en": {"please", "pls"},
 }
+
+var thanks = map[string]string{"es": "gracias", "en": "thanks"}
 
 // doubled are the natural pairs of assents, and thanks where the rest is
 // unmistakable («ok gracias» closes conversations, so it is not here).
@@ -100,7 +106,7 @@ var negations = []string{
 	"wouldnt", "shouldnt", "isnt", "arent", "niego", "negativo", "negative", "neither", "nor",
 }
 
-func buildConfirmations() map[string]bool {
+func buildYeses() map[string]Intent {
 	set := map[string]bool{}
 	for lang, assent := range assents {
 		first := slices.Concat(assent, openers[lang])
@@ -113,6 +119,9 @@ func buildConfirmations() map[string]bool {
 			set[text] = true
 			for _, courtesy := range courtesies[lang] {
 				set[text+" "+courtesy] = true
+			}
+			if names(text) { // «ok gracias» closes conversations, «confirmo, gracias» does not
+				set[text+" "+thanks[lang]] = true
 			}
 		}
 		for _, text := range slices.Concat(assent[:1], core[lang]) {
@@ -127,56 +136,101 @@ func buildConfirmations() map[string]bool {
 	for _, text := range doubled {
 		set[text] = true
 	}
+	kinds := map[string]Intent{}
 	for text, on := range set {
-		if !on || negated(text) {
-			delete(set, text)
+		switch {
+		case !on || negated(text):
+		case names(text):
+			kinds[text] = Confirm
+		default:
+			kinds[text] = Assent
 		}
 	}
-	return set
+	return kinds
 }
 
-func buildCancellations() map[string]bool {
-	spanish := []string{
-		"no", "nop", "nope", "nah", "nel", "noo", "nooo", "no no", "no no no", "negativo", "negative",
-		"cancela", "cancelar", "cancelalo", "cancelala", "cancelado", "cancele", "cancelo", "cancelemos",
-		"cancela eso", "cancela todo", "cancela el plan", "cancelar plan", "cancelar el plan", "lo cancelo",
-		"quiero cancelar", "quiero cancelarlo", "mejor cancela", "mejor cancelalo", "mejor no", "anula",
-		"anular", "anulalo", "anulala", "anulado", "anula el plan", "detener", "deten", "detente", "detenlo",
-		"detenla", "detengase", "detener plan", "deten el plan", "para", "paralo", "parala", "parar", "para ya",
-		"para todo", "alto", "basta", "aborta", "abortar", "abortalo", "dejalo", "dejala", "dejalo asi",
-		"dejalo estar", "olvidalo", "olvidala", "olvidalo todo", "olvida eso", "olvida el plan", "descarta",
-		"descartar", "descartalo", "descarta el plan", "rechazo", "rechazar", "rechazado", "rechaza",
-		"rechazo el plan", "no lo hagas", "no hagas nada", "no hagas eso", "no ejecutes", "no lo ejecutes",
-		"no procedas", "no sigas", "no continues", "no quiero", "no lo quiero", "ya no", "ya no quiero",
-		"no hace falta", "para nada", "de ninguna manera",
+// names reports whether an assent in normal form names what it agrees to: the plan,
+// confirming it, or running it. Any other may as well answer another question.
+func names(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case word == "plan", word == "run", strings.HasPrefix(word, "execut"),
+			strings.HasPrefix(word, "confirm"), strings.HasPrefix(word, "ejecut"):
+			return true
+		}
 	}
-	english := []string{
-		"no", "nope", "nah", "cancel", "cancel it", "cancel that", "cancel this", "cancel the plan", "cancelled", "canceled",
-		"cancel everything", "i cancel", "stop", "stop it", "stop that", "stop now", "stop everything",
-		"stop the plan", "abort", "abort it", "abort the plan", "halt", "never mind", "nevermind", "forget it",
-		"forget that", "forget about it", "drop it", "discard", "discard it", "discard the plan", "reject",
-		"reject it", "rejected", "i reject", "dont", "dont do it", "dont do that", "do not", "do not do it",
-		"do not run", "do not run it", "dont run it", "dont proceed", "do not proceed", "dont execute",
-		"no way", "not now", "leave it", "scrap it", "scrap that", "undo", "call it off", "quit",
-	}
-	set := map[string]bool{}
-	for _, text := range spanish {
-		set[text], set[text+" por favor"], set[text+" gracias"] = true, true, true
-	}
-	for _, text := range english {
-		set[text], set[text+" please"], set[text+" thanks"] = true, true, true
-	}
-	for _, text := range []string{
-		"no muchas gracias", "no thank you", "no dejalo", "no dejalo asi", "no olvidalo", "no mejor no", "no no lo hagas", "no cancelalo", "no cancela el plan",
-		"no never mind", "no forget it", "no dont", "no dont do it", "no no gracias", "no thank you very much",
-		"por favor cancela", "por favor cancelalo", "por favor no", "please cancel", "please stop", "please cancel it",
-		"please dont", "ok cancela", "ok cancelalo", "ok cancel", "ok cancel it", "si cancela", "si cancelalo",
-		"yes cancel", "yes cancel it",
-	} {
-		set[text] = true
+	return false
+}
+
+// refused are the messages that say no. Bare, they may as well answer another
+// question; the others name the dropping of the plan, or the stopping of what runs.
+var refused = map[Intent]map[string][]string{
+	Refusal: {
+		"es": {
+			"no", "nop", "nope", "nah", "nel", "noo", "nooo", "no no", "no no no", "negativo", "negative", "mejor no",
+			"no quiero", "no lo quiero", "ya no", "ya no quiero", "no hace falta", "para nada", "de ninguna manera",
+			"dejalo", "dejala", "dejalo asi", "dejalo estar", "olvidalo", "olvidala", "olvidalo todo", "olvida eso",
+		},
+		"en": {
+			"no", "nope", "nah", "never mind", "nevermind", "forget it", "forget that", "forget about it", "drop it",
+			"no way", "not now", "leave it", "dont", "do not",
+		},
+	},
+	Cancel: {
+		"es": {
+			"cancela", "cancelar", "cancelalo", "cancelala", "cancelado", "cancele", "cancelo", "cancelemos",
+			"cancela eso", "cancela todo", "cancela el plan", "cancelar plan", "cancelar el plan", "lo cancelo",
+			"quiero cancelar", "quiero cancelarlo", "mejor cancela", "mejor cancelalo", "anula",
+			"anular", "anulalo", "anulala", "anulado", "anula eso", "anula el plan", "rechazalo", "olvida el plan", "descarta",
+			"descartar", "descartalo", "descarta el plan", "rechazo", "rechazar", "rechazado", "rechaza",
+			"rechazo el plan", "no lo hagas", "no hagas nada", "no hagas eso", "no ejecutes", "no lo ejecutes",
+			"no procedas", "no sigas", "no continues", "aborta", "abortar", "abortalo",
+		},
+		"en": {
+			"cancel", "cancel it", "cancel that", "cancel this", "cancel the plan", "cancelled", "canceled",
+			"cancel everything", "i cancel", "abort", "abort it", "abort the plan", "discard", "discard it", "discard the plan",
+			"reject", "reject it", "reject the plan", "rejected", "i reject", "dont do it", "dont do that", "do not do it",
+			"do not run", "do not run it", "dont run it", "dont proceed", "do not proceed", "dont execute",
+			"scrap it", "scrap that", "call it off",
+		},
+	},
+	Stop: {
+		"es": {
+			"detener", "deten", "detente", "detenlo", "detenla", "detengase", "detener plan", "deten el plan",
+			"para", "paralo", "parala", "parar", "para ya", "para todo", "para el plan", "alto", "basta",
+		},
+		"en": {"stop", "stop it", "stop that", "stop now", "stop everything", "stop the plan", "halt", "quit"},
+	},
+}
+
+// refusedWhole are refusals with other words about them that change nothing.
+var refusedWhole = map[Intent][]string{
+	Refusal: {
+		"no muchas gracias", "no thank you", "no dejalo", "no dejalo asi", "no olvidalo", "no mejor no",
+		"no never mind", "no forget it", "no dont", "no no gracias", "no thank you very much",
+	},
+	Cancel: {
+		"no no lo hagas", "no cancelalo", "no cancela el plan", "nel cancelalo", "no dont do it", "ok cancela", "ok cancelalo", "ok cancel", "ok cancel it", "si cancela",
+		"si cancelalo", "yes cancel", "yes cancel it",
+	},
+}
+
+func buildNoes() map[string]Intent {
+	set := map[string]Intent{}
+	for kind, byLanguage := range refused {
+		for language, list := range byLanguage {
+			for _, text := range list {
+				set[text] = kind
+				please := courtesies[language][0]
+				set[text+" "+please], set[please+" "+text], set[text+" "+thanks[language]] = kind, kind, kind
+			}
+		}
+		for _, text := range refusedWhole[kind] {
+			set[text] = kind
+		}
 	}
 	for text := range set {
-		if confirmations()[text] {
+		if yeses()[text] != Other {
 			delete(set, text)
 		}
 	}

@@ -3,6 +3,7 @@ package intent
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A pattern is a row of elements over the words of a sentence:
@@ -98,9 +99,14 @@ func (e *element) takes(t *token) bool {
 	return !t.quoted && e.words[t.word]
 }
 
+// operations counts the words and elements that were compared, so that tests can
+// bound the cost of a text without a clock.
+var operations atomic.Int64
+
 // find returns the words from the first match on, and what follows it.
 func (ps patterns) find(all []token) (from, rest []token, ok bool) {
 	first := ps()
+	operations.Add(int64(len(all)))
 	for i := range all {
 		if all[i].quoted {
 			continue
@@ -124,6 +130,7 @@ func (ps patterns) match(all []token) bool {
 
 // match returns where the elements end, or -1.
 func match(elements []element, all []token, at int) int {
+	operations.Add(1)
 	if len(elements) == 0 {
 		return at
 	}
@@ -150,6 +157,7 @@ func match(elements []element, all []token, at int) int {
 	if e.optional {
 		least = 0
 	}
+	operations.Add(int64(taken))
 	for ; taken >= least; taken-- {
 		if end := match(elements[1:], all, at+taken); end >= 0 {
 			return end
@@ -167,7 +175,7 @@ func opensClause(all []token, at int) bool {
 	return at == 0 || all[at].opens
 }
 
-var lead = setOf(`please kindly just simply then so and or now ok okay sure great perfect por favor solo simplemente y o entonces pues ahora mismo luego
+var lead = setOf(`currently please kindly just simply then so and or now ok okay sure great perfect por favor solo simplemente y o entonces pues ahora mismo luego
 	ya perfecto listo vale bien claro dale genial first next finally primero after enseguida me lo la te le se los las nos i'm well alright`)
 
 // classes are the open sets of words a pattern may ask for.
@@ -198,21 +206,31 @@ var classes = map[string]func(*token) bool{
 	"AO": func(t *token) bool {
 		return t.opens && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.form&tell == 0 && !function()[t.word]
 	},
-	"S1": func(t *token) bool { return !t.quoted && t.form&subjunctive != 0 && t.form&(act|advance) != 0 },
-	"TG": func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
-	"T":  func(t *token) bool { return t.form&tell != 0 || function()[t.word] },
+	"S1":     func(t *token) bool { return !t.quoted && t.form&subjunctive != 0 && t.form&(act|advance) != 0 },
+	"TG":     func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
+	"T":      func(t *token) bool { return t.form&tell != 0 || function()[t.word] },
+	"did":    acted,
+	"talk":   func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell != 0 },
+	"quoted": func(t *token) bool { return t.quoted },
+	"order": func(t *token) bool {
+		return t.quoted && t.form&(imperative|infinitive) != 0 && t.form&(act|consent|advance) != 0
+	},
 	"ed": func(t *token) bool { return !t.quoted && (hasAny(t.word, "ed") || participles()[t.word]) },
 	"N":  func(t *token) bool { return !t.quoted && t.form&tell == 0 },
 	"E": func(t *token) bool {
 		return !t.quoted && t.form&(infinitive|gerund) != 0 && t.form&act != 0 && t.form&tell == 0 && !function()[t.word]
 	},
 	"I": func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell == 0 },
-	"G": func(t *token) bool { return !t.quoted && t.form&gerund != 0 && t.form&tell == 0 },
+	"G": func(t *token) bool {
+		return !t.quoted && t.form&gerund != 0 && t.form&tell == 0 && t.word != "going"
+	},
 	"P": func(t *token) bool { return !t.quoted && t.form&present1 != 0 && t.form&(act|advance|look) != 0 },
 	"F": func(t *token) bool { return !t.quoted && t.form&future1 != 0 && t.form&tell == 0 },
 	"yes": func(t *token) bool {
 		return yesWords()[t.word] || t.quoted && t.word == "si"
 	},
+	"agree":  func(t *token) bool { return agreeWords()[t.word] },
+	"num":    func(t *token) bool { return !t.quoted && isNumber(t.word) },
 	"c":      func(t *token) bool { return clitics()[t.word] },
 	"ad":     func(t *token) bool { return adverbs()[t.word] },
 	"toward": func(t *token) bool { return towardWords()[t.word] },
@@ -220,11 +238,12 @@ var classes = map[string]func(*token) bool{
 }
 
 var (
+	agreeWords  = setOf(`confirmar confirm aprobar approve confirmacion confirmation`)
 	participles = setOf(`sent made done run put shut set written cut taken`)
 	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
 	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
 	towardWords = setOf(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)
 	function    = setOf(`go into over through deeper further in about back the a an i you we it this that these those to of in on with for your my is are be not no la el los las un una lo le te se me que de con en para por esta este ese esa una
 		mas nada algo todo toda otra nueva sobre haya sea fuera able sure happy unable glad there here everything something`)
-	yesWords = setOf(`confirmo confirma confirmar confirmado si´ ok okay dale adelante ejecuta ejecutar vale yes y confirm confirmed go proceed approve approved cancela cancelar cancel run apruebo procede proceder hazlo do execute continuar continue s acepto listo sure start procede si`)
+	yesWords = setOf(`confirmo confirma confirmar confirmado si´ ok okay dale adelante ejecuta ejecutar vale yes y confirm confirmed go proceed approve approved cancela cancelar cancel run apruebo procede proceder hazlo do execute continuar continue s aprobar aceptar autorizar accept acepto listo sure start procede si`)
 )

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,25 +19,30 @@ type token struct {
 	word          string
 	form          form
 	quoted, opens bool
+	colon         bool // follows a colon
+	asks          bool // follows an opening question mark, or opens a question with its verb
 }
 
 // sentence is what stands between two full stops or line ends.
 type sentence struct {
 	tokens             []token
 	question, trailing bool // has a question mark; ends in an ellipsis
+	asksLate           bool // the question is only its last clause
 	item               bool // a bullet, a number, a row of a table
+	editing            bool // stands in a text that works on a text of the person
+	whole              bool // is a whole line and ends in a letter
 	heading            bool // a markdown heading, or ends in a colon
 	numbered           bool // an item with a number
 	label              bool // begins with «Paso 2», "Step 2"
 	raw                string
 }
 
-// page is an assistant's text, read once. fenced holds the code blocks; only
-// closed ones are code, so that nothing hides behind a fence left open.
+// page is an assistant's text, read once. Only closed fences hold code or a
+// draft, so that nothing hides behind one left open.
 type page struct {
 	sentences []sentence
-	fenced    []string
 	folded    string
+	fenced    bool // holds code or a draft of its own
 }
 
 func readPage(text string) page {
@@ -45,14 +51,16 @@ func readPage(text string) page {
 	p.folded = folded
 	lines := strings.Split(folded, "\n")
 	for i := 0; i < len(lines); i++ {
-		if mark := strings.TrimLeft(lines[i], " "); strings.HasPrefix(mark, "```") {
+		mark := strings.TrimLeft(lines[i], " ")
+		if strings.HasPrefix(mark, ">") && len(p.sentences) > 0 {
+			continue // a citation; a text that is nothing else only looks like one
+		}
+		if strings.HasPrefix(mark, "```") {
 			if end := closing(lines, i+1); end > 0 {
-				body := strings.Join(lines[i+1:end], "\n")
-				p.fenced = append(p.fenced, body)
-				if lang := strings.Trim(mark, "` "); lang == "" || lang == "text" || lang == "markdown" || lang == "plaintext" || lang == "md" {
+				if lang := strings.Trim(mark, "` "); prose()[lang] && !p.introduces() {
 					p.addLines(lines[i+1 : end])
 				}
-				i = end
+				p.fenced, i = true, end
 				continue
 			}
 			// No fence closes below this one, nor below any other.
@@ -65,6 +73,18 @@ func readPage(text string) page {
 	}
 	return p
 }
+
+// introduces reports that the line just read announces a text for somebody else.
+func (p *page) introduces() bool {
+	return len(p.sentences) > 0 && mentions(p.sentences[len(p.sentences)-1].tokens, drafts())
+}
+
+var (
+	prose = sync.OnceValue(func() map[string]bool {
+		return map[string]bool{"": true, "text": true, "markdown": true, "plaintext": true, "md": true}
+	})
+	drafts = setOf(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases`)
+)
 
 func closing(lines []string, from int) int {
 	for i := from; i < len(lines); i++ {
@@ -137,7 +157,7 @@ func (p *page) addLine(line string) {
 	}
 	rest, item := cutMarker(line)
 	numbered := item && strings.IndexByte("0123456789", line[0]) >= 0
-	if whole := strings.Trim(rest, " "); len(whole) > 2 && whole[0] == '"' && strings.IndexByte(whole[1:], '"') == len(whole)-2 {
+	if whole := strings.Trim(rest, " "); len(p.sentences) == 0 && len(whole) > 2 && whole[0] == '"' && strings.IndexByte(whole[1:], '"') == len(whole)-2 {
 		rest = whole[1 : len(whole)-1]
 	}
 	first := len(p.sentences)
@@ -164,6 +184,7 @@ func (p *page) addLine(line string) {
 		p.sentences[last].heading = heading || strings.HasSuffix(rest, ":")
 		p.sentences[first].heading = p.sentences[first].heading || heading
 		p.sentences[first].numbered = numbered
+		p.sentences[first].whole = first == last && rest[len(rest)-1] >= 'a'
 	}
 }
 
@@ -192,13 +213,28 @@ func (p *page) addSentence(text string, item bool) {
 	if len(s.tokens) == 0 {
 		return
 	}
+	if s.question {
+		s.findAsking()
+	}
 	if n := len(s.tokens); n > 1 && stepWords()[s.tokens[0].word] && (isNumber(s.tokens[1].word) || ordinals()[s.tokens[1].word]) {
 		s.label, s.item = true, true
 	}
 	p.sentences = append(p.sentences, s)
 }
 
+// findAsking marks the clause that asks, when another stands before it: «Ya
+// está, ¿sigo?», "I've booked it, shall I go on?".
+func (s *sentence) findAsking() {
+	for i := range s.tokens {
+		if t := &s.tokens[i]; i > 0 && (t.asks || t.opens && askers()[t.word]) {
+			t.asks, s.asksLate = true, !s.tokens[0].asks
+			return
+		}
+	}
+}
+
 var (
+	askers    = setOf(`shall should want would do can may could is are ok okay right sound`)
 	stepWords = setOf(`paso step accion action etapa fase`)
 	ordinals  = setOf(`uno dos tres cuatro one two three four i ii iii iv`)
 )
@@ -207,9 +243,10 @@ func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
 
 // tokens splits folded text into words; letters lose their accents here.
 func tokens(text string) []token {
+	operations.Add(int64(len(text)))
 	out := make([]token, 0, len(text)/5+1)
 	var b strings.Builder
-	opens, quoted := true, false
+	opens, quoted, asks, colon := true, false, false, false
 	var quote rune
 	last := rune(0)
 	flush := func() {
@@ -224,8 +261,8 @@ func tokens(text string) []token {
 		if strings.ContainsRune("áéíóú", last) && !unaccented()[w] {
 			w += accent
 		}
-		out = append(out, token{word: w, form: formOf(w), quoted: quoted, opens: opens})
-		opens = false
+		out = append(out, token{word: w, form: formOf(w), quoted: quoted, opens: opens, asks: asks, colon: colon})
+		opens, colon = false, false
 	}
 	for i, r := range text {
 		switch {
@@ -235,6 +272,8 @@ func tokens(text string) []token {
 			}
 			b.WriteRune(plain(r))
 			last = r
+		case (r == '.' || r == '@') && b.Len() > 0 && i+1 < len(text) && alphanumeric(text[i+1]):
+			b.WriteRune(r) // 9.30, 1.8.2, ana@example.org
 		case r == '"' || r == '`':
 			flush()
 			if quoted && r == quote {
@@ -245,6 +284,8 @@ func tokens(text string) []token {
 		case strings.ContainsRune(",:;([—–¿¡!?.…|", r):
 			flush()
 			opens = opens || r != '.' || len(out) == 0
+			colon = colon || r == ':'
+			asks = asks && r != '?' || r == '¿'
 		default:
 			flush()
 			opens = opens || r > 0xff && emoji(r)
@@ -253,6 +294,8 @@ func tokens(text string) []token {
 	flush()
 	return out
 }
+
+func alphanumeric(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // unaccented are words whose accent parts them from nothing the rules read.
 var unaccented = setOf(`esta este aqui asi ahi alli mi tu el`)

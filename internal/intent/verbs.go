@@ -23,6 +23,10 @@ const (
 	noun                         // also a noun: «el pago», «un registro»
 	conditional                  // reservaría
 	consent                      // confirmar, approve: what the person does
+	past1                        // reservé
+	past3                        // reservó, reservaron
+	participle                   // reservado
+	pastEN                       // booked, sent; also the participle
 )
 
 // families holds the verbs by lemma. Those with a stem that changes give the
@@ -39,22 +43,26 @@ var families = map[form]string{
 		adjuntar reenviar responderle finalizar eliminar solicitar usar utilizar montar armar vincular habilitar deshabilitar regenerar reprogramar dejar
 		vender resolver/resuelvo/resuelva incluir/incluyo/incluya definir distribuir/distribuyo/distribuya convertir/convierto/convierta corregir/corrijo/corrija conseguir/consigo/consiga
 		recoger/recojo/recoja meter sustituir/sustituyo/sustituya reducir/reduzco/reduzca introducir/introduzco/introduzca construir/construyo/construya destruir/destruyo/destruya imprimir remitir transmitir
-		sacar tirar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda`,
-	advance: `proceder ejecutar continuar seguir/sigo/siga avanzar comenzar/comienzo/comience empezar/empiezo/empiece ocupar encargar`,
+		devolver/devuelvo/devuelva extender/extiendo/extienda revertir/revierto/revierta encender/enciendo/encienda prender contratar matricular alquilar entregar
+		depositar ingresar canjear traspasar compartir gestionar abonar trasladar elevar rechazar denegar firmar reponer prorrogar reparar silenciar recargar formatear cifrar
+		almacenar incorporar descartar reintegrar redirigir/redirijo/redirija desvincular desinstalar expedir/expido/expida radicar consignar alojar reagendar
+		coordinar incrementar disminuir rebajar grabar comprimir colgar/cuelgo/cuelgue tachar reubicar recalcular enlazar aumentar fijar domiciliar aprovisionar retrasar adelantar
+		congelar descongelar desviar volver/vuelvo/vuelva retomar firmar matricular sacar tirar cortar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda procesar`,
+	advance: `proceder ejecutar continuar seguir/sigo/siga avanzar comenzar/comienzo/comience empezar/empiezo/empiece ocupar encargar trabajar`,
 	look: `buscar consultar comprobar/compruebo/compruebe verificar revisar obtener/obtengo/obtenga recuperar chequear averiguar leer filtrar
-		localizar mirar analizar validar preguntar procesar extraer/extraigo/extraiga`,
+		localizar mirar analizar validar preguntar extraer/extraigo/extraiga`,
 	tell: `explicar mostrar/muestro/muestre contar/cuento/cuente decir/digo/diga ensenar detallar describir resumir aclarar ampliar ayudar orientar
 		recomendar/recomiendo/recomiende sugerir/sugiero/sugiera listar comparar profundizar traducir/traduzco/traduzca hablar responder
 		recordar/recuerdo/recuerde aconsejar guiar ver redactar escribir comentar indicar repasar pensar/pienso/piense elaborar calcular desarrollar citar
 		entender/entiendo/entienda suponer/supongo/suponga asumir querer/quiero/quiera poder/puedo/pueda necesitar tener/tengo/tenga ser estar saber esperar
 		preferir desear deber referir/refiero/refiera lamentar agradecer considerar creer aprender mencionar sentir proponer/propongo/proponga preparar haber
-		conocer pedirte llamarme alegrar intentar encontrar/encuentro/encuentre dividir`,
+		conocer recibir equivocar confundir olvidar comprender interpretar observar imaginar notar informar basar agrupar simplificar acortar estructurar adaptar inventar fingir tratar llegar reflexionar ampliar pedirte llamarme alegrar intentar encontrar/encuentro/encuentre dividir mezclar`,
 	consent: `confirmar aprobar/apruebo/apruebe autorizar validar aceptar`,
 }
 
 // nouns are first persons that are oftener a noun; only a pronoun before them
 // or the start of a clause makes them verbs.
-const nouns = `quito adjunto mando roto saco tiro filtro anoto recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio
+const nouns = `quito adjunto mando roto saco tiro filtro anoto recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio
 	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
 
 // english verbs by base form; * marks one that is oftener a noun or adjective.
@@ -63,14 +71,17 @@ var english = map[form]string{
 		move apply deploy trigger archive restart reboot stop close open merge push migrate restore assign reassign disable enable revoke issue rotate
 		dispatch transfer refund charge order invite notify email export import generate upload download install uninstall overwrite drop drop pause
 		duplicate rename resize scale lock unlock grant set configure connect sync clean purge copy back save process call invoke use fix turn shut put
-		make do email message kick fill file pull build roll subscribe unsubscribe reschedule reset activate deactivate block unblock insert write-back
-		attach log clear mark tag link store provision terminate spin release complete finalize handle onboard arrange hand reach apply pass`,
+		make do email message kick fill file pull build roll subscribe unsubscribe reschedule reset ring phone activate deactivate block unblock insert write-back
+		attach log clear mark tag link store provision terminate spin release complete finalize handle onboard arrange hand reach apply raise lower void swap enroll enrol sign hire rent ship deliver deposit redeem print ban mute reroute forward switch edit extend renew replace
+		repair patch upgrade downgrade revert redeploy rebuild trigger snooze dismiss pin label flag escalate resolve reject decline bill credit debit top halt
+		reinstate reimburse compensate settle fulfil fulfill waive adjust increase decrease reduce relocate promote demote suspend reactivate restock replenish
+		refill recharge deduct allocate distribute compress unzip offboard requeue rerun recreate wipe erase encrypt rebook text fix log reassign`,
 	advance: `proceed execute run go continue start begin perform carry initiate move commence resume`,
 	look:    `check look search fetch query find get retrieve verify review pull gather analyze scan validate read lookup examine inspect`,
 	tell: `explain show tell describe detail elaborate walk give provide list summarize summarise clarify help assist suggest recommend share compare expand break
-		translate answer outline discuss illustrate write draft repeat rephrase teach cover talk guide offer be have need know see try assume wait let
+		translate answer outline discuss work mix fail cost happen last depend succeed agree expire arrive land illustrate write draft repeat rephrase teach cover talk guide offer be have need know see try assume wait let
 		remember keep think guess stay want like ask say mention note point include prepare stick take leave correct apologize apologise rewrite simplify quote admit stress return focus refer mean never not also hope brainstorm learn
-		always probably only solve count calculate compute reason clarify paraphrase`,
+		always probably only solve count calculate compute reason clarify paraphrase notice assume understand realize realise hear confuse interpret identify wonder group highlight sketch phrase structure shorten report miss feel enjoy struggle worry expect sense rephrase reword rewrite compute`,
 	consent: `confirm approve authorize authorise accept`,
 }
 
@@ -92,12 +103,23 @@ func buildLexicon() map[string]form {
 	for family, bases := range english {
 		for base := range strings.FieldsSeq(bases) {
 			words[base] |= infinitive | family
-			words[gerundOf(base)] |= gerund | family
+			for _, word := range gerundsOf(base) {
+				words[word] |= gerund | family
+			}
+			for _, word := range pastsOf(base) {
+				words[word] |= pastEN | family
+			}
 		}
 	}
-	for word := range strings.FieldsSeq(`anything something nothing everything morning evening during string meeting building having cuando fernando interesting king`) {
+	for family, irregular := range strongVerbs {
+		for word := range strings.FieldsSeq(irregular) {
+			words[word] |= pastEN | family
+		}
+	}
+	for word := range strings.FieldsSeq(`pending anything something nothing everything morning evening during string meeting building having cuando fernando interesting king`) {
 		words[word] = 0
 	}
+	words["cree"+accent] = past1 | act // of crear; creer has «creí»
 	for word := range strings.FieldsSeq(nouns) {
 		words[word] |= noun
 	}
@@ -123,6 +145,9 @@ func conjugate(entry string) map[string]form {
 		first, sub = parts[1], parts[2]
 	}
 	ger := stem + "iendo"
+	if hasAny(stem, "a", "e", "u") {
+		ger = stem + "yendo"
+	}
 	if vowel == "a" {
 		ger = stem + "ando"
 	}
@@ -143,10 +168,8 @@ func conjugate(entry string) map[string]form {
 		lemma: infinitive, first: present1, sub: subjunctive, stem + past(vowel): subjunctive, root + "e" + accent: future1, root + "emos": future1,
 		ger: gerund, order: imperative, root + "ia": conditional, root + "iamos": conditional, plural(sub): subjunctive, stem + vowel + accent: imperative,
 	}
-	if vowel == "a" {
-		if _, known := forms[stem+"e"+accent]; !known {
-			forms[stem+"e"+accent] = 0 // reports: preparé
-		}
+	for word, f := range pasts(lemma, stem, vowel) {
+		forms[word] |= f
 	}
 	return forms
 }
@@ -175,17 +198,24 @@ func soften(stem string) string {
 	return stem
 }
 
-func gerundOf(base string) string {
-	switch {
-	case strings.HasSuffix(base, "e") && base != "be" && base != "see":
-		return base[:len(base)-1] + "ing"
-	case doubling()[base]:
-		return base + base[len(base)-1:] + "ing"
+// gerundsOf and pastsOf give the -ing and -ed forms of an English verb, both with
+// and without a doubled consonant: only one of each pair is a word.
+func gerundsOf(base string) []string {
+	if strings.HasSuffix(base, "e") && base != "be" && base != "see" {
+		return []string{base[:len(base)-1] + "ing"}
 	}
-	return base + "ing"
+	return []string{base + "ing", base + base[len(base)-1:] + "ing"}
 }
 
-var doubling = setOf(`run get set put stop drop shut begin submit cancel plan log tag let spin`)
+func pastsOf(base string) []string {
+	switch {
+	case strings.HasSuffix(base, "e"):
+		return []string{base + "d"}
+	case strings.HasSuffix(base, "y") && len(base) > 3 && !hasAny(base, "ay", "ey", "oy"):
+		return []string{base[:len(base)-1] + "ied"}
+	}
+	return []string{base + "ed", base + base[len(base)-1:] + "ed"}
+}
 
 // formOf reads a word: from the lexicon if it is there, with its pronouns taken
 // off («enviárselo»), and otherwise from its ending.
@@ -207,6 +237,8 @@ func formOf(w string) form {
 		}
 	}
 	switch {
+	case futures()[w]:
+		return future1 | tell
 	case len(w) > 5 && (strings.HasSuffix(w, "are"+accent) || strings.HasSuffix(w, "ere"+accent) || strings.HasSuffix(w, "ire"+accent)):
 		return future1
 	case hasAny(stem, "ando", "iendo", "yendo") && len(stem) > 5:
@@ -218,6 +250,10 @@ func formOf(w string) form {
 	}
 	return 0
 }
+
+// futures are first persons of the future, of verbs that only talk, that no
+// infinitive begins.
+var futures = setOf(`podre´ habre´ sabre´ querre´ tendre´ vendre´ cabre´ valdre´`)
 
 func hasAny(word string, suffixes ...string) bool {
 	for _, suffix := range suffixes {

@@ -274,14 +274,20 @@ const (
 	OutcomeRetry   Outcome = "retry" // it was not done, and is to be: a new draft goes on from it
 )
 
-// Command is another command in the place of one that failed.
+// Command is another command that a model proposes in the place of one that failed. It
+// wrote it after it read what the service had answered.
 type Command struct {
 	Was     string `json:"was"`
 	Now     string `json:"now"`
 	Because string `json:"because"`
 	Tokens  int    `json:"tokens"`
-	Asked   bool   `json:"asked"` // the model was asked; it is asked once
+	Asked   bool   `json:"asked"`          // the model was asked; it is asked once
+	Asks    bool   `json:"asks,omitempty"` // it is run only when a person approves it
 }
+
+// Replaces reports whether it is another command indeed: when none can be used, the one
+// that failed stands in both places.
+func (c *Command) Replaces() bool { return c != nil && c.Now != "" && c.Now != c.Was }
 
 // Run is one execution of one plan.
 type Run struct {
@@ -306,6 +312,7 @@ type Run struct {
 	Next      string     // the run that was last proposed to go on from this one
 	UndoAt    *time.Time // since when what was done is being undone
 	Chain     string     // hash of the last event
+	Link      int        // the place of that in the chain of its account; 0 while it has none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal

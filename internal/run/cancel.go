@@ -53,6 +53,14 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	return d, err
 }
 
+// beside is what is answered, with what else is to be said.
+func (c Cancellation) beside(text string) string {
+	if c.Also == "" {
+		return text
+	}
+	return text + " " + c.Also
+}
+
 // reasoned is what the event of a cancellation says.
 func (c Cancellation) reasoned() map[string]any {
 	data := map[string]any{"by": c.User}
@@ -69,7 +77,7 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 		text = locale.Text(c.Locale, "run.rejected", "reason", c.Reason)
 	}
 	said := s.said(c.Typed, at) // first: it stands before what answers it
-	answer := s.message(r, conversation.KindNotice, at, text)
+	answer := s.message(r, conversation.KindNotice, at, c.beside(text))
 	r.Reason = c.Reason
 	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
 		At: at, Type: plan.EventCancelled, Data: c.reasoned(), Messages: append(said, answer),
@@ -92,7 +100,7 @@ func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.C
 
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
 	said := s.said(c.Typed, at) // first: it stands before what answers it
-	answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "run.stopping"))
+	answer := s.message(r, conversation.KindProgress, at, c.beside(locale.Text(c.Locale, "run.stopping")))
 	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
 		At: at, Type: plan.EventStopping, Data: c.reasoned(), Messages: append(said, answer),
 	})

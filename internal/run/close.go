@@ -56,7 +56,11 @@ func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.
 		(st.Last.Open || st.Lost) && step.Risk != plan.Read
 	switch {
 	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(s.Now()):
-		return plan.StepFailed, &plan.Failure{Code: "step.approval_expired", Message: locale.Text(tag, "step.approval_expired")}
+		late := &plan.Failure{Code: "step.approval_expired", Message: locale.Text(tag, "step.approval_expired")}
+		if st.Command.Replaces() { // the command failed, and no other was allowed
+			late = &plan.Failure{Code: "step.command_failed", Message: locale.Text(tag, "step.command_unapproved", "reason", late.Message)}
+		}
+		return plan.StepFailed, late
 	case st.Status == plan.StepPending, st.Status == plan.StepWaiting:
 		return plan.StepCancelled, nil
 	case unknown:

@@ -21,6 +21,13 @@ type Confirmation struct {
 	TraceID string
 }
 
+// ConfirmedBy reports whether a run was confirmed by a user's request with that key.
+func ConfirmedBy(r plan.Run, user, key string) bool {
+	return key != "" && r.ConfirmBy == confirmationOf(user, key)
+}
+
+func confirmationOf(user, key string) string { return user + "/" + key }
+
 // Cancellation is one person's no to a draft, or a stop to a run.
 type Cancellation struct {
 	Account string
@@ -29,6 +36,7 @@ type Cancellation struct {
 	Digest  plan.Digest // optional: refuse when the draft is another
 	Reason  string      // of a draft, optional: why, for the model
 	Typed   string
+	Also    string // what is said beside it: what else the chat has, which it does not concern
 	Locale  locale.Tag
 }
 
@@ -40,7 +48,7 @@ type Cancellation struct {
 // was seen; plan.ErrExpired, plan.ErrAlreadyRunning, plan.ErrNotPending or
 // plan.ErrRunNotFound when there is nothing to confirm; and changes nothing then.
 func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error) {
-	by := c.User + "/" + c.Key
+	by := confirmationOf(c.User, c.Key)
 	if c.Key == "" {
 		by = c.User + "~" + s.IDs.New(s.Now())
 	}

@@ -16,6 +16,7 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/run"
 	"piloto/internal/schema"
 	"piloto/internal/step"
@@ -33,6 +34,9 @@ const period = time.Minute
 type mortal struct {
 	aws.HTTPClient
 	*lab.World
+	signer *receipt.Local
+	sealer *receipt.Sealer
+
 	dieAt int // the number of the effect before which it dies; below zero: never
 	n     int
 	names []string
@@ -176,6 +180,9 @@ func (m *mortal) sweeps(t *testing.T, times int) {
 			if _, err := m.Runs.Sweep(context.Background()); err != nil {
 				t.Error(err)
 			}
+			if _, err := m.sealer.Sweep(context.Background()); err != nil {
+				t.Error(err)
+			}
 		}()
 		<-done
 	}
@@ -186,6 +193,12 @@ func newMortal(t *testing.T) *mortal {
 	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { m.HTTPClient = c; return m })
 	m.World = lab.NewWorldOver(t, table)
 	m.Runs.Executions = m
+	text, err := receipt.NewPrivate()
+	if err == nil {
+		m.signer, err = receipt.NewLocal(text)
+	}
+	must(t, err)
+	m.sealed()
 	return m
 }
 
@@ -200,8 +213,15 @@ func (m *mortal) begin(dieAt int) plan.Run {
 	return r
 }
 
+// sealed has what ends signed, by a process that remembers nothing.
+func (m *mortal) sealed() {
+	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock}
+	m.Runs.Sealer = m.sealer
+}
+
 // reborn gives the process an executor that remembers nothing.
 func (m *mortal) reborn() {
+	m.sealed()
 	was := m.Steps
 	m.Steps = &step.Executor{Store: was.Store, Schemas: schema.Compiler{}, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
 }
@@ -214,6 +234,7 @@ func (m *mortal) reborn() {
 // dies too.
 func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
 	m := newMortal(t)
+	m.live(t, m.begin(-1).ID) // the key that signs is kept once, at the first end there is
 	whole := m.begin(-1)
 	m.live(t, whole.ID)
 	if r := m.Read(whole.ID); r.Status != plan.Failed || len(m.rooms) != 0 {
@@ -255,6 +276,7 @@ func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
 			}
 		}
 	}
+	m.signed(t)
 	t.Logf("they ended %v", ends)
 	if ends[plan.Failed] == 0 || ends[plan.InDoubt] == 0 {
 		t.Error("every end is the same: the moments show nothing")
@@ -291,5 +313,22 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 		t.Errorf("%s: %v stay booked, and nothing is in doubt", when, m.rooms)
 	}
 	gapFree(t, m.World, r)
+	l, err := m.Store.Link(context.Background(), lab.Account, r.Link)
+	if err != nil || l.RunID != r.ID || l.Events != r.EventSeq || l.Signature == nil {
+		t.Errorf("%s: its receipt is link %d: %+v, %v", when, r.Link, l, err)
+	}
 	return r.Status
+}
+
+// signed holds that all of the account's chain is signed, and has no gap.
+func (m *mortal) signed(t *testing.T) {
+	t.Helper()
+	ctx := context.Background()
+	keys, err := m.Store.SigningKeys(ctx)
+	must(t, err)
+	links, err := m.Store.Links(ctx, lab.Account, 0, 10_000)
+	must(t, err)
+	for _, p := range receipt.VerifyChain(links, keys) {
+		t.Errorf("the chain: %s", p)
+	}
 }

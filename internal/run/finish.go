@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/locale"
@@ -36,7 +37,26 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		}
 		return err
 	})
+	if err == nil {
+		s.seal(ctx, ended)
+	}
 	return ended, err
+}
+
+// sealWithin bounds what the end of a run waits for its receipt to be signed.
+const sealWithin = 5 * time.Second
+
+// seal signs the receipt of a run that ended, if that can be done now. The run has
+// ended whatever comes of it.
+func (s *Service) seal(ctx context.Context, r plan.Run) {
+	if s.Sealer == nil || !r.Status.Terminal() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, sealWithin)
+	defer cancel()
+	if err := s.Sealer.Seal(ctx, r.Account, r.ID); err != nil {
+		s.Log.WarnContext(ctx, "run.unsealed", "account", r.Account, "run_id", r.ID, "error", err)
+	}
 }
 
 // ending is how a run ends: the states that close what was open in it, and what its
@@ -76,6 +96,9 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 		reason = e.failure.Message
 		e.data["error"] = e.failure
 	}
+	if closed := named(e.closed); len(closed) > 0 {
+		e.data["closed"] = closed
+	}
 	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
 	lines := []string{locale.Text(tagOf(r), "run.finished_"+string(e.to), "goal", r.Plan.Goal,
 		"done", count(done), "n", count(len(r.Plan.Steps)), "reason", reason)}
@@ -93,6 +116,16 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 		At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final),
 	})
 	return ended, final, err
+}
+
+// named are effects by the status that the end of their run gave them: no event of their
+// own tells it.
+func named(closed []plan.StepState) map[plan.StepStatus][]string {
+	by := map[plan.StepStatus][]string{}
+	for _, st := range closed {
+		by[st.Status] = append(by[st.Status], st.StepID)
+	}
+	return by
 }
 
 func joined(lines []string) string {

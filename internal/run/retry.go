@@ -19,6 +19,7 @@ type Retrial struct {
 	Account string
 	User    string
 	RunID   string
+	Viewer  string // to whom the draft is answered
 	Locale  locale.Tag
 	TraceID string
 }
@@ -52,7 +53,7 @@ func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 		if err != nil {
 			return err
 		}
-		d, err = s.propose(ctx, next, chat)
+		d, err = s.propose(ctx, next, chat, c.Viewer)
 		return err
 	})
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Service) goingOn(ctx context.Context, r plan.Run, chat conversation.Cha
 }
 
 // propose writes the draft, in the place of one that the chat may have.
-func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.Chat) (Decision, error) {
+func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.Chat, viewer string) (Decision, error) {
 	var old *plan.Run
 	if chat.PendingRunID != "" {
 		before, err := s.Store.Run(ctx, next.Account, chat.PendingRunID)
@@ -148,7 +149,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 		data["reused"] = next.Plan.Reuse.Steps
 	}
 	draft, err := s.Store.Propose(ctx, next, chat, old, Record{
-		At: at, Type: plan.EventProposed, Data: data, Messages: []conversation.Message{card},
+		At: at, Type: plan.EventProposed, Data: data, Messages: []conversation.Message{card}, Shown: next.Sighted(viewer, at),
 	})
 	chat.PendingRunID, chat.UpdatedAt = next.ID, at
 	return Decision{Run: draft, Chat: chat, Message: card}, err

@@ -45,6 +45,7 @@ type Record struct {
 	StepID   string
 	Data     map[string]any
 	Messages []conversation.Message
+	Shown    *plan.Sight // of a draft: to whom it is answered
 }
 
 // Event returns the record's event with its place in the run.
@@ -102,14 +103,24 @@ type Store interface {
 	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 
 	// Due lists runs whose time to be looked at has come, the oldest first, at
-	// most limit.
-	Due(ctx context.Context, now time.Time, limit int) ([]Key, error)
+	// most limit. One that cannot be told is an error beside the others.
+	Due(ctx context.Context, now time.Time, limit int) ([]Overdue, error)
+	// PutOff sets when the sweep looks again at a run that it could not heal, and counts
+	// the try, unless somebody set another time since it was listed.
+	PutOff(ctx context.Context, o Overdue, until time.Time) error
 	// Postpone sets when the sweep looks at the run again; nothing else changes.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
 }
 
 // Key names a run.
 type Key struct{ Account, RunID string }
+
+// Overdue is a run that the sweep must look at.
+type Overdue struct {
+	Key
+	Tries int    // how often the sweep could not heal it, since it was last given a time
+	Mark  string // of the store: the time as it was listed
+}
 
 // Execution is what the state machine says of a run.
 type Execution string
@@ -131,10 +142,17 @@ type Executions interface {
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
 }
 
+// Sealer gives what a run came to its place in the chain of its account, signed. It is
+// asked once a run ended: what it fails to do is done by its own sweep.
+type Sealer interface {
+	Seal(ctx context.Context, account, runID string) error
+}
+
 // Catalogue is what a step is bound to.
 type Catalogue interface {
 	Server(ctx context.Context, account, id string) (tool.Server, error)
 	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
+	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error) // of the catalogue in force
 	Project(ctx context.Context, account, id string) (conversation.Project, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
 }
@@ -148,6 +166,7 @@ type Service struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 
+	Sealer    Sealer        // nil: its sweep seals
 	DraftLife time.Duration // how long a draft that goes on from a run may be confirmed
 }
 

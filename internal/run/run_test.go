@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -258,6 +259,112 @@ func TestAPoisonedRecordHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// narrow is a store that lists few runs at a time.
+type narrow struct {
+	run.Store
+	most int
+}
+
+func (n narrow) Due(ctx context.Context, at time.Time, limit int) ([]run.Overdue, error) {
+	return n.Store.Due(ctx, at, min(limit, n.most))
+}
+
+// poisons is a store in which looking at any of some runs panics, and counts the looks.
+type poisons struct {
+	run.Store
+	looks map[string]int
+}
+
+func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	if n, bad := p.looks[id]; bad {
+		p.looks[id] = n + 1
+		panic("poison")
+	}
+	return p.Store.Run(ctx, account, id)
+}
+
+// TestWhatCannotBeHealedIsPutOff: as many poisoned runs as a sweep looks at stand before
+// a good one; it is healed all the same, and they are looked at seldom, but for ever.
+func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
+	w := lab.NewWorld(t)
+	var log strings.Builder
+	w.Runs.Log = slog.New(slog.NewTextHandler(&log, nil))
+	bad := poisons{w.Runs.Store, map[string]int{}}
+	const most = 5
+	for range most {
+		w.Chat = w.NewChat()
+		bad.looks[w.Propose(book).ID] = 0
+	}
+	w.Pass(time.Second)
+	w.Chat = w.NewChat()
+	good := w.Propose(book)
+	w.Runs.Store = narrow{bad, most}
+	w.Pass(25 * time.Hour)
+	for sweeps := 0; w.Read(good.ID).Status != plan.Expired; sweeps++ {
+		if sweeps == 5 {
+			t.Fatal("the good one waits behind what cannot be healed")
+		}
+		_, _ = w.Runs.Sweep(t.Context())
+		w.Pass(time.Minute)
+	}
+	const days = 4
+	for range days * 24 * 4 {
+		_, _ = w.Runs.Sweep(t.Context())
+		w.Pass(15 * time.Minute)
+	}
+	for id, looks := range bad.looks {
+		if looks < 3+7+days-2 || looks > 3+11+days {
+			t.Errorf("%s was looked at %d times", id, looks)
+		}
+		if told := strings.Count(log.String(), id+" "); told != looks {
+			t.Errorf("%s was told of %d times, looked at %d times", id, told, looks)
+		}
+	}
+	w.Runs.Store = bad.Store // whatever was in the way is not any more
+	w.Pass(24 * time.Hour)
+	if swept := sweep(t, w); swept.Expired != most {
+		t.Errorf("swept %+v", swept)
+	}
+}
+
+// TestTriesAreForgottenWhenARunMovesOn: what was put off and then moved is looked at
+// at its own time again, and a look from before does not put it off.
+func TestTriesAreForgottenWhenARunMovesOn(t *testing.T) {
+	w := lab.NewWorld(t)
+	r := w.Propose(book)
+	w.FailStarts(errors.New("throttled"))
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		w.Pass(10 * time.Minute)
+		_, _ = w.Runs.Sweep(t.Context())
+	}
+	due := func() []run.Overdue {
+		list, err := w.Runs.Store.Due(t.Context(), w.Clock(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	w.Pass(time.Hour)
+	before := due()
+	if len(before) != 1 || before[0].Tries != 6 {
+		t.Fatalf("%+v", before)
+	}
+	w.FailStarts(nil)
+	if swept := sweep(t, w); swept.Restarted != 1 {
+		t.Fatalf("swept %+v", swept)
+	}
+	if err := w.Runs.Store.PutOff(t.Context(), before[0], w.Clock().Add(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(run.CheckEvery)
+	if list := due(); len(list) != 1 || list[0].Tries != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a draft is dropped", func(t *testing.T) {
@@ -330,7 +437,7 @@ func TestARunTellsItsStory(t *testing.T) {
 		t.Errorf("the reference became %s", got)
 	}
 	want := []string{
-		"Confirmado", "⏳ Iniciando plan «Reservar» (3 pasos)", "⏳ Paso 1 de 3", "✅ Paso 1 de 3", "⏳ Paso 2 de 3",
+		"Plan propuesto: Reservar.", "Confirmado", "⏳ Iniciando plan «Reservar» (3 pasos)", "⏳ Paso 1 de 3", "✅ Paso 1 de 3", "⏳ Paso 2 de 3",
 		"✅ Paso 2 de 3", "⏳ Paso 3 de 3", "✅ Paso 3 de 3", "✅ Plan «Reservar» finalizado con estado done: 3 de 3 pasos hechos.\nid: r-1",
 	}
 	got := w.Messages()

@@ -25,26 +25,41 @@ const sweepMost = 5000
 
 // Sweep looks at every run that is due: expires drafts, starts what confirm
 // left queued, wakes what was decided, and settles runs whose execution ended
-// without saying so. One
-// run that cannot be healed does not keep the others from it; the errors are
-// joined.
+// without saying so. One run that cannot be healed does not keep the others from
+// it, in this sweep or in a later one; the errors are joined.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	var problems []error
-	keys, err := s.Store.Due(ctx, s.Now(), sweepMost)
-	if err != nil {
-		return swept, err
-	}
-	for _, k := range keys {
+	list, err := s.Store.Due(ctx, s.Now(), sweepMost)
+	problems := []error{err}
+	for _, o := range list {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := s.heal(ctx, k, &swept); err != nil {
+		if err := s.heal(ctx, o.Key, &swept); err != nil {
 			swept.Failed++
-			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
+			problems = append(problems, fmt.Errorf("run %s: %w", o.RunID, err), s.putOff(ctx, o, err))
 		}
 	}
 	return swept, errors.Join(problems...)
+}
+
+// A run that cannot be healed is tried at each sweep so often, because what is in the
+// way mostly passes; then after a minute, two, four, and at last once a day.
+const (
+	sweepTries   = 3
+	sweepSeldom  = 24 * time.Hour
+	sweepDoubled = 11 // 2^11 minutes are more than a day
+)
+
+// putOff makes room for others that are due: as many that cannot be healed as one sweep
+// looks at would keep it from all that come after them.
+func (s *Service) putOff(ctx context.Context, o Overdue, because error) error {
+	until := s.Now()
+	if more := o.Tries + 1 - sweepTries; more >= 0 {
+		until = until.Add(min(time.Minute<<min(more, sweepDoubled), sweepSeldom))
+	}
+	s.Log.ErrorContext(ctx, "run.not_healed", "account", o.Account, "run_id", o.RunID, "tries", o.Tries+1, "next", until, "error", because)
+	return s.Store.PutOff(ctx, o, until)
 }
 
 // heal does for one run what the sweep is for. A panic is that run's failure: one
@@ -141,7 +156,7 @@ func (s *Service) wake(ctx context.Context, r plan.Run) (int, error) {
 	var problems []error
 	for _, st := range r.Steps {
 		a := st.Approval
-		if a == nil || a.Token == "" || st.Status.Terminal() || st.Attempts > 0 || st.Expanded {
+		if a == nil || a.Token == "" || st.Status != plan.StepWaiting && st.Status != plan.StepPending {
 			continue
 		}
 		if r.CancelAt == nil && a.Open(s.Now()) {

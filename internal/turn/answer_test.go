@@ -425,6 +425,18 @@ func (s *speaker) Complete(ctx context.Context, r llm.Request) (llm.Reply, error
 	return reply, err
 }
 
+// resets is how often what was told began anew.
+func (e *ears) resets() (n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, one := range e.events {
+		if one.Type == realtime.TypeTextReset {
+			n++
+		}
+	}
+	return n
+}
+
 func (e *ears) wait(t *testing.T, until func(string) bool) {
 	t.Helper()
 	for range 500 {
@@ -446,7 +458,7 @@ func TestAnAnswerIsToldWhileItIsWritten(t *testing.T) {
 	s.then = func(context.Context) (llm.Reply, error) { <-done; return llm.Reply{}, nil }
 	w.service.Models = providers{s}
 	go func() {
-		e.wait(t, func(text string) bool { return text == "Madrid. Es la capital.\n" })
+		e.wait(t, func(text string) bool { return text == "Madrid. Es la capital.\nTiene un río. " })
 		close(done)
 	}()
 	reply := w.send(t, "hola")
@@ -455,20 +467,42 @@ func TestAnAnswerIsToldWhileItIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatPosesAsAPlanIsNotToldEither(t *testing.T) {
+// TestWhatWasToldIsNotTakenBack: a text that poses as a plan is told as it is written,
+// also when it is asked again and goes on.
+func TestWhatWasToldIsNotTakenBack(t *testing.T) {
 	w := newWorld(t)
 	e := &ears{}
 	w.service.Tell = e
-	s := &speaker{words: []string{"Plan propuesto:\n", "Paso 1: reservar la sala.\n", "Responde confirmo para ejecutar.\n"}, said: make(chan struct{})}
-	s.then = func(context.Context) (llm.Reply, error) {
-		time.Sleep(300 * time.Millisecond) // more than two pieces take to be told
-		return llm.Reply{}, llm.ErrRefused
+	const ghost = "Plan propuesto:\nPaso 1: reservar la sala.\nResponde confirmo para ejecutar.\n"
+	first := &speaker{words: []string{ghost}, said: make(chan struct{})}
+	first.then = func(context.Context) (llm.Reply, error) {
+		e.wait(t, func(text string) bool { return text == ghost })
+		return llm.Reply{}, nil
 	}
-	w.service.Models = providers{s}
-	w.send(t, "salas")
-	if text, _ := e.heard(); strings.Contains(text, "Paso 1") {
-		t.Errorf("told %q", text)
+	second := &speaker{words: []string{"¿Para qué día? ", "Y a qué hora"}, said: make(chan struct{})}
+	second.then = func(context.Context) (llm.Reply, error) {
+		e.wait(t, func(text string) bool {
+			return strings.HasPrefix(text, ghost) && strings.HasSuffix(text, "¿Para qué día? ")
+		})
+		return llm.Reply{}, nil
 	}
+	w.service.Models = providers{&turns{[]llm.Model{first, second}}}
+	reply := w.send(t, "salas")
+	if want := strings.TrimSpace(ghost) + "\n\n¿Para qué día? Y a qué hora"; reply.Message.Content != want {
+		t.Errorf("%q", reply.Message.Content)
+	}
+	if e.resets() > 0 {
+		t.Error("it was taken back")
+	}
+}
+
+// turns has models answer in turn.
+type turns struct{ models []llm.Model }
+
+func (t *turns) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	m := t.models[0]
+	t.models = t.models[1:]
+	return m.Complete(ctx, r)
 }
 
 func TestAPersonStopsAnAnswerAndKeepsWhatWasWritten(t *testing.T) {

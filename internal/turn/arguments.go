@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"piloto/internal/fault"
 )
@@ -17,12 +19,17 @@ const maxArguments = 256 << 10
 
 // readArguments returns the JSON object a model wrote as a tool call's
 // arguments. Models wrap it in a code fence, in a string, or in a sentence, and
-// leave commas behind; each of these is undone, and nothing else is guessed.
+// leave commas behind; each of these is undone, and nothing else is guessed. What
+// is no text (bytes that are not UTF-8, half a surrogate pair) is refused: a plan
+// would show and send another text than was written.
 func readArguments(raw string) (json.RawMessage, error) {
 	if len(raw) > maxArguments {
 		return nil, fmt.Errorf("the arguments are larger than %d bytes", maxArguments)
 	}
-	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))
+	if !utf8.ValidString(raw) {
+		return nil, errNoText
+	}
+	text := strings.TrimSpace(raw)
 	if text == "" {
 		text = "{}"
 	}
@@ -31,7 +38,13 @@ func readArguments(raw string) (json.RawMessage, error) {
 		if json.Unmarshal([]byte(text), &inner) != nil {
 			break
 		}
+		if halfPair(text) {
+			return nil, errNoText
+		}
 		text = strings.TrimSpace(inner)
+	}
+	if halfPair(text) {
+		return nil, errNoText
 	}
 	if isObject(text) {
 		return json.RawMessage(text), nil
@@ -51,6 +64,43 @@ func readArguments(raw string) (json.RawMessage, error) {
 		err = errors.New("they are not an object")
 	}
 	return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
+}
+
+var errNoText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
+
+// halfPair reports whether a text writes \ud800 to \udfff without the other half,
+// which readers of JSON quietly replace.
+func halfPair(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		unit := escapedUnit(text[i:])
+		switch {
+		case unit < 0xd800 || unit > 0xdfff:
+			i++ // what is escaped
+		case unit > 0xdbff:
+			return true
+		default:
+			if next := escapedUnit(text[i+6:]); next < 0xdc00 || next > 0xdfff {
+				return true
+			}
+			i += 11
+		}
+	}
+	return false
+}
+
+// escapedUnit is the code that a text begins with, as \uXXXX; -1 of any other.
+func escapedUnit(text string) int {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	unit, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return int(unit)
 }
 
 func isObject(text string) bool {

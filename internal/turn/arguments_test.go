@@ -20,7 +20,7 @@ func TestArgumentsAreReadHoweverTheyAreWrapped(t *testing.T) {
 		`{"a":"\",}",}`:                       `{"a":"\",}"}`,
 		`{"id":12345678901234567890}`:         `{"id":12345678901234567890}`,
 		`{"a":1}{"b":2}`:                      `{"a":1}`,
-		"{\"a\":\"x\xff\"}":                   "{\"a\":\"x\uFFFD\"}",
+		`{"a":"\ud83d\ude00 \\ud800"}`:        `{"a":"\ud83d\ude00 \\ud800"}`,
 		`<tool_call>{"a":1}</tool_call>`:      `{"a":1}`,
 		`{"a":"line\nbreak","b":"\u00e1"}`:    `{"a":"line\nbreak","b":"\u00e1"}`,
 		`{"nested":{"a":{"b":{"c":"deep"}}}}`: `{"nested":{"a":{"b":{"c":"deep"}}}}`,
@@ -30,7 +30,11 @@ func TestArgumentsAreReadHoweverTheyAreWrapped(t *testing.T) {
 			t.Errorf("%q = %s, %v; want %s", in, got, err, want)
 		}
 	}
-	for _, in := range []string{`[1]`, `7`, `{"a":`, `{"a" 1}`, `nothing`, `{a:1}`, `"7"`, strings.Repeat(" ", maxArguments+1)} {
+	for _, in := range []string{
+		`[1]`, `7`, `{"a":`, `{"a" 1}`, `nothing`, `{a:1}`, `"7"`,
+		"{\"a\":\"x\xff\"}", `{"a":"\ud800"}`, `{"a":"\ude00"}`, `{"a":"\ud83dx"}`, `{"\ud800":1}`, `{"a":"\ud800\ud800"}`,
+		`{"a":"\\\ud800"}`, `{"a":["\uD800\u0041"]}`, `"{\"a\":\"\\ud800\"}"`, `"{\"a\":\"\ud800\"}"`, strings.Repeat(" ", maxArguments+1),
+	} {
 		if got, err := readArguments(in); err == nil {
 			t.Errorf("%.20q was read as %s", in, got)
 		}

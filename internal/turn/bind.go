@@ -82,7 +82,9 @@ func choose(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, wher
 	if err != nil {
 		return e, args, "path", err
 	}
-	e, _, err = tool.Match(l.Entries, args.Method, args.Path)
+	if e, _, err = tool.Match(l.Entries, args.Method, args.Path); err == nil {
+		err = tool.Selects(e, tool.Siblings(l.Entries, e), args.Path, args.Path)
+	}
 	return e, args, "path", err
 }
 

@@ -8,11 +8,12 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/internal/plan"
+	"piloto/internal/turn"
 )
 
 // TestNothingOfTheCorpusConfirmsByAccident (guarantee I05) sends each utterance of the
-// corpus of intents to a chat with a draft: what is no confirmation begins nothing, and
-// what is begins that draft.
+// corpus of intents to a chat with a draft: what is no yes begins nothing, and what is,
+// right after the card, begins that draft. A bare yes after anything else begins nothing.
 func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 	raw, err := os.ReadFile(lab.Root(t, "internal/intent/testdata/intents.tsv"))
 	if err != nil {
@@ -26,7 +27,8 @@ func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 	r, critical, confirmed := draft(), 0, 0
 	for n, line := range strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n") {
 		fields := strings.Split(line, "\t")
-		if n == 0 || fields[1] == "cancel" {
+		agrees := len(fields) > 1 && (fields[1] == "assent" || fields[1] == "confirm")
+		if n == 0 || !agrees && fields[1] != "other" {
 			continue
 		}
 		message, err := strconv.Unquote(`"` + strings.ReplaceAll(fields[0], `"`, `\"`) + `"`)
@@ -35,6 +37,15 @@ func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 		}
 		if fields[1] == "other" {
 			critical++
+		}
+		if agrees {
+			r = draft()
+		}
+		if fields[1] == "assent" && n%3 == 0 { // the card is shown again, and the next yes is to it
+			w.send(t, "¿qué hora es?")
+			if reply, err := w.try(message); err != nil || reply.Kind != turn.KindPlan || reply.Run.ID != r.ID {
+				t.Errorf("%q after something else: %+v, %v", message, reply, err)
+			}
 		}
 		before := len(w.Started())
 		_, err = w.try(message) // some are no message at all
@@ -45,7 +56,7 @@ func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 		switch {
 		case began && fields[1] == "other":
 			t.Errorf("%q began the plan", message)
-		case !began && fields[1] == "confirm":
+		case !began && agrees:
 			t.Errorf("%q did not begin the plan: %v", message, err)
 		}
 		if began {

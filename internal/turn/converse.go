@@ -12,7 +12,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
 	"piloto/internal/fault"
-	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
 	"piloto/internal/parallel"
@@ -31,11 +30,13 @@ const (
 type dialog struct {
 	inquiry
 	gathered
+	heard    conversation.Message // of the person: what is answered
 	persona  string
 	pending  *plan.Run // the draft that waits, when the model may change it
 	searches int
 	broken   int
-	forced   bool // a ghost plan was asked again
+	forced   bool     // a text that pretends was asked again
+	words    []string // what the model said beside its calls, or before it was asked again
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -46,6 +47,7 @@ func (d *dialog) asks() *inquiry { return &d.inquiry }
 
 // reads implements way.
 func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() error {
+	d.heard = said
 	chat := d.chat // as it was found: what is stored beside this changes nothing that is read here
 	return []func() error{
 		func() (err error) { d.talk, err = d.loadTalk(ctx, d.req, chat, said); return },
@@ -65,7 +67,7 @@ func (d *dialog) reads(ctx context.Context, said conversation.Message) []func() 
 func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, chat, automation := d.Service, d.req, d.chat, snapshot.Automation()
 	if d.known.ID != "" {
-		reply, err = d.again(ctx)
+		reply, err = s.again(ctx, req, d.chat, d.known)
 		return true, reply, err
 	}
 	if req.asked {
@@ -95,17 +97,6 @@ func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot el
 		return false, Reply{}, nil
 	}
 	return true, s.aside(req, chat, "turn.joined"), nil // the other message's turn answers both
-}
-
-// again is the reply that was given before, with the draft as it is now.
-func (d *dialog) again(ctx context.Context) (Reply, error) {
-	reply := Reply{Kind: replyOf(d.known.Kind), Message: d.known, Chat: d.chat, By: d.known.By}
-	if d.known.Kind != conversation.KindPlan {
-		return reply, nil
-	}
-	r, err := d.Store.Run(ctx, d.req.Principal.Account, d.known.RunID)
-	reply.Kind, reply.Run = KindPlan, &r
-	return reply, err
 }
 
 // prepare implements way.
@@ -147,56 +138,65 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 		}
 		force = false
 	}
-	return d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.too_many_rounds"))
+	return d.giveUp(ctx, locale.Text(d.req.Locale, "turn.too_many_rounds"))
 }
 
 // ended says what became of a turn whose model gave no answer: somebody stopped
 // it, it may not go on, or something of ours failed.
 func (d *dialog) ended(ctx, asking context.Context, answer llm.Reply, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
-	if !errors.Is(context.Cause(asking), errStopped) {
-		return d.unanswered(ctx, err)
+	by, text := d.by(), d.spelled(answer.Text)
+	if by.Stopped = errors.Is(context.Cause(asking), errStopped); !by.Stopped {
+		if len(d.words) == 0 {
+			return d.unanswered(ctx, err)
+		}
+		d.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
+		text = d.spelled("") // what broke off is no answer; what was said before it stands
 	}
-	by := d.by()
-	by.Stopped = true
-	if text := answer.Text; text != "" && !intent.Ghost(text) {
-		return d.text(ctx, d.req, d.chat, conversation.KindText, shortened(text), by)
+	if text != "" {
+		notes, err := d.notes(ctx, text)
+		if err != nil {
+			return Reply{}, err
+		}
+		return d.text(ctx, d.req, d.chat, conversation.KindText, shortened(text), by, notes...)
 	}
 	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.stopped"), by)
 }
 
 // say answers with a text of this turn's model, or about it. What the turn used
 // is settled at the same time: nothing more is used.
-func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string) (reply Reply, err error) {
+func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
 	_ = parallel.Do(
-		func() error { reply, err = d.text(ctx, d.req, d.chat, kind, text, by); return nil },
+		func() error { reply, err = d.text(ctx, d.req, d.chat, kind, text, by, notes...); return nil },
 		func() error { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil); return nil },
 	)
 	return reply, err
 }
 
-// spoken handles an answer in text. A text that poses as a plan is asked again
-// once, with a tool call forced; if it still is one, the person is told that
-// there is no plan.
+// spoken handles an answer in text. A text that pretends is asked again once, with a
+// tool call forced. All that was said stays, whatever comes of that: what is not so is
+// said under it.
 func (d *dialog) spoken(ctx context.Context, text string) (Reply, bool, error) {
-	var reply Reply
-	var err error
-	switch {
-	case intent.Ghost(text) && !d.forced:
-		d.Log.WarnContext(ctx, "turn.ghost_plan", "chat_id", d.chat.ID)
+	if !d.forced && d.pretends(text) {
+		d.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)
 		d.forced = true
+		d.keep(text)
 		d.messages = append(d.messages,
 			llm.Message{Role: llm.Assistant, Content: text},
 			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.ghost")})
-		return reply, true, nil
-	case intent.Ghost(text):
-		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.ghost"))
-	case text == "":
-		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
-	default:
-		reply, err = d.say(ctx, conversation.KindText, shortened(text))
+		return Reply{}, true, nil
 	}
+	whole := d.spelled(text)
+	if whole == "" {
+		reply, err := d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
+		return reply, false, err
+	}
+	notes, err := d.notes(ctx, whole)
+	if err != nil {
+		return Reply{}, false, err
+	}
+	reply, err := d.say(ctx, conversation.KindText, shortened(whole), notes...)
 	return reply, false, err
 }
 
@@ -211,6 +211,7 @@ func shortened(text string) string {
 // called handles an answer with tool calls: proposals become a draft, and
 // everything else is answered to the model. It reports whether the turn is over.
 func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, error) {
+	d.keep(answer.Text)
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	var p proposals
 	results := make([]string, len(answer.Calls))
@@ -240,7 +241,7 @@ func (d *dialog) called(ctx context.Context, answer llm.Reply) (Reply, bool, err
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
 		if d.broken++; d.broken > mostMended {
-			reply, err := d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
+			reply, err := d.giveUp(ctx, locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
 			return reply, true, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/intent"
 	"piloto/internal/llm"
+	"piloto/internal/locale"
 	"piloto/internal/parallel"
 	"piloto/internal/plan"
 	"piloto/internal/rule"
@@ -45,7 +46,8 @@ type talk struct {
 
 // loadTalk returns the chat's conversation, the newest that fits, ending with
 // what was just said; and its newest runs. What a plan or a run was is told as
-// data and not as the assistant's words, which the model would imitate.
+// data and not as the assistant's words, which the model would imitate; nor are the
+// words that stood beside a proposal.
 func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) (talk, error) {
 	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
@@ -61,7 +63,7 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
 			runIDs = append(runIDs, m.RunID)
 		}
-		if m.Kind != conversation.KindText || m.Seq >= said.Seq {
+		if m.Kind != conversation.KindText || m.Seq >= said.Seq || m.Role != conversation.RoleUser && m.RunID != "" {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {
@@ -70,6 +72,9 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 		role := llm.Assistant
 		if m.Role == conversation.RoleUser {
 			role = llm.User
+		}
+		if len(m.Notes) > 0 { // it would be imitated; the list is turned around below
+			history = append(history, llm.Message{Role: llm.System, Content: locale.Text(req.Locale, "prompt.only_text")})
 		}
 		history = append(history, llm.Message{Role: role, Content: m.Content})
 	}

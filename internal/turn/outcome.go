@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/plan"
+	"piloto/internal/redact"
 )
 
 // outcome is a run as the model reads it: also a draft that came to nothing, and why.
@@ -57,7 +58,9 @@ func share(runs []plan.Run) int {
 	return min(resultBytes, outcomeBytes/answers)
 }
 
-// outcomes writes runs as JSON lines in which no character can end a tag.
+// outcomes writes runs as JSON lines in which no character can end a tag, and which
+// hold no secret that a service answered: a model needs none, since a later step takes
+// a value by reference.
 func outcomes(runs []plan.Run, at time.Time) (string, error) {
 	var text []byte
 	most := share(runs)
@@ -66,7 +69,7 @@ func outcomes(runs []plan.Run, at time.Time) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text = append(append(text, line...), '\n')
+		text = append(append(text, redact.Text(string(line))...), '\n')
 	}
 	return string(text), nil
 }

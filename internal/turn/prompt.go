@@ -48,7 +48,18 @@ func (d *dialog) prompt() (string, error) {
 		"Omitted":   total - count(shown),
 		"Runs":      strings.TrimSpace(runs),
 		"Draft":     draft,
+		"Pending":   d.pendingGoal(),
 	})
+}
+
+// pendingGoal is what the draft is for that waits; "" when none does.
+func (d *dialog) pendingGoal() string {
+	for _, r := range d.runs {
+		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt) {
+			return oneLine(r.Plan.Goal)
+		}
+	}
+	return ""
 }
 
 // shown chooses what of the catalogue stands in the prompt.

@@ -147,11 +147,12 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			}
 		}
 		at := d.Now()
+		said := d.beside(r, at) // first: it stands before the card
 		card := answering(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
-			At: at, Type: plan.EventProposed, Messages: []conversation.Message{card},
-			Data: run.Proposed(r, d.written()),
+			At: at, Type: plan.EventProposed, Messages: append(said, card),
+			Data: run.Proposed(r, d.written()), Shown: r.Sighted(d.req.Viewer(), at),
 		})
 		if err != nil {
 			return err

@@ -70,7 +70,10 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	case !changed:
 		return r, nil
 	}
-	c := change{tag: e.Locale, before: r, next: next, by: e.Principal.User, data: map[string]any{"trace_id": e.TraceID}}
+	c := change{
+		tag: e.Locale, before: r, next: next, by: e.Principal.User, data: map[string]any{"trace_id": e.TraceID},
+		viewer: Request{Principal: e.Principal}.Viewer(),
+	}
 	reply, err := s.change(ctx, c, began.Add(previewTime))
 	if err != nil {
 		return plan.Run{}, err
@@ -170,9 +173,11 @@ type change struct {
 	before plan.Run
 	next   plan.Plan
 	by     string
-	model  *conversation.By // nil: a person wrote it
-	data   map[string]any   // of the event
-	asked  Request          // what it answers; none of a person's own edit
+	model  *conversation.By                                 // nil: a person wrote it
+	data   map[string]any                                   // of the event
+	asked  Request                                          // what it answers; none of a person's own edit
+	viewer string                                           // to whom it is answered
+	said   func(plan.Run, time.Time) []conversation.Message // what stands before its card; nil: nothing
 }
 
 // change looks at what the plan is about and writes it, while the draft is the one
@@ -210,14 +215,20 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 		if chat.PendingRunID != r.ID {
 			return plan.ErrStale
 		}
+		var messages []conversation.Message
+		if c.said != nil {
+			messages = c.said(r, at)
+		}
 		card := answering(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
 		card.By = c.model
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, At: at}
 		if c.model != nil {
 			rev.Model = c.model.Model
 		}
+		shown := r
+		shown.Plan, shown.Digest = c.next, digest
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
-			At: at, Type: plan.EventRevised, Data: c.event(digest), Messages: []conversation.Message{card},
+			At: at, Type: plan.EventRevised, Data: c.event(digest), Messages: append(messages, card), Shown: shown.Sighted(c.viewer, at),
 		})
 		if err != nil {
 			return err
@@ -246,7 +257,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req, viewer: d.req.Viewer(), said: d.beside}
 	reply, err := d.change(ctx, c, d.began.Add(ModelTime))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.draft_moved"))

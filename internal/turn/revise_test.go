@@ -346,10 +346,10 @@ func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
 	w := newWorld(t)
 	waiting := w.proposed(t, `[{"title":"Borrar la 7","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`)
 	w.waits(t, waiting)
-	for _, word := range []string{"confirmo", "sí", "apruebo", "cancela"} {
+	for _, word := range []string{"confirmo", "sí", "apruebo", "no"} {
 		w.model.answers = nil
 		reply := w.send(t, word)
-		if word != "apruebo" && (reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "Borrar la 7")) {
+		if word == "confirmo" && (reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "Borrar la 7")) {
 			t.Errorf("%s: %+v", word, reply.Message)
 		}
 		if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.State("s1").Approval.Decision != "" || now.CancelAt != nil {
@@ -368,7 +368,7 @@ func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
 	if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued || reply.Run.ID != second.ID {
 		t.Errorf("%+v", reply.Message)
 	}
-	if now := w.Read(waiting.ID); now.Status != plan.Waiting {
+	if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.CancelAt != nil {
 		t.Errorf("the run that waited is %s", now.Status)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/eligibility"
 	"piloto/internal/fault"
+	"piloto/internal/intent"
 	"piloto/internal/llm"
 	"piloto/internal/locale"
 	"piloto/internal/parallel"
@@ -285,7 +286,10 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	_ = parallel.Do(
-		func() error { reply, err = r.text(ctx, r.req, r.chat, kind, text, by); return nil },
+		func() error {
+			reply, err = r.text(ctx, r.req, r.chat, kind, text, by, r.notes(kind, text, routed)...)
+			return nil
+		},
 		func() error {
 			r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)
 			return nil
@@ -294,6 +298,15 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	)
 	reply.Routed = &routed
 	return reply, err
+}
+
+// notes are the lines that stand under an answer of the router's own model: it answers,
+// and does nothing. What an agent says it did is the agent's to answer for.
+func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []conversation.Note {
+	if kind != conversation.KindText || routed.Action != agent.Respond || !intent.Poses(text).Done {
+		return nil
+	}
+	return []conversation.Note{{Code: conversation.NoteNothingDone, Text: locale.Text(r.req.Locale, "note.nothing_done")}}
 }
 
 // remember adds what was said and answered to the memory of the session.

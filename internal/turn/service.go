@@ -40,6 +40,10 @@ type Store interface {
 	// read; plan.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
+	// Show notes which plan a viewer of a chat is shown, and Shown returns that which
+	// they were shown last, at a time; none when that expired.
+	Show(ctx context.Context, account, chatID string, s plan.Sight) error
+	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
 	// AskStop notes that somebody wants the chat's answer to end, and StopAsked
 	// when that was; the zero time: never.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error
@@ -89,8 +93,8 @@ type Service struct {
 
 // Send answers one message.
 //
-// It returns conversation.ErrChatNotFound, and what run.Confirm and run.Cancel
-// refuse with; every other outcome, a blocked turn among them, is a Reply.
+// It returns conversation.ErrChatNotFound, what run.Confirm and run.Cancel refuse with,
+// and Moved for a typed yes to a plan that is another by now; every other outcome, a blocked turn among them, is a Reply.
 func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	began := s.Now()
 	chat, err := s.chat(ctx, req)
@@ -98,71 +102,13 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		return Reply{}, err
 	}
 	said := intent.Classify(req.Message)
-	if said == intent.Other {
-		return s.answer(ctx, req, chat)
-	}
-	reply, err := s.decide(ctx, req, chat, said)
-	s.count(ctx, req, began, reply, err)
-	return reply, err
-}
-
-// decide answers a plain yes or no to the draft that waits. A run that waits for an
-// approval holds up nothing, and no words approve what it waits for.
-func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, error) {
-	if chat.ActiveRunID != "" {
-		active, err := s.Store.Run(ctx, req.Principal.Account, chat.ActiveRunID)
-		if err != nil {
-			return Reply{}, err
-		}
-		switch {
-		case active.Status != plan.Waiting:
-			return s.notice(ctx, req, chat, "turn.already_running")
-		case chat.PendingRunID == "":
-			return s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(active))
+	if said != intent.Other {
+		if reply, decided, err := s.decide(ctx, req, chat, said); decided {
+			s.count(ctx, req, began, reply, err)
+			return reply, err
 		}
 	}
-	switch {
-	case chat.PendingRunID == "":
-		return s.notice(ctx, req, chat, "turn.none_pending")
-	case said == intent.Confirm:
-		return s.confirm(ctx, req, chat)
-	}
-	d, err := s.Runs.Cancel(ctx, run.Cancellation{
-		Account: req.Principal.Account, User: req.Principal.User, RunID: chat.PendingRunID, Digest: req.Seen,
-		Typed: req.Message, Locale: req.Locale,
-	})
-	return decided(KindCancelled, d), err
-}
-
-// waitingStep is the title of the step for which a run waits.
-func waitingStep(r plan.Run) string {
-	for _, st := range r.Steps {
-		if s, ok := r.Plan.Step(st.StepID); ok && st.Status == plan.StepWaiting {
-			return s.Title
-		}
-	}
-	return r.Plan.Goal
-}
-
-func (s *Service) confirm(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
-	digest := req.Seen
-	if digest == "" { // a client that shows no digest confirms what the chat showed last
-		r, err := s.Store.Run(ctx, req.Principal.Account, chat.PendingRunID)
-		if err != nil {
-			return Reply{}, err
-		}
-		digest = r.Digest
-	}
-	d, err := s.Runs.Confirm(ctx, run.Confirmation{
-		Account: req.Principal.Account, User: req.Principal.User, RunID: chat.PendingRunID, Digest: digest,
-		Typed: req.Message, Locale: req.Locale, TraceID: req.TraceID,
-	})
-	return decided(KindQueued, d), err
-}
-
-func decided(kind Kind, d run.Decision) Reply {
-	r := d.Run
-	return Reply{Kind: kind, Message: d.Message, Chat: d.Chat, Run: &r}
+	return s.answer(ctx, req, chat)
 }
 
 // chat returns the chat of a request. One that a client names is made when absent.
@@ -193,7 +139,7 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...string) (Reply, error) {
 	at := s.Now()
 	said := s.said(req, at) // first: what is said stands before what answers it
-	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...))
+	answer := answering(req, s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...)))
 	chat, err := s.add(ctx, req, chat, at, said, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
@@ -208,10 +154,11 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 }
 
 // text answers with words that were not, and could not become, a plan. by is the
-// model of the turn, when one was asked.
-func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By) (Reply, error) {
+// model of the turn, when one was asked; notes are what stands under its words.
+func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By, notes ...conversation.Note) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
+	answer.Notes = notes
 	answer = answering(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
 	if reply.Kind == KindMessage {
@@ -239,6 +186,17 @@ func answerTo(messages []conversation.Message, req Request) conversation.Message
 		}
 	}
 	return conversation.Message{}
+}
+
+// again is the reply that was given before, with the draft as it is now.
+func (s *Service) again(ctx context.Context, req Request, chat conversation.Chat, known conversation.Message) (Reply, error) {
+	reply := Reply{Kind: replyOf(known.Kind), Message: known, Chat: chat, By: known.By}
+	if known.Kind != conversation.KindPlan {
+		return reply, nil
+	}
+	r, err := s.Store.Run(ctx, req.Principal.Account, known.RunID)
+	reply.Kind, reply.Run = KindPlan, &r
+	return reply, err
 }
 
 // replyOf is the kind of reply that a message of the assistant makes.

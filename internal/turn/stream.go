@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
-	"piloto/internal/intent"
 	"piloto/internal/realtime"
 )
 
@@ -24,9 +23,9 @@ var errStopped = errors.New("turn: stopped by the person")
 // writing is an answer while it is written: it tells what is written to whoever
 // has the chat open, and ends it when somebody says stop.
 //
-// What is told ends with a sentence or a line, and only while all of it could not
-// be a plan that nobody proposed. A beginning that only later turns out to pose as
-// one is taken back as soon as it does. What a tool call carries is no text.
+// What is told ends with a sentence or a line, and is not taken back: what is not so in
+// it is said under the answer. What a tool call carries is no text. Only a call that
+// broke off, and is made again, begins its own part anew.
 type writing struct {
 	s       *Service
 	account string
@@ -37,6 +36,7 @@ type writing struct {
 
 	mu    sync.Mutex
 	text  strings.Builder
+	kept  string // of earlier calls of the turn: text begins with it
 	told  int
 	again bool // begins anew
 	ever  bool // something was told
@@ -66,9 +66,20 @@ func (w *writing) Text(delta string) {
 func (w *writing) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.again = w.again || w.told > 0
-	w.told = 0
+	w.again = w.again || w.told > len(w.kept)
+	w.told = min(w.told, len(w.kept))
 	w.text.Reset()
+	w.text.WriteString(w.kept)
+}
+
+// keep makes what was said so far the beginning of the answer.
+func (w *writing) keep(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept += text + "\n\n"
+	w.text.Reset()
+	w.text.WriteString(w.kept)
+	w.told = min(w.told, len(w.kept))
 }
 
 // end stops following. What was told is over: what stands in the chat is the
@@ -111,12 +122,9 @@ func (w *writing) follow(ctx context.Context) {
 func (w *writing) tell(ctx context.Context) {
 	w.mu.Lock()
 	text, from, again := w.text.String(), w.told, w.again
-	to := showable(text)
+	to := lastEnd(text)
 	if again {
 		from, w.again = 0, false
-	}
-	if to == 0 && w.told > 0 { // what was told poses as a plan by now: it is taken back at once
-		again, w.told, w.again = true, 0, false
 	}
 	if to > from {
 		w.told, w.ever = to, true
@@ -132,17 +140,6 @@ func (w *writing) tell(ctx context.Context) {
 	if len(events) > 0 {
 		w.s.Tell.Notify(ctx, w.account, events...)
 	}
-}
-
-// showable is how much of a text may be shown: whole sentences and lines but the
-// last of them, so that a plan is seen coming, and none when it poses as a plan.
-func showable(text string) int {
-	last := lastEnd(text)
-	to := lastEnd(text[:max(0, last-1)])
-	if to == 0 || intent.Ghost(text[:last]) || intent.Ghost(text) {
-		return 0
-	}
-	return to
 }
 
 // lastEnd is where the last whole sentence or line of a text ends.

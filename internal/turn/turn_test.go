@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -314,28 +315,57 @@ func TestACallThatStaysBrokenIsToldToThePerson(t *testing.T) {
 	}
 }
 
-func TestAGhostPlanIsAskedAgainOnceAndNeverShown(t *testing.T) {
+// TestATextThatPosesAsAPlanIsAskedAgainOnceAndStays (guarantee I26).
+func TestATextThatPosesAsAPlanIsAskedAgainOnceAndStays(t *testing.T) {
 	ghost := text("Plan propuesto:\nPaso 1: reservar la sala.\nResponde confirmo para ejecutar.")
 	t.Run("the model then calls", func(t *testing.T) {
 		w := newWorld(t)
 		w.model.answers = []any{ghost, calls("mcp_request", w.request("GET", "/rooms", ""))}
-		if reply := w.send(t, "salas"); reply.Kind != turn.KindPlan {
+		reply := w.send(t, "salas")
+		if reply.Kind != turn.KindPlan {
 			t.Errorf("%+v", reply)
+		}
+		list := w.Messages()
+		if n := len(list); n != 3 || list[1].Content != ghost.Text || list[1].RunID != reply.Run.ID || list[2].ID != reply.Message.ID {
+			t.Errorf("what it said does not stand before the card: %+v", list)
 		}
 		if !w.model.asked[1].Force || w.model.asked[0].Force {
 			t.Error("the second call was not forced, or the first was")
 		}
 	})
 	t.Run("the model insists", func(t *testing.T) {
-		w := newWorld(t, ghost, ghost)
+		w := newWorld(t, ghost, text("Lo siento: Plan propuesto: Paso 1: reservar. ¿Lo confirmas?"))
 		reply := w.send(t, "salas")
-		if reply.Kind != turn.KindNotice || strings.Contains(reply.Message.Content, "Paso 1") || len(w.model.asked) != 2 {
+		if m := reply.Message; reply.Kind != turn.KindMessage || !strings.HasPrefix(m.Content, ghost.Text) || !strings.Contains(m.Content, "Lo siento") || len(w.model.asked) != 2 {
 			t.Errorf("%+v after %d calls", reply.Message, len(w.model.asked))
 		}
-		for _, m := range w.Messages() {
-			if strings.Contains(m.Content, "Paso 1") {
-				t.Error("the ghost was stored")
-			}
+		list := w.Messages()
+		stored := list[len(list)-1]
+		if len(stored.Notes) != 1 || stored.Notes[0].Code != conversation.NoteNothingPending || stored.Content != reply.Message.Content {
+			t.Errorf("%+v", stored)
+		}
+		w.send(t, "¿y ahora?")
+		asked := w.model.asked[len(w.model.asked)-1].Messages
+		if !slices.ContainsFunc(asked, func(m llm.Message) bool {
+			return m.Role == llm.System && strings.Contains(m.Content, "solo texto tuyo")
+		}) {
+			t.Errorf("the model is not told that it was only text: %+v", asked)
+		}
+	})
+	t.Run("it cannot be asked again", func(t *testing.T) {
+		w := newWorld(t, ghost, llm.ErrUnreachable)
+		reply := w.send(t, "salas")
+		if reply.Message.Content != ghost.Text || len(reply.Message.Notes) != 1 {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+	t.Run("a plan waits", func(t *testing.T) {
+		w := newWorld(t)
+		w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", "")), ghost}
+		draft := w.send(t, "salas")
+		reply := w.send(t, "¿cómo era?")
+		if m := reply.Message; m.Content != ghost.Text || len(m.Notes) != 1 || !strings.Contains(m.Notes[0].Text, draft.Run.Plan.Goal) || len(w.model.asked) != 2 {
+			t.Errorf("%+v after %d calls", m, len(w.model.asked))
 		}
 	})
 }
@@ -363,18 +393,31 @@ func TestSearchAnswersWithParametersAndIsBounded(t *testing.T) {
 
 func TestGuards(t *testing.T) {
 	w := newWorld(t)
-	for _, message := range []string{"confirmo", "cancela", "OK!", "no"} {
-		if reply := w.send(t, message); reply.Kind != turn.KindNotice || reply.Message.Content != "No hay plan pendiente." {
+	for message, want := range map[string]string{
+		"confirmo": "No hay plan pendiente.", "ejecuta": "No hay plan pendiente.", "run the plan": "No hay plan pendiente.",
+		"cancela": "No hay ningún plan pendiente ni en marcha", "detener": "No hay ningún plan pendiente ni en marcha",
+	} {
+		if reply := w.send(t, message); reply.Kind != turn.KindNotice || !strings.HasPrefix(reply.Message.Content, want) {
 			t.Errorf("%s: %+v", message, reply.Message)
 		}
+	}
+	asked := len(w.model.asked)
+	for _, message := range []string{"OK!", "no", "sí", "vale", "no thanks", "👍"} {
+		if reply := w.send(t, message); reply.Kind != turn.KindMessage || len(w.model.asked) != asked+1 {
+			t.Errorf("%s: %+v", message, reply.Message)
+		}
+		asked = len(w.model.asked)
 	}
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
 	w.send(t, "salas")
 	w.send(t, "dale")
-	for _, message := range []string{"confirmo", "cancela"} {
-		if reply := w.send(t, message); reply.Kind != turn.KindNotice || reply.Message.Content != "Ya está ejecutándose." {
+	for _, message := range []string{"dale", "confirmo"} {
+		if reply := w.send(t, message); reply.Kind != turn.KindNotice || !strings.HasPrefix(reply.Message.Content, "Ya está ejecutándose") {
 			t.Errorf("%s: %+v", message, reply.Message)
 		}
+	}
+	if reply := w.send(t, "no"); reply.Kind != turn.KindMessage { // the notice was said last, and not the run
+		t.Errorf("no: %+v", reply.Message)
 	}
 	if len(w.Started()) != 1 {
 		t.Errorf("started %v", w.Started())

@@ -4,6 +4,7 @@ import "strings"
 
 // vows announce an act as the assistant's own next move.
 var vows = compile(`
+i'd|we'd be {G}
 i'll|we'll {ad}* {V}
 i|we will|shall {ad}* {V}
 i'll|we'll ..9 {AO}
@@ -18,11 +19,15 @@ i'll|will|to take ..2 following|steps|actions|care
 i'd like|love to {A}
 would like to {A} your|the ..9 $
 voy|vamos a {ad}* {I}
+voy|vamos a ir {G}
 procedo|paso|prosigo|procedere´|procederemos|pasare´|procedemos a {ad}* {I}
-^ procedo|prosigo|continuo
+^ procedo|prosigo
+^ enseguida|ahora queda|quedara´
+i'm|we're going ahead
 dispongo a {I}
 empezare´|comenzare´|seguire´|empiezo|comienzo por|con|a
 dejame|permiteme|dejeme|permitame {I}
+dejame|deja|dejeme|permiteme que {c}* {P}
 lo que hare´|haremos
 tengo previsto|pensado {I}
 i|we plan|intend|mean|propose to {V}
@@ -38,103 +43,18 @@ estare´|estaremos {G}
 estoy|estamos por|a|listo|lista ..2 {I}
 `)
 
-// runs claim that something is being done this moment.
-var runs = compile(`
-^ estoy|estamos {c}* {ad}* {G}
-^ i'm|we're {ad}* {G}
-^ i|we am|are {ad}* {G}
-i'm|we're currently|now|just|already {G}
-i|we am|are currently|now|just|already {G}
-plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|task|operation|action|execution|ejecucion|envio|pago ..2 se esta {G}
-plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda siendo
-plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda ..1 ejecutandose|procesandose|enviandose|realizandose|creandose|curso|marcha|proceso
-plan|request|action|task|operation|execution|booking|order ..2 is|are ..1 running|executing|underway|progress|processing|processed|starting
-plan|request|action|task|operation|execution|booking|order|reservation|payment|email|ticket ..4 is|are ..1 being
-se esta {G} el|la|tu|su plan|solicitud|reserva|peticion|accion|operacion|pedido
-iniciado|lanzado|started|launched|arrancado ..1 el|la|the|your|tu plan|ejecucion|execution|run
-ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
-^ working on it|this|that|your|the
-^ i'm on it|that
-^ on it
-^ estoy|ando en ello|eso
-^ me pongo ..1 ello|manos|con
-^ one|un|just|give|dame|deme|hold|hang|bear|please momento|moment|second|segundo|sec|minuto|minute|instante|me|un|unos|on|tight|with|a ..1 moment|second|sec|minute|segundo|segundos|momento|minuto|instante|moment|please|por|while|mientras|me
-^ un|one momento|moment|segundo|second
-^ hold on|tight
-^ hang on|tight
-ya mismo|esta {c}* {P}
-as we speak
-your ..4 is|are ..1 being
-^ se esta|estan {GA}
-i've|i|he|hemos started|initiated|begun|kicked|queued|launched|iniciado|comenzado|empezado|lanzado ..1 the|a|your|el|la|tu|su|off
-have|has|been queued|submitted|scheduled for execution|processing
-is|are|esta ..1 underway|ongoing
-dejame|deja|dejeme|permiteme que {c}* {P}
-voy|vamos|ando|andamos {G}
-^ will do $
-consider it done
-dalo|delo por hecho
-^ enseguida|inmediatamente $
-^ wait|standby|espere|espera|please ..2 while|mientras
-while i|we {L}
-mientras {c}* {P}
-manos a la obra
-`)
-
-// starts are gerunds that begin a clause and claim a run: «Reservando la sala…».
-func startsRun(s *sentence) bool {
-	for i := range s.tokens {
-		t := &s.tokens[i]
-		if t.quoted || t.form&gerund == 0 || t.form&(tell|consent) != 0 || !opensClause(s.tokens, i) || i > 3 && t.opens && !s.trailing && !s.label {
-			continue
-		}
-		if i > 0 && !t.opens && s.tokens[i-1].word == "y" {
-			continue
-		}
-		rest := s.tokens[i+1:]
-		if len(rest) > 0 && particles()[rest[0].word] {
-			rest = rest[1:]
-		}
-		switch {
-		case s.trailing:
-			return true
-		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
-		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
+// hasFinite reports a verb that makes the words a sentence of their own.
+func hasFinite(rest []token) bool {
+	for i := range rest {
+		if rest[i].form&conditional != 0 && !rest[i].quoted {
 			return true
 		}
 	}
-	return false
+	return mentions(rest, finite())
 }
-
-var (
-	acknowledgements = setOf(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
-	proceedTo        = setOf(`with to con ahead forward on`)
-	particles        = setOf(`off up out over down`)
-	determiners      = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
-	callWords        = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
-	nowWords         = setOf(`now ahora mismo momento moment please espera`)
-	finite           = setOf(`is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
-		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
-)
-
-// plainStatus reports a sentence that is a gerund and its object: "Creating
-// ticket 12." A title has no full stop and is oftener in the plural.
-func plainStatus(s *sentence, at int, rest []token) bool {
-	return at <= 2 && (at == 0 || lead()[s.tokens[0].word] || acknowledgements()[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
-}
-
-// begunOn reports what the gerund acts on. In English a gerund may be a subject
-// («Deleting a file moves it»), so an indefinite object must end the sentence.
-func begunOn(t *token, rest []token) bool {
-	if len(rest) == 0 || !determiners()[rest[0].word] {
-		return false
-	}
-	return (rest[0].word != "a" && rest[0].word != "an") || len(rest) < 4 || !strings.HasSuffix(t.word, "ing")
-}
-
-func hasFinite(rest []token) bool { return mentions(rest, finite()) }
 
 func mentions(all []token, words map[string]bool) bool {
+	operations.Add(int64(len(all)))
 	for i := range all {
 		if !all[i].quoted && words[all[i].word] {
 			return true
@@ -151,13 +71,13 @@ func promises(s *sentence) bool {
 		if t.quoted || t.form&tell != 0 && t.form&act == 0 {
 			continue
 		}
-		if negatedAt(s.tokens, i) || onlyText(s.tokens[i:]) {
+		if negatedAt(s.tokens, i) || stays(s.tokens, i) || onlyText(s.tokens[i:]) {
 			continue
 		}
 		if t.form&future1 != 0 {
 			return true
 		}
-		if t.form&present1 == 0 || t.form&(act|advance|look) == 0 {
+		if t.form&present1 == 0 || t.form&(act|advance|look) == 0 && !(s.question && t.form&consent != 0) {
 			continue
 		}
 		next := ""
@@ -171,12 +91,28 @@ func promises(s *sentence) bool {
 			return true
 		case t.form&noun == 0 && !subordinate(s.tokens[:i]):
 			return true
-		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite()[next] || s.question && adverbs()[next]):
+		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite()[next] || s.question && (adverbs()[next] || next == "para" || next == "con")):
 			return true
 		}
 	}
 	return false
 }
+
+// stays reports a verb that does nothing new: «sigo aquí», «te aviso cuando acabe».
+func stays(all []token, at int) bool {
+	rest := all[at+1:]
+	switch w := all[at].word; {
+	case w == "sigo" || w == "seguimos" || w == "continuo":
+		return at > 0 && all[at-1].word == "aqui" || len(rest) > 0 && (staying()[rest[0].word] || rest[0].form&gerund != 0 && rest[0].form&act == 0) || mentions(rest[:min(len(rest), 4)], textNouns())
+	case w == "aviso" || w == "avisare"+accent:
+		return at > 0 && all[at-1].word == "te"
+	case w == "empiezo" || w == "comienzo" || w == "empezare"+accent || w == "comenzare"+accent:
+		return len(rest) > 0 && (rest[0].word == "por" || rest[0].word == "con")
+	}
+	return false
+}
+
+var staying = setOf(`aqui sin siendo a en atento atenta disponible igual pendiente`)
 
 // subordinate reports that the next word hangs from a relative or a subject.
 func subordinate(before []token) bool {
@@ -196,13 +132,30 @@ func negatedAt(all []token, at int) bool {
 // onlyText reports a verb whose effect is only words: «te dejo un ejemplo»,
 // "I'll make a list".
 func onlyText(from []token) bool {
-	return light()[strings.TrimSuffix(from[0].word, accent)] && mentions(from[:min(len(from), 6)], textNouns())
+	return light()[strings.TrimSuffix(from[0].word, accent)] && (objectAmong(from[:min(len(from), 6)], textNouns()) || mentions(from[1:min(len(from), 3)], degrees()))
+}
+
+// objectAmong reports a verb whose object, before any place, is one of words:
+// «dejo una lista», but not «dejo apuntado en la lista».
+func objectAmong(from []token, words map[string]bool) bool {
+	for i := range from[1:] {
+		t := &from[1+i]
+		if places()[t.word] {
+			return false
+		}
+		if !t.quoted && words[t.word] {
+			return true
+		}
+	}
+	return false
 }
 
 var (
-	light = setOf(`doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
+	degrees = setOf(`mas menos more less`) // «lo hago más corto», "make it more formal"
+	light   = setOf(`use usar uso usare siga sigo seguir continuar continue continuo doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
 		make put create add generate compile build pull do`)
-	textNouns = setOf(`pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion receta codigo comparacion traduccion respuesta
+	places    = setOf(`en on in into onto al to`)
+	textNouns = setOf(`spelling english ingles espanol spanish tono tone estilo style formato format localizador locator resguardo referencia reference numero number link plantilla template pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion resultado resultados capitulo historia cuento relato story chapter motivo razon receta codigo comparacion traduccion respuesta
 		informacion analogia guia esquema posible summary example examples list outline explanation overview comparison draft analogy guide snippet detail details context version note`)
 )
 
@@ -226,6 +179,8 @@ vamos a ver|empezar|suponer|repasar|hablar
 var hints = compile(`
 would|i'd|we'd|that'd|that'll|this'll|it'll|will|i'll {ad}* be? {E}
 will|would be {ed}
+puedo|podemos|podria|podriamos {c}* {E}
+i|we can|could {E}
 `)
 
 // hinted reports «eso quitaría 32 contactos», "that would remove 32 contacts",
@@ -259,6 +214,10 @@ pasos|acciones|operaciones|cambios|llamadas ..1 propuestos|propuestas|previstos|
 propose|proposing|suggest ..2 following|plan|this
 here|here's is|the|my|a|what|how|your|our ..2 plan|steps|actions|i'll|i
 this|that is|would|will be? the|my plan|approach
+lo que propongo|sugiero|haria
+what i propose|suggest|would do
+here's|is what will|would|happens|is
+te|le|os|les muestro|dejo|presento|enseno|detallo ..1 plan
 here|here's|is ..1 my|the approach|proposal|strategy|idea|plan
 plan propuesto|sugerido|ejecutable|listo
 plan de|para accion|ejecucion|reserva|su|tu|ejecutar
@@ -311,6 +270,36 @@ el plan que ..1 propongo|sugiero|recomiendo
 the plan i ..1 propose|suggest
 `)
 
+// inlineSteps reports a plan told in one line: «Haré: buscar salas, reservar la
+// primera y avisar a Ana».
+func inlineSteps(s *sentence) bool {
+	head := -1
+	for i := range s.tokens {
+		if t := &s.tokens[i]; !t.quoted && planHeads()[t.word] && i+1 < len(s.tokens) && (s.tokens[i+1].colon || s.tokens[i+1].word == "es" || s.tokens[i+1].word == "is") {
+			head = i
+			break
+		}
+	}
+	if head < 0 || otherPlan(s.tokens) || howTo.match(s.tokens) || head > 0 && indefinite()[s.tokens[head-1].word] {
+		return false
+	}
+	steps := 0
+	for i := head + 1; i < len(s.tokens); i++ {
+		t, before := &s.tokens[i], &s.tokens[i-1]
+		begins := t.opens || joins()[before.word] || isNumber(before.word) && before.opens
+		if begins && !t.quoted && t.form&(infinitive|present1) != 0 && t.form&(act|look|advance) != 0 {
+			steps++
+		}
+	}
+	return steps > 1
+}
+
+var (
+	planHeads  = setOf(`plan pasos steps propuesta proposal secuencia sequence siguiente following hare´ hariamos do`)
+	indefinite = setOf(`un una a an buen good cada each any ese that`)
+	joins      = setOf(`y and then luego despues finalmente es is primero first next after to e`)
+)
+
 // planLine reports a line that heads a plan, or is nothing but the word.
 func planLine(s *sentence) bool {
 	if otherPlan(s.tokens) || howTo.match(s.tokens) {
@@ -320,6 +309,9 @@ func planLine(s *sentence) bool {
 		return true
 	}
 	n := len(s.tokens)
+	if n > 1 && n < 5 && s.whole && s.tokens[n-1].word == "plan" && !s.item && !mentions(s.tokens, indefinite()) {
+		return true
+	}
 	first := 0
 	for first < n && (lead()[s.tokens[first].word] || determiners()[s.tokens[first].word]) {
 		first++

@@ -1,0 +1,53 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/plan"
+)
+
+type sightRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	RunID  string `dynamodbav:"run_id"`
+	Digest string `dynamodbav:"digest"`
+	At     int64  `dynamodbav:"at"`
+	Until  int64  `dynamodbav:"until"`
+	TTL    int64  `dynamodbav:"ttl"`
+}
+
+func sightKey(viewer string) string { return "SIGHT#" + viewer }
+
+// sight is the write of what a viewer of a chat was shown.
+func (t *Table) sight(account, chatID string, s plan.Sight) (write, error) {
+	return t.put(sightRow{
+		PK: chatKey(account, chatID), SK: sightKey(s.Viewer), RunID: s.RunID, Digest: string(s.Digest),
+		At: millis(s.At), Until: millis(s.Until), TTL: s.Until.Add(time.Hour).Unix(),
+	}, "", nil)
+}
+
+// Show notes which plan a viewer of a chat is shown.
+func (t *Table) Show(ctx context.Context, account, chatID string, s plan.Sight) error {
+	w, err := t.sight(account, chatID, s)
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx, w)
+}
+
+var errUnseen = errors.New("dynamo: the viewer was shown nothing")
+
+// Shown returns which plan a viewer of a chat was shown last, at a time: the zero
+// Sight when none, or when what they saw has expired by then.
+func (t *Table) Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error) {
+	var row sightRow
+	err := t.get(ctx, chatKey(account, chatID), sightKey(viewer), &row, errUnseen)
+	if errors.Is(err, errUnseen) || err == nil && !at.Before(fromMillis(row.Until)) {
+		return plan.Sight{}, nil
+	}
+	return plan.Sight{
+		Viewer: viewer, RunID: row.RunID, Digest: plan.Digest(row.Digest), At: fromMillis(row.At), Until: fromMillis(row.Until),
+	}, err
+}

@@ -1,0 +1,299 @@
+package intent
+
+import "strings"
+
+// A claim of having acted is read clause by clause. Three grammars make one:
+//
+//	the assistant  «he reservado», «reservé», "I've booked", "Rang the bistro" (acted.go)
+//	the thing      «se ha enviado», «tu reserva quedó confirmada», "the room's booked"
+//	the fragment   «Pedido creado», «Eliminados 32», "Booked!", «Listo.»
+//
+// and the patterns of ongoing claim one that has not ended. The verb may be any,
+// known or not, but one that only says, thinks or describes (tell, qualities). A
+// clause that denies, asks or supposes claims nothing. What happened to a thing
+// is no claim either when the sentence teaches, or tells the past, an agent or
+// its source: that is a fact somebody read.
+
+// claimsDone reports a sentence that claims an act. plain is false in a text
+// that explains how plans work: there a thing's state is that of any plan.
+func claimsDone(s *sentence, plain bool) bool {
+	unreal := unasserted(s)
+	for i := range s.tokens {
+		if !unreal[i] && claimsSelf(s.tokens, i) && !(s.editing && edits(s.tokens, i)) {
+			return true
+		}
+	}
+	if !plain || ofAnything(s) {
+		return false
+	}
+	if s.item && strings.Contains(s.raw, "|") && len(s.tokens) > 1 && done()[s.tokens[len(s.tokens)-1].word] {
+		return true // the last cell of a row: «| Reservar | Completado |»
+	}
+	if from, _, ok := outcomes.find(s.tokens); ok && !unreal[len(s.tokens)-len(from)] && !mentions(from, because()) {
+		return true
+	}
+	for i := range s.tokens {
+		if !unreal[i] && (claimsThing(s.tokens, i) || claimsShort(s.tokens, i) || claimsInBrief(s, i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofAnything reports a sentence in which what happened to a thing is no claim: it
+// supposes, teaches, says who told it or when it was, or the thing still waits.
+func ofAnything(s *sentence) bool {
+	return suppositions()[s.tokens[0].word] || replies.match(s.tokens) || unready.match(s.tokens) || teaches.match(s.tokens) ||
+		hearsay.match(s.tokens) || dated(s.tokens) || strings.HasPrefix(s.raw, "[ ]") // a box that nobody ticked
+}
+
+// unasserted marks the words of s that the text does not assert: those after a
+// negation or a doubt in their clause, those after a condition, and those of a
+// question.
+func unasserted(s *sentence) []bool {
+	out := make([]bool, len(s.tokens))
+	asking, doubted, supposed := s.question && !s.asksLate, false, false
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.opens {
+			doubted = supposed
+		}
+		asking = asking || t.asks
+		out[i] = doubted || asking || t.quoted
+		switch {
+		case t.quoted:
+			doubted = doubted || yesWords()[t.word]
+		case suppositions()[t.word]:
+			doubted, supposed = true, i > 0
+		case relates(s.tokens, i), doubts()[strings.TrimSuffix(t.word, "'s")] && !vouches(s.tokens, i) && (t.word != "para" || t.opens):
+			doubted = true
+		}
+	}
+	return out
+}
+
+// relates reports at i a relative after a noun or a conjunction of time: «los
+// gastos que se han pactado», «desde que se notificó». After a verb of saying
+// what follows is asserted: «le informo que se ha tramitado».
+func relates(all []token, i int) bool {
+	if all[i].word != "que" && all[i].word != "that" || i == 0 || all[i].opens {
+		return false
+	}
+	before := &all[i-1]
+	return before.form&(tell|consent|present1) == 0 && !asserting()[before.word]
+}
+
+// vouches reports «I can confirm»: it doubts nothing.
+func vouches(all []token, i int) bool {
+	w := all[i].word
+	return w == "can" && i+1 < len(all) && all[i+1].word == "confirm" || w == "confirm" && i > 0 && (all[i-1].word == "can" || all[i-1].word == "i")
+}
+
+// doubts take back what follows them in their clause; suppositions, in the
+// rest of the sentence too.
+var (
+	doubts = setOf(`no not never nunca jamas tampoco ni sin without nothing nada nadie nobody none ningun ninguna ninguno neither cannot can't
+	haven't hasn't didn't wasn't weren't isn't aren't don't doesn't won't couldn't wouldn't
+	vez cuanto hasta until before antes mientras despues after as imagine supon suponiendo donde where
+	may might could should would must can will puede pueden podria podrias deberia deberias quiza quizas probablemente probably perhaps maybe seria
+	who which whose cada each every cualquier any para que´ confirm confirma confirmas approve verify ensure verifica comprueba enseguida`)
+	suppositions = setOf(`si if unless whether cuando when whenever once while`)
+	asserting    = setOf(`advised informed de asi note report sure know see seguro claro visto parece`)
+)
+
+// claimsThing reports at i the verb of what was done to a thing.
+func claimsThing(all []token, i int) bool {
+	switch w := all[i].word; w {
+	case "se":
+		j := skipSmall(all, i+1)
+		if j >= len(all) {
+			return false
+		}
+		if all[j].word == "ha" || all[j].word == "han" {
+			j = skipSmall(all, j+1)
+			return j < len(all) && effected(&all[j]) && !mentions(clause(all[j:]), because())
+		}
+		return all[j].form&past3 != 0 && all[j].form&(act|advance|consent) != 0 && all[j].form&tell == 0 || strangerDid(&all[j])
+	case "ya":
+		j := skipSmall(all, i+1)
+		return j < len(all) && (all[j].form&past3 != 0 && all[j].form&tell == 0 || strangerDid(&all[j]))
+	case "fue", "fueron":
+		j := skipSmall(all, i+1)
+		return j < len(all) && !all[j].opens && listed(&all[j]) && !agent(all[j+1:])
+	case "sido", "been", "quedo" + accent, "quedaron", "quedaste", "quedado", "queda", "quedan":
+		j := skipSmall(all, i+1)
+		return j < len(all) && !all[j].opens && effected(&all[j]) && !agent(all[j+1:]) && !onlyDrafts(all, j)
+	case "esta", "estan", "estas", "is", "are", "was", "were", "you're", "it's", "they're":
+		return claimsState(all, i)
+	case "tienes", "tenes", "teneis", "tengo", "tenemos":
+		for j := i + 1; j < min(len(all), i+6) && !all[j].opens; j++ {
+			if chatNouns()[all[j].word] || planNouns()[all[j].word] {
+				return false
+			}
+			if effected(&all[j]) && !nounal()[all[j].word] {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}
+
+// strangerDid reports a third person of the past of a Spanish verb that the
+// lexicon does not have: salió, rectificaron.
+func strangerDid(t *token) bool {
+	return t.form == 0 && !t.quoted && !elapsed()[t.word] && len(t.word) > 4 && hasAny(t.word, "o"+accent, "aron", "ieron")
+}
+
+// claimsState reports at i the verb of a state that somebody brought about: «la
+// tarjeta ya está bloqueada», "the offer was published".
+func claimsState(all []token, i int) bool {
+	j := skipSmall(all, i+1)
+	if j >= len(all) || all[j].opens || !effected(&all[j]) || agent(all[j+1:]) || !definiteBefore(all[:i+1]) || mentions(all[j:min(len(all), j+12)], because()) {
+		return false
+	}
+	happened := (all[i].word == "was" || all[i].word == "were") && listed(&all[j])
+	return happened || mentions(all[clauseStart(all, i):j], reached()) || !standing()[all[j].word] && ends(all, j)
+}
+
+// claimsShort reports at i a subject whose verb is only an 's: "Room's booked",
+// "the contract's gone to both". "Ana's booked room" is none.
+func claimsShort(all []token, i int) bool {
+	if !strings.HasSuffix(all[i].word, "'s") || all[i].quoted || i+1 == len(all) || contracted()[all[i].word] || doubts()[strings.TrimSuffix(all[i].word, "'s")] {
+		return false
+	}
+	if all[i+1].word == "gone" || particles()[all[i+1].word] && (i+2 == len(all) || all[i+2].opens || all[i+2].word == "to") {
+		return true
+	}
+	j := skipSmall(all, i+1)
+	return j < len(all) && !all[j].opens && effected(&all[j]) && !agent(all[j+1:]) && (j+1 == len(all) || all[j+1].opens || all[j+1].form == 0 && (linking()[all[j+1].word] || particles()[all[j+1].word]))
+}
+
+// ends reports that little follows a state: «The domain is registered», but not
+// "is enabled by default" nor "remote identifiers are replaced with …".
+func ends(all []token, j int) bool {
+	if all[j-1].word == "are" || len(all) > 16 {
+		return false
+	}
+	return j+1 == len(all) || all[j+1].opens || after()[all[j+1].word]
+}
+
+// definiteBefore reports a subject that is certain things, or none at all.
+func definiteBefore(before []token) bool {
+	start := clauseStart(before, len(before)-1)
+	if start == len(before)-1 || mentions(before[start:], certain()) || strings.HasSuffix(before[start].word, "'s") {
+		return true
+	}
+	return !general()[before[start].word] && !strings.HasSuffix(before[start].word, "s") && !isNumber(before[start].word)
+}
+
+// agent reports who did it: «por Ana», "by your administrator".
+func agent(rest []token) bool {
+	for i := 0; i+1 < min(len(rest), 5); i++ {
+		if w := rest[i].word; w == "by" && !means()[rest[i+1].word] || w == "por" && !means()[rest[i+1].word] && !isNumber(rest[i+1].word) {
+			return true
+		}
+	}
+	return false
+}
+
+func isYear(w string) bool {
+	return len(w) == 4 && (w[0] == '1' || w[:2] == "20") && strings.Trim(w, "0123456789") == ""
+}
+
+// dated reports a sentence that tells the past: a year, a day gone, a version.
+func dated(all []token) bool {
+	for i := range all {
+		w := all[i].word
+		if bygone()[w] || i > 0 && isYear(w) && yearBefore()[all[i-1].word] {
+			return true
+		}
+	}
+	return false
+}
+
+// claimsInBrief reports a fragment without a verb that tells what was done.
+func claimsInBrief(s *sentence, i int) bool {
+	all := s.tokens
+	if n := len(all); i == n-2 && i > 0 && n < 6 && all[i].word == "en" && (all[i+1].word == "marcha" || all[i+1].word == "curso") {
+		return !s.question && !subjectless(all[:i])
+	}
+	looked := i == 0 && reads(&all[i])
+	if s.question || all[i].form&infinitive != 0 || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !looked && !ended()[all[i].word] {
+		return false
+	}
+	rest := all[i+1:]
+	if ready()[all[i].word] { // «Listo.», «Listo el cambio»; «listo para enviar» is no claim
+		return i == 0 && (len(rest) == 0 || determiners()[rest[0].word])
+	}
+	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || anyActed(rest))
+	lead := i == 0 || all[i].opens && acknowledges(all[:i])
+	switch {
+	case len(clause(rest)) > 9 || hasFinite(clause(rest)):
+		return false
+	case lead:
+		return closed && (len(rest) == 0 || !mentions(rest, also())) || len(rest) > 0 && (isNumber(rest[0].word) || objectFirst()[rest[0].word] || linking()[rest[0].word])
+	}
+	start := clauseStart(all, i)
+	if start == i && i > 0 && i < 4 && len(rest) == 0 { // «Cliente: avisado»
+		start = 0
+	}
+	if start == i || i-start > 7 || drafting()[all[i].word] && mentions(all[start:i], planNouns()) || subjectless(all[start:i]) {
+		return false
+	}
+	return len(rest) == 0 || (start < 3 && i < 6 || all[start].colon) && (closed || linking()[rest[0].word])
+}
+
+func anyActed(all []token) bool {
+	for i := range all {
+		if acted(&all[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// clause returns the words up to the next that opens a clause, twelve at most.
+func clause(from []token) []token {
+	from = from[:min(len(from), 12)]
+	for i := range from {
+		if from[i].opens {
+			return from[:i]
+		}
+	}
+	return from
+}
+
+// clauseStart returns where the clause of the word at i begins, eight words back
+// at most.
+func clauseStart(all []token, i int) int {
+	start := i
+	for least := max(0, i-8); start > least && !all[start].opens; {
+		start--
+	}
+	return start
+}
+
+// acknowledges reports words that only say yes: «Perfecto, listo».
+func acknowledges(before []token) bool {
+	for i := range before {
+		if !lead()[before[i].word] && !acknowledgements()[before[i].word] && !small()[before[i].word] {
+			return false
+		}
+	}
+	return true
+}
+
+// subjectless reports words before a participle that are no name of one thing.
+func subjectless(before []token) bool {
+	for i := range before {
+		t := &before[i]
+		if t.quoted {
+			continue
+		}
+		if general()[t.word] || t.form&gerund != 0 && i+1 < len(before) && determiners()[before[i+1].word] || t.form&(present1|future1|conditional) != 0 && t.form&(noun|tell) == 0 || t.form&infinitive != 0 && !nounVerbs()[t.word] || finite()[t.word] || verbal()[t.word] {
+			return true
+		}
+	}
+	return false
+}

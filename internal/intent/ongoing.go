@@ -1,0 +1,131 @@
+package intent
+
+import "strings"
+
+// ongoing reports a sentence that claims that something is being done.
+func ongoing(s *sentence, plain bool) bool {
+	if s.question || denies(s) || onlyThinks(s) {
+		return false
+	}
+	if !plain || explains(s) {
+		return false
+	}
+	from, _, ok := runs.find(s.tokens)
+	return ok && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
+}
+
+// onlyThinks reports a present that works on the text of the chat alone: «estoy
+// revisando tu mensaje».
+func onlyThinks(s *sentence) bool {
+	for i := range s.tokens {
+		if t := &s.tokens[i]; t.form&gerund != 0 && !t.quoted {
+			near := s.tokens[i:min(len(s.tokens), i+7)]
+			return t.form&look != 0 && (mentions(near, chatNouns()) || mentions(near, readNouns())) || shaping()[t.word] && objectAmong(near, chatNouns()) ||
+				len(near) > 1 && (near[1].word == "forward" || near[1].word == "at")
+		}
+	}
+	return false
+}
+
+// shaping are gerunds that may work on a text alone.
+var shaping = setOf(`generando creando haciendo ordenando corrigiendo cambiando anadiendo dejando generating creating making putting fixing adding changing building`)
+
+// runs claim that something is being done this moment.
+var runs = compile(`
+estoy|estamos {c}* {ad}* {G}
+^ i'm|we're {ad}* {G}
+^ i|we am|are {ad}* {G}
+i'm|we're currently|now|just|already {G}
+i|we am|are currently|now|just|already {G}
+plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|task|operation|action|execution|ejecucion|envio|pago ..2 se esta {G}
+plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda siendo
+plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda ..1 ejecutandose|procesandose|enviandose|realizandose|creandose|curso|marcha|proceso
+plan|request|action|task|operation|execution|booking|order ..2 is|are ..1 running|executing|underway|progress|processing|processed|starting
+plan|request|action|task|operation|execution|booking|order|reservation|payment|email|ticket ..4 is|are ..1 being
+se esta {G} el|la|tu|su plan|solicitud|reserva|peticion|accion|operacion|pedido
+iniciado|lanzado|started|launched|arrancado ..1 el|la|the|your|tu plan|ejecucion|execution|run
+esta|estan ..1 en curso|marcha|proceso
+is|are ..1 in progress
+is|are ..1 underway
+ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
+^ working on it|this|that|your|the
+^ i'm on it|that
+^ on it
+^ estoy|ando en ello|eso
+^ me pongo ..1 ello|manos|con
+^ one|un|just|give|dame|deme|hold|hang|bear|please momento|moment|second|segundo|sec|minuto|minute|instante|me|un|unos|on|tight|with|a ..1 moment|second|sec|minute|segundo|segundos|momento|minuto|instante|moment|please|por|while|mientras|me
+^ un|one momento|moment|segundo|second
+^ hold on|tight
+^ hang on|tight
+ya mismo|esta {c}* {P}
+as we speak
+your ..4 is|are ..1 being
+is|are now {G}
+is|are {GA} ..6 now $
+se esta|estan {GA}
+is|are being {ed}
+i've|i|he|hemos started|initiated|begun|kicked|queued|launched|iniciado|comenzado|empezado|lanzado ..1 the|a|your|el|la|tu|su|off
+ya esta|estan {GA}
+have|has|been queued|submitted|scheduled for execution|processing
+is|are|esta ..1 underway|ongoing
+voy|vamos|ando|andamos {G}
+^ will do $
+consider it done
+dalo|delo por hecho
+^ enseguida|inmediatamente $
+^ wait|standby|espere|espera|please ..2 while|mientras
+while i|we {L}
+mientras {c}* {P}
+manos a la obra
+`)
+
+// starts are gerunds that begin a clause and claim a run: «Reservando la sala…».
+func startsRun(s *sentence) bool {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.quoted || t.form&gerund == 0 || t.word == "going" || t.word == "using" || t.form&(tell|consent) != 0 || !opensClause(s.tokens, i) || i > 3 && t.opens && !s.trailing && !s.label {
+			continue
+		}
+		if i > 0 && !t.opens && s.tokens[i-1].word == "y" {
+			continue
+		}
+		rest := s.tokens[i+1:]
+		if len(rest) > 0 && particles()[rest[0].word] {
+			rest = rest[1:]
+		}
+		switch {
+		case s.trailing:
+			return true
+		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
+		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	acknowledgements = setOf(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
+	proceedTo        = setOf(`with to con ahead forward on`)
+	particles        = setOf(`off up out over down back through`)
+	determiners      = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
+	callWords        = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
+	nowWords         = setOf(`currently actualmente now ahora mismo momento moment please espera`)
+	finite           = setOf(`incluye incluyen contiene contienen tiene tienen exige exigen pide cubre lleva consta consiste ofrece includes include contains is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
+		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
+)
+
+// plainStatus reports a sentence that is a gerund and its object: "Creating
+// ticket 12." A title has no full stop and is oftener in the plural.
+func plainStatus(s *sentence, at int, rest []token) bool {
+	return at <= 2 && (at == 0 || lead()[s.tokens[0].word] || acknowledgements()[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
+}
+
+// begunOn reports what the gerund acts on. In English a gerund may be a subject
+// («Deleting a file moves it»), so an indefinite object must end the sentence.
+func begunOn(t *token, rest []token) bool {
+	if len(rest) == 0 || !determiners()[rest[0].word] {
+		return false
+	}
+	return (rest[0].word != "a" && rest[0].word != "an") || len(rest) < 4 || !strings.HasSuffix(t.word, "ing")
+}

@@ -1,0 +1,320 @@
+package intent
+
+import "strings"
+
+// A text poses as a plan that waits when it
+//
+//   - lays out a plan of its own («Plan propuesto: Paso 1 …»),
+//   - asks for a confirmation, or tells how to give one («¿La reservo?»,
+//     "Reply yes to run", «Pulsa Confirmar abajo»), or
+//   - announces an action as its own next move («Voy a reservar la sala»).
+//
+// What is left alone: prose about plans and steps (a syllabus, a recipe, a
+// floor plan), questions for missing data, denials («no hay ningún plan») and
+// explanations of how confirming works.
+
+// poses weighs the signals of a whole text.
+func (f *signals) poses() bool {
+	switch {
+	case f.asked:
+		return true
+	case f.headed && f.numbered > 1 && !f.topic && !f.lists:
+		return true
+	case f.general:
+		return f.vowed && !f.wanting && !f.letter
+	case (f.headed || f.goal && f.stepped) && f.items > 0 && !f.topic:
+		return true
+	case f.vowed && !f.wanting && !f.letter:
+		return true
+	}
+	return f.calls > 1 && (f.labels > 1 || f.numbered > 1 && !f.lists)
+}
+
+// signals is what the sentences of a text gave away.
+type signals struct {
+	general       bool // the text explains how any plan is confirmed
+	asked         bool // a consent asked for: enough alone
+	headed        bool // the heading of a plan
+	vowed         bool // an act announced
+	wanting       bool // a value is missing, so an announcement waits for it
+	letter        bool // the text drafts a letter, whose promises are its author's
+	drafts        bool // a letter, or a list of texts, was announced just before
+	words         bool // the sentence before offers to tell or write something
+	editing       bool // the text works on a text of the person
+	past          bool // the text tells what happened in another year
+	topic         bool // the plan is of another kind
+	hinted        bool // an act that would happen is spoken of
+	goal, stepped bool // the headings of a goal and of its steps
+	items         int
+	lists         bool // the operations of a service are being told
+	numbered      int
+	labels        int // items that are numbered steps
+	calls         int // items that are operations or first-person acts
+}
+
+// place notes where in the text s stands: in a letter, or after a tale of the past.
+func (f *signals) place(s *sentence) {
+	f.letter = f.letter || f.drafts && greetings()[s.tokens[0].word] || letterMark()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.letter = f.letter || s.heading && mentions(s.tokens, fiction())
+	f.drafts = s.heading && (mentions(s.tokens, drafts()) || mentions(s.tokens, sources())) || f.drafts && s.item && !s.heading
+	f.editing = f.editing || ownText.match(s.tokens)
+	s.editing = f.editing
+	f.past = f.past || dated(s.tokens)
+}
+
+// offersWords offers to tell or write something: a question after it asks only
+// whether to.
+var offersWords = compile(`
+puedo|podria|podemos {c}* {talk}
+i|we can|could {talk}
+`)
+
+// ownText names a text of the person's that is being worked on.
+var ownText = compile(`
+tu|su|your ..1 borrador|redaccion|texto|parrafo|ensayo|carta|articulo|poema|relato|draft|essay|paragraph|text|letter|article|poem|story|wording|copy
+`)
+
+func (f *signals) read(s *sentence, claims bool) {
+	if s.item {
+		f.items++
+		if s.label {
+			f.labels++
+		}
+		if s.numbered {
+			f.numbered++
+		}
+		if operates(s) || promises(s) {
+			f.calls++
+		}
+		f.topic = f.topic || len(s.tokens) > 0 && topics()[s.tokens[0].word]
+	}
+	f.goal = f.goal || goals()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.stepped = f.stepped || stepHeads()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.lists = f.lists || mentions(s.tokens, service())
+	words := f.words
+	f.words = offersWords.match(s.tokens)
+	if marked(s.raw) || !(words && bare(s)) && (tagQuestion(s) || s.question && asksLeave(s)) {
+		f.asked = true
+		return
+	}
+	if s.question {
+		f.question(s)
+	}
+	f.hinted = f.hinted || hinted(s)
+	denied := denies(s)
+	f.asked = f.asked || !denied && !f.general && (inlineSteps(s) || planHere.match(s.tokens))
+	if explains(s) {
+		return
+	}
+	if !f.general && !f.letter && !denied && !reported(s) && (tellsReply(s) || ordered(s) || begs.match(s.tokens) && !offersText(s) || points(s) || promisesUpon(s)) {
+		f.asked = true
+	}
+	if !f.general && !denied && proposals.match(s.tokens) && !otherPlan(s.tokens) && !s.heading {
+		f.asked = true
+	}
+	f.headed = f.headed || !denied && !claims && planLine(s)
+	if wantsData(s) {
+		f.wanting = true
+	} else if !denied && !s.question && commits(s) {
+		f.vowed = true
+	}
+}
+
+// asksLeave reports a question whether to act.
+func asksLeave(s *sentence) bool {
+	return suggestions.match(s.tokens) || (acts(offers, s) && !idioms.match(s.tokens) || shortAsk(s)) && !wantsData(s)
+}
+
+// bare reports a short question that names nothing: a yes or a no answers it.
+func bare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more()) }
+
+// plural1 reports a first person plural that opens its clause: «¿Lo publicamos ya?».
+func plural1(s *sentence) bool {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if !t.quoted && (len(t.word) > 5 || len(t.word) == 5 && i > 0 && clitics()[s.tokens[i-1].word]) && hasAny(t.word, "amos", "emos", "imos") && opensClause(s.tokens, i) && !onlyTalk(t.word) {
+			return true
+		}
+	}
+	return false
+}
+
+// strangerOffers reports a question that opens with a first person, of a Spanish
+// verb that the lexicon may not have: «¿Recurro la multa?», «¿La recurro?».
+func strangerOffers(s *sentence) bool {
+	begins, clitic := false, false
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		begins = begins || t.opens
+		if begins && !t.quoted && len(t.word) > 3 && strings.HasSuffix(t.word, "o") && t.form&^(noun|present1|act|advance) == 0 && !leadingO()[t.word] {
+			if i+1 == len(s.tokens) || s.tokens[i+1].opens {
+				return clitic
+			}
+			next := s.tokens[i+1].word
+			return definite()[next] || clitic && (adverbs()[next] || next == "con" || next == "para")
+		}
+		clitic = begins && clitics()[t.word]
+		begins = clitic
+	}
+	return false
+}
+
+// onlyTalk looks a first person plural up by its infinitive.
+func onlyTalk(w string) bool {
+	stem := w[:len(w)-3] // without mos
+	return formOf(stem+"r")&tell != 0
+}
+
+// question looks for a first person or an agreement: «¿La reservo?», «¿Confirmas?».
+func (f *signals) question(s *sentence) {
+	if wantsData(s) {
+		f.wanting = true
+		return
+	}
+	if len(s.tokens) == 1 && s.tokens[0].form&present1 != 0 || agreements.match(s.tokens) || hinted(s) && tagged(s) || promises(s) || strangerOffers(s) || plural1(s) || (f.hinted || f.vowed || f.headed) && bare(s) {
+		f.asked = true
+	}
+}
+
+func commits(s *sentence) bool {
+	return promises(s) || acts(vows, s) && !idioms.match(s.tokens)
+}
+
+// offersText reports a sentence whose offer is only words: «puedo darte más
+// ejemplos si quieres».
+func offersText(s *sentence) bool {
+	for i := range s.tokens {
+		if t := &s.tokens[i]; t.form&infinitive != 0 && !t.quoted {
+			return onlyText(s.tokens[i:])
+		}
+	}
+	return false
+}
+
+// acts reports a match whose verb does more than write a text.
+func acts(ps patterns, s *sentence) bool {
+	_, rest, ok := ps.find(s.tokens)
+	return ok && !onlyText(s.tokens[len(s.tokens)-len(rest)-1:])
+}
+
+// shortAsk reports a question that is an act and little else: "Send it now?".
+func shortAsk(s *sentence) bool {
+	first := s.tokens[0].form
+	most := 5
+	if len(s.tokens) > 1 && determiners()[s.tokens[1].word] { // "Send it through to the kitchen?"
+		most = 9
+	}
+	if n := len(s.tokens); s.question && n > 1 && n < 5 && first == 0 && pronouns()[s.tokens[1].word] {
+		return true // "Grab it?"
+	}
+	return s.question && len(s.tokens) <= most && s.tokens[0].word != "do" && first&infinitive != 0 && first&(act|advance|consent) != 0 && !mentions(s.tokens, alternatives())
+}
+
+func tagQuestion(s *sentence) bool {
+	if !s.question || len(s.tokens) > 5 {
+		return false
+	}
+	for _, t := range s.tokens {
+		if !tags()[t.word] {
+			return false
+		}
+	}
+	return true
+}
+
+// tagged reports a question whose last clause is nothing but "agreed?".
+func tagged(s *sentence) bool {
+	last := len(s.tokens) - 1
+	for last > 0 && tags()[s.tokens[last].word] && !s.tokens[last].opens {
+		last--
+	}
+	return tags()[s.tokens[last].word]
+}
+
+// marked reports the brackets that wait for a yes or a no.
+func marked(raw string) bool {
+	return containsAny(raw, []string{"(yes/no", "[y/n", "(y/n", "(s/n", "[s/n", "(si/no", "(sí/no", "[sí/no", "[si/no", "[yes/no", "sí / no", "si / no", "yes / no", "sí/no?", "yes/no?", "yes or no", "sí o no", "si o no"})
+}
+
+// tellsReply reports «responde confirmo»; the word ends its clause, is cited,
+// or says what it is for.
+func tellsReply(s *sentence) bool {
+	from, rest, ok := replies.find(s.tokens)
+	if !ok || !ordersAt(s, len(s.tokens)-len(from)) {
+		return false
+	}
+	last := from[len(from)-len(rest)-1]
+	return last.quoted && (len(rest) == 0 || !rest[0].quoted) || len(rest) == 0 || rest[0].opens || purpose()[rest[0].word]
+}
+
+// points reports an order to press what confirms.
+func points(s *sentence) bool {
+	from, _, ok := pointers.find(s.tokens)
+	return ok && ordersAt(s, len(s.tokens)-len(from))
+}
+
+// ordersAt reports an order at i. What a step of a guide says, what others press
+// and what follows when one presses are none: «cuando pulsas Confirmar, se envía».
+func ordersAt(s *sentence, i int) bool {
+	if s.numbered {
+		return false
+	}
+	if i == 0 || s.tokens[i].opens {
+		return true
+	}
+	before := s.tokens[clauseStart(s.tokens, i):i]
+	subject := before[len(before)-1]
+	return !mentions(before, suppositions()) && !negatives()[subject.word] && (subject.form != 0 || !strings.HasSuffix(subject.word, "s"))
+}
+
+// promisesUpon reports «si te parece, la reservo»: an act that waits for consent.
+func promisesUpon(s *sentence) bool {
+	_, rest, ok := conditions.find(s.tokens)
+	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()))
+}
+
+// ordered reports «confirma para empezar», "please approve the following".
+func ordered(s *sentence) bool {
+	for i := range s.tokens {
+		if t := &s.tokens[i]; !t.quoted && t.form&consent != 0 && t.form&(imperative|subjunctive) != 0 && hasAny(t.word, "lo", "la", "los", "las") && (opensClause(s.tokens, i) || i > 0 && s.tokens[i-1].word == "y") && !s.numbered {
+			return true
+		}
+	}
+	from, rest, ok := orders.find(s.tokens)
+	if ok && len(from) == len(s.tokens) && len(rest) > 0 && pronouns()[rest[0].word] && !s.numbered {
+		return true // "Approve it when you're ready"
+	}
+	if !ok || s.item && !mentions(s.tokens, pleas()) || nearData(rest) {
+		return false
+	}
+	if n := len(from) - len(rest); n > 1 {
+		return true
+	}
+	return len(rest) == 0 || rest[0].opens || orderObject()[rest[0].word]
+}
+
+var (
+	negatives    = setOf(`don't never no not nunca`)
+	leadingO     = setOf(`foto moto radio nuevo viejo bueno malo unico ultimo todo otro mucho poco cuanto cuando como pero solo luego claro bueno perfecto esto eso ello medio tanto cierto entonces segundo primero tercero dentro bajo excepto salvo mismo`)
+	pronouns     = setOf(`it them him her this these those`)
+	awaited      = setOf(`will sera´ seran comenzara´ empezara´ i'll`)
+	alternatives = setOf(`or o cual which what`)
+	purpose      = setOf(`whenever abajo debajo aqui aca´ alla´ alli arriba below underneath here para to y and o or if si for when cuando por`)
+	pleas        = setOf(`please favor kindly`)
+	orderObject  = setOf(`or o con with whether to and so if para y si que that the this these la el los las este esta estos when cuando por you below before antes`)
+	service      = setOf(`operations operaciones endpoints available disponibles api`)
+	goals        = setOf(`goal objetivo meta`)
+	stepHeads    = setOf(`steps pasos acciones actions plan`)
+	more         = setOf(`tienes tenes teneis tiene have sabes conoces else mas otra otro algo help ayuda ayudo puedo interesa questions preguntas duda dudas refieres mean verdad no right sense know sabias entiendes claro`)
+	greetings    = setOf(`hola hi hello hey buenos buenas good querido querida estimado estimada dear`)
+	fiction      = setOf(`poem poema cuento story song cancion haiku relato chiste joke`)
+	sources      = setOf(`checklist control comprobaciones articulo article noticia noticias news libro book documento document paper capitulo chapter acta minutes transcripcion transcript`)
+	letterMark   = setOf(`subject asunto dear`)
+)
+
+func nearData(rest []token) bool { return mentions(rest[:min(len(rest), 4)], dataNouns()) }
+
+// operates reports an item that names an operation: GET /rooms.
+func operates(s *sentence) bool {
+	return containsAny(s.raw, []string{"get /", "post /", "put /", "patch /", "delete /"})
+}

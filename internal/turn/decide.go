@@ -1,0 +1,341 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/intent"
+	"piloto/internal/locale"
+	"piloto/internal/parallel"
+	"piloto/internal/plan"
+	"piloto/internal/run"
+)
+
+// A card is on the last screen while no more than so many messages came after it, and
+// no more time. A client that names the digest says itself that it is on the screen.
+const (
+	screenMessages = 10
+	screenTime     = 15 * time.Minute
+)
+
+// Moved refuses a typed yes to a plan that is another by now. Run is the draft that
+// waits in its place, and Card its text: whoever is answered so has seen it, and their
+// next yes is to it. Why is a plan.ErrStale that says what changed.
+type Moved struct {
+	Run  plan.Run
+	Card string
+	Why  error
+}
+
+// Error implements error.
+func (m *Moved) Error() string { return m.Why.Error() }
+
+// Unwrap returns Why.
+func (m *Moved) Unwrap() error { return m.Why }
+
+// standing is what a yes or a no may be about.
+type standing struct {
+	draft    *plan.Run // that the chat waits for; nil: none
+	active   *plan.Run // that the chat runs; nil: none
+	messages []conversation.Message
+}
+
+// decide answers a yes, a no or a stop. It reports false for what answers something
+// else than a plan, which is the model's: a bare yes or no is said to whatever was said
+// last. A run that waits for an approval holds up nothing, and no words approve what it
+// waits for.
+func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, bool, error) {
+	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() {
+		again, err := s.confirmedBefore(ctx, req, chat, said)
+		return again, again.Kind != "" || err != nil, err
+	}
+	st, err := s.standing(ctx, req, chat)
+	if err != nil {
+		return Reply{}, true, err
+	}
+	if known := answerTo(st.messages, req); known.ID != "" {
+		reply, err := s.again(ctx, req, chat, known)
+		return reply, true, err
+	}
+	if said.Agrees() {
+		return s.agreed(ctx, req, chat, said, st)
+	}
+	return s.refused(ctx, req, chat, said, st)
+}
+
+// standing reads the draft and the run of a chat, and what was said last.
+func (s *Service) standing(ctx context.Context, req Request, chat conversation.Chat) (st standing, err error) {
+	account := req.Principal.Account
+	read := func(id string, to **plan.Run, such func(plan.Status) bool) func() error {
+		return func() error {
+			if id == "" {
+				return nil
+			}
+			r, err := s.Store.Run(ctx, account, id)
+			if err == nil && such(r.Status) {
+				*to = &r
+			}
+			return err
+		}
+	}
+	err = parallel.Do(
+		read(chat.PendingRunID, &st.draft, func(plan.Status) bool { return true }),
+		read(chat.ActiveRunID, &st.active, plan.Status.Active),
+		func() (err error) {
+			st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
+			return err
+		},
+	)
+	return st, err
+}
+
+// goes reports a run that goes on by itself: it waits for nobody.
+func (st standing) goes() bool { return st.active != nil && st.active.Status != plan.Waiting }
+
+// last reports whether what was said last, by anybody, was said of a run: its card, or
+// what became of it.
+func (st standing) last(r *plan.Run) bool {
+	n := len(st.messages)
+	return r != nil && n > 0 && st.messages[n-1].RunID == r.ID && st.messages[n-1].Role != conversation.RoleUser
+}
+
+// card is how many messages came after the newest card of the draft, and when that was
+// said; false when it is not among them.
+func (st standing) card() (after int, at time.Time, ok bool) {
+	for i, m := range slices.Backward(st.messages) {
+		if m.Kind == conversation.KindPlan && st.draft != nil && m.RunID == st.draft.ID {
+			return len(st.messages) - 1 - i, m.At, true
+		}
+	}
+	return 0, time.Time{}, false
+}
+
+// agreed answers a yes.
+func (s *Service) agreed(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
+	if st.active != nil && run.ConfirmedBy(*st.active, req.Principal.User, req.MessageID) {
+		return s.queued(req, chat, *st.active), true, nil
+	}
+	ours := said == intent.Confirm || st.last(st.active)
+	switch {
+	case st.goes() && (ours || st.draft != nil):
+		return decidedAs(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
+	case st.draft != nil:
+		return s.assent(ctx, req, chat, said, st)
+	case st.active != nil && !st.goes() && ours:
+		return decidedAs(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
+	case said == intent.Confirm:
+		return decidedAs(s.notice(ctx, req, chat, "turn.none_pending"))
+	}
+	return Reply{}, false, nil
+}
+
+func decidedAs(r Reply, err error) (Reply, bool, error) { return r, true, err }
+
+// assent confirms the draft, when the yes can only be to it: as its viewer saw it, a
+// bare one right after its card and never to what destroys, a named one while the card
+// is on the last screen. Otherwise the card is shown again, and the next yes counts.
+func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
+	draft, bare := *st.draft, said == intent.Assent
+	after, shownAt, onScreen := st.card()
+	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && (!onScreen || after > 0) {
+		return Reply{}, false, nil // it was said to something else, and there is nothing to show
+	} else if expired {
+		return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
+	}
+	if bare && (!onScreen || after > 0) {
+		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
+	}
+	seen, err := s.seen(ctx, req, chat, draft)
+	if err != nil {
+		return Reply{}, true, err
+	}
+	onScreen = onScreen && after <= screenMessages && (req.Seen != "" || !s.Now().After(shownAt.Add(screenTime)))
+	switch {
+	case seen.Digest == "":
+		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_first"))
+	case seen.RunID != draft.ID || seen.Digest != draft.Digest:
+		return decidedAs(s.moved(ctx, req, chat, draft, seen))
+	case !onScreen:
+		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
+	case bare && draft.Plan.Destroys():
+		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
+	}
+	return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
+}
+
+// seen is what the sender of a request has on the screen: what the client says, else
+// what it was answered last. It has no digest when that says nothing of the draft.
+func (s *Service) seen(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run) (plan.Sight, error) {
+	if req.Seen != "" {
+		return plan.Sight{RunID: draft.ID, Digest: req.Seen}, nil
+	}
+	sight, err := s.Store.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), s.Now())
+	if err != nil || sight.RunID == draft.ID || sight.RunID == "" {
+		return sight, err
+	}
+	before, err := s.Store.Run(ctx, req.Principal.Account, sight.RunID)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return plan.Sight{}, nil
+	}
+	if before.Status != plan.Superseded { // it came to its own end, and the draft is not in its place
+		return plan.Sight{}, err
+	}
+	return sight, err
+}
+
+// Viewer names whoever sent a request, for what they were shown.
+func (r Request) Viewer() string {
+	contract, person := "send", ""
+	if r.Session != nil {
+		contract, person = "operator", r.Session.UserID
+	}
+	return plan.ViewerOf(contract, r.Principal.User, r.Principal.TokenID, person)
+}
+
+// confirm confirms a draft as it was seen.
+func (s *Service) confirm(ctx context.Context, req Request, runID string, seen plan.Digest) (Reply, error) {
+	d, err := s.Runs.Confirm(ctx, run.Confirmation{
+		Account: req.Principal.Account, User: req.Principal.User, RunID: runID, Digest: seen, Key: req.MessageID,
+		Typed: req.Message, Locale: req.Locale, TraceID: req.TraceID,
+	})
+	return decided(KindQueued, d), err
+}
+
+// moved refuses a yes to a plan that is another by now, and shows the other.
+func (s *Service) moved(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, seen plan.Sight) (Reply, error) {
+	reply, err := s.confirm(ctx, req, seen.RunID, seen.Digest) // it says what changed
+	if !errors.Is(err, plan.ErrStale) {
+		return reply, err
+	}
+	if err := s.Store.Show(ctx, req.Principal.Account, chat.ID, *draft.Sighted(req.Viewer(), s.Now())); err != nil {
+		return Reply{}, err
+	}
+	return Reply{}, &Moved{Run: draft, Card: run.Describe(req.Locale, draft.Plan, false), Why: err}
+}
+
+// showAgain answers with the card of a draft, and says why nothing was confirmed.
+func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, why string) (Reply, error) {
+	at := s.Now()
+	said := s.said(req, at) // first: it stands before what answers it
+	note := conversation.Note{Code: conversation.NoteNotConfirmed, Text: locale.Text(req.Locale, why)}
+	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
+	card := answering(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
+	card.Notes = []conversation.Note{note}
+	chat, err := s.add(ctx, req, chat, at, said, card)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := s.Store.Show(ctx, req.Principal.Account, chat.ID, *draft.Sighted(req.Viewer(), at)); err != nil {
+		return Reply{}, err
+	}
+	return Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft}, nil
+}
+
+// confirmedBefore answers a yes that comes again after it began a run which has ended
+// by now; no reply when it did not.
+func (s *Service) confirmedBefore(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, error) {
+	if !said.Agrees() || req.MessageID == "" || chat.LastRunID == "" || s.Now().Before(req.MessageAt.Add(justNow)) {
+		return Reply{}, nil
+	}
+	r, err := s.Store.Run(ctx, req.Principal.Account, chat.LastRunID)
+	if err != nil || !run.ConfirmedBy(r, req.Principal.User, req.MessageID) {
+		return Reply{}, err
+	}
+	return s.queued(req, chat, r), nil
+}
+
+// queued is the reply to a yes that was answered before.
+func (s *Service) queued(req Request, chat conversation.Chat, r plan.Run) Reply {
+	m := run.Message(s.IDs, r, conversation.KindProgress, s.Now(), locale.Text(req.Locale, "turn.confirmed"))
+	return Reply{Kind: KindQueued, Message: m, Chat: chat, Run: &r}
+}
+
+// refused answers a no or a stop. What it means when a chat has both a draft and a run:
+// to cancel drops the draft, to stop stops the run; what was not meant is said.
+func (s *Service) refused(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
+	card, _, shown := st.card()
+	switch {
+	case said == intent.Refusal && shown && card == 0:
+		return decidedAs(s.drop(ctx, req, *st.draft, st.active))
+	case said == intent.Refusal && st.last(st.active):
+		return decidedAs(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))
+	case said == intent.Refusal:
+		return Reply{}, false, nil
+	case said == intent.Stop && st.goes(), st.draft == nil && st.active != nil:
+		return decidedAs(s.stopRun(ctx, req, *st.active, st.draft))
+	case st.draft != nil:
+		return decidedAs(s.drop(ctx, req, *st.draft, st.active))
+	}
+	waits, err := s.waitingElsewhere(ctx, req, st)
+	if err != nil {
+		return Reply{}, true, err
+	}
+	if waits != "" {
+		return decidedAs(s.notice(ctx, req, chat, "turn.waits_elsewhere", "goal", waits))
+	}
+	return decidedAs(s.notice(ctx, req, chat, "turn.nothing_to_cancel"))
+}
+
+// drop cancels the draft, and says what the chat has beside it.
+func (s *Service) drop(ctx context.Context, req Request, draft plan.Run, active *plan.Run) (Reply, error) {
+	also := ""
+	if active != nil {
+		also = locale.Text(req.Locale, "turn.also_running", "goal", active.Plan.Goal)
+	}
+	d, err := s.Runs.Cancel(ctx, run.Cancellation{
+		Account: req.Principal.Account, User: req.Principal.User, RunID: draft.ID, Digest: req.Seen,
+		Typed: req.Message, Also: also, Locale: req.Locale,
+	})
+	return decided(KindCancelled, d), err
+}
+
+// stopRun stops what runs, as its button does, and says what the chat has beside it.
+func (s *Service) stopRun(ctx context.Context, req Request, active plan.Run, draft *plan.Run) (Reply, error) {
+	also := ""
+	if draft != nil {
+		also = locale.Text(req.Locale, "turn.also_pending", "goal", draft.Plan.Goal)
+	}
+	d, err := s.Runs.Cancel(ctx, run.Cancellation{
+		Account: req.Principal.Account, User: req.Principal.User, RunID: active.ID,
+		Typed: req.Message, Also: also, Locale: req.Locale,
+	})
+	return decided(KindCancelled, d), err
+}
+
+// waitingElsewhere is the goal of a run that waits for an approval and lost its place
+// in the chat to another, as far as the last screen names one.
+func (s *Service) waitingElsewhere(ctx context.Context, req Request, st standing) (string, error) {
+	looked := map[string]bool{}
+	for _, m := range slices.Backward(st.messages) {
+		if m.RunID == "" || looked[m.RunID] {
+			continue
+		}
+		looked[m.RunID] = true
+		r, err := s.Store.Run(ctx, req.Principal.Account, m.RunID)
+		if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+			return "", err
+		}
+		if err == nil && r.Status == plan.Waiting {
+			return r.Plan.Goal, nil
+		}
+	}
+	return "", nil
+}
+
+// waitingStep is the title of the step for which a run waits.
+func waitingStep(r plan.Run) string {
+	for _, st := range r.Steps {
+		if s, ok := r.Plan.Step(st.StepID); ok && st.Status == plan.StepWaiting {
+			return s.Title
+		}
+	}
+	return r.Plan.Goal
+}
+
+func decided(kind Kind, d run.Decision) Reply {
+	r := d.Run
+	return Reply{Kind: kind, Message: d.Message, Chat: d.Chat, Run: &r}
+}
