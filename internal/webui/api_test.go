@@ -52,7 +52,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 // ServeHTTP does what the gateway does: it finds who asks, and holds writes
 // through the cookie to their origin.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	if c, err := r.Cookie(SessionCookie); err == nil {
+	if c, err := r.Cookie(sessionCookie(r)); err == nil {
 		if p, err := auth.Authenticate(r.Context(), w, c.Value, w.now(), auth.KindSession); err == nil {
 			r = r.WithContext(auth.NewContext(r.Context(), p))
 		}
@@ -233,13 +233,18 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 	text, _ := body["message"].(string)
 	raw, _ := json.Marshal(body)
 	w.sends = append(w.sends, string(raw))
+	if strings.Contains(text, "429") {
+		rw.Header().Set("Retry-After", "3")
+		refuse(rw, 429, "request.too_many", "Llegan demasiadas peticiones seguidas.")
+		return
+	}
 	if strings.Contains(text, "503") {
 		refuse(rw, 503, "unavailable", "No responde.")
 		return
 	}
 	w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
 	c := w.chats[chatID]
-	if c.PendingRunID != "" && intent.Classify(text) == intent.Confirm {
+	if c.PendingRunID != "" && intent.Classify(text).Agrees() {
 		w.start(c.PendingRunID)
 		tell(rw, 200, map[string]any{"kind": "queued", "chat": w.chats[chatID]})
 		return
@@ -326,7 +331,7 @@ func (w *world) propose(chatID string, p plan.Plan) plan.Run {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	w.tellEvent(&r, plan.EventProposed, "", map[string]any{"digest": digest, "goal": p.Goal, "model": "reglas", "by": "ana"})
+	w.tellEvent(&r, plan.EventProposed, "", map[string]any{"digest": digest, "goal": p.Goal, "model": "reglas", "by": "ana", "run_id": r.ID, "chat_id": r.ChatID})
 	w.runs[r.ID] = r
 	w.planned[r.ID] = []plan.Revision{{Plan: p, Digest: digest, By: "ana", Model: "reglas", At: w.events[r.ID][0].At}}
 	c.PendingRunID = r.ID

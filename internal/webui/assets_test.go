@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 func TestThePageHasTheWordsOfIntents(t *testing.T) {
 	want, err := json.Marshal(map[string][]string{
-		"confirm": intent.Confirmations(), "cancel": intent.Cancellations(), "agree": strings.Split(intent.Agreeing(), ""),
+		"confirm": intent.Words(intent.Confirm), "cancel": slices.Concat(intent.Words(intent.Cancel), intent.Words(intent.Stop)), "agree": strings.Split(intent.Agreeing(), ""),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/ref"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
@@ -66,7 +67,8 @@ func families() map[string][]string {
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))
 	}
-	for _, k := range []string{"not_found", "signed_out", "forbidden", "unavailable", "internal"} {
+	f["page.receipt.unsigned."] = []string{receipt.NotEnded, receipt.Pending}
+	for _, k := range []string{"not_found", "signed_out", "forbidden", "too_many", "unavailable", "internal"} {
 		f["page.error."] = append(f["page.error."], k, k+".do")
 	}
 	return f

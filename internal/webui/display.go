@@ -59,7 +59,7 @@ func (p *pen) text(s string) {
 		return
 	}
 	for s != "" {
-		i, j := nextReference(s)
+		i, j := ref.Next(s)
 		p.literal(s[:i])
 		if i == j {
 			return
@@ -82,28 +82,6 @@ func (p *pen) referring(s, shown string) {
 	fmt.Fprintf(&p.b, `<span class="ref" title="%s">`, html.EscapeString(title))
 	p.literal(shown)
 	p.b.WriteString(`</span>`)
-}
-
-// nextReference returns where the first well-formed reference of s begins and
-// ends; len(s) twice when there is none.
-func nextReference(s string) (from, to int) {
-	for at := 0; ; {
-		i := strings.Index(s[at:], "${")
-		if i < 0 {
-			return len(s), len(s)
-		}
-		i += at
-		if i > 0 && s[i-1] == '$' { // "$${" is literal
-			at = i + 2
-			continue
-		}
-		for j := i + 2; j < len(s) && j-i < 1024; j++ {
-			if s[j] == '}' && ref.Whole(s[i:j+1]) {
-				return i, j + 1
-			}
-		}
-		at = i + 2
-	}
 }
 
 // padding is how many spaces in a row are still shown as they are.

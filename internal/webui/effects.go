@@ -60,7 +60,10 @@ type effect struct {
 }
 
 // replaced is another command in the place of one that failed.
-type replaced struct{ Was, Now, Because render.HTML }
+type replaced struct {
+	Was, Now, Because render.HTML
+	Proposed          bool // nobody approved it, or not yet: it was not sent
+}
 
 // aftermath is what an end that was no success leaves in the world.
 type aftermath struct {
@@ -131,6 +134,7 @@ func (a arranger) effects(v *cardStep, s plan.Step, state plan.StepState) {
 	}
 	if c := state.Command; c != nil && c.Now != "" {
 		v.Command = &replaced{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
+		v.Command.Proposed = c.Asks && (state.Approval == nil || state.Approval.Decision != plan.Approved)
 	}
 	if s.ForEach != "" && (state.Expanded || state.Items > 0) {
 		v.Items = a.items(s, state)

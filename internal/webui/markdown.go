@@ -1,7 +1,7 @@
 package webui
 
 import (
-	"bytes"
+	"fmt"
 	"html"
 	"net/url"
 	"strings"
@@ -11,7 +11,10 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	renderedhtml "github.com/yuin/goldmark/renderer/html"
+	reading "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"piloto/internal/render"
@@ -20,27 +23,110 @@ import (
 // maxMarkdown is how much text is read as Markdown; more is shown as it is.
 const maxMarkdown = 64 << 10
 
+// markdown is the one reader of Markdown: every part of it is counted.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
+	tables := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	return goldmark.New(
-		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-			extension.Strikethrough, extension.Linkify,
-		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 1))),
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(
+				util.Prioritized(countedBlock{parser.NewSetextHeadingParser()}, 100),
+				util.Prioritized(countedBlock{parser.NewThematicBreakParser()}, 200),
+				util.Prioritized(countedContainer{countedBlock{parser.NewListParser()}}, 300),
+				util.Prioritized(countedBlock{parser.NewListItemParser()}, 400),
+				util.Prioritized(countedBlock{parser.NewCodeBlockParser()}, 500),
+				util.Prioritized(countedBlock{parser.NewATXHeadingParser()}, 600),
+				util.Prioritized(countedBlock{parser.NewFencedCodeBlockParser()}, 700),
+				util.Prioritized(countedContainer{countedBlock{parser.NewBlockquoteParser()}}, 800),
+				util.Prioritized(countedBlock{parser.NewHTMLBlockParser()}, 900),
+				util.Prioritized(countedBlock{parser.NewParagraphParser()}, 1000),
+			),
+			parser.WithInlineParsers(
+				util.Prioritized(countedInline{parser.NewCodeSpanParser()}, 100),
+				util.Prioritized(countedLinks{countedInline{parser.NewLinkParser()}}, 200),
+				util.Prioritized(countedInline{parser.NewAutoLinkParser()}, 300),
+				util.Prioritized(countedInline{parser.NewRawHTMLParser()}, 400),
+				util.Prioritized(countedDelimiters{countedInline{parser.NewEmphasisParser()}}, 500),
+				util.Prioritized(countedDelimiters{countedInline{extension.NewStrikethroughParser()}}, 500),
+				util.Prioritized(countedAddresses{countedInline{extension.NewLinkifyParser(
+					extension.WithLinkifyURLRegexp(fullAddress), extension.WithLinkifyWWWRegexp(addressWithout))}}, 999),
+			),
+			parser.WithParagraphTransformers(
+				util.Prioritized(countedReferences{parser.LinkReferenceParagraphTransformer}, 100),
+				util.Prioritized(countedTables{extension.NewTableParagraphTransformer()}, 200),
+			),
+			parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+		)),
+		goldmark.WithRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(
+			util.Prioritized(safeNodes{}, 1),
+			util.Prioritized(tables, 500),
+			util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+			util.Prioritized(renderedhtml.NewRenderer(), 1000),
+		))),
 	)
 })
 
-// assistantText renders what the model wrote. HTML in it is text, an image is a
-// link that says so, and a link shows its host; nothing is fetched.
+// assistantText renders what the model or an agent wrote. HTML in it is text, an
+// image is a link that says so, and a link shows its host; nothing is fetched. A
+// text that is too long, or made to cost too much, is shown as it is written.
 func assistantText(text string) render.HTML {
-	if len(text) > maxMarkdown {
-		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
+	return kept.html(text, func() render.HTML { return rendered(text) })
+}
+
+func rendered(text string) render.HTML {
+	if len(text) <= maxMarkdown {
+		if made, err := convert(text); err == nil {
+			return render.HTML(visible(made)) //nolint:gosec // goldmark without raw HTML, links below
+		}
 	}
-	var b bytes.Buffer
-	if err := markdown().Convert([]byte(text), &b); err != nil {
-		return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
+	return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
+}
+
+// convert reads Markdown and writes HTML, or fails: the text costs too much, is
+// nested too deep, would become far longer, or met a fault of the parser.
+func convert(text string) (made string, err error) {
+	defer func() {
+		if r := recover(); r != nil { // of the meter, or of the parser on a stranger's text
+			err = fmt.Errorf("markdown: %v", r)
+		}
+	}()
+	source := []byte(text)
+	doc := markdown().Parser().Parse(reading.NewReader(source), parser.WithContext(metered(len(source))))
+	if nested(doc) > maxNested {
+		return "", errSpent
 	}
-	return render.HTML(visible(b.String())) //nolint:gosec // goldmark without raw HTML, links below
+	w := limited{left: 64<<10 + 16*len(source)}
+	if err := markdown().Renderer().Render(&w, source, doc); err != nil {
+		return "", err
+	}
+	return w.b.String(), nil
+}
+
+// nested returns how many nodes stand inside each other at most.
+func nested(doc ast.Node) int {
+	depth, most := 0, 0
+	_ = ast.Walk(doc, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			depth++
+			most = max(most, depth)
+		} else {
+			depth--
+		}
+		return ast.WalkContinue, nil
+	})
+	return most
+}
+
+// limited is a writer of at most left bytes.
+type limited struct {
+	b    strings.Builder
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errSpent
+	}
+	return l.b.Write(p)
 }
 
 // visible writes out what cannot be seen in finished HTML. It comes last because

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/fault"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
@@ -33,6 +34,8 @@ type memory struct {
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
 	planned  map[string][]plan.Revision // the plans a run had, by run
+	links    map[int]receipt.Link       // of the chain of receipts
+	signing  []receipt.Key              // the keys that signed them
 	rules    rule.Set
 	breakers []agent.Breaker
 	hooks    []auth.Webhook
@@ -85,6 +88,16 @@ func (m *memory) PutToken(_ context.Context, t auth.Token) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tokens[t.Hash] = t
+	return nil
+}
+
+func (m *memory) RenewToken(_ context.Context, hash string, until time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t, ok := m.tokens[hash]; ok {
+		t.ExpiresAt = until
+		m.tokens[hash] = t
+	}
 	return nil
 }
 
@@ -155,6 +168,18 @@ func (m *memory) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, erro
 	defer m.mu.Unlock()
 	return slices.Clone(m.planned[r.ID]), nil
 }
+
+func (m *memory) Link(_ context.Context, account string, seq int) (receipt.Link, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok := m.links[seq]
+	if !ok || account != m.account {
+		return receipt.Link{}, receipt.ErrNoLink
+	}
+	return l, nil
+}
+
+func (m *memory) SigningKeys(context.Context) ([]receipt.Key, error) { return m.signing, nil }
 
 func (m *memory) Rules(_ context.Context, account string) (rule.Set, error) {
 	m.mu.Lock()
@@ -237,7 +262,7 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 // event appends an event to a run; the lock is held.
 func (m *memory) event(r *plan.Run, kind, step string, data string) {
 	r.EventSeq++
-	e, err := plan.Event{Seq: r.EventSeq, At: m.now(), Type: kind, StepID: step, Data: []byte(data)}.Chained(r.Chain)
+	e, err := plan.Event{Seq: r.EventSeq, At: m.now().Truncate(time.Millisecond), Type: kind, StepID: step, Data: []byte(data)}.Chained(r.Chain)
 	if err != nil {
 		panic(err)
 	}

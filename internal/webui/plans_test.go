@@ -108,7 +108,7 @@ func (w *world) furnish() {
 	}
 }
 
-// utterances are messages, and whether the server takes each for a decision.
+// utterances are messages, and whether each is about a plan whatever was said last.
 func utterances(t *testing.T) (texts []string, decides []bool) {
 	texts = []string{
 		"confirmo", "Confirmo.", "¡CONFIRMO!", "sí", "si", "Sí, por favor", "ok 👍", "👍", "ok 👎", "dale 🙄", "no", "No, gracias", "cancela 🛑",
@@ -116,10 +116,12 @@ func utterances(t *testing.T) (texts []string, decides []bool) {
 		"ｃｏｎｆｉｒｍｏ", "confirmo si hay sitio", "no confirmo", "adelante", "ADELANTE…", "go ahead", "Don't", "don’t do it", "para", "para mañana", "", " ", "\n",
 		"sí\nsí", "ok\ufffc", "sí 👨\u200d👩\u200d👧", "okay!!!", "stop ✋", "s\u0456", "⓪k", "ﬁn", "K\u0307", "İ", "ẞ", "Ⅸ", "confirmo\u037e", "ok 𖡄", "yes ☑️", "ok ☝🏽",
 	}
-	texts = append(texts, intent.Confirmations()[:200]...)
-	texts = append(texts, intent.Cancellations()[:200]...)
+	for kind := intent.Assent; kind <= intent.Stop; kind++ {
+		words := intent.Words(kind)
+		texts = append(texts, words[:min(len(words), 100)]...)
+	}
 	for _, text := range texts {
-		decides = append(decides, intent.Classify(text) != intent.Other)
+		decides = append(decides, intent.Classify(text).Named())
 	}
 	return texts, decides
 }

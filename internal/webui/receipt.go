@@ -23,11 +23,21 @@ type receiptView struct {
 	Events    []receiptEvent
 	Revisions []revision
 	Head      string
+	Signed    *signed // nil: it is not, and Unsigned says why
+	Unsigned  string
 	Problems  []string // what does not hold; none when it does
 	Whole     bool     // every event is here
 	Going     bool     // the run still goes on
 	Download  string
 	Made      time.Time
+}
+
+// signed is which key signed the receipt, and where it stands among the account's.
+type signed struct {
+	Key, Alg string
+	Seq      int
+	At       time.Time
+	Head     string // of the account's chain
 }
 
 // signature is who said something, and when.
@@ -95,30 +105,46 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	}
 	var events []plan.Event
 	var revisions []plan.Revision
+	var link receipt.Link
+	var keys []receipt.Key
 	err = together(
+		func() (err error) {
+			if run.Link > 0 {
+				link, err = s.Runs.Link(v.Context(), v.who.Account, run.Link)
+			}
+			return
+		},
+		func() (err error) { keys, err = s.Runs.SigningKeys(v.Context()); return },
 		func() (err error) { events, err = s.events(v.Context(), v, runID, receiptEvents); return },
 		func() (err error) { revisions, err = s.Runs.Revisions(v.Context(), run); return },
 	)
 	if err != nil {
 		return err
 	}
-	s.write(w, v, http.StatusOK, "receipt-page", newReceipt(run, revisions, events, v))
+	s.write(w, v, http.StatusOK, "receipt-page", newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v))
 	return nil
 }
 
 // newReceipt arranges a run to be printed. A run that moved between the reads is
 // told as such, and not as one that does not hold.
-func newReceipt(run plan.Run, list []plan.Revision, events []plan.Event, v visit) *receiptView {
+func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
+	events := told.Events
 	c := newCard(run, events, v.tag, v.now)
 	a := arranger{run: run, card: c, words: words{tag: v.tag}, now: v.now}
 	r := &receiptView{
 		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
 		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
 	}
-	told := receipt.New(run, list, events)
+	r.Unsigned = told.Unsigned
+	if told.Signature != nil {
+		r.Signed = &signed{told.Signature.KeyID, told.Signature.Alg, told.Chain.Seq, told.Chain.At, told.Chain.Head}
+	}
 	if r.Whole {
 		for _, p := range receipt.Verify(told) {
 			r.Problems = append(r.Problems, plain(p.String()))
+		}
+		if err := told.SignedBy(keys); r.Signed != nil && err != nil {
+			r.Problems = append(r.Problems, plain(err.Error()))
 		}
 	}
 	if told.Confirmed != nil {

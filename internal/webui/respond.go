@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/rate"
 	"piloto/internal/render"
 )
 
@@ -46,10 +48,38 @@ func (s *site) serve(h handler, fragment bool) http.Handler {
 			s.fail(w, v, auth.ErrCrossOrigin.Because(err), fragment)
 			return
 		}
+		if err := s.take(v); err != nil {
+			s.fail(w, v, err, fragment)
+			return
+		}
 		if err := h(w, v); err != nil {
 			s.fail(w, v, err, fragment)
 		}
 	})
+}
+
+// unhurried refuses what came too often, images and scripts among it.
+func (s *site) unhurried(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := rate.Exceeded(r.Context()); err != nil {
+			s.fail(w, visit{Request: r, tag: language(r), now: s.Now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// take counts what changes something: of the user, and of an address while nobody is signed in.
+func (s *site) take(v visit) error {
+	if v.Method == http.MethodGet || v.Method == http.MethodHead {
+		return nil
+	}
+	who := rate.Address(v.RemoteAddr)
+	if v.who.Account != "" {
+		who = rate.User(v.who.Account, v.who.User)
+	}
+	_, err := s.Meter.Take(v.Context(), rate.Writes, who, v.now)
+	return err
 }
 
 const langCookie = "piloto_lang"
@@ -65,6 +95,7 @@ func language(r *http.Request) locale.Tag {
 // failure is what the error templates show.
 type failure struct {
 	Key   string // page.error.KEY and page.error.KEY.do
+	After string // seconds until it may be tried again; "": nobody knows
 	Trace string
 	Facts Facts
 }
@@ -82,7 +113,10 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 		f.Key, status = "forbidden", http.StatusForbidden
 	case fault.Invalid, fault.Malformed:
 		f.Key, status = "not_found", http.StatusBadRequest
-	case fault.Unavailable, fault.Throttled, fault.Upstream:
+	case fault.Throttled:
+		f.Key, f.After, status = "too_many", fault.Of(err).Args["retry_after"], http.StatusTooManyRequests
+		w.Header().Set("Retry-After", f.After)
+	case fault.Unavailable, fault.Upstream:
 		f.Key, status = "unavailable", http.StatusServiceUnavailable
 	default:
 		f.Key = "internal"

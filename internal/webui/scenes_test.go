@@ -80,7 +80,7 @@ func TestATypedConfirmationNamesThePlanOnTheScreen(t *testing.T) {
 
 func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
 	b := open(t, 1280, 900)
-	for i, text := range []string{"confirmo", "Sí, dale!", "CANCELA"} {
+	for i, text := range []string{"confirmo", "Sí, confirmo!", "CANCELA"} {
 		b.say(text)
 		b.until(fmt.Sprintf(`document.querySelectorAll(".line.assistant[data-local]").length === %d`, i+1))
 	}
@@ -107,6 +107,16 @@ func TestRefusalsAreToldWhereTheyBelong(t *testing.T) {
 	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "view.js")).then(v => v.refreshChat()).then(() => true)`)
 	b.click(".line.user.failed .button") // it is still there
 	if text := eval[string](b, `document.getElementById("message").value`); text != "un 503 por favor" {
+		t.Errorf("the message came back as %q", text)
+	}
+	eval[bool](b, `(document.getElementById("message").value = "", true)`)
+	b.say("un 429 por favor")
+	b.see(".line.user.failed .problem")
+	if said := eval[string](b, `document.querySelector(".problem").innerText`); !strings.Contains(said, "Llegan demasiadas peticiones seguidas.") {
+		t.Error(said)
+	}
+	b.click(".line.user.failed .button")
+	if text := eval[string](b, `document.getElementById("message").value`); text != "un 429 por favor" {
 		t.Errorf("the message came back as %q", text)
 	}
 	eval[bool](b, `(document.getElementById("message").value = "", true)`)

@@ -9,13 +9,8 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/fault"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 )
-
-// SessionCookie is the name of the cookie that holds a session's secret.
-const SessionCookie = "piloto_session"
-
-// sessionLife is how long a session lasts, in the cookie and in the store.
-const sessionLife = 30 * 24 * time.Hour
 
 // signInView is the sign-in page; Key names the sentence that says why the last
 // attempt failed.
@@ -43,11 +38,30 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
 		return nil
 	}
-	if _, err := auth.Authenticate(v.Context(), s.Tokens, code, v.now, auth.KindCode); err != nil {
+	if err := s.look(v, func() error {
+		_, err := auth.Authenticate(v.Context(), s.Tokens, code, v.now, auth.KindCode)
+		return err
+	}); err != nil {
 		// Taking it would use up whatever it is, a token among others.
 		return s.refused(w, v, err, "page.signin.code_used")
 	}
 	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
+}
+
+// look has a secret exchanged for what it is good for, unless its address sent so many bad
+// ones that none is looked at. It counts a bad one.
+func (s *site) look(v visit, exchange func() error) error {
+	from := rate.Address(v.RemoteAddr)
+	if err := s.Meter.Full(v.Context(), rate.Floods, from, v.now); err != nil {
+		return err
+	}
+	err := exchange()
+	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
+		if many := s.Meter.Bad(v.Context(), from, v.now); many != nil {
+			return many
+		}
+	}
+	return err
 }
 
 // useToken signs in by the token typed into the form.
@@ -57,11 +71,15 @@ func (s *site) useToken(w http.ResponseWriter, v visit) error {
 }
 
 func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
-	session, err := auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, sessionLife)
+	var session string
+	err := s.look(v, func() (err error) {
+		session, err = auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, auth.SessionIdle)
+		return err
+	})
 	if err != nil {
 		return s.refused(w, v, err, refused)
 	}
-	s.setSession(w, v.Request, session, int(sessionLife/time.Second))
+	s.setSession(w, v.Request, session, int(auth.SessionLife/time.Second))
 	to := "/"
 	if kind == auth.KindToken {
 		to = back(v.Request) // where a link led before there was a session
@@ -79,10 +97,14 @@ func (s *site) refused(w http.ResponseWriter, v visit, err error, why string) er
 	return nil
 }
 
-// signOut ends the session of the cookie. Only a session is deleted: a token
-// that found its way into the cookie stays what it is.
+// signOut ends the sessions of the cookies, by whichever the person came. Only sessions
+// are deleted: a token that found its way into a cookie stays what it is.
 func (s *site) signOut(w http.ResponseWriter, v visit) error {
-	if c, err := v.Cookie(SessionCookie); err == nil && c.Value != "" {
+	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.Host)} {
+		c, err := v.Cookie(name)
+		if err != nil || c.Value == "" {
+			continue
+		}
 		hash := ident.Hash(c.Value)
 		t, err := s.Tokens.Token(v.Context(), hash)
 		if err == nil && t.Kind == auth.KindSession {
@@ -99,14 +121,16 @@ func (s *site) signOut(w http.ResponseWriter, v visit) error {
 
 func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: SessionCookie, Value: secret, Path: "/", MaxAge: maxAge,
+		Name: sessionCookie(r), Value: secret, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r),
 	})
 }
 
+// sessionCookie is the name of the cookie of a session.
+func sessionCookie(r *http.Request) string { return auth.SessionCookie(secure(r), r.Host) }
+
 // secure reports whether the person's browser came over https, here or at the
 // proxy in front of us.
 func secure(r *http.Request) bool {
-	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
-	return r.TLS != nil || r.URL.Scheme == "https" || strings.EqualFold(strings.TrimSpace(proto), "https")
+	return r.TLS != nil || r.URL.Scheme == "https" || auth.ByTLS(r.Header.Get("X-Forwarded-Proto"))
 }

@@ -33,7 +33,7 @@ func TestSigningIn(t *testing.T) {
 	}
 	session := func(r *httptest.ResponseRecorder) *http.Cookie {
 		for _, c := range r.Result().Cookies() {
-			if c.Name == SessionCookie {
+			if c.Name == "piloto_session_80" && !c.Secure || c.Name == "__Host-piloto_session" && c.Secure && c.Path == "/" && c.Domain == "" {
 				return c
 			}
 		}
@@ -45,7 +45,7 @@ func TestSigningIn(t *testing.T) {
 	if in.Code != http.StatusSeeOther || in.Header().Get("Location") != "/" || c == nil {
 		t.Fatalf("%d %s", in.Code, in.Header())
 	}
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.MaxAge != 30*24*3600 || c.Secure || c.Value == "tok" {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.MaxAge != 7*24*3600 || c.Secure || c.Value == "tok" {
 		t.Errorf("cookie %v", c)
 	}
 	if c := session(post("/signin", "token=tok", "X-Forwarded-Proto", "https")); c == nil || !c.Secure {
@@ -75,14 +75,14 @@ func TestSigningIn(t *testing.T) {
 		}
 	}
 
-	out := post("/signout", "", "Cookie", SessionCookie+"="+c.Value)
+	out := post("/signout", "", "Cookie", "piloto_session_80="+c.Value)
 	if gone := session(out); out.Code != http.StatusSeeOther || gone == nil || gone.MaxAge >= 0 {
 		t.Errorf("%d %v", out.Code, gone)
 	}
 	if _, err := w.Token(context.Background(), hashOf(c.Value)); err == nil {
 		t.Error("the session is still there")
 	}
-	post("/signout", "", "Cookie", SessionCookie+"=tok")
+	post("/signout", "", "Cookie", "piloto_session_80="+"tok")
 	if _, err := w.Token(context.Background(), hashOf("tok")); err != nil {
 		t.Error("signing out with a token in the cookie deleted the token")
 	}

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/ref"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
@@ -32,15 +34,46 @@ func recorded(t *testing.T, words string) (*world, plan.Run) {
 	made.ID = fixedID
 	w.runs[fixedID], w.planned[fixedID] = made, []plan.Revision{{Plan: made.Plan, Digest: made.Digest, By: "ana", Model: "reglas", At: noon}}
 	made.EventSeq, made.Chain = 0, ""
-	w.tellEvent(&made, plan.EventProposed, "", map[string]any{"digest": made.Digest, "goal": made.Plan.Goal, "model": "reglas", "by": "ana"})
+	w.tellEvent(&made, plan.EventProposed, "", map[string]any{"digest": made.Digest, "goal": made.Plan.Goal, "model": "reglas", "by": "ana", "run_id": made.ID, "chat_id": made.ChatID})
 	w.runs[fixedID] = made
 	w.start(fixedID)
 	made = w.runs[fixedID]
 	for made.Status.Active() && made.Status != plan.Waiting {
 		w.advance(&made)
 	}
+	if made.Status.Terminal() {
+		made.Link = 1
+		w.links, w.signing = signedLink(t, made)
+	}
 	w.runs[fixedID] = made
 	return w, made
+}
+
+// signingKey is the private half of a key of this test's own.
+const signingKey = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n-----END PRIVATE KEY-----\n"
+
+// signedLink is the chain in which a run that ended is the first, and the key of it.
+func signedLink(t *testing.T, r plan.Run) (map[int]receipt.Link, []receipt.Key) {
+	t.Helper()
+	ctx := context.Background()
+	signer, err := receipt.NewLocal([]byte(signingKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signer.Key(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := receipt.Link{
+		Account: r.Account, RunID: r.ID, Status: r.Status, Digest: r.Digest, Events: r.EventSeq, RunHead: r.Chain,
+	}.Chained(receipt.Link{}, noon)
+	if err == nil {
+		l, err = l.Signed(ctx, signer, key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[int]receipt.Link{1: l}, []receipt.Key{key}
 }
 
 func TestViewsOfPlansLookLikeTheirGoldens(t *testing.T) {
@@ -97,6 +130,11 @@ func TestABrokenReceiptSaysSo(t *testing.T) {
 	for name, spoil := range map[string]func(*world){
 		"an event was changed": func(w *world) { w.events[fixedID][3].Data = json.RawMessage(`{}`) },
 		"the plan was changed": func(w *world) { w.planned[fixedID][0].Plan.Steps[1].Path = "/elsewhere" },
+		"its signature is another's": func(w *world) {
+			l := w.links[1]
+			l.Signature.Value = "AA" + l.Signature.Value[2:]
+		},
+		"its key is another's": func(w *world) { w.signing = nil },
 		"the run says otherwise": func(w *world) {
 			r := w.runs[fixedID]
 			r.Status = plan.Failed

@@ -13,6 +13,8 @@ import (
 	"piloto/internal/credit"
 	"piloto/internal/eligibility"
 	"piloto/internal/plan"
+	"piloto/internal/rate"
+	"piloto/internal/receipt"
 	"piloto/internal/rule"
 	"piloto/internal/tool"
 )
@@ -28,11 +30,15 @@ type Chats interface {
 }
 
 // Runs reads runs, their events in order after a sequence number, and the plans
-// they had, the oldest first.
+// they had, the oldest first; and what signed their receipts.
 type Runs interface {
 	Run(ctx context.Context, account, runID string) (plan.Run, error)
 	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
 	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+	// Link returns a place in the account's chain of receipts, and SigningKeys the public
+	// halves of the keys that ever signed one.
+	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
+	SigningKeys(ctx context.Context) ([]receipt.Key, error)
 }
 
 // Rules reads what the account lets plans do.
@@ -110,6 +116,7 @@ type Deps struct {
 	Credits    Credits
 	Tokens     auth.Store
 	Facts      Facts
+	Meter      *rate.Meter // how often one may ask; nil: as often as they like
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -156,7 +163,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/webhooks", s.webhooksFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)
-	return secured(mux, policy(deps.Facts.RealtimeURL))
+	return secured(s.unhurried(mux), policy(deps.Facts.RealtimeURL))
 }
 
 // policy lets in what this origin serves and nothing that is inline. The script

@@ -27,6 +27,12 @@ async function request(url, options, seconds) {
   }
 }
 
+// hurried is a refusal for coming too often that does not say it itself: of a part of the
+// page, or of what stands before us.
+const hurried = (response) => new Problem({
+  title: t("too_many"), action: t("too_many_do", { seconds: response.headers.get("Retry-After") || 1 }), code: "request.too_many",
+}, 429, response.headers.get("X-Trace-Id"));
+
 // A session that ended is not an error to read about: the sign-in form is.
 function signedOut(response) {
   if (response.status === 401) location.assign("/");
@@ -50,6 +56,7 @@ export async function api(method, url, body, headers = {}) {
   }
   if (response.ok) return answer;
   signedOut(response);
+  if (response.status === 429 && !answer?.code) throw hurried(response);
   const trace = response.headers.get("X-Trace-Id");
   throw new Problem(answer && typeof answer === "object" ? answer : {}, response.status, trace);
 }
@@ -58,6 +65,7 @@ export async function api(method, url, body, headers = {}) {
 export async function fragment(url) {
   const response = await request(url, { headers: { Accept: "text/html", "Accept-Language": lang } }, 20);
   signedOut(response);
+  if (response.status === 429) throw hurried(response);
   const type = response.headers.get("Content-Type") || "";
   if (!type.startsWith("text/html") || response.status >= 500) {
     throw new Problem({ title: t("network"), action: t("network_do"), code: "unavailable" }, response.status, response.headers.get("X-Trace-Id"));

@@ -78,7 +78,7 @@ async function send() {
   let chat;
   try {
     await loadWords();
-    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard();
+    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting]");
     if (nothingOpen && decides(text)) {
       mine.classList.remove("sending");
       mine.after(el("li", { class: "line assistant", "data-local": true },

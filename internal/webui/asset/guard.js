@@ -1,5 +1,6 @@
-// The local guard: «confirmo» or «cancela» with nothing pending is answered here,
-// without asking the server. It reads a message as internal/intent does, over the
+// The local guard: «confirmo», «cancela» or «detener» with nothing pending is answered
+// here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
+// said last, and goes to the server. The guard reads a message as internal/intent does, over the
 // same closed lists; until they are here, or when they cannot be had, nothing is
 // guarded and the server answers.
 
@@ -17,7 +18,7 @@ export async function loadWords() {
   }
 }
 
-/** decides reports whether the whole message confirms or cancels. */
+/** decides reports whether the whole message names confirming, cancelling or stopping. */
 export function decides(message) {
   if (!lists || asks(message) || quotes(message)) return false;
   const text = normalize(message);

@@ -1,0 +1,286 @@
+package webui
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// The Markdown parser looks at the rest of a paragraph again for many of its
+// signs, so a text made for it costs the square of its length. These wrappers
+// count what each of its parts looks at, and end the reading when that is more
+// than a text of this length may cost. A unit is about one byte that is looked
+// at, or a nanosecond or two.
+const (
+	costPerByte = 64      // no text that was written to be read comes near
+	costAlways  = 8 << 10 // of any text, because short ones have few bytes
+	maxNesting  = 40      // blocks that are open at once; a list and its item are two
+	maxNested   = 120     // nodes inside each other, with emphasis and links
+)
+
+// errSpent ends the reading of a text that costs too much.
+var errSpent = errors.New("the text costs too much to be read as Markdown")
+
+var meterKey = parser.NewContextKey()
+
+// meter counts what one text costs. The counts below left are of the block that
+// is being read.
+type meter struct {
+	left     int
+	pipes    int       // escaped ones in tables, of the whole text
+	nodes    int       // inline nodes made
+	delims   int       // delimiters of emphasis met
+	brackets []bracket // those that are open
+}
+
+// bracket is one that is open: where, and how many nodes there were.
+type bracket struct{ at, nodes int }
+
+// metered returns the context in which a text of n bytes is read, with its meter.
+func metered(n int) parser.Context {
+	pc := parser.NewContext()
+	pc.Set(meterKey, &meter{left: costAlways + costPerByte*n})
+	return pc
+}
+
+func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
+
+// spend panics with errSpent when nothing is left: the parser has no other way
+// to be stopped. The caller of the parser recovers.
+func (m *meter) spend(n int) {
+	if m.left -= n; m.left < 0 {
+		panic(errSpent)
+	}
+}
+
+// countedBlock counts the calls of a block parser: one for each line and each
+// block that is open on it.
+type countedBlock struct{ parser.BlockParser }
+
+func (c countedBlock) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	meterOf(pc).spend(8)
+	return c.BlockParser.Open(parent, r, pc)
+}
+
+func (c countedBlock) Continue(n ast.Node, r text.Reader, pc parser.Context) parser.State {
+	meterOf(pc).spend(32)
+	return c.BlockParser.Continue(n, r, pc)
+}
+
+// countedContainer opens no block inside too many others: its sign is text then.
+type countedContainer struct{ countedBlock }
+
+func (c countedContainer) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, at := r.Position()
+	n, state := c.countedBlock.Open(parent, r, pc)
+	if n != nil && len(pc.OpenedBlocks()) >= maxNesting {
+		r.SetPosition(line, at)
+		return nil, parser.NoChildren
+	}
+	return n, state
+}
+
+// countedReferences counts what taking definitions out of a paragraph costs: the
+// lines are copied for each.
+type countedReferences struct{ parser.ParagraphTransformer }
+
+func (c countedReferences) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
+	lines, definitions := p.Lines(), 0
+	for i := range lines.Len() {
+		at := lines.At(i)
+		if bytes.HasPrefix(bytes.TrimLeft(at.Value(r.Source()), " \t"), []byte("[")) {
+			definitions++
+		}
+	}
+	meterOf(pc).spend(2 * definitions * lines.Len())
+	c.ParagraphTransformer.Transform(p, r, pc)
+}
+
+// countedTables counts the cells of a table, because every row gets as many as
+// the head has, and the pipes in code, because each is looked for in every cell.
+type countedTables struct{ parser.ParagraphTransformer }
+
+func (c countedTables) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
+	m, lines := meterOf(pc), p.Lines()
+	columns, pipes, ticks := 0, 0, 0
+	for i := range lines.Len() {
+		at := lines.At(i)
+		line := at.Value(r.Source())
+		if i > 0 && len(bytes.Trim(line, " \t\r\n|:-")) == 0 {
+			columns = max(columns, 1+bytes.Count(line, []byte("|")))
+		}
+		pipes += bytes.Count(line, []byte(`\|`))
+		ticks += bytes.Count(line, []byte("`"))
+	}
+	if columns > 0 {
+		m.pipes += pipes
+		m.spend(32*columns*lines.Len() + m.pipes*(pipes+ticks))
+	}
+	c.ParagraphTransformer.Transform(p, r, pc)
+}
+
+// countedInline counts what an inline parser reads.
+type countedInline struct{ parser.InlineParser }
+
+func (c countedInline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	m := meterOf(pc)
+	m.spend(4)
+	n := c.InlineParser.Parse(parent, countedReader{block, m, parent.Lines().Len()}, pc)
+	if n != nil {
+		m.spend(16)
+		m.nodes += 2 // with the text before it
+	}
+	return n
+}
+
+// CloseBlock implements parser.CloseBlocker.
+func (c countedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
+	m := meterOf(pc)
+	m.nodes, m.delims, m.brackets = 0, 0, m.brackets[:0]
+	if closer, ok := c.InlineParser.(parser.CloseBlocker); ok {
+		closer.CloseBlock(parent, block, pc)
+	}
+}
+
+// countedLinks counts what a bracket that closes costs: the text since the one
+// that opened is looked up as a name, and the nodes since are searched for links.
+type countedLinks struct{ countedInline }
+
+func (c countedLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	m := meterOf(pc)
+	line, at := block.PeekLine()
+	if line[0] != ']' {
+		n := c.countedInline.Parse(parent, block, pc)
+		if n != nil {
+			m.brackets = append(m.brackets, bracket{at.Start, m.nodes})
+		}
+		return n
+	}
+	if last := len(m.brackets) - 1; last >= 0 {
+		open := m.brackets[last]
+		m.brackets = m.brackets[:last]
+		m.spend(m.nodes - open.nodes + 4*min(at.Start-open.at, 1000))
+	}
+	emphasis := pc.LastDelimiter() != nil
+	n := c.countedInline.Parse(parent, block, pc)
+	switch n := n.(type) {
+	case *ast.Link:
+		m.spend(len(n.Destination) + len(n.Title))
+	case *ast.Image:
+		m.spend(len(n.Destination) + len(n.Title))
+	default:
+		if len(line) > 1 && line[1] == '(' {
+			m.spend(len(line))
+		}
+		return n
+	}
+	if emphasis {
+		m.spend(m.nodes)
+	}
+	return n
+}
+
+// countedDelimiters counts what a sign of emphasis costs: the ones before it are
+// searched for its pair.
+type countedDelimiters struct{ countedInline }
+
+func (c countedDelimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	m := meterOf(pc)
+	line, _ := block.PeekLine()
+	m.spend(len(line) - len(bytes.TrimLeft(line, string(line[:1]))))
+	n := c.countedInline.Parse(parent, block, pc)
+	if n != nil {
+		m.delims++
+		m.spend(4 * m.delims)
+	}
+	return n
+}
+
+// countedAddresses counts the words that are tried as an address.
+type countedAddresses struct{ countedInline }
+
+// What begins an address, and the expressions for whole ones: those of the
+// library count the signs of a host, and a machine that counts is slow.
+var (
+	addressStarts  = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
+	fullAddress    = regexp.MustCompile(`^(?:http|https|ftp)://[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?::\d+)?(?:[/#?][-a-zA-Z0-9@:%_+.~#$!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
+	addressWithout = regexp.MustCompile(`^www\.[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?:[/#?][-a-zA-Z0-9@:%_+.~#!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
+)
+
+func (c countedAddresses) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	if len(line) > 1 && bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 {
+		line = line[1:]
+	}
+	for _, start := range addressStarts {
+		if bytes.HasPrefix(line, start) {
+			word := bytes.IndexByte(line, ' ')
+			if word < 0 {
+				word = len(line)
+			}
+			meterOf(pc).spend(4 * word)
+			break
+		}
+	}
+	return c.countedInline.Parse(parent, block, pc)
+}
+
+// countedReader counts what is read of a block.
+type countedReader struct {
+	text.Reader
+	m     *meter
+	lines int // of the block
+}
+
+// rest returns how much of the line is left.
+func (r countedReader) rest() int {
+	_, at := r.Position()
+	return max(0, at.Stop-at.Start)
+}
+
+func (r countedReader) Advance(n int) {
+	r.m.spend(n)
+	r.Reader.Advance(n)
+}
+
+func (r countedReader) AdvanceLine() {
+	r.m.spend(1 + r.rest())
+	r.Reader.AdvanceLine()
+}
+
+func (r countedReader) FindClosure(opener, closer byte, options text.FindClosureOptions) (*text.Segments, bool) {
+	_, before := r.Position()
+	segments, found := r.Reader.FindClosure(opener, closer, options)
+	_, after := r.Position()
+	if !found {
+		after.Start = after.Stop // the line that was read is not left behind
+	}
+	r.m.spend(max(1, after.Start-before.Start))
+	return segments, found
+}
+
+func (r countedReader) Value(s text.Segment) []byte {
+	r.m.spend(r.lines + max(0, s.Len()))
+	return r.Reader.Value(s)
+}
+
+func (r countedReader) ReadRune() (rune, int, error) {
+	r.m.spend(8)
+	return r.Reader.ReadRune()
+}
+
+// Match is the reader's own, but for who reads the runes.
+func (r countedReader) Match(reg *regexp.Regexp) bool {
+	line, at := r.Position()
+	match := reg.FindReaderSubmatchIndex(r)
+	r.SetPosition(line, at)
+	if match == nil {
+		return false
+	}
+	r.Advance(match[1] - match[0])
+	return true
+}
