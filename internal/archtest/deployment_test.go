@@ -201,6 +201,7 @@ var given = map[string]string{
 	"AWS_ENDPOINT_URL":          "only another deployment than AWS has one",
 	"AWS_ENDPOINT_URL_DYNAMODB": "only another deployment than AWS has one",
 	"AWS_ENDPOINT_URL_SFN":      "only another deployment than AWS has one",
+	"AWS_ENDPOINT_URL_KMS":      "only another deployment than AWS has one",
 
 	"AWS_ENDPOINT_URL_SECRETS_MANAGER":         "only another deployment than AWS has one",
 	"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": "only another deployment than AWS has one",

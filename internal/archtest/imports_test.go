@@ -18,7 +18,7 @@ type layer struct {
 var layers = []layer{
 	{
 		"vocabulary",
-		[]string{"internal/fault", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel", "internal/render"},
+		[]string{"internal/fault", "internal/fold", "internal/ident", "internal/locale", "internal/netfail", "internal/parallel", "internal/redact", "internal/render"},
 		[]string{"vocabulary"},
 		"words that everyone uses can depend on no one but one another",
 	},
@@ -36,7 +36,7 @@ var layers = []layer{
 		"domain",
 		[]string{
 			"internal/agent", "internal/auth", "internal/canon", "internal/command", "internal/conversation", "internal/credit",
-			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/realtime",
+			"internal/eligibility", "internal/intent", "internal/llm", "internal/plan", "internal/rate", "internal/realtime",
 			"internal/receipt", "internal/ref", "internal/replay", "internal/rule", "internal/run", "internal/schema", "internal/step", "internal/tally", "internal/tool", "internal/turn",
 		},
 		[]string{"vocabulary", "domain", "moment"},
@@ -45,7 +45,7 @@ var layers = []layer{
 	{
 		"adapter",
 		[]string{
-			"internal/dynamo", "internal/gateway", "internal/httpapi", "internal/mcp", "internal/openai",
+			"internal/dynamo", "internal/gateway", "internal/httpapi", "internal/kms", "internal/mcp", "internal/openai",
 			"internal/openapi", "internal/outbound", "internal/push", "internal/secrets", "internal/stepfn", "internal/telemetry", "internal/webui",
 		},
 		[]string{"vocabulary", "domain", "states", "moment"},
@@ -159,6 +159,7 @@ var owners = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2/feature":                         {"internal/dynamo"},
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb":                {"internal/dynamo", "internal/boot", "infra/local/template"},
 	"github.com/aws/aws-sdk-go-v2/service/sfn":                     {"internal/stepfn", "internal/boot"},
+	"github.com/aws/aws-sdk-go-v2/service/kms":                     {"internal/kms"},
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager":          {"internal/secrets", "internal/boot"},
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi": {"internal/push"},
 	"github.com/caarlos0/env":                                      {"internal/boot"},

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"piloto/internal/rate"
 	"piloto/internal/tally"
 	"piloto/internal/telemetry"
 )
@@ -147,11 +148,23 @@ func TestMetricFiltersReadWhatIsLogged(t *testing.T) {
 	}
 }
 
-// emitted are the metrics that the log of a turn tells, by namespace and name.
+// emitted are the metrics that the logs of a turn and of a refusal tell, by namespace and name.
 func emitted(t *testing.T) map[string]bool {
 	t.Helper()
 	var line bytes.Buffer
-	telemetry.Metrics(&line, func() time.Time { return time.Unix(0, 0) })(context.Background(), tally.Turn{})
+	at := func() time.Time { return time.Unix(0, 0) }
+	telemetry.Metrics(&line, at)(context.Background(), tally.Turn{})
+	telemetry.Refusals(&line, at)(context.Background(), rate.Turns)
+	names := map[string]bool{}
+	for lines := json.NewDecoder(&line); lines.More(); {
+		namesOf(t, lines, names)
+	}
+	return names
+}
+
+// namesOf reads the metrics of a line.
+func namesOf(t *testing.T, lines *json.Decoder, names map[string]bool) {
+	t.Helper()
 	var told struct {
 		AWS struct {
 			CloudWatchMetrics []struct {
@@ -160,16 +173,14 @@ func emitted(t *testing.T) map[string]bool {
 			}
 		} `json:"_aws"`
 	}
-	if err := json.Unmarshal(line.Bytes(), &told); err != nil {
+	if err := lines.Decode(&told); err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]bool{}
 	for _, d := range told.AWS.CloudWatchMetrics {
 		for _, m := range d.Metrics {
 			names[d.Namespace+" "+m.Name] = true
 		}
 	}
-	return names
 }
 
 // TestMetricsThatAreShownAreTold holds the dashboard and the alarms against what is
@@ -216,9 +227,9 @@ func TestMetricsThatAreShownAreTold(t *testing.T) {
 				t.Errorf("%s: %s, which nobody tells of", w.Properties.Title, name)
 			}
 			for i := 2; i+1 < len(m); i += 2 {
-				known := map[any][]string{"Contract": tally.Contracts(), "Outcome": tally.Outcomes()}[m[i]]
+				known := map[any][]string{"Contract": tally.Contracts(), "Outcome": tally.Outcomes(), "Class": rate.Classes()}[m[i]]
 				if v, ok := m[i+1].(string); !ok || !slices.Contains(known, v) {
-					t.Errorf("%s: %v is no %v of a turn", w.Properties.Title, m[i+1], m[i])
+					t.Errorf("%s: %v is no %v of anything counted", w.Properties.Title, m[i+1], m[i])
 				}
 			}
 		}

@@ -112,6 +112,7 @@ type minds struct {
 	now        func() time.Time
 	own        *http.Client // for the deployment's addresses
 	guarded    *http.Client // for those that accounts gave
+	demoKey    string       // sent to the demonstration model; "" where there is none
 
 	mu   sync.Mutex
 	kept map[mind]*kept
@@ -135,7 +136,7 @@ func (w World) minds(c AI, d eligibility.Deployment) *minds {
 	return &minds{
 		config: c, deployment: d, secrets: secrets.NewManager(w.Secrets, c.KeyPrefix), now: w.Now,
 		own:     &http.Client{Timeout: modelTimeout, Transport: http.DefaultTransport.(*http.Transport).Clone()},
-		guarded: outbound.NewClient(w.outbound(modelTimeout)), kept: map[mind]*kept{},
+		guarded: outbound.NewClient(w.outbound(modelTimeout)), demoKey: w.DemoKey, kept: map[mind]*kept{},
 	}
 }
 
@@ -170,6 +171,8 @@ func (m *minds) Model(ctx context.Context, account string, c eligibility.Candida
 	id := mind{account: account, provider: c.Provider, base: c.BaseURL, version: c.KeyAt}
 	secret, name := m.secrets.ProviderID(account, c.Provider), ownKey
 	switch {
+	case c.Keyless && platform: // nobody gave it a key, and nobody pays for it; the demonstration's is its own
+		return openai.New(c.Provider, c.BaseURL, m.demoKey, doer), nil
 	case c.Keyless:
 		return openai.New(c.Provider, c.BaseURL, "", doer), nil
 	case !c.OwnKey && !platform:

@@ -11,12 +11,27 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"piloto/internal/rate"
 )
 
 // Config is what every function reads.
 type Config struct {
 	TableName string     `env:"TABLE_NAME,required,notEmpty"`
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	Rates
+}
+
+// Rates says how often somebody may ask in a minute; 0: as often as they like.
+type Rates struct {
+	Turns     uint32 `env:"TURNS_PER_MINUTE" envDefault:"120"`
+	Writes    uint32 `env:"WRITES_PER_MINUTE" envDefault:"300"`
+	Requests  uint32 `env:"REQUESTS_PER_MINUTE" envDefault:"1200"`
+	BadTokens uint32 `env:"BAD_TOKENS_PER_MINUTE" envDefault:"20"`
+}
+
+func (r Rates) limits() rate.Limits {
+	return rate.Limits{Turns: int(r.Turns), Writes: int(r.Writes), Requests: int(r.Requests), BadTokens: int(r.BadTokens)}
 }
 
 // Provider names the model provider.
@@ -105,12 +120,14 @@ type (
 	SettleConfig struct {
 		Config
 		Push
+		Receipts
 	}
 	// SweepConfig is what functions/sweep reads.
 	SweepConfig struct {
 		Config
 		Machine
 		Push
+		Receipts
 	}
 	// AuthorizeConfig is what functions/authorize reads.
 	AuthorizeConfig struct{ Config }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"piloto/internal/agent"
@@ -16,7 +17,9 @@ import (
 	"piloto/internal/httpapi"
 	"piloto/internal/outbound"
 	"piloto/internal/parallel"
+	"piloto/internal/rate"
 	"piloto/internal/realtime"
+	"piloto/internal/receipt"
 	"piloto/internal/run"
 	"piloto/internal/step"
 	"piloto/internal/stepfn"
@@ -36,6 +39,7 @@ const (
 type site struct {
 	World
 	table *dynamo.Table
+	meter *rate.Meter
 	log   *slog.Logger
 	http  httpapi.Config
 
@@ -43,12 +47,34 @@ type site struct {
 }
 
 func (w World) site(c Config) site {
-	log := w.Log(c.LogLevel)
+	log, table := w.Log(c.LogLevel), dynamo.New(w.DynamoDB, c.TableName)
+	meter := w.meter(c.Rates, table, log)
 	return site{
-		World: w, log: log, table: dynamo.New(w.DynamoDB, c.TableName),
-		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log},
+		World: w, log: log, table: table, meter: meter,
+		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log, Meter: meter},
 		listeners: realtime.Nobody,
 	}
+}
+
+func (w World) meter(r Rates, shared rate.Store, log *slog.Logger) *rate.Meter {
+	m := &rate.Meter{Limits: r.limits(), Own: w.Counted, Log: log}
+	if m.Own == nil {
+		m.Own, m.Shared = rate.NewMemory(), shared
+	}
+	if !w.Local {
+		m.Told = telemetry.Refusals(os.Stdout, w.Now)
+	}
+	return m
+}
+
+// Meter is what counts requests before a function is called, where the authorizer is no
+// function of its own.
+func Meter(w World, e Environment) (*rate.Meter, error) {
+	c, err := read[AuthorizeConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	return w.site(c.Config).meter, nil
 }
 
 // serve puts traces, logs and the rendering of panics around a handler.
@@ -140,6 +166,7 @@ type Page struct {
 	Table      *dynamo.Table
 	Assistants *eligibility.Manager
 	Breakers   *agent.Gate
+	Meter      *rate.Meter
 	Logger     *slog.Logger
 }
 
@@ -150,7 +177,7 @@ func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, er
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return s.serve(make(Page{w, c, s.table, s.shown(c.Platform), s.gate(agent.Usual), s.log})), nil
+	return s.serve(make(Page{w, c, s.table, s.shown(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
 }
 
 // Step builds functions/step.
@@ -184,6 +211,9 @@ func Settle(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config).telling(c.Push)
 	runs := s.runs(Machine{})
+	if runs.Sealer, err = s.sealing(c.Receipts); err != nil {
+		return nil, err
+	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
 		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
 		cause := ""
@@ -215,6 +245,11 @@ func Sweep(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config).telling(c.Push)
 	runs, credits := s.runs(c.Machine), s.credits()
+	sealer, err := s.sealing(c.Receipts)
+	if err != nil {
+		return nil, err
+	}
+	runs.Sealer = sealer
 	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Ended.Over() {
 			_, err := runs.Finish(ctx, wake.Ended.Account, wake.Ended.Name, wake.Ended.Status)
@@ -224,9 +259,10 @@ func Sweep(w World, e Environment) (gateway.Function, error) {
 		err := parallel.Do(
 			func() (err error) { swept.Runs, err = runs.Sweep(ctx); return },
 			func() (err error) { swept.Credit, err = credits.Sweep(ctx); return },
+			func() (err error) { swept.Receipts, err = sealer.Sweep(ctx); return },
 		)
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "credit", swept.Credit)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "credit", swept.Credit, "receipts", swept.Receipts)
 		}
 		return swept, err
 	}), nil
@@ -236,6 +272,8 @@ func Sweep(w World, e Environment) (gateway.Function, error) {
 type Swept struct {
 	Runs   run.Swept    `json:"runs"`
 	Credit credit.Swept `json:"credit"`
+
+	Receipts receipt.Swept `json:"receipts"`
 }
 
 // Authorize builds functions/authorize.
@@ -245,5 +283,5 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return gateway.NewFunction(gateway.Authorizer(s.table, w.Now, s.log)), nil
+	return gateway.NewFunction(gateway.Authorizer(s.table, s.meter, w.Now, s.log)), nil
 }

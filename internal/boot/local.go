@@ -21,6 +21,7 @@ type Local struct {
 	AllowLoopback bool      `json:"allow_loopback"`
 	AloneSince    time.Time `json:"alone_since"`
 	Demo          bool      `json:"demo"`
+	DemoKey       string    `json:"demo_key"`
 	Keyless       bool      `json:"keyless"`
 	SocketPath    string    `json:"socket_path"`
 }
@@ -37,7 +38,7 @@ func (l Local) String() string {
 // On returns the world on one machine, as l has it.
 func (w World) On(l Local) World {
 	w.Local, w.AllowLoopback, w.AloneSince = true, l.AllowLoopback, l.AloneSince
-	w.Demo, w.Keyless, w.SocketPath = l.Demo, l.Keyless, l.SocketPath
+	w.Demo, w.DemoKey, w.Keyless, w.SocketPath = l.Demo, l.DemoKey, l.Keyless, l.SocketPath
 	return w
 }
 

@@ -11,16 +11,16 @@ import (
 func TestWhatOneMachineSaysArrives(t *testing.T) {
 	said := Local{
 		AllowLoopback: true, AloneSince: time.Date(2026, 11, 20, 10, 15, 30, 123e6, time.UTC),
-		Demo: true, Keyless: true, SocketPath: "/realtime",
+		Demo: true, DemoKey: "demo-key", Keyless: true, SocketPath: "/realtime",
 	}
 	w, err := World{}.placed(Environment{LocalVariable: said.String()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.Local || !w.AllowLoopback || !w.Demo || !w.Keyless || w.SocketPath != "/realtime" || !w.AloneSince.Equal(said.AloneSince) {
+	if !w.Local || !w.AllowLoopback || !w.Demo || w.DemoKey != "demo-key" || !w.Keyless || w.SocketPath != "/realtime" || !w.AloneSince.Equal(said.AloneSince) {
 		t.Errorf("%+v", w)
 	}
-	if w, err = (World{}).placed(Environment{}); err != nil || w.Local || w.AllowLoopback || w.Demo || w.Keyless || w.SocketPath != "" || !w.AloneSince.IsZero() {
+	if w, err = (World{}).placed(Environment{}); err != nil || w.Local || w.AllowLoopback || w.Demo || w.DemoKey != "" || w.Keyless || w.SocketPath != "" || !w.AloneSince.IsZero() {
 		t.Errorf("without the variable: %+v, %v", w, err)
 	}
 	for _, wrong := range []string{"", "true", "{", `{"allow_private":true}`, "null", "{} {}", `{}x`, "[]"} {

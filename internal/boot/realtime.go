@@ -39,7 +39,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	s := w.site(c.Config)
 	desk := &realtime.Desk{
 		Connections: s.table, Tokens: s.table, Poster: push.New(w.Push, c.Endpoint),
-		Origins: origins(c.Origins), Now: w.Now, Log: s.log,
+		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 	}
 	return gateway.NewFunction(gateway.Socket(desk)), nil
 }

@@ -133,6 +133,10 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "service", Name: "version", Value: Version},
 		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
 		{Group: "service", Name: "draft_hours", Value: strconv.Itoa(c.DraftHours)},
+		{Group: "rates", Name: "turns_per_minute", Value: perMinute(c.Turns)},
+		{Group: "rates", Name: "writes_per_minute", Value: perMinute(c.Writes)},
+		{Group: "rates", Name: "requests_per_minute", Value: perMinute(c.Requests)},
+		{Group: "rates", Name: "bad_tokens_per_minute", Value: perMinute(c.BadTokens)},
 		{Group: "openai", Name: "openai_model", Value: c.Model},
 		{Group: "openai", Name: "openai_base_url", Value: c.BaseURL},
 		{Group: "openai", Name: "openai_api_key", Value: c.SecretARN, Secret: true},
@@ -151,3 +155,6 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "memory", Name: "memory_ttl", Value: seconds(agent.MemoryLife)},
 	}
 }
+
+// perMinute is a limit as it is shown.
+func perMinute(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/ident"
 	"piloto/internal/outbound"
+	"piloto/internal/rate"
 	"piloto/internal/telemetry"
 	"piloto/internal/tool"
 )
@@ -23,6 +24,7 @@ type World struct {
 	StepFunctions aws.Config
 	Secrets       aws.Config
 	Push          aws.Config // of the WebSocket API's management
+	Keys          aws.Config // of KMS
 
 	Now func() time.Time
 	IDs *ident.Source
@@ -30,14 +32,18 @@ type World struct {
 
 	// AllowLoopback lets servers be registered and called on this machine.
 	AllowLoopback bool
-	// Demo says that the built-in demonstration model answers.
-	Demo bool
+	// Demo says that the built-in demonstration model answers, to who has DemoKey.
+	Demo    bool
+	DemoKey string
 	// Local says that this is one process on one machine.
 	Local bool
 	// AloneSince is when a deployment of one process began; zero for any other.
 	AloneSince time.Time
 	// SocketPath is where sockets are opened, when that is on the API's own host.
 	SocketPath string
+	// Counted is where all functions of a process count what comes; nil: each counts by
+	// itself, and they share the table.
+	Counted *rate.Memory
 	// Keyless says that the provider which the deployment names needs no key.
 	Keyless bool
 }
@@ -87,8 +93,8 @@ func lambdaWorld(e Environment) World {
 	}
 	return World{
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
-		Push: service("APIGATEWAYMANAGEMENTAPI"),
-		Now:  Clock, IDs: ident.NewSource(nil),
+		Push: service("APIGATEWAYMANAGEMENTAPI"), Keys: service("KMS"),
+		Now: Clock, IDs: ident.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },
 	}
 }

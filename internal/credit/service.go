@@ -43,7 +43,8 @@ type Store interface {
 	Hold(ctx context.Context, account, id string) (Hold, error)
 	// Release ends a hold whose turn was cut off; ErrSettled.
 	Release(ctx context.Context, h Hold, at time.Time) error
-	// DueHolds lists holds whose deadline has passed, the oldest first.
+	// DueHolds lists holds whose deadline has passed, the oldest first. One that cannot
+	// be read is an error beside the others.
 	DueHolds(ctx context.Context, at time.Time, limit int) ([]Hold, error)
 
 	// DueAudits lists accounts whose ledger moved since it was last added up.

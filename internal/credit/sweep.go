@@ -23,11 +23,10 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	holds, err := s.Store.DueHolds(ctx, s.Now(), sweepMost)
 	problems := []error{err}
 	for _, h := range holds {
-		switch err := s.Store.Release(ctx, h, s.Now()); {
-		case err == nil:
-			swept.Released++
-			s.Log.WarnContext(ctx, "credit.hold_released", "account", h.Account, "turn_id", h.ID, "tokens", h.Tokens(), "micros", h.Micros)
-		case !errors.Is(err, ErrSettled): // it was settled meanwhile
+		if ctx.Err() != nil {
+			break
+		}
+		if err := alone(func() error { return s.release(ctx, h, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
 		}
 	}
@@ -37,20 +36,48 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		audit, err := s.Store.AddUp(ctx, account)
-		if err == nil && !audit.Even() {
-			swept.Uneven++
-			s.Log.ErrorContext(ctx, "credit.ledger_uneven", "account", account, "balance", audit.Balance, "sum", audit.Sum,
-				"entries", audit.Entries, "counted", audit.Counted)
-			err = fmt.Errorf("the balance %d is not the ledger's sum %d", audit.Balance, audit.Sum)
-		}
-		if err == nil {
-			swept.Audited++
-			err = s.Store.Audited(ctx, audit)
-		}
-		if err != nil {
+		if err := alone(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("ledger of %s: %w", account, err))
 		}
 	}
 	return swept, errors.Join(problems...)
+}
+
+// alone makes of a panic the failure of what was being done: it holds up no other.
+func alone(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
+	return do()
+}
+
+// release gives back what a turn held that was cut off.
+func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
+	err := s.Store.Release(ctx, h, s.Now())
+	if errors.Is(err, ErrSettled) { // it was settled meanwhile
+		return nil
+	}
+	if err == nil {
+		swept.Released++
+		s.Log.WarnContext(ctx, "credit.hold_released", "account", h.Account, "turn_id", h.ID, "tokens", h.Tokens(), "micros", h.Micros)
+	}
+	return err
+}
+
+// addUp compares a ledger with its balance.
+func (s *Service) addUp(ctx context.Context, account string, swept *Swept) error {
+	audit, err := s.Store.AddUp(ctx, account)
+	if err == nil && !audit.Even() {
+		swept.Uneven++
+		s.Log.ErrorContext(ctx, "credit.ledger_uneven", "account", account, "balance", audit.Balance, "sum", audit.Sum,
+			"entries", audit.Entries, "counted", audit.Counted)
+		err = fmt.Errorf("the balance %d is not the ledger's sum %d", audit.Balance, audit.Sum)
+	}
+	if err != nil {
+		return err
+	}
+	swept.Audited++
+	return s.Store.Audited(ctx, audit)
 }

@@ -140,12 +140,13 @@ func (c *AgentConfig) bad(typ string, member ...any) {
 // AgentAnswer is document 001's answer. AgentUsed is null when the router answered
 // by itself, and when the agent it chose could not be reached: Reply says so.
 type AgentAnswer struct {
-	Reply     string       `json:"reply"`
-	SessionID string       `json:"session_id"`
-	AgentUsed *string      `json:"agent_used"`
-	Action    agent.Action `json:"action" enum:"delegate,respond"`
-	ChatID    string       `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
-	Block     *Block       `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
+	Reply     string              `json:"reply"`
+	SessionID string              `json:"session_id"`
+	AgentUsed *string             `json:"agent_used"`
+	Action    agent.Action        `json:"action" enum:"delegate,respond"`
+	ChatID    string              `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
+	Notes     []conversation.Note `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
+	Block     *Block              `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
 }
 
 func (s sender) agent(ctx context.Context, in *struct {
@@ -180,7 +181,7 @@ func unkept(got turn.Reply) error {
 
 func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
 	v := AgentAnswer{
-		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Block: showBlock(got.Block),
+		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block),
 	}
 	switch {
 	case got.Block != nil:

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/plan"
+	"piloto/internal/rate"
 	"piloto/internal/receipt"
 )
 
@@ -73,9 +74,10 @@ type operation struct {
 	id       string // operationId
 	summary  string
 	access   access
-	signed   bool  // also a webhook's signature may say who is asking
-	status   int   // of success; 200 when not set
-	failures []int // documented besides 401, 403 and 500
+	signed   bool       // also a webhook's signature may say who is asking
+	class    rate.Class // what it counts as; a request alone when it reads, else a write
+	status   int        // of success; 200 when not set
+	failures []int      // documented besides 401, 403, 429 and 500
 
 	contents func(huma.API, map[string]*huma.MediaType) // says what else an answer may be; nil: nothing
 }
@@ -83,7 +85,7 @@ type operation struct {
 // register adds a route to the router, with how it is bound to huma. The handler
 // returns a domain error; it becomes a problem here.
 func register[In, Out any](a *api, op operation, handle func(context.Context, *In) (*Out, error)) {
-	failures := append([]int{}, op.failures...)
+	failures := append([]int{http.StatusTooManyRequests}, op.failures...)
 	var security []map[string][]string
 	if op.access != open {
 		failures = append(failures, http.StatusUnauthorized, http.StatusForbidden)
@@ -107,7 +109,7 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		case errors.As(err, &told):
 			return nil, told
 		case err != nil:
-			return nil, later(problem(ctx, err), err)
+			return nil, problem(ctx, err)
 		}
 		return out, nil
 	}

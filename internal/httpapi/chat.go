@@ -10,6 +10,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/rate"
 	"piloto/internal/turn"
 )
 
@@ -25,27 +26,27 @@ func Chat(c Config, turns Turns) http.Handler {
 func (a *api) chat(turns Turns) {
 	a.function = FunctionChat
 	register(a, operation{
-		method: http.MethodPost, path: "/api/send", id: "send", access: withChat,
+		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns,
 		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.send)
 	register(a, operation{
-		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat,
+		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns,
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{400, 409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/agent/chat", id: "agentChat", access: withChat, signed: true,
+		method: http.MethodPost, path: "/api/agent/chat", id: "agentChat", access: withChat, class: rate.Turns, signed: true,
 		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
 		failures: []int{400, 409, 413, 415, 422, 503},
 	}, sender{a.config, turns}.agent)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat,
+		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, class: rate.Turns,
 		summary:  "Have what was last said answered: in manual mode, or after a block",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.answer)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, status: http.StatusAccepted,
+		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
 		summary:  "Stop the answer that is being written; what was written so far stays",
 		failures: []int{404},
 	}, sender{a.config, turns}.stop)
@@ -115,6 +116,9 @@ func (s sender) answer(ctx context.Context, in *struct {
 ) (*reply[SendAnswer], error) {
 	if !ident.Valid(in.ID) {
 		return nil, conversation.ErrChatNotFound
+	}
+	if err := s.config.take(ctx, rate.Turns); err != nil {
+		return nil, err
 	}
 	got, err := s.turns.Answer(ctx, turn.Request{
 		Principal: caller(ctx), ChatID: in.ID, Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),

@@ -7,19 +7,21 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
+	"piloto/internal/rate"
 	"piloto/internal/run"
+	"piloto/internal/turn"
 )
 
 // decisions adds the routes by which a person decides over a plan that was
 // confirmed.
 func (a *api) decisions(d decider) {
 	register(a, operation{
-		method: http.MethodPost, path: "/api/runs/{id}/approve", id: "approveStep", access: withApprove,
+		method: http.MethodPost, path: "/api/runs/{id}/approve", id: "approveStep", access: withApprove, class: rate.Decisions,
 		summary:  "Approve or refuse a step that waits, once; only POST does",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, d.approve)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/runs/{id}/settle", id: "settleStep", access: withChat,
+		method: http.MethodPost, path: "/api/runs/{id}/settle", id: "settleStep", access: withChat, class: rate.Decisions,
 		summary:  "Say what became of a step in doubt; retry makes a draft that goes on from it",
 		failures: []int{400, 404, 409, 413, 415, 422},
 	}, d.settle)
@@ -104,7 +106,7 @@ func (d decider) retry(ctx context.Context, in *struct {
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Retry(ctx, run.Retrial{
-		Account: who.Account, User: who.User, RunID: in.ID, Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+		Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@
 //
 // What stays true, for every route:
 //
-//   - The order is: route, principal, scope, body, validation, domain. A request
+//   - The order is: route, principal, scope, how often they ask, body, validation, domain. A request
 //     that is refused at one of these reached none of the later ones.
 //   - Without a principal nothing but /health answers; with one, an id that is
 //     not an id answers as a missing one does.

@@ -47,7 +47,7 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	var b bytes.Buffer
 	for _, r := range described().router.routes {
-		fmt.Fprintf(&b, "%-6s %-36s %-11s %-13s %s\n", r.method, r.pattern, r.function, r.access, operationID(r))
+		fmt.Fprintf(&b, "%-6s %-36s %-11s %-13s %-9s %s\n", r.method, r.pattern, r.function, r.access, r.class, operationID(r))
 	}
 	if *update {
 		if err := os.WriteFile("routes.txt", b.Bytes(), 0o644); err != nil {

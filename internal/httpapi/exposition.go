@@ -2,10 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"piloto/internal/rate"
 	"piloto/internal/tally"
 )
 
@@ -52,7 +55,7 @@ func number(v float64) string {
 }
 
 // exposed is an account's totals as text.
-func exposed(version string, t tally.Totals, agents map[string]AgentHealth) []byte {
+func exposed(version string, t tally.Totals, agents map[string]AgentHealth, refused map[rate.Class]int64) []byte {
 	var x exposition
 	x.family("piloto_build_info", "gauge", "The version that answers.")
 	x.sample("piloto_build_info", 1, "version", version)
@@ -84,6 +87,10 @@ func exposed(version string, t tally.Totals, agents map[string]AgentHealth) []by
 	x.family("piloto_agent_breaker_state", "gauge", "How an agent's breaker stands: 0 closed, 1 open, 2 half open.")
 	for _, name := range sortedKeys(agents) {
 		x.sample("piloto_agent_breaker_state", phaseNumber(agents[name].State), "agent", name)
+	}
+	x.family("piloto_requests_refused_total", "counter", "Requests refused as too many, by what they counted as, since the process that answers began.")
+	for _, class := range slices.Sorted(maps.Keys(refused)) {
+		x.sample("piloto_requests_refused_total", float64(refused[class]), "class", string(class))
 	}
 	return x.Bytes()
 }

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"piloto/internal/rate"
 	"piloto/internal/tally"
 )
 
@@ -250,7 +251,7 @@ func TestWhateverIsCountedCanBeRead(t *testing.T) {
 			h.Sum = time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "sum"))
 			totals.Latency[c] = h
 		}
-		text := string(exposed("1", totals, agents))
+		text := string(exposed("1", totals, agents, map[rate.Class]int64{rate.Turns: n.Draw(t, "refused")}))
 		families, err := parseExposition(text)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
@@ -276,7 +277,7 @@ func TestMetricsOfAWorldCanBeRead(t *testing.T) {
 	}
 	want := []string{
 		"piloto_agent_attempts_total", "piloto_agent_breaker_state", "piloto_agent_failures_total", "piloto_agent_turns_total",
-		"piloto_build_info", "piloto_turn_duration_seconds", "piloto_turn_reasons_total", "piloto_turns_total",
+		"piloto_build_info", "piloto_requests_refused_total", "piloto_turn_duration_seconds", "piloto_turn_reasons_total", "piloto_turns_total",
 	}
 	if got := slices.Sorted(maps.Keys(families)); !slices.Equal(got, want) {
 		t.Errorf("%v", got)

@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/agent"
 	"piloto/internal/parallel"
+	"piloto/internal/rate"
 	"piloto/internal/tally"
 )
 
@@ -44,6 +45,7 @@ type Metrics struct {
 	Turns     []TurnCount             `json:"turns" nullable:"false"`
 	Reasons   []ReasonCount           `json:"reasons" nullable:"false" doc:"why turns were blocked or failed"`
 	Agents    map[string]AgentMetrics `json:"agents"`
+	Refused   map[rate.Class]int64    `json:"refused" nullable:"false" doc:"requests that were refused as too many, by what they counted as, since the process that answers began; on AWS the metric Refused has those of all"`
 }
 
 // Latencies is how long turns took, in seconds.
@@ -100,16 +102,17 @@ func (o operations) metrics(ctx context.Context, in *metricsInput) (*metricsRepl
 	if err != nil {
 		return nil, err
 	}
+	refused := o.config.Meter.Refused(account)
 	if in.Format == "json" {
-		return &metricsReply{ContentType: "application/json", Body: metricsOf(totals, agents)}, nil
+		return &metricsReply{ContentType: "application/json", Body: metricsOf(totals, agents, refused)}, nil
 	}
-	return &metricsReply{ContentType: expositionType, Body: exposed(o.config.Ops.Version, totals, agents)}, nil
+	return &metricsReply{ContentType: expositionType, Body: exposed(o.config.Ops.Version, totals, agents, refused)}, nil
 }
 
-func metricsOf(t tally.Totals, agents map[string]AgentHealth) Metrics {
+func metricsOf(t tally.Totals, agents map[string]AgentHealth, refused map[rate.Class]int64) Metrics {
 	out := Metrics{
 		Latencies: latencies(t, tally.Router), Contracts: map[string]Latencies{},
-		Turns: []TurnCount{}, Reasons: []ReasonCount{}, Agents: map[string]AgentMetrics{},
+		Turns: []TurnCount{}, Reasons: []ReasonCount{}, Agents: map[string]AgentMetrics{}, Refused: refused,
 	}
 	for _, c := range counted(t.Turns) {
 		out.Turns = append(out.Turns, TurnCount{c.Contract, c.Outcome, t.Turns[c]})

@@ -57,13 +57,14 @@ func (r *OperatorRequest) Resolve(huma.Context) []error {
 // OperatorAnswer is document 004's answer. ToolCalls is null when nothing is
 // proposed; else it is the steps that wait for a confirmation.
 type OperatorAnswer struct {
-	SessionID string     `json:"session_id"`
-	Response  string     `json:"response"`
-	ToolCalls []ToolCall `json:"tool_calls" nullable:"true"`
-	Kind      turn.Kind  `json:"kind" enum:"message,plan,queued,cancelled,notice"`
-	Provider  string     `json:"provider,omitempty" doc:"who answered, when a model did"`
-	Model     string     `json:"model,omitempty"`
-	Fallback  *StoodIn   `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
+	SessionID string              `json:"session_id"`
+	Response  string              `json:"response"`
+	ToolCalls []ToolCall          `json:"tool_calls" nullable:"true"`
+	Kind      turn.Kind           `json:"kind" enum:"message,plan,queued,cancelled,notice"`
+	Provider  string              `json:"provider,omitempty" doc:"who answered, when a model did"`
+	Model     string              `json:"model,omitempty"`
+	Notes     []conversation.Note `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
+	Fallback  *StoodIn            `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
 }
 
 // StoodIn says who did not answer, and why.
@@ -112,7 +113,7 @@ func (s sender) operator(ctx context.Context, in *struct {
 }
 
 func showOperator(got turn.Reply, session string) OperatorAnswer {
-	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind}
+	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Notes: got.Message.Notes}
 	if by := got.By; by != nil {
 		v.Provider, v.Model = by.Provider, by.Model
 		if by.Preferred != "" {
@@ -190,9 +191,10 @@ type Session struct {
 
 // SessionMessage is one message of a session.
 type SessionMessage struct {
-	Role      conversation.Role `json:"role" enum:"user,assistant,system"`
-	Content   string            `json:"content"`
-	CreatedAt time.Time         `json:"created_at"`
+	Role      conversation.Role   `json:"role" enum:"user,assistant,system"`
+	Content   string              `json:"content"`
+	Notes     []conversation.Note `json:"notes,omitempty"`
+	CreatedAt time.Time           `json:"created_at"`
 }
 
 func (s records) session(ctx context.Context, in *struct {
@@ -215,7 +217,7 @@ func (s records) session(ctx context.Context, in *struct {
 		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
 	}
 	for _, m := range messages {
-		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, CreatedAt: m.At.UTC()})
+		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, Notes: m.Notes, CreatedAt: m.At.UTC()})
 	}
 	return answer(v), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/fault"
 	"piloto/internal/locale"
+	"piloto/internal/turn"
 )
 
 // What a request can do wrong before the domain sees it.
@@ -81,6 +82,8 @@ type Problem struct {
 	Instance      string        `json:"instance,omitempty" doc:"the path of the request"`
 	TraceID       string        `json:"trace_id,omitempty"`
 	Errors        []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
+	Run           *Run          `json:"run,omitempty" doc:"with plan.stale, of a typed yes: the plan as it is now; the next yes is to it"`
+	Card          string        `json:"card,omitempty" doc:"with run: the same as text, for who shows no card"`
 }
 
 // Error, GetStatus and GetHeaders make a Problem what huma writes as it is.
@@ -106,20 +109,21 @@ type asked struct {
 	lang     locale.Tag
 	path     string
 	operator bool
-	host     string // as the client names us
-	secure   bool   // it came by TLS
+	host     string      // as the client names us
+	secure   bool        // it came by TLS
+	header   http.Header // of the answer
 }
 
 type askedKey struct{}
 
-func (c Config) ask(r *http.Request) asked {
+func (c Config) ask(w http.ResponseWriter, r *http.Request) asked {
 	path := r.URL.EscapedPath()
 	if len(path) > 256 {
 		path = path[:256]
 	}
 	return asked{
 		config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/"),
-		host: r.Host, secure: secure(r),
+		host: r.Host, secure: secure(r), header: w.Header(),
 	}
 }
 
@@ -147,7 +151,7 @@ func language(r *http.Request) locale.Tag {
 // that are not of this package, so that every failure looks alike.
 func Problems(c Config) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		c.render(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, c.ask(r))), err)
+		c.render(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, c.ask(w, r))), err)
 	}
 }
 
@@ -185,9 +189,14 @@ func problem(ctx context.Context, err error) *Problem {
 	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
 		p.CreditBalance = &n
 	}
+	if moved, ok := errors.AsType[*turn.Moved](err); ok {
+		now := showRun(moved.Run)
+		p.Run, p.Card = &now, moved.Card
+	}
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)
 	}
+	tellWhen(a.header, f)
 	if a.operator {
 		p.asOperator()
 	}
@@ -200,8 +209,8 @@ func problem(ctx context.Context, err error) *Problem {
 func detail(lang locale.Tag, f *fault.Error) string {
 	text := sentence(lang, "fault."+f.Code, f.Args)
 	if reason := f.Args["reason"]; reason != "" {
-		if why, ok := locale.Lookup(lang, "fault."+f.Code+"."+reason); ok {
-			text += " " + why
+		if key := "fault." + f.Code + "." + reason; known(lang, key) {
+			text += " " + sentence(lang, key, f.Args)
 		} else {
 			text += " (" + shown(reason) + ")"
 		}
@@ -210,6 +219,11 @@ func detail(lang locale.Tag, f *fault.Error) string {
 		text += " " + changed
 	}
 	return text
+}
+
+func known(lang locale.Tag, key string) bool {
+	_, ok := locale.Lookup(lang, key)
+	return ok
 }
 
 var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)

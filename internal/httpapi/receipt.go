@@ -16,6 +16,10 @@ import (
 // eventsPage is how many events are read at a time, of all that there are.
 const eventsPage = 1000
 
+// linksPage is how many places of the chain are answered at a time, when nothing else is
+// said.
+const linksPage = 1000
+
 // maxReceipt is how large a receipt may be, in bytes: a Lambda cannot answer more
 // than 6 MB.
 const maxReceipt = 5 << 20
@@ -31,6 +35,14 @@ func (a *api) history(s records) {
 		method: http.MethodGet, path: "/api/runs/{id}/receipt", id: "readReceipt", access: withChat,
 		summary: "Read what was proposed, confirmed and done, in a form that can be verified", failures: []int{404, 413},
 	}, s.receipt)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/receipts", id: "listReceipts", access: withChat,
+		summary: "Read the chain of the account's receipts, each with the hash of the one before it, signed", failures: []int{422},
+	}, s.links)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/keys", id: "listKeys", access: withChat,
+		summary: "Read the public keys that receipts are, and were, signed with",
+	}, s.keys)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}/revisions", id: "listRevisions", access: withChat,
 		summary: "Read the plans that a run had, the oldest first, and what each changed", failures: []int{404},
@@ -86,10 +98,53 @@ func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Rece
 		return nil, err
 	}
 	made := receipt.New(r, revisions, events)
+	if r.Link > 0 {
+		l, err := s.store.Link(ctx, r.Account, r.Link)
+		if err != nil {
+			return nil, err
+		}
+		made = made.In(l)
+	}
 	if raw, err := json.Marshal(made); err != nil || len(raw) > maxReceipt {
 		return nil, errReceipt.Because(err)
 	}
 	return answer(made), nil
+}
+
+// LinkList is a page of the chain of an account's receipts.
+type LinkList struct {
+	Links []receipt.Link `json:"links" nullable:"false"`
+	Next  int            `json:"next,omitempty" doc:"what to ask for after, for the page after this one; absent at the end"`
+}
+
+func (s records) links(ctx context.Context, in *struct {
+	After int `query:"after" minimum:"0" doc:"the last place known"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"1000 when absent"`
+},
+) (*reply[LinkList], error) {
+	limit := in.Limit
+	if limit == 0 {
+		limit = linksPage
+	}
+	links, err := s.store.Links(ctx, caller(ctx).Account, in.After, limit)
+	if err != nil {
+		return nil, err
+	}
+	v := LinkList{Links: list(links)}
+	if len(links) == limit {
+		v.Next = links[limit-1].Seq
+	}
+	return answer(v), nil
+}
+
+// KeyList is the public keys that receipts are, and were, signed with.
+type KeyList struct {
+	Keys []receipt.Key `json:"keys" nullable:"false"`
+}
+
+func (s records) keys(ctx context.Context, _ *nothing) (*reply[KeyList], error) {
+	keys, err := s.store.SigningKeys(ctx)
+	return answer(KeyList{list(keys)}), err
 }
 
 // everyEvent reads the events up to the last one that the run knows of, so that they

@@ -88,7 +88,7 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
-		"revisePlan settleStep retryRun readReceipt listRevisions readResult readRules")
+		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules")
 	approvers := []string{"approveStep"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {

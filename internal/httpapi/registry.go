@@ -32,7 +32,7 @@ func (a *api) registry(servers Servers) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/mcps", id: "registerServer", access: withAdmin, status: http.StatusCreated,
 		summary:  "Register a service and discover its operations",
-		failures: []int{400, 409, 413, 415, 422, 502},
+		failures: []int{400, 409, 413, 415, 422, 502, 503},
 	}, r.register)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/mcps/{id}", id: "readServer", access: withChat,
@@ -44,7 +44,7 @@ func (a *api) registry(servers Servers) {
 	}, r.delete)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/mcps/{id}/refresh", id: "refreshServer", access: withAdmin,
-		summary: "Discover a service again and say what changed", failures: []int{404, 409, 422, 502},
+		summary: "Discover a service again and say what changed", failures: []int{404, 409, 422, 502, 503},
 	}, r.refresh)
 	for _, method := range []string{http.MethodPut, http.MethodPost} {
 		register(a, operation{

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/fault"
+	"piloto/internal/rate"
 )
 
 // access says who may use a route.
@@ -36,6 +38,7 @@ type route struct {
 	function Function
 	access   access
 	signed   bool           // a webhook's signature may say who is asking
+	class    rate.Class     // what it counts as
 	bind     func(huma.API) // describes it, and registers its handler
 	bound    func() bound
 }
@@ -67,7 +70,8 @@ type router struct {
 func (t *router) add(function Function, op operation, bind func(huma.API)) {
 	t.routes = append(t.routes, &route{
 		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed,
-		bind: bind,
+		class: cmp.Or(op.class, classOf(op.method)),
+		bind:  bind,
 		bound: sync.OnceValue(func() bound {
 			var b bound
 			h := newHuma(&b)
@@ -81,11 +85,15 @@ func (t *router) add(function Function, op operation, bind func(huma.API)) {
 // ServeHTTP answers one request; see the package for the order of its steps.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	outer := r
-	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, t.config.ask(r)))
+	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, t.config.ask(w, r)))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	to, values := find(t.routes, r)
+	if err := unhurried(r.Context(), to); err != nil {
+		t.config.render(w, r, err)
+		return
+	}
 	if to == nil {
 		t.config.render(w, r, miss(w, r))
 		return
@@ -102,8 +110,9 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to.bound().serve(w, admitted)
 }
 
-// admit lets a request pass to its route once the principal, its scope and the body
-// are admitted, in this order.
+// admit lets a request pass to its route once the principal, its scope, how often they
+// ask, and the body are admitted, in this order. A turn is counted where it is served: an
+// answer that is given again is none.
 func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http.Request, error) {
 	if to.signed {
 		var err error
@@ -113,6 +122,11 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 	}
 	if err := to.admits(r.Context()); err != nil {
 		return nil, err
+	}
+	if to.class == rate.Writes || to.class == rate.Decisions {
+		if err := t.config.take(r.Context(), to.class); err != nil {
+			return nil, err
+		}
 	}
 	var body []byte
 	if b := to.bound(); b.body {
@@ -242,7 +256,7 @@ var routeTable string
 func Routes() []Route {
 	var list []Route
 	for line := range strings.Lines(routeTable) {
-		columns := strings.Fields(line) // method, path, function, access, id
+		columns := strings.Fields(line) // method, path, function, access, class, id
 		list = append(list, Route{Method: columns[0], Path: columns[1], Function: Function(columns[2])})
 	}
 	return list

@@ -294,3 +294,19 @@ func TestAResultIsReadWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestAMovedPlanIsShownWithItsRefusal: a typed yes to a plan that is another by now is
+// answered with the other, on both contracts.
+func TestAMovedPlanIsShownWithItsRefusal(t *testing.T) {
+	for path, body := range map[string]string{
+		"/api/send":      `{"chat_id":"` + chatID + `","message":"moved"}`,
+		"/operator/chat": `{"session_id":"` + chatID + `","message":"moved"}`,
+	} {
+		w := newSite().do(ask(talker, "POST", path, body))
+		told := decode(t, w)
+		run, _ := told["run"].(map[string]any)
+		if w.Code != 409 || told["code"] != "plan.stale" || run["run_id"] != runID || run["digest"] == "" || told["card"] != "Plan propuesto: otro" || told["action"] == "" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}

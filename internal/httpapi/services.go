@@ -11,6 +11,8 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/rate"
+	"piloto/internal/receipt"
 	"piloto/internal/replay"
 	"piloto/internal/run"
 	"piloto/internal/tool"
@@ -23,6 +25,8 @@ type Config struct {
 	NewID func(at time.Time) string    // ULIDs
 	Trace func(context.Context) string // the trace id of a request
 	Log   *slog.Logger                 // for causes, which clients are not told
+
+	Meter *rate.Meter // how often one may ask; nil: as often as they like
 
 	Realtime Realtime // where clients are told what happens; zero: nowhere
 	Ops      Ops      // what is told of the deployment, and of how turns went
@@ -176,6 +180,12 @@ type Store interface {
 	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
 	// Revisions lists the plans a run had, the oldest first and the current one last.
 	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+	// Link returns a place in the account's chain of receipts, and Links those after one,
+	// in order.
+	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
+	Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error)
+	// SigningKeys lists the public halves of the keys that ever signed receipts.
+	SigningKeys(ctx context.Context) ([]receipt.Key, error)
 	// Whole returns a result with all of its body, when it is stored apart.
 	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
 }

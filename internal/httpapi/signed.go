@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/auth"
-	"piloto/internal/fault"
+	"piloto/internal/rate"
 	"piloto/internal/replay"
 )
 
@@ -50,8 +50,8 @@ type delivery struct{ webhook, id string }
 func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	_, known := auth.FromContext(r.Context())
 	refused := !errors.Is(auth.Refusal(r.Context()), auth.ErrRequired)
-	token := has(r.Header, "Authorization") || has(r.Header, "X-Vx11-Token")
-	if known || refused || token || c.Webhooks == nil || !has(r.Header, headerSignature) {
+	token := present(r.Header, "Authorization") || present(r.Header, "X-Vx11-Token")
+	if known || refused || token || c.Webhooks == nil || !present(r.Header, headerSignature) {
 		return r, nil
 	}
 	body, err := readBody(w, r)
@@ -62,7 +62,7 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 		Webhook: single(r.Header, headerWebhook), ID: single(r.Header, headerDelivery),
 		Timestamp: single(r.Header, headerTimestamp), Signature: single(r.Header, headerSignature), Body: body,
 	}
-	p, err := c.Webhooks.Authenticate(r.Context(), d)
+	p, err := c.signer(r.Context(), rate.Address(r.RemoteAddr), d)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,23 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	return r, nil
 }
 
-func has(h http.Header, name string) bool { return len(h.Values(name)) > 0 }
+// signer says who a delivery is from. A signature that is none counts as a bad token of
+// the address, and of one that sends very many no more are looked at.
+func (c Config) signer(ctx context.Context, from rate.Who, d auth.Delivery) (auth.Principal, error) {
+	at := c.Now()
+	if err := c.Meter.Full(ctx, rate.Floods, from, at); err != nil {
+		return auth.Principal{}, err
+	}
+	p, err := c.Webhooks.Authenticate(ctx, d)
+	if errors.Is(err, auth.ErrRequired) {
+		if many := c.Meter.Bad(ctx, from, at); many != nil {
+			return p, many
+		}
+	}
+	return p, err
+}
+
+func present(h http.Header, name string) bool { return len(h.Values(name)) > 0 }
 
 // single is a field that stands once; one that stands twice means nothing.
 func single(h http.Header, name string) string {
@@ -167,12 +183,15 @@ func (verbatim[T]) Schema(r huma.Registry) *huma.Schema {
 // errNotKept is a mistake of ours: what a handler asks for was not wired.
 var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps answers")
 
-// once has f serve a request, once when it has a key: a signed one always has.
+// once has f serve a turn, once when it has a key: a signed one always has.
 // What f answers is kept; its failures are not, nor what it answers with
 // replay.ErrNothingDone. Effects that are keyed by the ticket happen once also when the
-// process dies while it serves the request.
+// process dies while it serves the request. It counts as a turn when f serves it.
 func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
 	serve := func(ctx context.Context, t ticket) ([]byte, error) {
+		if err := c.take(ctx, rate.Turns); err != nil {
+			return nil, err
+		}
 		out, err := f(ctx, t)
 		if err != nil && !errors.Is(err, replay.ErrNothingDone) {
 			return nil, err
@@ -207,28 +226,4 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 		out.Replayed = "true"
 	}
 	return out, err
-}
-
-// waiting is a problem that says when to ask again.
-type waiting struct {
-	*Problem
-	after string // seconds
-}
-
-// GetHeaders returns the headers of the problem, and Retry-After.
-func (p *waiting) GetHeaders() http.Header {
-	h := p.Problem.GetHeaders().Clone()
-	if h == nil {
-		h = http.Header{}
-	}
-	h.Set("Retry-After", p.after)
-	return h
-}
-
-// later returns the problem of an error, with when to ask again if the error knows.
-func later(p *Problem, err error) error {
-	if after := fault.Of(err).Args["retry_after"]; after != "" {
-		return &waiting{p, after}
-	}
-	return p
 }

@@ -32,7 +32,10 @@ func checkJSON(body []byte, members map[string]bool) error {
 	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
 		return errEncoding
 	}
-	s := scanner{text: body, members: members}
+	s := scanner{text: body, members: members, folded: make(map[string]bool, len(members))}
+	for name := range members {
+		s.folded[fold(name)] = true
+	}
 	s.space()
 	if err := s.value(); err != nil {
 		return err
@@ -52,7 +55,8 @@ type scanner struct {
 	text    []byte
 	at      int
 	members map[string]bool
-	path    []any // of the value that is being read
+	folded  map[string]bool // members, as fold has them
+	path    []any           // of the value that is being read
 	double  []fault.Field
 }
 
@@ -173,13 +177,8 @@ func (s *scanner) conflict(seen map[string]string, name string) string {
 		return "duplicate_key"
 	case twice:
 		return "case_variant"
-	case len(s.path) > 0 || s.members[name]:
-		return ""
-	}
-	for known := range s.members {
-		if fold(known) == key {
-			return "case_variant"
-		}
+	case len(s.path) == 0 && !s.members[name] && s.folded[key]:
+		return "case_variant"
 	}
 	return ""
 }

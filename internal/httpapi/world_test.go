@@ -21,6 +21,7 @@ import (
 	"piloto/internal/eligibility"
 	"piloto/internal/fault"
 	"piloto/internal/plan"
+	"piloto/internal/receipt"
 	"piloto/internal/rule"
 	"piloto/internal/run"
 	"piloto/internal/tool"
@@ -162,6 +163,8 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 		reply.Message.By = reply.By
 	case "lost":
 		return turn.Reply{}, plan.ErrStale
+	case "moved":
+		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: "Plan propuesto: otro", Why: plan.ErrStale.With("changed", "Ahora es la revisión 2.")}
 	case "broken":
 		return turn.Reply{}, errors.New("table: password=canary-secret")
 	case "panic":
@@ -445,6 +448,34 @@ func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error
 	return []plan.Revision{
 		{Plan: before, Digest: plan.Digest(strings.Repeat("cd", 32)), By: "ana", Model: "gpt-4o-mini", At: noon.Add(-time.Hour)},
 		{Plan: after, Digest: r.Digest, By: "eva", At: noon},
+	}, nil
+}
+
+// Links are one, of the run that there is, signed as nobody would.
+func (w *world) Links(_ context.Context, account string, after, _ int) ([]receipt.Link, error) {
+	if account != "a" || after > 0 {
+		return nil, nil
+	}
+	return []receipt.Link{{
+		Version: receipt.ChainVersion, Account: "a", Seq: 1, At: noon, RunID: runID, Status: plan.Done, Digest: digest, Events: 2,
+		RunHead: strings.Repeat("ab", 32), Head: strings.Repeat("ef", 32),
+		Signature: &receipt.Signature{KeyID: strings.Repeat("12", 32), Alg: receipt.Ed25519, Value: "c2lnbmVk"},
+	}}, nil
+}
+
+func (w *world) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
+	links, err := w.Links(ctx, account, seq-1, 1)
+	if len(links) == 0 {
+		return receipt.Link{}, receipt.ErrNoLink
+	}
+	return links[0], err
+}
+
+func (w *world) SigningKeys(context.Context) ([]receipt.Key, error) {
+	until := noon
+	return []receipt.Key{
+		{ID: strings.Repeat("12", 32), Alg: receipt.Ed25519, PublicKey: "-----BEGIN PUBLIC KEY-----", From: noon.Add(-time.Hour), Until: &until},
+		{ID: strings.Repeat("34", 32), Alg: receipt.ECDSAP256, PublicKey: "-----BEGIN PUBLIC KEY-----", From: noon},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piloto/internal/auth"
+	"piloto/internal/rate"
 )
 
 // How long a connection lasts.
@@ -40,6 +41,7 @@ type Desk struct {
 	Tokens      auth.Store
 	Poster      Poster
 	Origins     []string // of pages that may connect, besides those of the host itself
+	Meter       *rate.Meter
 	Now         func() time.Time
 	Log         *slog.Logger
 }
@@ -52,11 +54,12 @@ type Visit struct {
 	Token   string
 	Origins []string // what a browser says of the page it has open
 	Host    string   // that the client went to
+	Address string   // that it came from
 }
 
 // Connect lets a client in, or returns why not: auth.ErrCrossOrigin for a page of
-// elsewhere, auth.ErrScope for a token that may not read chats, and
-// auth.ErrRequired for all else.
+// elsewhere, auth.ErrScope for a token that may not read chats, rate.ErrTooMany, and
+// auth.ErrRequired for all else. Connecting is a write of the user's.
 func (d *Desk) Connect(ctx context.Context, v Visit) error {
 	at := d.Now()
 	if !d.from(v) {
@@ -68,6 +71,9 @@ func (d *Desk) Connect(ctx context.Context, v Visit) error {
 	}
 	if !p.Allows(auth.ScopeChat) {
 		return auth.ErrScope.With("scope", string(auth.ScopeChat))
+	}
+	if _, err := d.Meter.Take(ctx, rate.Writes, rate.User(p.Account, p.User), at); err != nil {
+		return err
 	}
 	c := Connection{
 		Account: p.Account, ID: v.ID, User: p.User, Parent: p.TokenID,
@@ -83,12 +89,21 @@ func (d *Desk) Connect(ctx context.Context, v Visit) error {
 
 // admit returns who connects, and when what they showed ends (zero: never).
 func (d *Desk) admit(ctx context.Context, v Visit, at time.Time) (auth.Principal, time.Time, error) {
+	from := rate.Address(v.Address)
+	if err := d.Meter.Full(ctx, rate.Floods, from, at); err != nil {
+		return auth.Principal{}, time.Time{}, err
+	}
 	var p auth.Principal
 	var err error
 	if v.Token != "" {
 		p, err = auth.Authenticate(ctx, d.Tokens, v.Token, at, auth.KindToken)
 	} else {
 		p, err = auth.TakeTicket(ctx, d.Tokens, v.Ticket, at)
+	}
+	if errors.Is(err, auth.ErrRequired) {
+		if many := d.Meter.Bad(ctx, from, at); many != nil {
+			err = many
+		}
 	}
 	if err != nil {
 		return p, time.Time{}, err
@@ -167,9 +182,13 @@ func beyond(list []Connection, user string, at time.Time) []Connection {
 }
 
 // Receive answers what a client says. An error is of the store: the client is
-// told nothing, and asks again.
+// told nothing, and asks again. A client that says too much is told so, and is parted
+// from: before anything of it is looked up.
 func (d *Desk) Receive(ctx context.Context, id, text string) error {
 	at := d.Now()
+	if _, err := d.Meter.Take(ctx, rate.Messages, rate.Socket(id), at); err != nil {
+		return d.say(ctx, id, CodeTooMany, d.Poster.Close)
+	}
 	c, err := d.Connections.Connection(ctx, id)
 	if errors.Is(err, ErrGone) {
 		return d.say(ctx, id, CodeUnknown, d.Poster.Close)

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/auth"
 	"piloto/internal/dynamo"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 	"piloto/internal/realtime"
 )
 
@@ -345,4 +346,48 @@ func TestALeavingClientIsForgottenAndAStrangerIsClosed(t *testing.T) {
 	r.boxes["a"] = nil // it has not left, only its row has
 	r.say("a", ping)
 	r.wantLast("a", "error realtime.unknown")
+}
+
+// TestConnectingIsCounted: guesses of an address, connections of a user, and messages of a
+// connection, each before anything is looked up that need not be.
+func TestConnectingIsCounted(t *testing.T) {
+	r := newReception(t)
+	r.Meter = &rate.Meter{Limits: rate.Limits{Writes: 3, Requests: 2, BadTokens: 2}, Own: rate.NewMemory(), Log: discard}
+	r.token("ana", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.token("bob", "acme", "bob", auth.ScopeChat, time.Time{})
+	visit := func(token, ticket, address string) error {
+		return r.Connect(ctx, realtime.Visit{ID: ident.Secret(), Token: token, Ticket: ticket, Address: address})
+	}
+	for i, guess := range [][2]string{{"x", ""}, {"", "y"}, {"x", ""}, {"", ""}} {
+		want := auth.ErrRequired
+		if i >= 2 {
+			want = rate.ErrTooMany
+		}
+		if err := visit(guess[0], guess[1], "192.0.2.1"); !errors.Is(err, want) {
+			t.Errorf("guess %d: %v", i, err)
+		}
+	}
+	for i := range 3 {
+		if err := visit("ana", "", "192.0.2.1"); err != nil {
+			t.Errorf("connection %d: %v", i, err)
+		}
+	}
+	if err := visit("ana", "", "192.0.2.2"); !errors.Is(err, rate.ErrTooMany) {
+		t.Errorf("the fourth: %v", err)
+	}
+	r.open("c1", "bob")
+	for range 2 {
+		r.say("c1", ping)
+	}
+	if slices.Contains(r.closed, "c1") {
+		t.Fatal("closed too early")
+	}
+	r.say("c1", "what no client says")
+	r.wantLast("c1", "error request.too_many")
+	for range 30 {
+		_ = visit("x", "", "192.0.2.1")
+	}
+	if err := visit("bob", "", "192.0.2.1"); !errors.Is(err, rate.ErrTooMany) {
+		t.Errorf("from an address that floods: %v", err)
+	}
 }

@@ -24,6 +24,7 @@ const (
 	CodeReplaced = "realtime.replaced" // there are newer connections, and too many: it is closed
 	CodeEnded    = "auth_required"     // the token it was opened with is no longer good: it is closed
 	CodeUnknown  = "realtime.unknown"  // nobody knows of this connection any more: it is closed
+	CodeTooMany  = "request.too_many"  // the client says too much: it is closed
 )
 
 // fields are the members of an event's data.

@@ -21,7 +21,7 @@ func page(p boot.Page) http.Handler {
 	}
 	return webui.New(webui.Deps{
 		Chats: p.Table, Runs: p.Table, Servers: p.Table, Projects: p.Table, Tokens: p.Table,
-		Assistants: p.Assistants, Credits: p.Table, Breakers: p.Breakers, Webhooks: p.Table, Rules: p.Table, Facts: facts,
+		Assistants: p.Assistants, Credits: p.Table, Breakers: p.Breakers, Webhooks: p.Table, Rules: p.Table, Facts: facts, Meter: p.Meter,
 		Now: p.Now, Log: p.Logger,
 	})
 }

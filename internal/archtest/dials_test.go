@@ -1,0 +1,63 @@
+package archtest
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// dialing is what connects without a guard, by library.
+var dialing = map[string][]string{
+	"net": {
+		"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "ListenPacket", "LookupHost", "LookupIP", "LookupAddr", "LookupTXT",
+	},
+	"net/http":                   {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport"},
+	"crypto/tls":                 {"Dial", "DialWithDialer", "Dialer"},
+	"net/rpc":                    {"Dial", "DialHTTP"},
+	"net/smtp":                   {"Dial", "SendMail", "NewClient"},
+	"net/http/httputil":          {"ReverseProxy", "NewSingleHostReverseProxy"},
+	"github.com/coder/websocket": {"Dial"},
+}
+
+// unguarded may, because nobody but who deploys says where to.
+var unguarded = map[string]string{
+	"internal/outbound": "it is the guard",
+	"internal/boot":     "the model that the deployment itself names may be anywhere",
+}
+
+// TestOnlyTheGuardDials: whatever is asked at an address that somebody gave goes through
+// package outbound. An http.Client without a transport of its own would not.
+func TestOnlyTheGuardDials(t *testing.T) {
+	for _, f := range sources(t, false) {
+		if !within(f.dir(), "internal", "functions") || unguarded[f.dir()] != "" {
+			continue
+		}
+		for library, names := range dialing {
+			for _, n := range calls(f, library, names...) {
+				t.Errorf("%s connects past the guard: be given a client of package outbound", f.at(n))
+			}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			c, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if s, ok := c.Type.(*ast.SelectorExpr); !ok || s.Sel.Name != "Client" && s.Sel.Name != "Transport" || !isPackage(s.X, "http") {
+				return true
+			}
+			for _, e := range c.Elts {
+				if pair, ok := e.(*ast.KeyValueExpr); ok {
+					if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Transport" {
+						return true
+					}
+				}
+			}
+			t.Errorf("%s connects past the guard: it has no transport that it was given", f.at(n))
+			return true
+		})
+	}
+}
+
+func isPackage(x ast.Expr, name string) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == name
+}

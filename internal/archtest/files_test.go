@@ -1,0 +1,57 @@
+package archtest
+
+import (
+	"testing"
+)
+
+// filing are the packages that may open files, and why. What a request says reaches none
+// of them: the product keeps what it knows in its table, and its pages are in its binaries.
+var filing = map[string]string{
+	"internal/failpoint":         "the file of a test says where to crash; a build without the tag has none of it",
+	"internal/boot":              "the key of receipts of one machine, named by its configuration",
+	"infra/local/process":        "the data folder, backups and the folder of functions are named by who starts the process",
+	"infra/local/disk":           "the data file is its own",
+	"infra/local/demo":           "the demonstration's journal is in the data folder",
+	"infra/local/secretsmanager": "its file is in the data folder",
+	"infra/local/template":       "the template is named by who starts the process",
+	"infra/local/lambda":         "a function is a binary that is started",
+	"infra/local/lab":            "tests look for the root of the module",
+}
+
+// opens are the functions of the standard library that take the name of a file.
+var opens = map[string][]string{
+	"os": {
+		"Open", "OpenFile", "OpenRoot", "OpenInRoot", "Create", "CreateTemp", "ReadFile", "WriteFile", "ReadDir", "Mkdir", "MkdirAll", "MkdirTemp",
+		"Remove", "RemoveAll", "Rename", "Link", "Symlink", "Readlink", "Stat", "Lstat", "Chmod", "Chown", "Lchown", "Chtimes", "Chdir", "Truncate", "DirFS", "CopyFS",
+	},
+	"os/exec":       {"Command", "CommandContext"},
+	"net/http":      {"ServeFile", "FileServer", "NewFileTransport", "Dir"},
+	"path/filepath": {"Walk", "WalkDir", "Glob", "EvalSymlinks"},
+	"syscall":       {"Open", "Mkdir", "Unlink", "Rename", "Link", "Symlink", "Mknod", "Mkfifo"},
+	"plugin":        {"Open"},
+	"html/template": {"ParseFiles", "ParseGlob"},
+	"text/template": {"ParseFiles", "ParseGlob"},
+	"io/ioutil":     {"ReadFile", "WriteFile", "ReadDir", "TempFile", "TempDir"},
+}
+
+func TestOnlyTheDataFolderIsFiles(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range sources(t, false) {
+		if within(f.dir(), "infra") && !within(f.dir(), "infra/local") {
+			continue // tools of the project: nothing of them answers a request
+		}
+		for library, names := range opens {
+			for _, n := range calls(f, library, names...) {
+				if filing[f.dir()] == "" {
+					t.Errorf("%s opens a file: no package that answers requests does", f.at(n))
+				}
+				used[f.dir()] = true
+			}
+		}
+	}
+	for dir := range filing {
+		if !used[dir] {
+			t.Errorf("%s opens no file any more: take it off the list", dir)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"piloto/infra/local/lab/cost"
+)
+
+// crooked are bodies made of a good one that no route may read, by the code of the
+// refusal. members are the names that the route knows.
+func crooked(good string, members map[string]bool) map[string][]string {
+	with := func(member string) string { // one more, before those of the good one
+		if strings.TrimSpace(strings.Trim(good, "{} ")) == "" {
+			return "{" + member + "}"
+		}
+		return "{" + member + "," + good[1:]
+	}
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	bodies := map[string][]string{
+		"request.encoding": {
+			with("\"zz\":\"\xff\""), with("\"zz\":\"\xc0\xaf\""), with("\"zz\":\"\xed\xa0\x80\""), with("\"\xff\":1"), "\xff", with("\"zz\":\"\x00\""), good + "\x00",
+			with(`"zz":"\ud800"`), with(`"zz":"\ud800x"`), with(`"zz":"\ude00"`), with(`"zz":"\ude00\ud83d"`), with(`"\ud800":1`), with(`"zz":"\u0000"`), with(`"\u0000":1`), with(`"zz":{"a":["\udfff"]}`),
+		},
+		"request.number_range": {
+			with(`"zz":1e400`), with(`"zz":-1e400`), with(`"zz":[{"a":1E+400}]`), with(`"zz":1` + strings.Repeat("0", 400)), with(`"zz":0.` + strings.Repeat("1", 300)),
+		},
+		"request.too_deep":     {with(`"zz":` + deep(64)), with(`"zz":` + strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64)), strings.Repeat("[", 100_000)},
+		"request.json_invalid": {good + " {}", good + ",", "{", good[:len(good)-1], "\xef\xbb\xbf" + good, with(`"zz":01`), with(`"zz":NaN`), with(`"zz":'a'`), "nul"},
+		"request.too_large":    {good + strings.Repeat(" ", MaxBody+1-len(good)), with(`"zz":"` + strings.Repeat("x", MaxBody) + `"`)},
+		"request.invalid": {
+			with(`"zz":1,"zz":2`), with(`"zz":1,"\u007az":2`), with(`"zz":{"a":1,"a":1}`), with(`"zz":[[{"a":1,"b":2,"a":3}]]`),
+			with(`"zz":1,"ZZ":2`), with(`"zz":1,"Zz":1`), with(`"zz":{"a":1,"A":2}`), with(`"zk":1,"z` + "\u212a" + `":2`), with(`"zs":1,"z` + "\u017f" + `":2`),
+		},
+	}
+	invalid := bodies["request.invalid"]
+	for name := range members {
+		invalid = append(invalid, `{"`+name+`":null,"`+name+`":null}`, `{"`+strings.ToUpper(name)+`":null}`, with(`"`+strings.ToUpper(name[:1])+name[1:]+`":null`))
+		if long := strings.ReplaceAll(name, "s", "\u017f"); long != name {
+			invalid = append(invalid, `{"`+long+`":null}`)
+		}
+	}
+	bodies["request.invalid"] = invalid
+	return bodies
+}
+
+// TestNoRouteReadsACrookedBody: whatever encoding/json would mend, drop or take for
+// something else is refused by every route that reads a body, and nothing is done.
+func TestNoRouteReadsACrookedBody(t *testing.T) {
+	statuses := map[string]int{"request.too_large": http.StatusRequestEntityTooLarge, "request.invalid": http.StatusUnprocessableEntity}
+	swept := 0
+	eachRoute(t, func(t *testing.T, r *route, _, good string) {
+		if good == "" {
+			return
+		}
+		swept++
+		path := pathOf(r, owned(r.pattern))
+		for code, bodies := range crooked(good, r.bound().members) {
+			want := statuses[code]
+			if want == 0 {
+				want = http.StatusBadRequest
+			}
+			for _, body := range bodies {
+				s := newSite()
+				w := s.do(ask(boss, r.method, path, body))
+				if w.Code != want || decode(t, w)["code"] != code {
+					t.Errorf("%.60q: %d %.120s, want %d %s", body, w.Code, w.Body, want, code)
+				}
+				if s.count() != 0 {
+					t.Errorf("%.60q: refused, and yet %d calls", body, s.count())
+				}
+			}
+		}
+	})
+	if swept < 25 {
+		t.Errorf("only %d routes read a body", swept)
+	}
+}
+
+// TestEveryRouteReadsTheLargestBody: the bounds are where they are said to be, and a
+// number of twenty digits is nothing that ends the reading.
+func TestEveryRouteReadsTheLargestBody(t *testing.T) {
+	eachRoute(t, func(t *testing.T, r *route, _, good string) {
+		if good == "" {
+			return
+		}
+		path := pathOf(r, owned(r.pattern))
+		if w := newSite().do(ask(boss, r.method, path, good+strings.Repeat(" ", MaxBody-len(good)))); w.Code/100 != 2 {
+			t.Errorf("%d bytes: %d %s", MaxBody, w.Code, w.Body)
+		}
+		for _, value := range []string{"12345678901234567890", "-0.12345678901234567890e-5", `"\ud83d\ude00"`, strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)} {
+			w := newSite().do(ask(boss, r.method, path, `{"zz":`+value+`}`))
+			if w.Code/100 != 2 && decode(t, w)["code"] != "request.invalid" { // of the other members, which are missing
+				t.Errorf("%.30s: %d %s", value, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// TestCheckingABodyCostsWhatItsLengthAllows, whatever shape its bytes have: the names that
+// a route knows were folded again for each member.
+func TestCheckingABodyCostsWhatItsLengthAllows(t *testing.T) {
+	const size = MaxBody - 100
+	members := map[string]bool{}
+	for r := range described().router.routes {
+		for name := range described().router.routes[r].bound().members {
+			members[name] = true
+		}
+	}
+	list := func(unit string) string { return "[" + strings.Repeat(unit+",", size/(len(unit)+1)) + "1]" }
+	hostile := cost.Repeated(size, "[", "{", `{"a":`, `"`, `\`, " ", "9", `"\ud83d`)
+	for _, unit := range []string{`{"a":1,"A":2,"a":3}`, `"\u00e9"`, `"\ud83d\ude00"`, "1", "{}", `""`, `{"` + strings.Repeat("\u212a", 200) + `":1}`} {
+		hostile["a list of "+unit] = list(unit)
+	}
+	var names strings.Builder
+	for i := 0; names.Len() < size; i++ {
+		_, _ = fmt.Fprintf(&names, `"k%d":1,`, i)
+	}
+	hostile["members"] = `{` + names.String() + `"z":1}`
+	hostile["one member"] = `{` + strings.Repeat(`"a":1,`, size/6) + `"a":1}`
+	hostile["deep"] = strings.Repeat("[", maxDepth-1) + list("1") + strings.Repeat("]", maxDepth-1)
+	cost.Alike(t, "checkJSON", func(s string) { _ = checkJSON([]byte(s), members) }, list(`{"name":"Sala Norte","capacity":6}`), hostile)
+}
