@@ -15,7 +15,7 @@ import (
 	"piloto/infra/local/process"
 )
 
-const token = "piloto-benchmark-token"
+const token = "the-token-of-the-benchmark-of-piloto"
 
 // system is the deployment under test, with the model and the service it uses.
 type system struct {
@@ -76,7 +76,7 @@ func (s *system) deploy(folder, template string) error {
 	go func() {
 		err := process.Serve(ctx, process.Options{
 			Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template, Log: log,
-		}, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info"}, in)
+		}, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: process.Unlimited()}, in)
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()

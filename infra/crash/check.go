@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"piloto/infra/local/disk"
+	"piloto/internal/plan"
 	"piloto/internal/receipt"
 )
 
@@ -152,12 +154,8 @@ func (v *visit) checkRequests(s story, said string) error {
 
 // checkReceipt: the events are a chain without a gap, and say what the run says.
 func (v *visit) checkReceipt() error {
-	raw, err := v.get("/api/runs/" + v.run + "/receipt")
+	r, err := v.receipt()
 	if err != nil {
-		return err
-	}
-	var r receipt.Receipt
-	if err := json.NewDecoder(bytes.NewReader(raw.body)).Decode(&r); err != nil {
 		return err
 	}
 	var wrong []error
@@ -168,6 +166,59 @@ func (v *visit) checkReceipt() error {
 	}
 	for _, p := range receipt.Verify(r) {
 		wrong = append(wrong, fmt.Errorf("receipt: %s", p))
+	}
+	return errors.Join(append(wrong, v.signed(r))...)
+}
+
+// receipt is that of the run; one that ended is signed a moment after its end.
+func (v *visit) receipt() (r receipt.Receipt, err error) {
+	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
+		raw, err := v.get("/api/runs/" + v.run + "/receipt")
+		if err != nil {
+			return r, err
+		}
+		r = receipt.Receipt{}
+		if err := json.NewDecoder(bytes.NewReader(raw.body)).Decode(&r); err != nil {
+			return r, err
+		}
+		if n := len(r.Events); r.Unsigned != receipt.Pending || n == 0 || r.Events[n-1].Type != plan.EventFinished || time.Now().After(until) {
+			return r, nil
+		}
+	}
+}
+
+// signed is checkSigned until it holds, or what the sweep of a start does is done.
+func (v *visit) signed(r receipt.Receipt) (err error) {
+	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
+		if err = v.checkSigned(r); err == nil || time.Now().After(until) {
+			return err
+		}
+	}
+}
+
+// checkSigned: the receipt is signed, and so is every other of the account's chain. What
+// came after a run's end, and the end of a draft, is signed by the sweep, within a minute.
+func (v *visit) checkSigned(r receipt.Receipt) error {
+	if n := len(r.Events); r.Unsigned == receipt.Pending && n > 0 && r.Events[n-1].Type != plan.EventFinished {
+		return nil
+	}
+	var keys struct{ Keys []receipt.Key }
+	var chain struct{ Links []receipt.Link }
+	for path, into := range map[string]any{"/api/keys": &keys, "/api/receipts": &chain} {
+		raw, err := v.get(path)
+		if err == nil {
+			err = json.Unmarshal(raw.body, into)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	var wrong []error
+	if err := r.SignedBy(keys.Keys); err != nil {
+		wrong = append(wrong, fmt.Errorf("receipt: %w", err))
+	}
+	for _, p := range append(receipt.VerifyPlace(r, chain.Links), receipt.VerifyChain(chain.Links, keys.Keys)...) {
+		wrong = append(wrong, fmt.Errorf("chain: %s", p))
 	}
 	return errors.Join(wrong...)
 }

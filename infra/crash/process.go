@@ -61,6 +61,7 @@ func (d *deployment) launch(point, trace string) error {
 	cmd.Dir, cmd.Stderr = d.root, log
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
+		"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0",
 		"PILOTO_FAILPOINT=" + point, "PILOTO_FAILPOINT_TRACE=" + trace, "PILOTO_OFF_FOR=" + d.off.String(),
 	}, d.env...)
 	out, err := cmd.StdoutPipe()

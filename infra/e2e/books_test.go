@@ -9,7 +9,8 @@ import (
 // the account's own, whose every session is small enough that many are opened.
 func charge(t *testing.T, d *deployment, c *client) {
 	t.Helper()
-	c.must(t, 200, "PUT", "/ai/providers/mine", object("base_url", d.url()+"/demo/model/v1", "keyless", true, "costs_credits", true))
+	c.must(t, 200, "PUT", "/ai/providers/mine", object("base_url", d.url()+"/demo/model/v1", "costs_credits", true))
+	c.must(t, 200, "PUT", "/ai/providers/mine/key", object("key", testToken))
 	c.must(t, 200, "PUT", "/ai/assistant", object("provider", "mine", "model", "piloto-demo"))
 	c.must(t, 200, "PUT", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":20000,"session_minutes":60},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`)
 	c.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":100000,"reason":"for the test"}`)

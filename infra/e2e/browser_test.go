@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,12 +50,23 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 	return b
 }
 
-var readyMade = regexp.MustCompile(`http://\S+/signin\?code=\S+`)
+// signInAddress has the process make an address that signs in, as -signin does.
+func (d *deployment) signInAddress(t testing.TB) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "-signin", "-data", d.data)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	said, err := cmd.CombinedOutput()
+	address := strings.TrimSpace(string(said))
+	if err != nil || !strings.HasPrefix(address, d.url()+"/signin?code=") {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return address
+}
 
-// signIn opens the address that the process printed when it got ready.
+// signIn opens an address that signs in.
 func (b *browser) signIn() {
 	b.Helper()
-	b.do(chromedp.Navigate(readyMade.FindString(b.d.out.String())))
+	b.do(chromedp.Navigate(b.d.signInAddress(b)))
 	b.see("#message")
 }
 

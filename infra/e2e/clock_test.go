@@ -10,6 +10,7 @@ import (
 
 	"piloto/infra/local/process"
 	"piloto/internal/auth"
+	"piloto/internal/dynamo"
 	"piloto/internal/ident"
 )
 
@@ -38,10 +39,17 @@ func (h *hands) forward(d time.Duration) {
 // whatever -lambda says.
 func openWithClock(t *testing.T, clock *hands, model string) *client {
 	t.Helper()
+	c, _ := openHere(t, clock, model)
+	return c
+}
+
+// openHere is openWithClock, with the deployment's table.
+func openHere(t *testing.T, clock *hands, model string) (*client, *dynamo.Table) {
+	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	p, err := process.Open(t.Context(), process.Options{
 		Data: t.TempDir(), Template: filepath.Join(root, "template.yaml"), Log: io.Discard, Clock: clock.now,
-	}, process.Settings{BaseURL: model, Model: "fake-1"}, "http://"+server.Listener.Addr().String())
+	}, process.Settings{BaseURL: model, Model: "fake-1", Parameters: process.Unlimited()}, "http://"+server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +69,7 @@ func openWithClock(t *testing.T, clock *hands, model string) *client {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return newClient(server.URL, testToken)
+	return newClient(server.URL, testToken), p.Table
 }
 
 func TestADraftThatExpiredIsNotConfirmed(t *testing.T) {

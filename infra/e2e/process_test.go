@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,8 +38,13 @@ type deployment struct {
 	failed error // how the last one ended, once exited is closed
 }
 
-// newDeployment returns a deployment on a folder and an address of its own.
-// Whatever it started is ended with the test.
+// unlimited lets tests ask as often as they can: they are many people with one token.
+var unlimited = []string{
+	"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0", "PILOTO_BAD_TOKENS_PER_MINUTE=0",
+}
+
+// newDeployment returns a deployment on a folder and an address of its own, where
+// everybody may ask as often as they like. Whatever it started is ended with the test.
 func newDeployment(t testing.TB, env ...string) *deployment {
 	t.Helper()
 	d := &deployment{data: t.TempDir(), addr: freeAddress(t), env: env, log: newTranscript()}
@@ -71,7 +77,7 @@ func (d *deployment) launch() error {
 	d.out, d.exited, d.failed = newTranscript(), make(chan struct{}), nil
 	d.cmd = exec.Command(binary, args...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = root, d.out, d.log
-	d.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, d.env...)
+	d.cmd.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, unlimited, d.env)
 	attach(d.cmd)
 	if err := d.cmd.Start(); err != nil {
 		return err

@@ -234,7 +234,7 @@ func TestASocketOpensOnlyForWhoMayOpenIt(t *testing.T) {
 		"a token as a ticket":     {"?ticket=" + testToken, nil, 401},
 		"a session as a ticket":   {"?ticket=" + session, nil, 401},
 		"a session as a token":    {"", bearer(session), 401},
-		"the page's cookie":       {"", http.Header{"Cookie": {"piloto_session=" + session}}, 401},
+		"the page's cookie":       {"", http.Header{"Cookie": {"__Host-piloto_session=" + session}}, 401},
 		"an unknown token":        {"", bearer("nobody"), 401},
 		"a page of elsewhere":     {ticket(t, store, testToken), http.Header{"Origin": {"https://evil.example"}}, 403},
 		"a page of no origin":     {ticket(t, store, testToken), http.Header{"Origin": {"null"}}, 403},

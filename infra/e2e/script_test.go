@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"piloto/internal/receipt"
 )
 
 // The commands of the scripts, besides those of testscript itself. In quoted
@@ -339,20 +336,10 @@ func (s *stage) ends(args []string) error {
 	return s.proved()
 }
 
-// proved holds the run's receipt to what it says of itself.
+// proved holds the run's receipt to what it says of itself, and to the public keys.
 func (s *stage) proved() error {
-	a, err := s.client.do("GET", "/api/runs/"+s.ts.Getenv("RUN")+"/receipt", "")
-	if err != nil {
-		return err
-	}
-	var r receipt.Receipt
-	if err := json.Unmarshal(a.body, &r); err != nil || a.status != 200 {
-		return fmt.Errorf("no receipt: %w %s", err, a)
-	}
-	if wrong := receipt.Verify(r); len(wrong) > 0 {
-		return fmt.Errorf("the receipt does not hold: %v", wrong)
-	}
-	return nil
+	_, err := signedReceipt(s.client, s.ts.Getenv("RUN"))
+	return err
 }
 
 // halts waits for the run to wait for somebody.

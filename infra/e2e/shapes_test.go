@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,13 +81,17 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 // receiptOf reads the receipt of a run and has the command verify it.
 func receiptOf(t *testing.T, c *client, run string) answer {
 	t.Helper()
-	a := c.must(t, 200, "GET", "/api/runs/"+run+"/receipt", "")
-	file := filepath.Join(t.TempDir(), "receipt.json")
-	if err := os.WriteFile(file, a.body, 0o600); err != nil {
+	a, err := signedReceipt(c, run)
+	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := verify(t, file)
-	if err != nil || !strings.Contains(out, "valid") {
+	folder := t.TempDir()
+	file, keys := filepath.Join(folder, "receipt.json"), filepath.Join(folder, "keys.json")
+	if err := errors.Join(os.WriteFile(file, a.body, 0o600), os.WriteFile(keys, c.must(t, 200, "GET", "/api/keys", "").body, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := verify(t, keys, file)
+	if err != nil || !strings.Contains(out, "\nvalid: ") {
 		t.Errorf("run %s: %v\n%s", run, err, out)
 	}
 	forged := strings.Replace(string(a.body), `"url":"http://127`, `"url":"http://128`, 1)
@@ -96,15 +101,15 @@ func receiptOf(t *testing.T, c *client, run string) answer {
 	if err := os.WriteFile(file, []byte(forged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := verify(t, file); err == nil {
+	if out, err := verify(t, keys, file); err == nil {
 		t.Errorf("a forged receipt is called valid:\n%s", out)
 	}
 	return a
 }
 
-func verify(t *testing.T, file string) (string, error) {
+func verify(t *testing.T, keys, file string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), verifier, file).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), verifier, "-keys", keys, file).CombinedOutput()
 	return string(out), err
 }
 

@@ -157,8 +157,11 @@ func TestTheTokenIsKeptWhenNoneIsSet(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	token := strings.TrimSpace(string(text))
-	if !strings.Contains(d.out.String(), token) || !strings.Contains(d.out.String(), d.url()+"/signin?code=") {
-		t.Errorf("neither the token nor the ready-made URL is said:\n%s", d.out)
+	if said := d.out.String(); strings.Contains(said, token) || strings.Contains(said, "code=") || !strings.Contains(said, "-signin") || !strings.Contains(said, file) {
+		t.Errorf("what signs in is in a log, or how to get it is not:\n%s", said)
+	}
+	for want, address := range map[int]string{303: d.signInAddress(t), 401: d.url() + "/signin?code=another"} {
+		newClient(d.url(), "").must(t, want, "GET", strings.TrimPrefix(address, d.url()), "")
 	}
 	newClient(d.url(), token).chat(t)
 	d.kill()

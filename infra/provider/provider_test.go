@@ -25,7 +25,7 @@ import (
 	"piloto/internal/openai"
 )
 
-const token = "a-token-of-the-test"
+const token = "a-token-of-the-tests-of-providers"
 
 // call speaks to the deployment and returns the answer's members.
 func call(t *testing.T, origin, method, path string, body any) map[string]any {

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"piloto/internal/plan"
+	"piloto/internal/receipt"
+)
+
+// signedReceipt reads the receipt of a run that ended, once it is signed, and holds it to
+// the keys and to the chain of its account. What ended where nobody signs, or of which
+// more was told since, is the sweep's to sign, and is only held to itself.
+func signedReceipt(c *client, run string) (answer, error) {
+	var keys struct{ Keys []receipt.Key }
+	var chain struct{ Links []receipt.Link }
+	var r receipt.Receipt
+	var a answer
+	err := eventually(patience, func() (err error) {
+		r = receipt.Receipt{}
+		if a, err = readInto(c, "/api/runs/"+run+"/receipt", &r); err != nil {
+			return err
+		}
+		last := r.Events[len(r.Events)-1]
+		if r.Unsigned == receipt.Pending && r.Confirmed != nil && last.Type == plan.EventFinished && last.Seq > 3 {
+			return errors.New("it is not signed")
+		}
+		return nil
+	})
+	if err != nil {
+		return a, err
+	}
+	_, err = readInto(c, "/api/keys", &keys)
+	if err == nil {
+		_, err = readInto(c, "/api/receipts", &chain)
+	}
+	if err != nil {
+		return a, err
+	}
+	wrong := append(receipt.Verify(r), receipt.VerifyPlace(r, chain.Links)...)
+	if len(chain.Links) > 0 { // those of other runs may not be signed yet
+		wrong = append(wrong, receipt.VerifyChain(chain.Links, nil)...)
+	}
+	if len(wrong) > 0 {
+		return a, fmt.Errorf("the receipt does not hold: %v", wrong)
+	}
+	if r.Signature != nil {
+		err = r.SignedBy(keys.Keys)
+	}
+	return a, err
+}
+
+// readInto reads an answer that must be one.
+func readInto(c *client, path string, into any) (answer, error) {
+	a, err := c.do("GET", path, "")
+	if err == nil && a.status != 200 {
+		err = fmt.Errorf("%s: %s", path, a)
+	}
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(a.body, into)
+}
