@@ -93,6 +93,11 @@ template: ## Hold template.yaml against the code and against what one process ca
 	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then $(CFNLINT) template.yaml; \
 	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; fi
 
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what is called (needs vuln.go.dev)
+	@if curl -sfm 10 -o /dev/null https://vuln.go.dev/index/db.json; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	else echo "vuln.go.dev cannot be reached from here: known vulnerabilities were not looked for"; fi
+
 .PHONY: build
 build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/, and hold their size
 	go run ./infra/bench -size build
