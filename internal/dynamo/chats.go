@@ -245,10 +245,14 @@ type noteRow struct {
 func (t *Table) messages(account, chatID string, list []conversation.Message) ([]write, error) {
 	var writes []write
 	for _, m := range list {
+		unsaid := "attribute_not_exists(PK)"
+		if m.Role == conversation.RoleUser { // one that is sent again is the same again
+			unsaid = ""
+		}
 		w, err := t.put(messageRow{
 			PK: chatKey(account, chatID), SK: "M#" + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
 			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: millis(m.At),
-		}, "attribute_not_exists(PK)", plan.ErrMoved)
+		}, unsaid, plan.ErrMoved)
 		if err != nil {
 			return nil, err
 		}

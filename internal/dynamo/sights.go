@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/plan"
 )
 
@@ -28,13 +29,20 @@ func (t *Table) sight(account, chatID string, s plan.Sight) (write, error) {
 	}, "", nil)
 }
 
-// Show notes which plan a viewer of a chat is shown.
-func (t *Table) Show(ctx context.Context, account, chatID string, s plan.Sight) error {
-	w, err := t.sight(account, chatID, s)
+// Show notes that a viewer is shown a draft, and adds the messages that are said with
+// it, all or none. It returns plan.ErrMoved when the chat waits for that draft no more.
+func (t *Table) Show(ctx context.Context, draft plan.Run, s plan.Sight, said ...conversation.Message) error {
+	writes, err := t.messages(draft.Account, draft.ChatID, said)
 	if err != nil {
 		return err
 	}
-	return t.commit(ctx, w)
+	sight, err := t.sight(draft.Account, draft.ChatID, s)
+	if err != nil {
+		return err
+	}
+	waits := t.touch(draft.Account, draft.ChatID, s.At, "", "", "pending_run_id = :run", item{":run": str(draft.ID)})
+	err = t.commit(ctx, append(writes, sight, waits)...)
+	return t.told(ctx, draft.Account, draft.ChatID, said, err)
 }
 
 var errUnseen = errors.New("dynamo: the viewer was shown nothing")

@@ -279,7 +279,7 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 			}
 		}
 	})
-	if began[true] < 10 || began[false] < 50 {
+	if !testing.Short() && (began[true] < 10 || began[false] < 50) {
 		t.Errorf("%d yeses began a plan and %d did not: the conversations are poor", began[true], began[false])
 	}
 }

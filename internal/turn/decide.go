@@ -40,25 +40,37 @@ func (m *Moved) Unwrap() error { return m.Why }
 type standing struct {
 	draft    *plan.Run // that the chat waits for; nil: none
 	active   *plan.Run // that the chat runs; nil: none
+	ended    *plan.Run // that the chat ran last, when the request may have begun it; nil: none
 	messages []conversation.Message
 }
 
 // decide answers a yes, a no or a stop. It reports false for what answers something
 // else than a plan, which is the model's: a bare yes or no is said to whatever was said
 // last. A run that waits for an approval holds up nothing, and no words approve what it
-// waits for.
-func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, bool, error) {
-	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() {
-		again, err := s.confirmedBefore(ctx, req, chat, said)
-		return again, again.Kind != "" || err != nil, err
+// waits for. When the chat moved meanwhile, it is read again, and decided again.
+func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (reply Reply, ours bool, err error) {
+	err = run.Retry(ctx, func() (err error) {
+		if reply, ours, err = s.decideOnce(ctx, req, chat, said); !errors.Is(err, plan.ErrMoved) {
+			return err
+		}
+		if chat, err = s.chat(ctx, req); err != nil {
+			return err
+		}
+		return plan.ErrMoved
+	})
+	return reply, ours || err != nil, err
+}
+
+func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, bool, error) {
+	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() && !s.mayBeAgain(req) {
+		return Reply{}, false, nil
 	}
 	st, err := s.standing(ctx, req, chat)
 	if err != nil {
 		return Reply{}, true, err
 	}
 	if known := answerTo(st.messages, req); known.ID != "" {
-		reply, err := s.again(ctx, req, chat, known)
-		return reply, true, err
+		return decidedAs(s.again(ctx, req, chat, known))
 	}
 	if said.Agrees() {
 		return s.agreed(ctx, req, chat, said, st)
@@ -81,15 +93,30 @@ func (s *Service) standing(ctx context.Context, req Request, chat conversation.C
 			return err
 		}
 	}
+	last := ""
+	if s.mayBeAgain(req) {
+		last = chat.LastRunID
+	}
 	err = parallel.Do(
 		read(chat.PendingRunID, &st.draft, func(plan.Status) bool { return true }),
 		read(chat.ActiveRunID, &st.active, plan.Status.Active),
+		read(last, &st.ended, plan.Status.Terminal),
 		func() (err error) {
 			st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
 			return err
 		},
 	)
 	return st, err
+}
+
+// confirmedBy is the run that a request began when it came before; nil: none.
+func (st standing) confirmedBy(req Request) *plan.Run {
+	for _, r := range []*plan.Run{st.active, st.ended} {
+		if r != nil && run.ConfirmedBy(*r, req.Principal.User, req.MessageID) {
+			return r
+		}
+	}
+	return nil
 }
 
 // goes reports a run that goes on by itself: it waits for nobody.
@@ -115,8 +142,8 @@ func (st standing) card() (after int, at time.Time, ok bool) {
 
 // agreed answers a yes.
 func (s *Service) agreed(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
-	if st.active != nil && run.ConfirmedBy(*st.active, req.Principal.User, req.MessageID) {
-		return s.queued(req, chat, *st.active), true, nil
+	if r := st.confirmedBy(req); r != nil {
+		return s.queued(req, chat, *r), true, nil
 	}
 	ours := said == intent.Confirm || st.last(st.active)
 	switch {
@@ -157,7 +184,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 	case seen.Digest == "":
 		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_first"))
 	case seen.RunID != draft.ID || seen.Digest != draft.Digest:
-		return decidedAs(s.moved(ctx, req, chat, draft, seen))
+		return decidedAs(s.moved(ctx, req, draft, seen))
 	case !onScreen:
 		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
 	case bare && draft.Plan.Destroys():
@@ -205,12 +232,12 @@ func (s *Service) confirm(ctx context.Context, req Request, runID string, seen p
 }
 
 // moved refuses a yes to a plan that is another by now, and shows the other.
-func (s *Service) moved(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, seen plan.Sight) (Reply, error) {
+func (s *Service) moved(ctx context.Context, req Request, draft plan.Run, seen plan.Sight) (Reply, error) {
 	reply, err := s.confirm(ctx, req, seen.RunID, seen.Digest) // it says what changed
 	if !errors.Is(err, plan.ErrStale) {
 		return reply, err
 	}
-	if err := s.Store.Show(ctx, req.Principal.Account, chat.ID, *draft.Sighted(req.Viewer(), s.Now())); err != nil {
+	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), s.Now())); err != nil {
 		return Reply{}, err
 	}
 	return Reply{}, &Moved{Run: draft, Card: run.Describe(req.Locale, draft.Plan, false), Why: err}
@@ -224,27 +251,11 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
 	card := answering(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
 	card.Notes = []conversation.Note{note}
-	chat, err := s.add(ctx, req, chat, at, said, card)
-	if err != nil {
+	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said, card); err != nil {
 		return Reply{}, err
 	}
-	if err := s.Store.Show(ctx, req.Principal.Account, chat.ID, *draft.Sighted(req.Viewer(), at)); err != nil {
-		return Reply{}, err
-	}
+	chat.UpdatedAt = at
 	return Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft}, nil
-}
-
-// confirmedBefore answers a yes that comes again after it began a run which has ended
-// by now; no reply when it did not.
-func (s *Service) confirmedBefore(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, error) {
-	if !said.Agrees() || req.MessageID == "" || chat.LastRunID == "" || s.Now().Before(req.MessageAt.Add(justNow)) {
-		return Reply{}, nil
-	}
-	r, err := s.Store.Run(ctx, req.Principal.Account, chat.LastRunID)
-	if err != nil || !run.ConfirmedBy(r, req.Principal.User, req.MessageID) {
-		return Reply{}, err
-	}
-	return s.queued(req, chat, r), nil
 }
 
 // queued is the reply to a yes that was answered before.

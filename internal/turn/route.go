@@ -113,12 +113,9 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 	}
 }
 
-// justNow is how old a request is at most that is served for the first time, usually.
-const justNow = time.Second
-
 // answered is what answered the message when its request was served before.
 func (r *routing) answered(ctx context.Context, account string) (conversation.Message, error) {
-	if r.req.MessageID == "" || r.Now().Before(r.req.MessageAt.Add(justNow)) {
+	if !r.mayBeAgain(r.req) {
 		return conversation.Message{}, nil
 	}
 	messages, err := r.newest(ctx, account, r.chat.ID)

@@ -40,9 +40,10 @@ type Store interface {
 	// read; plan.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
-	// Show notes which plan a viewer of a chat is shown, and Shown returns that which
-	// they were shown last, at a time; none when that expired.
-	Show(ctx context.Context, account, chatID string, s plan.Sight) error
+	// Show notes that a viewer is shown a draft, and adds what is said with it, while the
+	// chat waits for that draft; plan.ErrMoved. Shown returns which plan they were shown
+	// last, at a time; none when that expired.
+	Show(ctx context.Context, draft plan.Run, s plan.Sight, said ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
 	// AskStop notes that somebody wants the chat's answer to end, and StopAsked
 	// when that was; the zero time: never.
@@ -197,6 +198,15 @@ func (s *Service) again(ctx context.Context, req Request, chat conversation.Chat
 	r, err := s.Store.Run(ctx, req.Principal.Account, known.RunID)
 	reply.Kind, reply.Run = KindPlan, &r
 	return reply, err
+}
+
+// justNow is how old a request is at most that is served for the first time, usually.
+const justNow = time.Second
+
+// mayBeAgain reports a request that may have been served before: only of such ones is
+// an older answer looked for.
+func (s *Service) mayBeAgain(req Request) bool {
+	return req.MessageID != "" && !s.Now().Before(req.MessageAt.Add(justNow))
 }
 
 // replyOf is the kind of reply that a message of the assistant makes.
