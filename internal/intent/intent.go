@@ -14,6 +14,7 @@
 package intent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -61,13 +62,21 @@ func Classify(message string) Intent {
 		return Other
 	}
 	text := Normalize(message)
-	if text == "" && nods(message) {
-		return Assent
+	if text == "" {
+		return gesture(message)
 	}
+	if kind := onList(text, message); kind != Other {
+		return kind
+	}
+	return onList(repaired(text), message)
+}
+
+// onList is what the lists say of a message in normal form.
+func onList(text, message string) Intent {
 	if kind := yeses()[text]; kind != Other && !contradicts(message) {
 		return kind
 	}
-	return noes()[text]
+	return cmp.Or(noes()[text], noes()[curt(text)])
 }
 
 // Words returns the normalised messages that say an intent, sorted.
@@ -161,25 +170,51 @@ func quotes(message string) bool {
 // agreeing are the emoji that say no more than the words beside them.
 const agreeing = "👍👌✅✔☑🆗🙏👏🙌💪🤝👊✊🫡🫶👋😀😃😄😁😆😊🙂😉😍🥰🥳🤩😎🤗😇😺☺🎉🎊🥂🚀✨⭐🌟🔥💯⚡▶⏩❤♥🧡💛💚💙💜🤍"
 
-// Agreeing returns the emoji that may stand beside a confirmation.
-func Agreeing() string { return agreeing }
+// Lists are what a page needs to find the messages that name confirming, cancelling or
+// stopping, as Classify does. All are in the form of Normalize.
+type Lists struct {
+	Confirm     []string          `json:"confirm"`     // whole messages
+	Cancel      []string          `json:"cancel"`      // whole messages that cancel or stop
+	Agree       []string          `json:"agree"`       // emoji that may stand beside a confirmation
+	Polite      []string          `json:"polite"`      // may stand before or after a message of Cancel
+	Hesitations []string          `json:"hesitations"` // words that say nothing, wherever they stand
+	Slips       map[string]string `json:"slips"`       // words as fingers miss them, and the words that were meant
+}
+
+// Listed returns the lists of Classify.
+func Listed() Lists {
+	return Lists{
+		Confirm: Words(Confirm), Cancel: slices.Concat(Words(Cancel), Words(Stop)), Agree: strings.Split(agreeing, ""),
+		Polite: polite, Hesitations: hesitations, Slips: slips,
+	}
+}
 
 // nodding are the emoji that say yes without a word. The others may as well be meant for
 // the sentence above them.
 const nodding = "👍👌"
 
-// nods reports a message of nothing but a nod, or some of them.
-func nods(message string) bool {
-	some := false
+// refusing is the emoji that says no without a word.
+const refusing = "👎"
+
+// gesture is what a message says that is nothing but nods, or nothing but refusals.
+func gesture(message string) Intent {
+	said := Other
 	for _, r := range message {
+		meant := Other
 		switch {
 		case strings.ContainsRune(nodding, r):
-			some = true
-		case !unicode.IsSpace(r) && !silent(r):
-			return false
+			meant = Assent
+		case strings.ContainsRune(refusing, r):
+			meant = Refusal
+		case unicode.IsSpace(r) || silent(r):
+			continue
 		}
+		if meant == Other || said != Other && said != meant {
+			return Other
+		}
+		said = meant
 	}
-	return some
+	return said
 }
 
 // contradicts reports an emoji that may doubt or take back the words beside it:

@@ -17,21 +17,22 @@ var (
 // assents confirm alone and may precede a command.
 var assents = map[string][]string{
 	"es": {
-		"si", "sii", "siii", "siiii", "sip", "ok", "okey", "okay", "oki", "okis", "vale", "dale",
+		"si", "sii", "sip", "ok", "okey", "okay", "oki", "okis", "vale", "dale",
 		"claro", "claro que si", "por supuesto", "por supuesto que si", "desde luego", "de acuerdo",
 		"afirmativo", "esta bien", "me parece bien", "orale", "vale venga",
+		"va", "orale va", "orale pues", "va que va", "sale", "sale y vale", "de una", "hagale", "hagale pues",
 	},
 	"en": {
-		"yes", "yep", "yup", "yeah", "yess", "yesss", "ok", "okay", "sure", "sure thing", "of course",
+		"yes", "yep", "yup", "yeah", "yess", "ok", "okay", "sure", "sure thing", "of course",
 		"absolutely", "definitely", "certainly", "agreed", "affirmative", "all right", "alright",
-		"sounds good", "looks good to me", "by all means",
+		"sounds good", "looks good to me", "by all means", "alright then", "ok then", "okay then",
 	},
 }
 
 // openers are praise or acknowledgement: alone they say nothing about running,
 // so they count only before a command.
 var openers = map[string][]string{
-	"es": {"perfecto", "listo", "bueno", "bien", "muy bien", "genial", "excelente", "va", "venga", "vamos", "entendido", "todo bien", "todo correcto"},
+	"es": {"perfecto", "listo", "bueno", "bien", "muy bien", "genial", "excelente", "venga", "vamos", "entendido", "todo bien", "todo correcto"},
 	"en": {"great", "perfect", "good", "fine", "cool", "looks good", "excellent", "right", "all good"},
 }
 
@@ -54,7 +55,7 @@ var commands = map[string][]string{
 	"en": {
 		"confirm", "confirmed", "i confirm", "i confirm it", "confirm it", "confirm the plan",
 		"i confirm the plan", "confirm plan", "run plan", "execute plan", "run this plan", "run that plan", "confirm this plan", "start the plan", "start the plan now", "im confirming", "i am confirming", "go ahead and execute", "go ahead and confirm",
-		"go ahead with the plan", "accept the plan", "i approve the plan", "i accept the plan", "go", "go ahead", "go for it", "please do", "do it", "do it now", "do that",
+		"go ahead with the plan", "accept the plan", "i approve the plan", "i accept the plan", "plan approved", "plan confirmed", "go", "go ahead", "go for it", "please do", "do it", "do it now", "do that",
 		"lets do it", "lets go", "run", "run it", "run it now", "run the plan", "execute", "execute it",
 		"execute the plan", "proceed", "please proceed", "proceed with the plan", "you may proceed",
 		"you can proceed", "approve", "approved", "i approve", "i approve it", "approve it",
@@ -96,7 +97,7 @@ var doubled = []string{
 	"yes yes", "yes yes yes", "yes ok", "ok yes", "yes sure", "sure yes", "yes of course", "yes absolutely",
 	"yes definitely", "yes thanks", "yes thank you", "yes do", "yes i do", "yes i confirm that",
 	"go ahead thanks", "confirmed thanks", "go ahead and do it", "go ahead and run it", "go go go",
-	"yes lets", "ok lets", "okay lets", "okie dokie", "si yes", "ok go", "si go ahead",
+	"yeah ok", "yeah okay", "yeah sure", "yes lets", "ok lets", "okay lets", "okie dokie", "si yes", "ok go", "si go ahead",
 }
 
 // negations never appear in a confirmation.
@@ -167,41 +168,58 @@ func names(text string) bool {
 var refused = map[Intent]map[string][]string{
 	Refusal: {
 		"es": {
-			"no", "nop", "nope", "nah", "nel", "noo", "nooo", "no no", "no no no", "negativo", "negative", "mejor no",
+			"no", "nop", "nope", "nah", "nel", "noo", "no no", "no no no", "que no", "ni hablar", "negativo", "negative", "mejor no",
 			"no quiero", "no lo quiero", "ya no", "ya no quiero", "no hace falta", "para nada", "de ninguna manera",
 			"dejalo", "dejala", "dejalo asi", "dejalo estar", "olvidalo", "olvidala", "olvidalo todo", "olvida eso",
 		},
 		"en": {
 			"no", "nope", "nah", "never mind", "nevermind", "forget it", "forget that", "forget about it", "drop it",
-			"no way", "not now", "leave it", "dont", "do not",
+			"no way", "not now", "rather not", "id rather not", "leave it", "dont", "do not",
 		},
 	},
 	Cancel: {
 		"es": {
-			"cancela", "cancelar", "cancelalo", "cancelala", "cancelado", "cancele", "cancelo", "cancelemos",
-			"cancela eso", "cancela todo", "cancela el plan", "cancelar plan", "cancelar el plan", "lo cancelo",
-			"quiero cancelar", "quiero cancelarlo", "mejor cancela", "mejor cancelalo", "anula",
-			"anular", "anulalo", "anulala", "anulado", "anula eso", "anula el plan", "rechazalo", "olvida el plan", "descarta",
-			"descartar", "descartalo", "descarta el plan", "rechazo", "rechazar", "rechazado", "rechaza",
+			"cancelalo", "cancelala", "cancelado", "cancelo", "cancelemos", "lo cancelo",
+			"quiero cancelar", "quiero cancelarlo", "mejor cancela", "mejor cancelalo",
+			"anulalo", "anulala", "anulado", "rechazalo", "olvida el plan", "descartalo", "rechazo", "rechazado",
 			"rechazo el plan", "no lo hagas", "no hagas nada", "no hagas eso", "no ejecutes", "no lo ejecutes",
-			"no procedas", "no sigas", "no continues", "aborta", "abortar", "abortalo",
+			"no procedas", "no sigas", "no continues", "abortalo",
 		},
 		"en": {
-			"cancel", "cancel it", "cancel that", "cancel this", "cancel the plan", "cancelled", "canceled",
-			"cancel everything", "i cancel", "abort", "abort it", "abort the plan", "discard", "discard it", "discard the plan",
-			"reject", "reject it", "reject the plan", "rejected", "i reject", "dont do it", "dont do that", "do not do it",
+			"cancelled", "canceled", "i cancel", "rejected", "i reject", "dont do it", "dont do that", "do not do it",
 			"do not run", "do not run it", "dont run it", "dont proceed", "do not proceed", "dont execute",
-			"scrap it", "scrap that", "call it off",
+			"forget the plan", "drop the plan", "call it off",
 		},
 	},
 	Stop: {
-		"es": {
-			"detener", "deten", "detente", "detenlo", "detenla", "detengase", "detener plan", "deten el plan",
-			"para", "paralo", "parala", "parar", "para ya", "para todo", "para el plan", "alto", "basta",
-		},
-		"en": {"stop", "stop it", "stop that", "stop now", "stop everything", "stop the plan", "halt", "quit"},
+		"es": {"detente", "detenlo", "detenla", "detengase", "paralo", "parala", "para para", "alto", "basta"},
+		"en": {"stop stop", "quit"},
 	},
 }
+
+// dropping and stopping are said of whatever is there: each verb, with each object.
+var dropping, stopping = phrases{
+	"es": {
+		{"cancela", "cancelar", "cancele", "anula", "anular", "descarta", "descartar", "rechaza", "rechazar", "aborta", "abortar"},
+		{"", "plan", "el plan", "este plan", "ese plan", "el borrador", "la propuesta", "eso", "todo"},
+	},
+	"en": {
+		{"cancel", "abort", "discard", "reject", "scrap"},
+		{"", "it", "that", "this", "plan", "the plan", "this plan", "that plan", "the draft", "the proposal", "everything"},
+	},
+}, phrases{
+	"es": {
+		{"para", "parar", "deten", "detener", "frena"},
+		{"", "ya", "todo", "ya todo", "eso", "plan", "el plan", "la ejecucion"},
+	},
+	"en": {
+		{"stop", "halt"},
+		{"", "it", "that", "this", "now", "it now", "right now", "everything", "the plan", "the run"},
+	},
+}
+
+// phrases are by language: first the verbs, then their objects.
+type phrases map[string][2][]string
 
 // refusedWhole are refusals with other words about them that change nothing.
 var refusedWhole = map[Intent][]string{
@@ -218,15 +236,22 @@ var refusedWhole = map[Intent][]string{
 func buildNoes() map[string]Intent {
 	set := map[string]Intent{}
 	for kind, byLanguage := range refused {
-		for language, list := range byLanguage {
+		for _, list := range byLanguage {
 			for _, text := range list {
 				set[text] = kind
-				please := courtesies[language][0]
-				set[text+" "+please], set[please+" "+text], set[text+" "+thanks[language]] = kind, kind, kind
 			}
 		}
 		for _, text := range refusedWhole[kind] {
 			set[text] = kind
+		}
+	}
+	for kind, said := range map[Intent]phrases{Cancel: dropping, Stop: stopping} {
+		for _, parts := range said {
+			for _, verb := range parts[0] {
+				for _, object := range parts[1] {
+					set[strings.TrimSpace(verb+" "+object)] = kind
+				}
+			}
 		}
 	}
 	for text := range set {
@@ -235,6 +260,66 @@ func buildNoes() map[string]Intent {
 		}
 	}
 	return set
+}
+
+// polite are the courtesies that may stand before a no, or after it.
+var polite = []string{"por favor", "porfa", "porfavor", "please", "pls", "gracias", "thanks"}
+
+// curt is a text in normal form without the courtesy before it or after it.
+func curt(text string) string {
+	for _, p := range polite {
+		if rest, ok := strings.CutPrefix(text, p+" "); ok {
+			return rest
+		}
+		if rest, ok := strings.CutSuffix(text, " "+p); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+// hesitations say nothing, wherever they stand.
+var hesitations = []string{"uh", "um", "uhm", "er", "eh", "ehm"}
+
+// slips are the ways in which fingers miss the words that people type most here.
+var slips = map[string]string{
+	"comfirmo": "confirmo", "confrimo": "confirmo", "confimo": "confirmo", "cofirmo": "confirmo", "confirno": "confirmo",
+	"comfirm": "confirm", "confrim": "confirm", "confirmd": "confirmed", "cancle": "cancel", "cansela": "cancela", "cancella": "cancela",
+}
+
+// repaired is a text in normal form without hesitations, slips of the fingers, and
+// letters that are held down: no word has one letter three times in a row.
+func repaired(text string) string {
+	var words []string
+	for word := range strings.FieldsSeq(text) {
+		word = released(word)
+		if right := slips[word]; right != "" {
+			word = right
+		}
+		if !slices.Contains(hesitations, word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// released is a word with one letter for each that stands there three times or more.
+func released(word string) string {
+	var b strings.Builder
+	letters := []rune(word)
+	for i := 0; i < len(letters); {
+		end := i + 1
+		for end < len(letters) && letters[end] == letters[i] {
+			end++
+		}
+		n := end - i
+		if n > 2 {
+			n = 1
+		}
+		b.WriteString(string(letters[i : i+n]))
+		i = end
+	}
+	return b.String()
 }
 
 // negated reports a text in normal form that holds a negation.

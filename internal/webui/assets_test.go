@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"piloto/internal/intent"
 )
 
 func TestThePageHasTheWordsOfIntents(t *testing.T) {
-	want, err := json.Marshal(map[string][]string{
-		"confirm": intent.Words(intent.Confirm), "cancel": slices.Concat(intent.Words(intent.Cancel), intent.Words(intent.Stop)), "agree": strings.Split(intent.Agreeing(), ""),
-	})
+	want, err := json.Marshal(intent.Listed())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,14 @@ export async function loadWords() {
   if (lists) return;
   try {
     const words = await (await fetch(wordsURL, { credentials: "same-origin" })).json();
-    lists = { confirm: new Set(words.confirm), cancel: new Set(words.cancel), agree: new Set(words.agree) };
+    lists = {
+      confirm: new Set(words.confirm),
+      cancel: new Set(words.cancel),
+      agree: new Set(words.agree),
+      hesitations: new Set(words.hesitations),
+      slips: new Map(Object.entries(words.slips)),
+      polite: words.polite,
+    };
   } catch {
     lists = undefined;
   }
@@ -22,8 +29,26 @@ export async function loadWords() {
 export function decides(message) {
   if (!lists || asks(message) || quotes(message)) return false;
   const text = normalize(message);
-  return (lists.confirm.has(text) && !contradicts(message)) || lists.cancel.has(text);
+  return onList(text, message) || onList(repaired(text), message);
 }
+
+const onList = (text, message) => (lists.confirm.has(text) && !contradicts(message)) || lists.cancel.has(text) || lists.cancel.has(curt(text));
+
+function curt(text) {
+  for (const p of lists.polite) {
+    if (text.startsWith(p + " ")) return text.slice(p.length + 1);
+    if (text.endsWith(" " + p)) return text.slice(0, -p.length - 1);
+  }
+  return text;
+}
+
+const repaired = (text) =>
+  text
+    .split(" ")
+    .map((word) => word.replace(/(.)\1\1+/gu, "$1"))
+    .map((word) => lists.slips.get(word) ?? word)
+    .filter((word) => !lists.hesitations.has(word))
+    .join(" ");
 
 function normalize(message) {
   let text = message;
