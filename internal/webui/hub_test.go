@@ -20,6 +20,7 @@ type hub struct {
 	away    bool               // nobody can connect
 	opened  int
 	asked   int // for tickets
+	pings   int // that came
 	ping    float64
 }
 
@@ -106,6 +107,7 @@ func (h *hub) hear(ctx context.Context, conn *websocket.Conn, line *wire) {
 			return
 		}
 		h.mu.Lock()
+		h.pings++
 		hello, _ := json.Marshal(map[string]any{"type": "hello", "data": map[string]any{"ping_seconds": h.ping}})
 		pong, _ := json.Marshal(map[string]any{"type": "pong", "seq": line.seq, "data": map[string]any{}})
 		line.out <- hello

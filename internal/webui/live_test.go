@@ -66,6 +66,35 @@ func TestWhatIsShownIsWhatIsStoredWhateverThePushesDo(t *testing.T) {
 	}
 }
 
+// TestALostPushIsAskedForWhenTheNextOneComes: also when the next one is about something
+// that the page does not show, and before it pings again.
+func TestALostPushIsAskedForWhenTheNextOneComes(t *testing.T) {
+	b := open(t, 1280, 900)
+	chat := conversing(b)
+	var pings int
+	lost := false
+	b.hub.set(func(h *hub) {
+		pings = h.pings
+		h.fault = func(int64) verb {
+			if !lost {
+				lost = true
+				return drop
+			}
+			return pass
+		}
+	})
+	b.world.mu.Lock()
+	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "se perdió")
+	b.world.mu.Unlock()
+	b.hub.push("elsewhere", map[string]any{})
+	b.until(`document.getElementById("thread").innerText.includes("se perdió")`)
+	b.hub.set(func(h *hub) {
+		if h.pings != pings {
+			t.Errorf("it pinged %d times before it asked", h.pings-pings)
+		}
+	})
+}
+
 func TestManyPushesAreOneLookAtATime(t *testing.T) {
 	b := open(t, 1280, 900)
 	chat := conversing(b)
