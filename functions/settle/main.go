@@ -2,6 +2,6 @@
 // and Finish tasks of the state machine.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/receipts"
 
-func main() { boot.StartSettle() }
+func main() { receipts.StartSettle() }

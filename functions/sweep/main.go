@@ -2,6 +2,6 @@
 // restarts what a crash left, expires drafts and settles abandoned runs.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/receipts"
 
-func main() { boot.StartSweep() }
+func main() { receipts.StartSweep() }

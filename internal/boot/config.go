@@ -116,6 +116,12 @@ type (
 		Config
 		Push
 	}
+	// Receipts names the key that signs receipts.
+	Receipts struct {
+		// Key is the ARN of a key of KMS; on one machine, the file of an Ed25519 key.
+		Key string `env:"RECEIPT_KEY,required,notEmpty"`
+	}
+
 	// SettleConfig is what functions/settle reads.
 	SettleConfig struct {
 		Config

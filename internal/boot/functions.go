@@ -90,6 +90,12 @@ func (s site) runs(m Machine) *run.Service {
 	return service
 }
 
+// sealer has the receipts of runs signed.
+func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
+	signer, err := signers(s.World, c)
+	return &receipt.Sealer{Store: s.table, Signer: signer, Now: s.Now}, err
+}
+
 // Tools is what judges the arguments of tools, and calls those of servers that speak
 // the Model Context Protocol (package tools).
 type Tools struct {
@@ -203,15 +209,18 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	}), nil
 }
 
+// Signers makes what signs receipts (package receipts).
+type Signers func(World, Receipts) (receipt.Signer, error)
+
 // Settle builds functions/settle.
-func Settle(w World, e Environment) (gateway.Function, error) {
+func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
 	c, err := read[SettleConfig](e)
 	if err != nil {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
 	runs := s.runs(Machine{})
-	if runs.Sealer, err = s.sealing(c.Receipts); err != nil {
+	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
@@ -238,14 +247,14 @@ func Settle(w World, e Environment) (gateway.Function, error) {
 }
 
 // Sweep builds functions/sweep.
-func Sweep(w World, e Environment) (gateway.Function, error) {
+func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	c, err := read[SweepConfig](e)
 	if err != nil {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
 	runs, credits := s.runs(c.Machine), s.credits()
-	sealer, err := s.sealing(c.Receipts)
+	sealer, err := s.sealer(c.Receipts, signers)
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,6 @@ func StartEligibility() { StartHTTP(Eligibility) }
 // StartRecords runs functions/records.
 func StartRecords() { StartHTTP(Records) }
 
-// StartSettle runs functions/settle.
-func StartSettle() { StartTask(Settle) }
-
-// StartSweep runs functions/sweep.
-func StartSweep() { StartTask(Sweep) }
-
 // StartAuthorize runs functions/authorize.
 func StartAuthorize() { StartTask(Authorize) }
 

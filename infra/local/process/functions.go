@@ -14,6 +14,7 @@ import (
 	"piloto/infra/local/template"
 	"piloto/internal/auth"
 	"piloto/internal/boot"
+	"piloto/internal/boot/receipts"
 	"piloto/internal/boot/registry"
 	"piloto/internal/boot/tools"
 	"piloto/internal/boot/web"
@@ -31,7 +32,7 @@ var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler,
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": tools.Step, "settle": boot.Settle, "reason": boot.Reason, "sweep": boot.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "settle": receipts.Settle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 

@@ -1,0 +1,45 @@
+// Package receipts puts together what signs receipts, for functions/settle and
+// functions/sweep, which alone hold its code.
+package receipts
+
+import (
+	"fmt"
+	"os"
+
+	"piloto/internal/boot"
+	"piloto/internal/gateway"
+	"piloto/internal/kms"
+	"piloto/internal/receipt"
+)
+
+// StartSettle runs functions/settle.
+func StartSettle() { boot.StartTask(Settle) }
+
+// StartSweep runs functions/sweep.
+func StartSweep() { boot.StartTask(Sweep) }
+
+// Settle builds functions/settle.
+func Settle(w boot.World, e boot.Environment) (gateway.Function, error) {
+	return boot.Settle(w, e, signer)
+}
+
+// Sweep builds functions/sweep.
+func Sweep(w boot.World, e boot.Environment) (gateway.Function, error) {
+	return boot.Sweep(w, e, signer)
+}
+
+// signer signs with a key of KMS; on one machine, with that in a file.
+func signer(w boot.World, c boot.Receipts) (receipt.Signer, error) {
+	if !w.Local {
+		return kms.New(w.Keys, c.Key), nil
+	}
+	text, err := os.ReadFile(c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("boot: the key that signs receipts: %w", err)
+	}
+	signer, err := receipt.NewLocal(text)
+	if err != nil {
+		return nil, fmt.Errorf("boot: %s: %w", c.Key, err)
+	}
+	return signer, nil
+}
