@@ -15,11 +15,7 @@ import (
 // once are one approval.
 func TestAnotherPersonApproves(t *testing.T) {
 	t.Parallel()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
-	d.aws = freeAddress(t)
-	d.mustStart(t)
+	d, _, model := scriptedOpen(t)
 	people := map[string]*client{}
 	for user, scopes := range map[string][]auth.Scope{
 		"ana":  {auth.ScopeAdmin, auth.ScopeApprove},

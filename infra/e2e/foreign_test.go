@@ -94,16 +94,8 @@ func asList(x any) []any { list, _ := x.([]any); return list }
 // new and named like a name has to be classified here.
 func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 	t.Parallel()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
-	d.aws = freeAddress(t)
-	d.mustStart(t)
-	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}, CreatedAt: time.Now(),
-	})
-	ours, theirs := newClient(d.url(), testToken), newClient(d.url(), neighbour)
+	d, ours, model := scriptedOpen(t)
+	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
 	upstream := startOrders(t)
 	register := func(c *client) string {
 		return c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
@@ -208,16 +200,8 @@ func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 // one account, of another list, changed or cut is refused in the same words.
 func TestACursorOfAnotherAccountIsNone(t *testing.T) {
 	t.Parallel()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
-	d.aws = freeAddress(t)
-	d.mustStart(t)
-	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}, CreatedAt: time.Now(),
-	})
-	clients := []*client{newClient(d.url(), testToken), newClient(d.url(), neighbour)}
+	d, ours, model := scriptedOpen(t)
+	clients := []*client{ours, neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)}
 	var pages []map[string]string // of each account, routes to lists of more than one page
 	store, accounts := d.store(t), []string{"default", "neighbour"}
 	for i, c := range clients {

@@ -141,17 +141,9 @@ func bearer(token string) http.Header { return http.Header{"Authorization": {"Be
 // accounts are connected; one converses, confirms and runs a plan.
 func TestWhatHappensIsPushedToItsAccountAndToNobodyElse(t *testing.T) {
 	t.Parallel()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
-	d.aws = freeAddress(t)
-	d.mustStart(t)
-	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: time.Now(),
-	})
+	d, ours, model := scriptedOpen(t)
+	neighbours(t, d, auth.ScopeChat)
 	store := d.store(t)
-	ours := newClient(d.url(), testToken)
 	listening, status := listen(t, d, ticket(t, store, testToken), http.Header{"Origin": {d.url()}})
 	foreign, _ := listen(t, d, "", bearer(neighbour))
 	if listening == nil || foreign == nil {
@@ -258,10 +250,7 @@ func TestARevokedTokenEndsItsSocketAtTheNextPing(t *testing.T) {
 	d := newDeployment(t)
 	d.aws = freeAddress(t)
 	d.mustStart(t)
-	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: time.Now(),
-	})
+	neighbours(t, d, auth.ScopeChat)
 	store := d.store(t)
 	l, _ := listen(t, d, ticket(t, store, neighbour), nil)
 	if l == nil {

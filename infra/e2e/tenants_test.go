@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -14,25 +13,14 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/dynamo"
-	"piloto/internal/ident"
 )
-
-const neighbour = "token-of-another-account"
 
 // TestAnAccountSeesNothingOfAnother: over every route that the deployment says it
 // has, an id of one account is, for another, the same as an id of nothing.
 func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
-	d.aws = freeAddress(t)
-	d.mustStart(t)
-	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve",
-		Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}, CreatedAt: time.Now(),
-	})
-	ours, theirs := newClient(d.url(), testToken), newClient(d.url(), neighbour)
+	d, ours, model := scriptedOpen(t)
+	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
 
 	upstream := startOrders(t)
 	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")

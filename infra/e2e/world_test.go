@@ -4,6 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"piloto/internal/auth"
+	"piloto/internal/ident"
 )
 
 // startOrders starts the service of testdata/service/orders.yaml.
@@ -24,11 +28,37 @@ func startOrders(t testing.TB) *service {
 // scripted starts a deployment whose model is a scripted provider.
 func scripted(t testing.TB, env ...string) (*deployment, *client, *provider) {
 	t.Helper()
-	model := newProvider()
-	t.Cleanup(model.Close)
-	d := newDeployment(t, append(env, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")...)
+	d, model := scriptedUnstarted(t, env...)
 	d.mustStart(t)
 	return d, newClient(d.url(), testToken), model
+}
+
+func scriptedUnstarted(t testing.TB, env ...string) (*deployment, *provider) {
+	t.Helper()
+	model := newProvider()
+	t.Cleanup(model.Close)
+	return newDeployment(t, append(env, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")...), model
+}
+
+// scriptedOpen is scripted with its table in reach of the test.
+func scriptedOpen(t testing.TB) (*deployment, *client, *provider) {
+	t.Helper()
+	d, model := scriptedUnstarted(t)
+	d.aws = freeAddress(t)
+	d.mustStart(t)
+	return d, newClient(d.url(), testToken), model
+}
+
+const neighbour = "token-of-another-account"
+
+// neighbours gives somebody of another account a token with scopes, and returns a client
+// that has it.
+func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
+	t.Helper()
+	addToken(t, d, auth.Token{
+		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve", Scopes: scopes, CreatedAt: time.Now(),
+	})
+	return newClient(d.url(), neighbour)
 }
 
 // demonstration starts a deployment with nothing configured.
