@@ -170,7 +170,8 @@ func (v *visit) checkReceipt() error {
 	return errors.Join(append(wrong, v.signed(r))...)
 }
 
-// receipt is that of the run; one that ended is signed a moment after its end.
+// receipt reads the receipt of the run. The receipt of a run that ended is signed a moment
+// after the end.
 func (v *visit) receipt() (r receipt.Receipt, err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
 		raw, err := v.get("/api/runs/" + v.run + "/receipt")
@@ -187,7 +188,7 @@ func (v *visit) receipt() (r receipt.Receipt, err error) {
 	}
 }
 
-// signed is checkSigned until it holds, or what the sweep of a start does is done.
+// signed repeats checkSigned until it holds, for as long as the sweep at a start may take.
 func (v *visit) signed(r receipt.Receipt) (err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
 		if err = v.checkSigned(r); err == nil || time.Now().After(until) {
@@ -196,8 +197,9 @@ func (v *visit) signed(r receipt.Receipt) (err error) {
 	}
 }
 
-// checkSigned: the receipt is signed, and so is every other of the account's chain. What
-// came after a run's end, and the end of a draft, is signed by the sweep, within a minute.
+// checkSigned checks that the receipt is signed, and every other receipt of the account's
+// chain. The sweep signs what comes after a run's end, and the end of a draft, within a
+// minute.
 func (v *visit) checkSigned(r receipt.Receipt) error {
 	if n := len(r.Events); r.Unsigned == receipt.Pending && n > 0 && r.Events[n-1].Type != plan.EventFinished {
 		return nil

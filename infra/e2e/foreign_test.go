@@ -14,12 +14,11 @@ import (
 	"piloto/internal/ident"
 )
 
-// naming tells which members of a body and which parameters name something, by how they
-// are called.
+// naming matches the members of a body and the parameters that name something.
 var naming = regexp.MustCompile(`(?i)(^|[._])(id|ids|of|server|provider|cursor|after|session|account|chat|run|project|key_id)$|_ids?$|Ids?$`)
 
-// owned are the names that are looked for among what the asker has, or are no names of
-// anything that is stored: what they say cannot be another account's.
+// owned are the names that cannot be another account's: they are looked up in the caller's own
+// list, or they name nothing that is stored.
 var owned = map[string]string{
 	"session_id":           "a session of a name is the asker's own",
 	"user_id":              "who speaks, as the asker says",
@@ -32,7 +31,7 @@ var owned = map[string]string{
 	"fallback.[].provider": "the provider of an assistant, swept as such",
 }
 
-// operation is one of the API's document, as far as it matters here.
+// operation is what the test reads of one operation of the API's document.
 type operation struct {
 	Parameters []struct {
 		Name, In string
@@ -44,7 +43,7 @@ type operation struct {
 	} `json:"requestBody"`
 }
 
-// names lists what a request of an operation may name, but for its path.
+// names lists what a request may name in its body and its query.
 func (o operation) names(all map[string]any) []string {
 	var list []string
 	for _, p := range o.Parameters {
@@ -89,9 +88,9 @@ func (o operation) names(all map[string]any) []string {
 
 func asList(x any) []any { list, _ := x.([]any); return list }
 
-// TestNothingOfAnotherAccountCanBeNamed: wherever a request may name something, in its
-// body or its query, a name of another account's is the same as one of nothing. What is
-// new and named like a name has to be classified here.
+// TestNothingOfAnotherAccountCanBeNamed sends the ids of another account in every body and
+// query that may name something. The answer is the same as for an id that does not exist. A
+// new field whose name looks like an id must be added to owned, or it is tried here.
 func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 	t.Parallel()
 	d, ours, model := scriptedOpen(t)

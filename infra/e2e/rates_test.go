@@ -48,8 +48,8 @@ func TestNobodyAsksTooOften(t *testing.T) {
 	}
 }
 
-// TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor: whatever stands between them, 200 at once
-// are as many as the limit, and what came back while they came.
+// TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor sends 200 writes at once. As many pass as
+// the limit allows, and as came back meanwhile.
 func TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
 	_, c, _ := scripted(t, "PILOTO_WRITES_PER_MINUTE=50")
 	var all sync.WaitGroup

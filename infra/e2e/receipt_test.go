@@ -9,9 +9,9 @@ import (
 	"piloto/internal/receipt"
 )
 
-// signedReceipt reads the receipt of a run that ended, once it is signed, and holds it to
-// the keys and to the chain of its account. What ended where nobody signs, or of which
-// more was told since, is the sweep's to sign, and is only held to itself.
+// signedReceipt waits until the receipt of an ended run is signed, and verifies it with the
+// keys and the chain of the account. A receipt that only the sweep signs is verified without
+// them.
 func signedReceipt(c *client, run string) (answer, error) {
 	var keys struct{ Keys []receipt.Key }
 	var chain struct{ Links []receipt.Link }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The canaries are secrets that come in by every way there is. None of them may come
-// out but where it is sent to.
+// The canaries are secrets, one for each way in. Each may come out only where it is meant to
+// be sent.
 const (
 	canaryKey    = "canaryKeyOfTheService7Qx2Lm9Rt4Vb"
 	canaryModel  = "sk-canaryOfTheProvider8Wz3Kn6Py1Df"

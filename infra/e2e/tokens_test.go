@@ -10,8 +10,8 @@ import (
 	"piloto/internal/ident"
 )
 
-// TestEveryRouteRefusesEveryTokenThatIsNone: I14, through the whole deployment. Whatever is
-// wrong with a token, and however it is shown, the answer is the same 401.
+// TestEveryRouteRefusesEveryTokenThatIsNone (guarantee I14) runs through the whole deployment.
+// Every wrong token, in every header or cookie, gets the same 401.
 func TestEveryRouteRefusesEveryTokenThatIsNone(t *testing.T) {
 	t.Parallel()
 	clock := &hands{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}

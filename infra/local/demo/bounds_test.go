@@ -21,8 +21,8 @@ func shownLedger(t *testing.T, s *Service) ([]line, int) {
 	return out.Items, len(body)
 }
 
-// TestRequestsLeaveBoundedTraces: more requests than are kept, each as large as is
-// taken, leave a file, a ledger and a memory of the newest alone.
+// TestRequestsLeaveBoundedTraces sends more requests than are kept, each of the largest size.
+// The file, the ledger and the memory keep only the newest.
 func TestRequestsLeaveBoundedTraces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	s := newTestService(t, WithFile(path))
@@ -73,7 +73,7 @@ func TestKeysAndAttemptsAreRememberedForTheNewestAlone(t *testing.T) {
 	}
 }
 
-// TestReservationsAreBounded: beyond it nothing is reserved until one is deleted.
+// TestReservationsAreBounded: over the limit, nothing is reserved until one is deleted.
 func TestReservationsAreBounded(t *testing.T) {
 	s := newTestService(t)
 	book := func(i int) (int, string) {
@@ -117,7 +117,8 @@ func TestATargetOrAKeyThatIsTooLongLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem, and loses no reservation.
+// TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem: a large file of an older version is
+// made small, and loses no reservation.
 func TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	var old []byte

@@ -53,8 +53,8 @@ type entry struct {
 	size int // in bytes, as it is remembered
 }
 
-// mostFile is how many bytes the file may have; one that has more is replaced. What
-// replaces it has less than half of that.
+// mostFile is how large the file may be, in bytes. A larger one is replaced by one of less
+// than half that size.
 const mostFile = 4 << 20
 
 // journal is a file of entries, each a line of JSON that ends with
@@ -160,8 +160,8 @@ func (j *journal) append(e entry) error {
 	return err
 }
 
-// compact replaces the file, whole or not at all, by one with an entry that stands
-// for all of it.
+// compact replaces the file by one with a single entry that says the same. It happens whole or
+// not at all.
 func (j *journal) compact(e entry) error {
 	raw, err := encodeEntry(e)
 	if err != nil {
@@ -186,7 +186,7 @@ func (j *journal) compact(e entry) error {
 	return errors.Join(old.Close(), syncFolder(folder))
 }
 
-// syncFolder flushes which files a folder has.
+// syncFolder flushes the list of files of a folder.
 func syncFolder(path string) error {
 	folder, err := os.Open(filepath.Clean(path))
 	if err != nil {

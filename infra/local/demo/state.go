@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// What is remembered. Of requests, the answers of their keys and the failures of
-// /flaky it is what the newest did: the oldest go.
+// How much is remembered. Of requests, of the answers under their keys and of the failures of
+// /flaky, the oldest are forgotten.
 const (
 	mostEntries      = 1000
 	mostBytes        = 512 << 10 // of those entries, as the file has them
@@ -25,7 +25,7 @@ type state struct {
 	attempts     map[string]int
 }
 
-// base is what the requests before a line of the journal amount to.
+// base is the state that all earlier requests led to, in one line of the journal.
 type base struct {
 	Reservations []Reservation  `json:"reservations"`
 	Created      int            `json:"created"`

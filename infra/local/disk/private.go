@@ -10,8 +10,8 @@ import (
 // others is what anyone but the owner of a file may do.
 const others = fs.FileMode(0o077)
 
-// Private reports why a file cannot hold a secret: it is not a plain file, or others than
-// its owner may reach it. fs.ErrNotExist when it is not there.
+// Private returns why a file cannot hold a secret: it is not a plain file, or somebody besides
+// its owner may read it. It returns fs.ErrNotExist when there is no file.
 func Private(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

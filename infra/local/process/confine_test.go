@@ -22,8 +22,7 @@ type entry struct {
 	text string
 }
 
-// madeUp is an archive of members and a manifest that agrees with them, as far as tar
-// can write it.
+// madeUp writes an archive of members, with a manifest that agrees with them.
 func madeUp(t *testing.T, members []entry) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -94,9 +93,9 @@ func tree(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// TestAnArchiveReachesNothingOutsideItsFolder: whatever an archive calls its members,
-// and whatever they are, with a manifest that agrees with it, is refused before a byte
-// is written, into a folder that is there and into one that is not.
+// TestAnArchiveReachesNothingOutsideItsFolder tries archives with bad names and with links,
+// devices and folders, each with a manifest that agrees. Each is refused before a byte is
+// written, whether the folder exists or not.
 func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 	world := t.TempDir()
 	for _, folder := range []string{"there", "beside"} {
@@ -173,9 +172,9 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 	})
 }
 
-// TestNamesThatDifferInCaseAreTwoFilesOrNone: where a disk takes them for one, the second
-// does not replace the first. What is restored is for its owner alone, whatever the archive
-// says of its mode.
+// TestNamesThatDifferInCaseAreTwoFilesOrNone: on a disk that ignores case, the second file
+// does not replace the first. Restored files are readable by their owner alone, whatever mode
+// the archive gives.
 func TestNamesThatDifferInCaseAreTwoFilesOrNone(t *testing.T) {
 	folder, _ := filled(t)
 	data, err := os.ReadFile(filepath.Join(folder, dataFile))
@@ -199,8 +198,8 @@ func TestNamesThatDifferInCaseAreTwoFilesOrNone(t *testing.T) {
 	}
 }
 
-// TestABackupHoldsFilesAlone: what is no file in the data folder, or a link to none, is
-// neither read nor waited for.
+// TestABackupHoldsFilesAlone: a pipe, a socket or a device in the data folder, or a link to
+// one, is neither read nor waited for.
 func TestABackupHoldsFilesAlone(t *testing.T) {
 	folder, files := filled(t)
 	elsewhere := t.TempDir()

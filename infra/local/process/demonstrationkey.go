@@ -17,7 +17,7 @@ import (
 // registered have it too, so that runs in flight find it valid at the next start.
 const demoKeyFile = "demo.key"
 
-// keptDemoKey returns the key of the demonstration, and makes it at the first start.
+// keptDemoKey returns the key of the demonstration. The first start makes it.
 func keptDemoKey(folder string) (string, error) {
 	file := filepath.Join(folder, demoKeyFile)
 	key, made, err := keptToken(file)
@@ -40,10 +40,10 @@ func (p *Process) demoCredential() *tool.Credential {
 	return &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
 }
 
-// withDemoKey serves whoever has the key of the demonstration, or a token of the
-// deployment: its owner may look. A session does not count, because a page can send a
-// cookie that it does not have. Who is refused is answered before anything is read,
-// and leaves nothing behind.
+// withDemoKey serves a request that has the key of the demonstration, or a token of the
+// deployment, because its owner may look. A session does not count, because the page of
+// another site can make a browser send its cookie. A refused request is answered before its
+// body is read, and leaves nothing behind.
 func (p *Process) withDemoKey(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !p.mayCallDemo(r) {
@@ -70,8 +70,8 @@ func (p *Process) mayCallDemo(r *http.Request) bool {
 	return refusal == nil && who.Allows(auth.ScopeChat)
 }
 
-// keyDemo has the servers at an address of the demonstration called with its key: those
-// of a folder from before there was one, or of one whose key was made anew.
+// keyDemo gives the key to the registered servers of the demonstration. They lack it in a
+// folder of an older version, and after the key was made again.
 func keyDemo(ctx context.Context, registry tool.Registry, as tool.Registration, at time.Time) error {
 	servers, err := registry.List(ctx, defaultAccount)
 	if err != nil {

@@ -36,8 +36,8 @@ func statusOf(t *testing.T, origin, target, authorization, body string) int {
 	return res.StatusCode
 }
 
-// TestTheDemonstrationAnswersNobodyWithoutItsKey: the service, its document, the model
-// and the agent; and what was refused leaves nothing behind.
+// TestTheDemonstrationAnswersNobodyWithoutItsKey tries the service, its document, the model
+// and the agent. A refused request leaves nothing behind.
 func TestTheDemonstrationAnswersNobodyWithoutItsKey(t *testing.T) {
 	p, folder, _, origin := deploy(t, Settings{Demo: true})
 	long := strings.Repeat("x", 60<<10)
@@ -106,8 +106,9 @@ func TestNoPageGetsIntoTheDemonstrationByACookie(t *testing.T) {
 	}
 }
 
-// TestAFolderOfBeforeTheKeyGetsIt: what it registered without a key, or with another,
-// is called with the key from the next start; keys of other servers are left alone.
+// TestAFolderOfBeforeTheKeyGetsIt: the servers of the demonstration that were registered
+// without a key, or with another key, are called with the key after the next start. Other
+// servers keep theirs.
 func TestAFolderOfBeforeTheKeyGetsIt(t *testing.T) {
 	p, _, _, origin := deploy(t, Settings{Demo: true})
 	if err := p.introduce(t.Context()); err != nil {

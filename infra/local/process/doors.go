@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// limits are how many connections are open at once. Those of this machine are counted
-// with the rest alone: everything comes from there behind a proxy, and functions call
-// the demonstration; and other machines, all together, never take all the places.
+// limits are how many connections may be open at once: in all, of other machines together, and
+// of one other machine. Connections from this machine count only in the total, because a
+// proxy's come from here, and so do the functions' calls of the demonstration.
 type limits struct {
 	all  int
 	far  int // from other machines
@@ -18,11 +18,11 @@ type limits struct {
 
 var usualLimits = limits{all: 4096, far: 1024, each: 256}
 
-// answerPatience is how long a client may take to read what is written to it at once.
+// answerPatience is how long one write to a client may take.
 const answerPatience = 2 * time.Minute
 
-// doors is a listener that lets in as many connections as it has places for. One that
-// finds none is told so, and closed.
+// doors is a listener with a limited number of places. A connection without a place is told
+// so, and closed.
 type doors struct {
 	net.Listener
 	limits limits
@@ -52,7 +52,7 @@ func (d *doors) Accept() (net.Conn, error) {
 	}
 }
 
-// farAddress is the other machine that a connection comes from; "" for this one.
+// farAddress is the address of the other machine of a connection; "" when it is this machine.
 func farAddress(conn net.Conn) string {
 	at, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok || at.IP.IsLoopback() {
@@ -96,15 +96,15 @@ const turnedAway = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRet
 	"Content-Type: text/plain; charset=utf-8\r\nContent-Length: 75\r\n\r\n" +
 	"Hay demasiadas conexiones abiertas. / Too many connections are open here.\r\n"
 
-// turnAway waits for nobody: what it writes fits where nothing was written before.
+// turnAway does not wait: its answer fits the empty send buffer.
 func turnAway(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(conn, turnedAway)
 	_ = conn.Close()
 }
 
-// visitor is a connection that has a place until it is closed. A client that does not
-// read what it is sent is not waited for without end.
+// visitor is a connection that has a place until it is closed. A write to a client that does
+// not read fails after answerPatience.
 type visitor struct {
 	net.Conn
 	leave func()

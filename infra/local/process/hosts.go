@@ -11,17 +11,17 @@ import (
 	"piloto/internal/locale"
 )
 
-// hosts are the names by which the listener is called. A page of the web whose name was
-// made to lead to this machine (DNS rebinding) is, for its browser, of one origin with
-// what is served here; but it names itself in Host, and is told apart by that.
+// hosts are the names of the listener. A web page may point its own name at this machine (DNS
+// rebinding), and its browser then takes us for the same origin. But the browser sends the
+// page's name in Host, so such a request is found by that.
 type hosts struct {
 	port  string
 	own   []string // with the port
 	named []string // NAME, by any port, or NAME:PORT
 }
 
-// hostsOf are the names of a listener: those of this machine's loopback, what it was
-// asked to listen on, and what a person named.
+// hostsOf returns the names of a listener: those of the loopback, the address that it listens
+// on, and what -host names.
 func hostsOf(addr net.Addr, asked string, named []string) hosts {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -41,8 +41,8 @@ func unspecified(host string) bool {
 	return ip != nil && ip.IsUnspecified()
 }
 
-// know reports whether a request that arrived at an address was meant for this listener. An
-// address is one that it has; browsers find no other way to it than to be told it.
+// know reports whether Host names this listener. The address at which the request arrived
+// counts too, because no name leads a browser to it.
 func (h hosts) know(asked string, arrived net.Addr) bool {
 	asked = strings.ToLower(asked)
 	host, port, err := net.SplitHostPort(asked)
@@ -67,8 +67,8 @@ func (h hosts) know(asked string, arrived net.Addr) bool {
 	return ip != nil && (ip.IsLoopback() || ok && ip.Equal(at.IP))
 }
 
-// guard serves the requests that were meant for this listener: to any other it says by
-// which name it is called, and does nothing.
+// guard serves the requests that name this listener. Any other is refused with the names that
+// it has.
 func (h hosts) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -95,7 +95,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, code string, arg
 	})
 }
 
-// inSentence is a text that is not longer than what a sentence may hold.
+// inSentence cuts a text to what fits in a sentence.
 func inSentence(text string) string {
 	if text = strings.ToValidUTF8(text, ""); len([]rune(text)) > 80 {
 		text = string([]rune(text)[:80]) + "…"
@@ -103,7 +103,7 @@ func inSentence(text string) string {
 	return text
 }
 
-// checkHosts refuses names that no browser sends.
+// checkHosts refuses what cannot stand in a Host header.
 func checkHosts(named []string) error {
 	for _, name := range named {
 		host, port, err := net.SplitHostPort(name)
@@ -118,7 +118,7 @@ func checkHosts(named []string) error {
 	return nil
 }
 
-// checkReach refuses an address that other machines reach, unless that was asked for.
+// checkReach refuses an address that other machines can reach, unless -expose was given.
 func (o Options) checkReach() error {
 	if err := checkHosts(o.Hosts); err != nil {
 		return err

@@ -22,8 +22,8 @@ func receiptKeyPath(folder string) (string, error) {
 	return filepath.Abs(filepath.Join(folder, receiptKeyFile))
 }
 
-// ensureReceiptKey makes the key of a data folder when it has none, and refuses one that
-// others can read or that is none.
+// ensureReceiptKey makes the key of a data folder when there is none. It refuses a file that
+// others can read, or that holds no key.
 func ensureReceiptKey(path string) error {
 	err := disk.Private(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +50,9 @@ func newReceiptKey(path string) error {
 	return writeWhole(path, string(text))
 }
 
-// RotateKey has receipts signed with a new key from the next start on. The private half
-// of the one before is gone with that; its public half stays where GET /api/keys finds
-// it, so that what it signed can be verified. The folder must be nobody's meanwhile.
+// RotateKey makes a new key, which signs receipts from the next start on. The old private half
+// is removed. Its public half stays in GET /api/keys, so that older receipts can be verified.
+// No process may have the folder meanwhile.
 func RotateKey(folder string, out io.Writer) (err error) {
 	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
 		return fmt.Errorf("there is no data in %s: %w", folder, err)

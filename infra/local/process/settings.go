@@ -70,7 +70,7 @@ func (s Settings) groqAlone() bool { return s.GroqKey != "" && s.Key == "" && s.
 // model served on one's own machine is, or the demonstration model.
 func (s Settings) keyless() bool { return s.Key == "" && (s.BaseURL != "" || s.demoModel()) }
 
-// Unlimited is Parameters that let everybody ask as often as they like: for what measures.
+// Unlimited returns Parameters without rates, for measurements.
 func Unlimited() map[string]string {
 	return map[string]string{"TurnsPerMinute": "0", "WritesPerMinute": "0", "RequestsPerMinute": "0", "BadTokensPerMinute": "0"}
 }

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// exposed is what an address means that other machines reach.
+// exposed is the warning for an address that other machines can reach.
 const exposed = `  Warning  Other machines reach this address, and nothing is encrypted: who can read the network
            reads the token and all that is said. Better: listen on 127.0.0.1, with a proxy for TLS
            in front of it, named with -host NAME.
 
 `
 
-// greetOwner says how to sign in. What signs in is shown to a person alone: what is no
-// terminal is kept, by systemd, Docker or CI, and read by others.
+// greetOwner says how to sign in. The code is printed only to a terminal, because systemd,
+// Docker and CI keep what a program prints, and others read it.
 func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file string) error {
 	seen := isTerminal(out)
 	if !seen {
@@ -42,7 +42,7 @@ func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file str
 	return nil
 }
 
-// isTerminal reports whether a person sees what is written, and nothing keeps it.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -55,7 +55,7 @@ func isTerminal(out io.Writer) bool {
 // signInPath is where the process of a folder is asked for an address that signs in.
 const signInPath = "/signin"
 
-// offerSignIn has make answer who asks on the control socket.
+// offerSignIn answers on the control socket with the address that make makes.
 func (c *control) offerSignIn(make func(context.Context) (string, error)) {
 	c.mux.HandleFunc("POST "+signInPath, func(w http.ResponseWriter, r *http.Request) {
 		url, err := make(r.Context())
@@ -67,7 +67,7 @@ func (c *control) offerSignIn(make func(context.Context) (string, error)) {
 	})
 }
 
-// SignIn prints an address that signs in once, to the process that has a folder.
+// SignIn asks the process that has a folder for an address that signs in once, and prints it.
 func SignIn(ctx context.Context, folder string, out io.Writer) error {
 	err := askControl(ctx, folder, http.MethodPost, signInPath, out)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {

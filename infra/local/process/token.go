@@ -73,14 +73,14 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	})
 }
 
-// What a token that somebody chose has at least, so that nobody guesses it.
+// What a chosen token must have, so that nobody guesses it.
 const (
 	leastToken   = 24 // characters
 	mostToken    = 512
 	leastVariety = 8 // different ones
 )
 
-// checkToken refuses a token that can be guessed, or that no header carries as it is.
+// checkToken refuses a token that can be guessed, or that cannot stand in a header.
 func checkToken(where, token string) error {
 	different := map[rune]bool{}
 	for _, r := range token {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Least is how long f takes when nothing disturbs it: the shortest of a few times.
+// Least returns the shortest of a few measurements of f, because other work only makes it
+// longer.
 func Least(f func()) time.Duration {
 	best := time.Hour
 	for range 3 {
@@ -27,8 +28,8 @@ const (
 )
 
 // Alike fails when read takes more than forty times as long for a hostile text as for an
-// ordinary one of the same size, both as large as may be. What looks at the same bytes
-// over and over takes hundreds of times as long. The ratio is within one run.
+// ordinary text of the same size. Both have the largest size that is accepted. A quadratic
+// reader takes hundreds of times as long. The ratio is taken within one run.
 func Alike[T any](t testing.TB, name string, read func(T), ordinary T, hostile map[string]T) {
 	t.Helper()
 	normal := Least(func() { read(ordinary) })
@@ -46,7 +47,7 @@ func Alike[T any](t testing.TB, name string, read func(T), ordinary T, hostile m
 	}
 }
 
-// Repeated is hostile texts of n bytes, each one of the units over and over.
+// Repeated returns hostile texts of n bytes: each repeats one of the units.
 func Repeated(n int, units ...string) map[string]string {
 	all := map[string]string{}
 	for _, u := range units {
