@@ -79,8 +79,8 @@ type Store interface {
 	// TakeToken returns the token and removes it, so that of many callers one gets it.
 	TakeToken(ctx context.Context, hash string) (Token, error)
 	PutToken(ctx context.Context, t Token) error
-	// RenewToken moves the end of a token to a later time. One that was removed, that ends
-	// later, or that never ends stays so, which is no error.
+	// RenewToken moves the end of a token to a later time. A token that was removed, that ends
+	// later or that never ends is left alone, without an error.
 	RenewToken(ctx context.Context, hash string, until time.Time) error
 	DeleteToken(ctx context.Context, hash string) error
 }

@@ -97,16 +97,16 @@ func exactDouble(s string) bool {
 	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
 }
 
-// decimal is a number as it is written: 0.DIGITS times ten to the exponent. The digits
-// begin and end with none that is 0, so that equal numbers are equal decimals.
+// decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero
+// at either end, so that equal numbers are equal decimals.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int
 }
 
-// decimalOf reads a number that is not zero. It looks at each digit once, where
-// arithmetic with as many digits would look at each beside each other.
+// decimalOf reads a number that is not zero. It looks at each digit once; arithmetic with big
+// numbers is quadratic.
 func decimalOf(s string) decimal {
 	digits, negative := strings.CutPrefix(s, "-")
 	d := decimal{negative: negative}

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/ident"
 )
 
-// poisoned is a store in which giving one hold back, or adding one ledger up, panics.
+// poisoned is a store that panics when one hold is given back, or one ledger is added up.
 type poisoned struct {
 	credit.Store
 	hold, account string
@@ -35,8 +35,8 @@ func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, erro
 	return p.Store.AddUp(ctx, account)
 }
 
-// TestAPoisonedHoldHoldsUpNoOther: one hold cannot be read, another panics, and so does
-// an account; all others are given back and added up at the first sweep.
+// TestAPoisonedHoldHoldsUpNoOther: one hold cannot be read, another panics, and the ledger of
+// one account panics. The first sweep settles all the others.
 func TestAPoisonedHoldHoldsUpNoOther(t *testing.T) {
 	table, engine, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(table)

@@ -43,7 +43,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
-// alone makes of a panic the failure of what was being done: it holds up no other.
+// alone turns a panic of f into an error, so that it stops nothing else.
 func alone(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -53,7 +53,7 @@ func alone(do func() error) (err error) {
 	return do()
 }
 
-// release gives back what a turn held that was cut off.
+// release gives back the hold of a turn that was cut off.
 func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
 	err := s.Store.Release(ctx, h, s.Now())
 	if errors.Is(err, ErrSettled) { // it was settled meanwhile

@@ -18,8 +18,8 @@ import (
 	"piloto/internal/run"
 )
 
-// What is due of receipts: runs that ended without a place, and links without a
-// signature.
+// The lists of what the sweep must do: ended runs without a place in the chain, and links
+// without a signature.
 const (
 	dueUnplaced = "UNPLACED"
 	dueUnsigned = "UNSIGNED"
@@ -77,8 +77,8 @@ func (row linkRow) link() receipt.Link {
 	return l
 }
 
-// unplaced is what a transition writes by which there is more to tell of a run that
-// ended: it has no place in the chain until it is given one.
+// unplaced is the part of a transition that puts a run on the list of those that need a place
+// in the chain.
 func unplaced(at time.Time, runID string) (set string, values item) {
 	return "DuePK = :unplaced, DueSK = :since", item{":unplaced": str(dueUnplaced), ":since": str(dueAt(at.Add(receipt.SealGrace), runID))}
 }
@@ -95,7 +95,7 @@ func (t *Table) end(r plan.Run, to plan.Status, rec run.Record, set string, valu
 	return t.move(r, to, rec, due, "", all)
 }
 
-// Ended returns what is to be told of a run that ended.
+// Ended implements receipt.Store.
 func (t *Table) Ended(ctx context.Context, account, runID string) (receipt.Link, error) {
 	var row struct {
 		Status string `dynamodbav:"status"`
@@ -156,8 +156,8 @@ func (t *Table) Links(ctx context.Context, account string, after, limit int) ([]
 	return links, nil
 }
 
-// Place puts a link at the end of its account's chain: the last one there, and the run,
-// must be as they were read.
+// Place puts a link at the end of its account's chain. It fails when the last link, or the
+// run, changed since they were read.
 func (t *Table) Place(ctx context.Context, l receipt.Link, due time.Time) error {
 	row := rowOfLink(l, linkKey(l.Seq))
 	row.DuePK, row.DueSK = dueUnsigned, dueAt(due, l.RunID)
@@ -181,7 +181,7 @@ func (t *Table) Place(ctx context.Context, l receipt.Link, due time.Time) error 
 	return t.commit(ctx, tip, placed, noted)
 }
 
-// Sign keeps the signature of a link. One that has a signature keeps it.
+// Sign stores the signature of a link. A link that has one keeps it.
 func (t *Table) Sign(ctx context.Context, l receipt.Link) error {
 	failpoint.Verb("dynamo", "dynamo.(*Table)", "before")
 	_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -209,8 +209,7 @@ type signingRow struct {
 	Until  int64  `dynamodbav:"until,omitempty"`
 }
 
-// KeepKey keeps the public half of a key, once, and notes of the keys before it that
-// they are not in force any more.
+// KeepKey stores the public half of a key, once, and marks the older keys as replaced.
 func (t *Table) KeepKey(ctx context.Context, k receipt.Key) error {
 	before, err := t.SigningKeys(ctx)
 	if err != nil {
@@ -238,7 +237,7 @@ func (t *Table) KeepKey(ctx context.Context, k receipt.Key) error {
 	return err
 }
 
-// keptKey is nil when a key is there.
+// keptKey returns nil when the key is stored.
 func (t *Table) keptKey(ctx context.Context, id string) error {
 	var row signingRow
 	return t.get(ctx, signingKey, keyKey(id), &row, plan.ErrMoved)
@@ -267,7 +266,7 @@ func (t *Table) SigningKeys(ctx context.Context) ([]receipt.Key, error) {
 	return keys, nil
 }
 
-// Unplaced lists runs that ended and have no place in the chain, and are due by a time.
+// Unplaced lists the ended runs without a place in the chain that are due by a time.
 func (t *Table) Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Key, error) {
 	rows, err := t.dueKeys(ctx, dueUnplaced, at, limit)
 	if err != nil {
@@ -284,7 +283,7 @@ func (t *Table) Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Ke
 	return keys, nil
 }
 
-// Unsigned lists links without a signature that are due by a time.
+// Unsigned lists the links without a signature that are due by a time.
 func (t *Table) Unsigned(ctx context.Context, at time.Time, limit int) ([]receipt.LinkKey, error) {
 	rows, err := t.dueKeys(ctx, dueUnsigned, at, limit)
 	if err != nil {

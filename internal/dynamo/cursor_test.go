@@ -18,9 +18,8 @@ import (
 // pageOf reads a page of one entry: what it shows, and the next cursor.
 type pageOf func(cursor string) (shown, next string, err error)
 
-// lists are all lists that are read in pages, of two accounts with the same things in
-// them, and their narrower and wider ones. A method of the table that takes a cursor
-// belongs here.
+// lists are all lists that are read in pages, with and without their filters, of two accounts
+// that hold the same things. Every method of the table that takes a cursor belongs here.
 func lists(t *testing.T, table *dynamo.Table) map[string]pageOf {
 	list := map[string]pageOf{}
 	for _, account := range []string{"acme", "other"} {
@@ -65,9 +64,9 @@ func lists(t *testing.T, table *dynamo.Table) map[string]pageOf {
 	return list
 }
 
-// TestNoCursorIsGoodForAnotherList: of every list, its cursor is refused by every other,
-// of its own account and of another, and so is whatever is made of it by a change, a cut
-// or an addition.
+// TestNoCursorIsGoodForAnotherList gives the cursor of each list to every other list, of the
+// same account and of another. Each refuses it. A cursor that was changed, cut or made longer
+// is refused too.
 func TestNoCursorIsGoodForAnotherList(t *testing.T) {
 	all := lists(t, lab.Table(t))
 	for name, page := range all {

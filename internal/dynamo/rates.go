@@ -12,16 +12,16 @@ import (
 	"piloto/internal/rate"
 )
 
-// A quota is one item with one number: when it is whole again, in microseconds. A row
-// costs one write unit to move, and is cleaned up an hour after it means nothing.
+// A quota is one item with one number: the time at which it is whole again, in microseconds. A
+// change costs one write unit. The item is deleted an hour after that time.
 const rateSK = "RATE"
 
 func rateKey(name string) string { return "RATE#" + name }
 
 const rateKept = time.Hour
 
-// Charge implements rate.Store. It is one conditional write when known is right, also for
-// who is refused, and two when it is not.
+// Charge implements rate.Store. It takes one conditional write when known is right, also for a
+// refusal, and two when it is wrong.
 func (t *Table) Charge(ctx context.Context, name string, at time.Time, q rate.Quota, known time.Time) (time.Time, bool, error) {
 	now, part := at.UnixMicro(), q.Part.Microseconds()
 	ttl := num(at.Add(rate.Absurd + rateKept).Unix())
@@ -51,19 +51,19 @@ func (t *Table) Charge(ctx context.Context, name string, at time.Time, q rate.Qu
 	return taken, false, errRateMoves
 }
 
-// At one time a quota goes from idle to busy to full and not back: a guess that was wrong
-// and two that came too late are all there can be.
+// At one moment a quota only goes from idle to busy to full. So there are at most three tries:
+// one wrong guess, and two that came too late.
 const mostCharges = 4
 
 var errRateMoves = errors.New("dynamo: a quota is never as it was just seen")
 
-// charge is one way to take a part of a quota.
+// charge is a condition on a quota, and what it becomes.
 type charge struct {
 	change, condition string
 	values            item
 }
 
-// charge moves a quota if it is as c has it, and returns what is there then.
+// charge changes a quota if the condition of c holds, and returns what is stored then.
 func (t *Table) charge(ctx context.Context, pk string, c charge) (whole time.Time, ok bool, err error) {
 	out, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &t.name, Key: key(pk, rateSK), UpdateExpression: &c.change, ConditionExpression: &c.condition,

@@ -357,8 +357,8 @@ func (t *Table) Due(ctx context.Context, now time.Time, limit int) ([]run.Overdu
 	return list, err
 }
 
-// PutOff sets when the sweep looks again at a run that it could not heal. The tries
-// stand behind the time, so that whoever gives the run another time forgets them.
+// PutOff sets when the sweep looks again at a run that it could not heal. The number of tries
+// is stored with the time, so that any other write of the time resets it.
 func (t *Table) PutOff(ctx context.Context, o run.Overdue, until time.Time) error {
 	next := dueAt(until, o.RunID) + triesMark + strconv.Itoa(o.Tries+1)
 	err := t.commit(ctx, t.update(runKey(o.Account, o.RunID), "RUN", "SET DueSK = :next", "DueSK = :seen",
@@ -369,7 +369,7 @@ func (t *Table) PutOff(ctx context.Context, o run.Overdue, until time.Time) erro
 	return err
 }
 
-// triesMark stands between a time to be looked at and how often that was in vain.
+// triesMark separates the due time of a run from the number of failed tries.
 const triesMark = "#tries#"
 
 func triesOf(due string) int {

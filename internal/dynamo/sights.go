@@ -21,7 +21,7 @@ type sightRow struct {
 
 func sightKey(viewer string) string { return "SIGHT#" + viewer }
 
-// sight is the write of what a viewer of a chat was shown.
+// sight returns the write that notes what a viewer of a chat was shown.
 func (t *Table) sight(account, chatID string, s plan.Sight) (write, error) {
 	return t.put(sightRow{
 		PK: chatKey(account, chatID), SK: sightKey(s.Viewer), RunID: s.RunID, Digest: string(s.Digest),

@@ -64,8 +64,8 @@ func (t *Table) TakeToken(ctx context.Context, hash string) (auth.Token, error) 
 	return row.token(hash), err
 }
 
-// RenewToken moves the end of a token to a later time. One that was removed, that ends
-// later, or that never ends stays so, which is no error.
+// RenewToken moves the end of a token to a later time. A token that was removed, that ends
+// later or that never ends is left alone, without an error.
 func (t *Table) RenewToken(ctx context.Context, hash string, until time.Time) error {
 	_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &t.name, Key: key("TOKEN#"+hash, "TOKEN"),

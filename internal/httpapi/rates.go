@@ -29,8 +29,8 @@ func classOf(method string) rate.Class {
 	return rate.Writes
 }
 
-// unhurried refuses a request that came too often. A decision is served all the same: what a
-// user's other requests use up, a person needs no part of to stop a run.
+// unhurried refuses a request that came too often. A decision has a quota of its own, because
+// a person must be able to stop a run whatever else they sent.
 func unhurried(ctx context.Context, to *route) error {
 	_, known := auth.FromContext(ctx)
 	if known && to != nil && to.class == rate.Decisions {
@@ -39,8 +39,8 @@ func unhurried(ctx context.Context, to *route) error {
 	return rate.Exceeded(ctx)
 }
 
-// take counts one of a class for whoever is asking: the webhook that signed, else the user.
-// The answer says what is left.
+// take counts one request of a class for the webhook that signed it, else for its user. The
+// header of the answer says what is left.
 func (c Config) take(ctx context.Context, class rate.Class) error {
 	who := rate.User(caller(ctx).Account, caller(ctx).User)
 	if d, ok := ctx.Value(deliveryKey{}).(delivery); ok {
@@ -60,7 +60,7 @@ func tell(h http.Header, class rate.Class, limit, left int, reset string) {
 	h.Set(headerLeft, name+";r="+strconv.Itoa(left)+";t="+reset)
 }
 
-// tellWhen writes when to ask again, if a failure knows.
+// tellWhen writes Retry-After, if the failure says when to ask again.
 func tellWhen(h http.Header, f *fault.Error) {
 	after := f.Args["retry_after"]
 	if after == "" || h == nil {

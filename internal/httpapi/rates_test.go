@@ -20,15 +20,15 @@ func limited(l rate.Limits) *site {
 	return s
 }
 
-// hurried is a request of which the door says that it came too often.
+// hurried is a request that the authorizer marked as too many.
 func hurried(r *http.Request) *http.Request {
 	why := rate.ErrTooMany.With("reason", "requests").With("limit", "3").With("retry_after", "20")
 	return r.WithContext(rate.WithExceeded(r.Context(), why))
 }
 
-// TestEveryRouteCounts: what changes something passes as often as its class allows and no
-// more; what came too often is refused by every route but those of decisions; and what is
-// refused reaches nothing.
+// TestEveryRouteCounts: a route that changes something serves as many requests as its class
+// allows. A request that came too often is refused by every route except decisions, and
+// reaches nothing.
 func TestEveryRouteCounts(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		s := limited(rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})
@@ -84,8 +84,8 @@ func TestNobodyWhoCameTooOftenIsServedAnything(t *testing.T) {
 	}
 }
 
-// TestARefusalIsSaidAsEachContractSaysThings: a stable code, when to try again, and a sentence
-// for a person; on the Operator routes the code is the detail.
+// TestARefusalIsSaidAsEachContractSaysThings: every refusal has a stable code, a time to try
+// again and a sentence for a person. On the Operator routes the code is in detail.
 func TestARefusalIsSaidAsEachContractSaysThings(t *testing.T) {
 	for _, c := range []struct{ path, body, lang, detail, message string }{
 		{"/api/send", bodies["send"], "es", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo.", "<nil>"},
@@ -156,8 +156,8 @@ func TestAnAnswerThatIsGivenAgainDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAWebhookHasAQuotaOfItsOwn: n8n takes nothing from the person whose webhook it is, nor
-// they from it, and a delivery that is repeated counts once.
+// TestAWebhookHasAQuotaOfItsOwn: a webhook and its owner do not use each other's quota, and a
+// delivery that is repeated counts once.
 func TestAWebhookHasAQuotaOfItsOwn(t *testing.T) {
 	s := limited(rate.Limits{Turns: 2, BadTokens: 3})
 	deliver := func(id string) int {
@@ -189,8 +189,8 @@ func TestAWebhookHasAQuotaOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestForgedSignaturesBeyondCountAreNotLookedAt: each costs a look at the webhook and its
-// secret.
+// TestForgedSignaturesBeyondCountAreNotLookedAt: an address that sent too many is refused
+// before the webhook and its secret are read.
 func TestForgedSignaturesBeyondCountAreNotLookedAt(t *testing.T) {
 	s := limited(rate.Limits{BadTokens: 1})
 	forge := func() int {
@@ -222,7 +222,8 @@ func TestRefusalsAreInTheMetrics(t *testing.T) {
 	}
 }
 
-// TestAFailureThatKnowsSaysWhen holds of every failure that names a time, however it is told.
+// TestAFailureThatKnowsSaysWhen: every failure with a time to try again says it in
+// Retry-After.
 func TestAFailureThatKnowsSaysWhen(t *testing.T) {
 	s := newSite()
 	s.world.refusal = fault.New(fault.Conflict, "request.in_progress").With("retry_after", "3")

@@ -16,8 +16,7 @@ import (
 // eventsPage is how many events are read at a time, of all that there are.
 const eventsPage = 1000
 
-// linksPage is how many places of the chain are answered at a time, when nothing else is
-// said.
+// linksPage is how many links of the chain a page has by default.
 const linksPage = 1000
 
 // maxReceipt is how large a receipt may be, in bytes: a Lambda cannot answer more
@@ -137,7 +136,7 @@ func (s records) links(ctx context.Context, in *struct {
 	return answer(v), nil
 }
 
-// KeyList is the public keys that receipts are, and were, signed with.
+// KeyList is the public keys that sign receipts now, or signed them before.
 type KeyList struct {
 	Keys []receipt.Key `json:"keys" nullable:"false"`
 }

@@ -71,8 +71,8 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	return r, nil
 }
 
-// signer says who a delivery is from. A signature that is none counts as a bad token of
-// the address, and of one that sends very many no more are looked at.
+// signer returns who sent a delivery. A bad signature counts as a bad token of the address.
+// After too many of them, signatures from that address are not checked any more.
 func (c Config) signer(ctx context.Context, from rate.Who, d auth.Delivery) (auth.Principal, error) {
 	at := c.Now()
 	if err := c.Meter.Full(ctx, rate.Floods, from, at); err != nil {
@@ -183,7 +183,8 @@ func (verbatim[T]) Schema(r huma.Registry) *huma.Schema {
 // errNotKept is a mistake of ours: what a handler asks for was not wired.
 var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps answers")
 
-// once has f serve a turn, once when it has a key: a signed one always has.
+// once serves a turn with f. A request with a key is served once; a signed request always has
+// a key.
 // What f answers is kept; its failures are not, nor what it answers with
 // replay.ErrNothingDone. Effects that are keyed by the ticket happen once also when the
 // process dies while it serves the request. It counts as a turn when f serves it.

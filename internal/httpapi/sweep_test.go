@@ -9,8 +9,8 @@ import (
 	"piloto/infra/local/lab/cost"
 )
 
-// crooked are bodies made of a good one that no route may read, by the code of the
-// refusal. members are the names that the route knows.
+// crooked makes bad bodies of a good one, by the code of their refusal. members are the names
+// that the route knows.
 func crooked(good string, members map[string]bool) map[string][]string {
 	with := func(member string) string { // one more, before those of the good one
 		if strings.TrimSpace(strings.Trim(good, "{} ")) == "" {
@@ -46,8 +46,8 @@ func crooked(good string, members map[string]bool) map[string][]string {
 	return bodies
 }
 
-// TestNoRouteReadsACrookedBody: whatever encoding/json would mend, drop or take for
-// something else is refused by every route that reads a body, and nothing is done.
+// TestNoRouteReadsACrookedBody: encoding/json repairs, drops or misreads some bodies. Every
+// route that reads a body refuses these, and nothing is done.
 func TestNoRouteReadsACrookedBody(t *testing.T) {
 	statuses := map[string]int{"request.too_large": http.StatusRequestEntityTooLarge, "request.invalid": http.StatusUnprocessableEntity}
 	swept := 0
@@ -79,8 +79,8 @@ func TestNoRouteReadsACrookedBody(t *testing.T) {
 	}
 }
 
-// TestEveryRouteReadsTheLargestBody: the bounds are where they are said to be, and a
-// number of twenty digits is nothing that ends the reading.
+// TestEveryRouteReadsTheLargestBody: a body of the documented largest size is read, also with
+// a number of twenty digits.
 func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, good string) {
 		if good == "" {
@@ -99,8 +99,8 @@ func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 	})
 }
 
-// TestCheckingABodyCostsWhatItsLengthAllows, whatever shape its bytes have: the names that
-// a route knows were folded again for each member.
+// TestCheckingABodyCostsWhatItsLengthAllows holds for every shape. The names of a route were
+// once folded again for each member.
 func TestCheckingABodyCostsWhatItsLengthAllows(t *testing.T) {
 	const size = MaxBody - 100
 	members := map[string]bool{}

@@ -451,7 +451,7 @@ func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error
 	}, nil
 }
 
-// Links are one, of the run that there is, signed as nobody would.
+// Links returns one link, of the one run, with a made-up signature.
 func (w *world) Links(_ context.Context, account string, after, _ int) ([]receipt.Link, error) {
 	if account != "a" || after > 0 {
 		return nil, nil

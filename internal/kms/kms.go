@@ -1,8 +1,8 @@
 // Package kms signs with a key of AWS Key Management Service, an ECC_NIST_P256 key whose
 // private half nobody has.
 //
-// What stays true: the public half is asked for once in a process, and what is signed
-// leaves it as a SHA-256 alone.
+// What stays true: a process asks for the public half once, and sends only the SHA-256 of what
+// it wants signed.
 package kms
 
 import (

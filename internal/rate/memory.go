@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// most is how many quotas of a class a process keeps. Beyond that, those that are whole are
-// forgotten, which changes nothing; when none is, all are.
+// most is how many quotas of a class a process keeps. When there are more, the whole ones are
+// forgotten, which changes nothing. When none is whole, all are forgotten.
 const most = 1 << 16
 
 // mostRefused is how many accounts a process counts the refusals of.
 const mostRefused = 1 << 12
 
-// Memory is what a process counts. It is safe for use by several at once.
+// Memory counts within one process. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	quotas  map[Class]map[Who]time.Time
 	refusal map[string]map[Class]int64
 }
 
-// NewMemory returns a memory of nothing.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	return &Memory{quotas: map[Class]map[Who]time.Time{}, refusal: map[string]map[Class]int64{}}
 }
 
-// Refused returns how many of an account's requests were refused since the process began, by
-// class; those of the account "" are of addresses.
+// Refused returns how many requests of an account were refused since the process began, by
+// class. The account "" has those of addresses.
 func (m *Meter) Refused(account string) map[Class]int64 {
 	counts := map[Class]int64{}
 	if m == nil {
@@ -64,7 +64,8 @@ func (m *Memory) set(c Class, who Who, whole time.Time) {
 	m.put(c, who, whole, whole)
 }
 
-// charge takes one part; without room it takes nothing, and returns when there is all.
+// charge takes one part of a quota and returns when it is whole again. Without room it takes
+// nothing.
 func (m *Memory) charge(c Class, who Who, at time.Time, q Quota) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -30,14 +30,14 @@ import (
 	"piloto/internal/fault"
 )
 
-// ErrTooMany refuses what came too often. Args: reason (the class), limit (per minute),
-// retry_after (seconds).
+// ErrTooMany refuses a request that came too often. Args: reason (the class), limit (per
+// minute), retry_after (seconds).
 var ErrTooMany = fault.New(fault.Throttled, "request.too_many")
 
-// Class is what is counted together.
+// Class names the requests that are counted together.
 type Class string
 
-// The classes. What is of none of the first three is a request alone; these are requests too.
+// The classes. Turns, writes and decisions count as requests too.
 const (
 	Turns     Class = "turns"      // messages to a model
 	Writes    Class = "writes"     // all else that changes something
@@ -57,11 +57,11 @@ func Classes() []string {
 // limit: a client pings every other minute.
 const mostMessages = 60
 
-// floodFactor is how many times the bad tokens of a minute an address may send before a
-// good token from it is not looked at either.
+// floodFactor times the limit of bad tokens, an address is refused without a look at its
+// token.
 const floodFactor = 10
 
-// Limits is how many of a class one may send in a minute; 0: as many as they like.
+// Limits are the requests of each class in a minute; 0: no limit.
 type Limits struct {
 	Turns     int
 	Writes    int
@@ -100,7 +100,7 @@ func (c Class) alone(n int) int {
 	return n
 }
 
-// Quota is what may be taken of a minute.
+// Quota is a limit per minute.
 type Quota struct {
 	Part time.Duration // by one; whole microseconds
 	Room time.Duration // by all
@@ -112,11 +112,12 @@ func QuotaOf(n int) Quota {
 	return Quota{part, part * time.Duration(n)}
 }
 
-// Absurd is how far ahead no quota is whole again: a clock was wrong.
+// Absurd is further ahead than a quota can be whole again. Such a time was written by a wrong
+// clock.
 const Absurd = 2 * time.Minute
 
-// Take returns when a quota is whole again after one more at a time, given when it would
-// be now; false when there is no room for it.
+// Take takes one part at a time, of a quota that is whole again at a known time. It returns
+// the new time; false when there is no room.
 func (q Quota) Take(whole, at time.Time) (time.Time, bool) {
 	if whole.Before(at) || whole.Sub(at) > Absurd {
 		whole = at
@@ -125,11 +126,11 @@ func (q Quota) Take(whole, at time.Time) (time.Time, bool) {
 	return next, next.Sub(at) <= q.Room
 }
 
-// Store keeps when quotas are whole again, for all processes.
+// Store keeps the times at which quotas are whole again, for all processes.
 type Store interface {
-	// Charge takes one part of the quota of a key and returns when it is whole again,
-	// and whether there was room. known is what the caller last saw, which may be wrong:
-	// with it, the write that is tried first is likely the right one.
+	// Charge takes one part of the quota of a key. It returns when the quota is whole again,
+	// and whether there was room. known is the time that the caller saw last; it may be wrong,
+	// and only decides which write is tried first.
 	Charge(ctx context.Context, key string, at time.Time, q Quota, known time.Time) (whole time.Time, ok bool, err error)
 }
 
@@ -178,7 +179,7 @@ func (m *Meter) Take(ctx context.Context, c Class, who Who, at time.Time) (Stand
 	return Standing{Class: c, Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
 }
 
-// Full returns ErrTooMany when the process knows that there is no room, and takes nothing.
+// Full takes nothing, and returns ErrTooMany when the process knows that there is no room.
 func (m *Meter) Full(ctx context.Context, c Class, who Who, at time.Time) error {
 	if m == nil || m.Limits.of(c) <= 0 {
 		return nil
@@ -190,8 +191,8 @@ func (m *Meter) Full(ctx context.Context, c Class, who Who, at time.Time) error 
 	return m.refuse(ctx, c, who, at, whole)
 }
 
-// Bad counts a bad token of an address. It returns ErrTooMany once there were too many of
-// them. Before a token is looked at, Full of Floods says whether to.
+// Bad counts a bad token of an address, and returns ErrTooMany after too many of them. Call
+// Full with Floods before a token is looked at.
 func (m *Meter) Bad(ctx context.Context, who Who, at time.Time) error {
 	_, err := m.Take(ctx, BadTokens, who, at)
 	if err != nil {
@@ -216,18 +217,18 @@ func (m *Meter) refuse(ctx context.Context, c Class, who Who, at, whole time.Tim
 	return ErrTooMany.With("reason", string(reason)).With("limit", strconv.Itoa(n)).With("retry_after", strconv.Itoa(wait))
 }
 
-// seconds is a span in whole seconds, and not less than it is.
+// seconds rounds a duration up to whole seconds.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 type exceededKey struct{}
 
-// WithExceeded returns a context that says that its request came too often. Who serves it
-// refuses it, unless it is one that is always served.
+// WithExceeded returns a context whose request came too often. Its route refuses it, unless
+// the route serves every request.
 func WithExceeded(ctx context.Context, why *fault.Error) context.Context {
 	return context.WithValue(ctx, exceededKey{}, why)
 }
 
-// Exceeded returns why a request is refused for how often it came; nil: it is not.
+// Exceeded returns the error of a request that came too often; nil for any other.
 func Exceeded(ctx context.Context) error {
 	if why, ok := ctx.Value(exceededKey{}).(*fault.Error); ok && why != nil {
 		return why

@@ -81,8 +81,8 @@ func TestOfManyAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhenToTryAgain: not before, and then it is so. And whoever asks in between
-// waits no longer for it.
+// TestARefusalSaysWhenToTryAgain: a request passes at that time and not before. Asking in
+// between does not make the wait longer.
 func TestARefusalSaysWhenToTryAgain(t *testing.T) {
 	for name, meter := range meters(t, rate.Limits{Turns: 6}) { // one each 10 s
 		t.Run(name, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestARefusalSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-// TestNoSpanHoldsMore: wherever a span begins, no more than a quota and what came back in it
-// passes, and who asks no faster than that is never refused. No window has an edge.
+// TestNoSpanHoldsMore: in any span, no more passes than the quota and what came back in the
+// span. Who asks more slowly is never refused.
 func TestNoSpanHoldsMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
@@ -198,8 +198,8 @@ func TestAnAddressIsOneHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// TestBadTokensOfManyAddressesAreBounded: a million addresses fill neither the memory of a
-// process nor, with a few bad tokens each, the table.
+// TestBadTokensOfManyAddressesAreBounded: a million addresses do not fill the memory of a
+// process. With a few bad tokens each, they write nothing to the table.
 func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
 	store := &counting{}
 	own := rate.NewMemory()
@@ -241,8 +241,8 @@ func (c *counting) Charge(_ context.Context, _ string, at time.Time, q rate.Quot
 	return at.Add(q.Part), true, nil
 }
 
-// TestWhatIsRefusedIsNotWritten: who is over the limit costs the table nothing more, and who
-// is under it costs one write each.
+// TestWhatIsRefusedIsNotWritten: a request under the limit costs one write, and one over it
+// costs none.
 func TestWhatIsRefusedIsNotWritten(t *testing.T) {
 	table := lab.Table(t)
 	store := &watched{Store: table}

@@ -348,8 +348,8 @@ func TestALeavingClientIsForgottenAndAStrangerIsClosed(t *testing.T) {
 	r.wantLast("a", "error realtime.unknown")
 }
 
-// TestConnectingIsCounted: guesses of an address, connections of a user, and messages of a
-// connection, each before anything is looked up that need not be.
+// TestConnectingIsCounted counts the guesses of an address, the connections of a user and the
+// messages of a connection. Each is counted before anything is read that can wait.
 func TestConnectingIsCounted(t *testing.T) {
 	r := newReception(t)
 	r.Meter = &rate.Meter{Limits: rate.Limits{Writes: 3, Requests: 2, BadTokens: 2}, Own: rate.NewMemory(), Log: discard}
