@@ -136,8 +136,8 @@ type Message struct {
 	Seq string `json:"-"`
 }
 
-// Note is a line of the system's own beside a message. A text of the model stays as it
-// was written: Text says, in the language of the turn, what of it is not so.
+// Note is a line of ours under a message. The text of the model stays as it was written. Text
+// says, in the language of the turn, what in it is not true.
 type Note struct {
 	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed"`
 	Text string `json:"text"`

@@ -24,8 +24,8 @@ import (
 	"piloto/internal/tool"
 )
 
-// vectors are all ways in which an address that somebody gave is asked, with a key where
-// one goes with it. A service's own key is in every place in turn.
+// vectors are all the ways in which we send a request to an address that somebody gave, with
+// its key where there is one. The key of a service is tried in every place.
 func vectors(opts Options) map[string]func(ctx context.Context, url string, key *tool.Credential) error {
 	tokens := func() *Tokens { return NewTokens(opts, time.Now) }
 	send := func(method string) func(context.Context, string, *tool.Credential) error {
@@ -94,7 +94,7 @@ func (d *dials) record(ctx context.Context) context.Context {
 	}})
 }
 
-// astray returns what passed and is not this machine.
+// astray returns the connections that were not to this machine.
 func (d *dials) astray() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,8 +119,8 @@ func stub(t *testing.T) *net.Resolver {
 	}}).serve(t)
 }
 
-// TestNoVectorReachesAForbiddenAddress: whichever way an address is asked, nothing is
-// connected to but what is allowed; here, this machine.
+// TestNoVectorReachesAForbiddenAddress: whatever the way and the address, no connection is
+// made except to this machine, which the test allows.
 func TestNoVectorReachesAForbiddenAddress(t *testing.T) {
 	for name, ask := range vectors(Options{AllowLoopback: true, Resolver: stub(t), Timeout: 2 * time.Second}) {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestNoVectorReachesAForbiddenAddress(t *testing.T) {
 	}
 }
 
-// TestNoVectorFollowsANameThatMoves: a name that leads here when it is asked first, and
-// inside when it is asked again.
+// TestNoVectorFollowsANameThatMoves: the name first resolves to this machine, and then to a
+// forbidden address.
 func TestNoVectorFollowsANameThatMoves(t *testing.T) {
 	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // each answer ends its connection
 		w.Header().Set("Connection", "close")
@@ -174,7 +174,7 @@ func TestNoVectorFollowsANameThatMoves(t *testing.T) {
 	}
 }
 
-// lures are what a service says to have somebody ask elsewhere.
+// lures are answers of a service that try to send us to another host.
 func lures(elsewhere string) map[string]http.HandlerFunc {
 	document := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"x","version":"1","termsOfService":%[1]q,"contact":{"url":%[1]q}},"servers":[{"url":%[1]q}],"externalDocs":{"url":%[1]q},
 		"components":{"securitySchemes":{"o":{"type":"oauth2","flows":{"clientCredentials":{"tokenUrl":"%[1]s/token","scopes":{}}}}},"schemas":{"a":{"$ref":"%[1]s/s.json"}}},
@@ -223,9 +223,8 @@ func lures(elsewhere string) map[string]http.HandlerFunc {
 	return list
 }
 
-// TestNoKeyGoesElsewhere: whatever a service answers, nothing of a request, and no key,
-// cookie or referrer with it, arrives at any host but its own; and its own host's name is
-// the one it was registered with.
+// TestNoKeyGoesElsewhere: whatever a service answers, no request, key, cookie or referrer
+// arrives at another host. Host is always the registered name.
 func TestNoKeyGoesElsewhere(t *testing.T) {
 	type arrived struct{ host, keys, trail string }
 	var mu sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"piloto/internal/ref"
 )
 
-// TestReadingReferencesGrowsWithTheText: each name with a space behind its quotes was
-// looked for to the end of the text, so that 256 KiB took seconds.
+// TestReadingReferencesGrowsWithTheText: the end of each quoted name was once looked for in
+// all of the text, so that 256 KiB took seconds.
 func TestReadingReferencesGrowsWithTheText(t *testing.T) {
 	look := func(string) (ref.Result, bool) {
 		return ref.Result{Status: 200, Body: json.RawMessage(`{"a":1,"b":[2]}`), Headers: map[string]string{"X": "y"}}, true

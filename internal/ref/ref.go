@@ -225,7 +225,8 @@ func parse(text string) (Reference, int, error) {
 	return r, p.at, nil
 }
 
-// What is wrong with what is no reference. A text may hold thousands.
+// The errors of a text that is not a reference. They are made once, because a text may hold
+// thousands.
 var (
 	errStep    = errors.New("a step id must follow ${")
 	errPart    = errors.New(".body, .status or .headers must follow the step id")
@@ -295,8 +296,8 @@ func (r Reference) check() error {
 	return fmt.Errorf("only .body, .status and .headers can be named, not .%s", r.Part)
 }
 
-// bracket reads an index or a quoted name. It looks no further than a reference may
-// reach: what follows, however long, is not read again for each one.
+// bracket reads an index or a quoted name. It looks no further than the longest reference, so
+// that the rest of the text is not read again for each one.
 func (p *parser) bracket() (Segment, error) {
 	rest := p.text[p.at:]
 	rest = rest[:min(len(rest), maxLength+1)]
@@ -323,7 +324,8 @@ func (p *parser) bracket() (Segment, error) {
 	return Segment{Index: i, IsIdx: true}, nil
 }
 
-// quoted is how long the quoted name is that a text begins with; -1 when it does not end.
+// quoted returns the length of the quoted name at the start of a text; -1 when it does not
+// end.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

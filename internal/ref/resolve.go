@@ -31,7 +31,7 @@ const maxResolved = 1 << 20
 var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
 
 // ResolveText replaces every reference in a text by the text of what it names.
-// literal, when given, is applied to what stands between references, and escape to each
+// literal, when given, is applied to the text between references, and escape to each
 // replacement. Objects and arrays cannot stand inside text.
 func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
 	return newResults(look).text(text, literal, escape)

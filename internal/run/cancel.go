@@ -53,7 +53,7 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	return d, err
 }
 
-// beside is what is answered, with what else is to be said.
+// beside adds what else must be said to an answer.
 func (c Cancellation) beside(text string) string {
 	if c.Also == "" {
 		return text

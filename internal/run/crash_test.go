@@ -213,7 +213,7 @@ func (m *mortal) begin(dieAt int) plan.Run {
 	return r
 }
 
-// sealed has what ends signed, by a process that remembers nothing.
+// sealed signs what ended, as a new process does.
 func (m *mortal) sealed() {
 	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock}
 	m.Runs.Sealer = m.sealer
@@ -320,7 +320,7 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 	return r.Status
 }
 
-// signed holds that all of the account's chain is signed, and has no gap.
+// signed checks that every link of the account's chain is signed, and that none is missing.
 func (m *mortal) signed(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()

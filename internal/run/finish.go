@@ -43,11 +43,10 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 	return ended, err
 }
 
-// sealWithin bounds what the end of a run waits for its receipt to be signed.
+// sealWithin is how long the end of a run waits for the signature of its receipt.
 const sealWithin = 5 * time.Second
 
-// seal signs the receipt of a run that ended, if that can be done now. The run has
-// ended whatever comes of it.
+// seal tries to sign the receipt of a run that ended. The run has ended even when that fails.
 func (s *Service) seal(ctx context.Context, r plan.Run) {
 	if s.Sealer == nil || !r.Status.Terminal() {
 		return
@@ -118,8 +117,8 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 	return ended, final, err
 }
 
-// named are effects by the status that the end of their run gave them: no event of their
-// own tells it.
+// named are the effects that got their status from the end of their run, by that status. They
+// have no event of their own.
 func named(closed []plan.StepState) map[plan.StepStatus][]string {
 	by := map[plan.StepStatus][]string{}
 	for _, st := range closed {

@@ -105,8 +105,8 @@ type Store interface {
 	// Due lists runs whose time to be looked at has come, the oldest first, at
 	// most limit. One that cannot be told is an error beside the others.
 	Due(ctx context.Context, now time.Time, limit int) ([]Overdue, error)
-	// PutOff sets when the sweep looks again at a run that it could not heal, and counts
-	// the try, unless somebody set another time since it was listed.
+	// PutOff sets when the sweep looks again at a run that it could not heal, and counts the
+	// try. It changes nothing when the time was changed since the run was listed.
 	PutOff(ctx context.Context, o Overdue, until time.Time) error
 	// Postpone sets when the sweep looks at the run again; nothing else changes.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
@@ -142,8 +142,8 @@ type Executions interface {
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
 }
 
-// Sealer gives what a run came to its place in the chain of its account, signed. It is
-// asked once a run ended: what it fails to do is done by its own sweep.
+// Sealer puts the end of a run into the chain of its account, and signs it. It is called once
+// when a run ends. When that fails, its own sweep does it.
 type Sealer interface {
 	Seal(ctx context.Context, account, runID string) error
 }

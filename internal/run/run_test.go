@@ -269,7 +269,7 @@ func (n narrow) Due(ctx context.Context, at time.Time, limit int) ([]run.Overdue
 	return n.Store.Due(ctx, at, min(limit, n.most))
 }
 
-// poisons is a store in which looking at any of some runs panics, and counts the looks.
+// poisons is a store that panics when one of some runs is read, and counts how often.
 type poisons struct {
 	run.Store
 	looks map[string]int
@@ -283,8 +283,9 @@ func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) 
 	return p.Store.Run(ctx, account, id)
 }
 
-// TestWhatCannotBeHealedIsPutOff: as many poisoned runs as a sweep looks at stand before
-// a good one; it is healed all the same, and they are looked at seldom, but for ever.
+// TestWhatCannotBeHealedIsPutOff: a whole batch of poisoned runs stands before a good one. The
+// good one is healed all the same. The others are tried less and less often, and never given
+// up.
 func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
 	w := lab.NewWorld(t)
 	var log strings.Builder
@@ -327,8 +328,8 @@ func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
 	}
 }
 
-// TestTriesAreForgottenWhenARunMovesOn: what was put off and then moved is looked at
-// at its own time again, and a look from before does not put it off.
+// TestTriesAreForgottenWhenARunMovesOn: a run that was put off and then moved is due at its
+// own time again. A sweep that listed it before cannot put it off.
 func TestTriesAreForgottenWhenARunMovesOn(t *testing.T) {
 	w := lab.NewWorld(t)
 	r := w.Propose(book)

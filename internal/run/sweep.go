@@ -43,16 +43,16 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
-// A run that cannot be healed is tried at each sweep so often, because what is in the
-// way mostly passes; then after a minute, two, four, and at last once a day.
+// A run that cannot be healed is tried at so many sweeps in a row, because most causes pass;
+// then after a minute, two, four, and at last once a day.
 const (
 	sweepTries   = 3
 	sweepSeldom  = 24 * time.Hour
 	sweepDoubled = 11 // 2^11 minutes are more than a day
 )
 
-// putOff makes room for others that are due: as many that cannot be healed as one sweep
-// looks at would keep it from all that come after them.
+// putOff makes room for others that are due. Otherwise a batch of runs that cannot be healed
+// would fill every sweep.
 func (s *Service) putOff(ctx context.Context, o Overdue, because error) error {
 	until := s.Now()
 	if more := o.Tries + 1 - sweepTries; more >= 0 {

@@ -84,13 +84,13 @@ func Metrics(w io.Writer, now func() time.Time) func(context.Context, tally.Turn
 	}
 }
 
-// refusedDirectives say the same of every line of a refusal.
+// refusedDirectives are the same in every line about refusals.
 var refusedDirectives = []directive{{
 	Namespace: namespace, Dimensions: [][]string{{"Class"}}, Metrics: []definition{{"Refused", "Count"}},
 }}
 
-// Refusals returns what tells CloudWatch of requests that were refused as too many, as
-// Metrics does of turns.
+// Refusals returns a function that tells CloudWatch how many requests were refused as too
+// many, as Metrics does for turns.
 func Refusals(w io.Writer, now func() time.Time) func(context.Context, rate.Class) {
 	return func(ctx context.Context, c rate.Class) {
 		line, err := json.Marshal(struct {

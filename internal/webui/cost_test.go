@@ -8,8 +8,8 @@ import (
 	"piloto/infra/local/lab/cost"
 )
 
-// TestShowingATextCostsWhatItsLengthAllows: each "${" was tried with each "}" of the
-// thousand bytes behind it.
+// TestShowingATextCostsWhatItsLengthAllows: each "${" was once tried with each "}" in the next
+// thousand bytes.
 func TestShowingATextCostsWhatItsLengthAllows(t *testing.T) {
 	const size = 32 << 10
 	step := func(id string) string { return id }

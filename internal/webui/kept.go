@@ -10,12 +10,12 @@ import (
 // maxKept bounds the HTML that is kept, in bytes.
 const maxKept = 8 << 20
 
-// kept is what texts were rendered to: every view of a chat shows the same ones.
-// It is of this process, so another version of the renderer never meets it.
+// kept is the HTML of rendered texts, because every view of a chat shows the same ones. It
+// lives in the process, so it is always of this version of the renderer.
 var kept = keeper{most: maxKept / 2}
 
-// keeper keeps the HTML of the texts that were asked for last, by their hash. It
-// has two halves: when the newer one is full, the older one goes.
+// keeper keeps the HTML of the texts that were used last, by their hash. It has two halves:
+// when the newer one is full, the older one is dropped.
 type keeper struct {
 	most         int // bytes of a half
 	mu           sync.Mutex
@@ -23,7 +23,7 @@ type keeper struct {
 	newer, older map[[sha256.Size]byte]render.HTML
 }
 
-// html returns what a text was rendered to, and renders it when it is not kept.
+// html returns the HTML of a text. It renders a text that is not kept.
 func (k *keeper) html(text string, renders func() render.HTML) render.HTML {
 	key := sha256.Sum256([]byte(text))
 	if made, ok := k.find(key); ok {
@@ -48,8 +48,8 @@ func (k *keeper) find(key [sha256.Size]byte) (render.HTML, bool) {
 	return made, ok
 }
 
-// keep adds to the newer half. An entry counts as more than its HTML, so that
-// very many short ones are bounded too.
+// keep adds to the newer half. An entry counts as more bytes than its HTML, so that many short
+// ones are bounded too.
 func (k *keeper) keep(key [sha256.Size]byte, made render.HTML) {
 	cost := len(made) + 128
 	if cost > k.most {

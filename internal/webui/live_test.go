@@ -66,8 +66,8 @@ func TestWhatIsShownIsWhatIsStoredWhateverThePushesDo(t *testing.T) {
 	}
 }
 
-// TestALostPushIsAskedForWhenTheNextOneComes: also when the next one is about something
-// that the page does not show, and before it pings again.
+// TestALostPushIsAskedForWhenTheNextOneComes: the page finds the gap without another ping,
+// also when the next push is about something that it does not show.
 func TestALostPushIsAskedForWhenTheNextOneComes(t *testing.T) {
 	b := open(t, 1280, 900)
 	chat := conversing(b)

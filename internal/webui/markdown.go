@@ -23,7 +23,7 @@ import (
 // maxMarkdown is how much text is read as Markdown; more is shown as it is.
 const maxMarkdown = 64 << 10
 
-// markdown is the one reader of Markdown: every part of it is counted.
+// markdown is the only reader of Markdown. All its parts count their work.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	tables := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	return goldmark.New(
@@ -81,8 +81,8 @@ func rendered(text string) render.HTML {
 	return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 }
 
-// convert reads Markdown and writes HTML, or fails: the text costs too much, is
-// nested too deep, would become far longer, or met a fault of the parser.
+// convert turns Markdown into HTML. It fails when the text costs too much, is nested too deep,
+// becomes far longer, or makes the parser panic.
 func convert(text string) (made string, err error) {
 	defer func() {
 		if r := recover(); r != nil { // of the meter, or of the parser on a stranger's text
@@ -101,7 +101,7 @@ func convert(text string) (made string, err error) {
 	return w.b.String(), nil
 }
 
-// nested returns how many nodes stand inside each other at most.
+// nested returns the depth of the tree.
 func nested(doc ast.Node) int {
 	depth, most := 0, 0
 	_ = ast.Walk(doc, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
