@@ -2,7 +2,8 @@
 // two decisions, both pure functions of the text:
 //
 //   - Classify: does a person's message agree or refuse, and does it name what it
-//     agrees to or refuses? The whole message must be on a closed list. The list is
+//     agrees to or refuses? The whole message must be on a closed list, as it is or
+//     without hesitations, held keys and a few known slips of the fingers. The list is
 //     closed because the cost is one-sided: a confirmation that was missed is a second
 //     message, a confirmation that was imagined is an effect in the world.
 //   - Poses: does a model's text pose as a plan, ask for a confirmation, or claim that
