@@ -293,13 +293,17 @@ func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, li
 	if err != nil {
 		return nil, "", err
 	}
-	if before == "" {
-		before = "M#~"
-	}
-	in := &dynamodb.QueryInput{
+	pk := str(chatKey(account, chatID))
+	in := &dynamodb.QueryInput{ // of messages alone: the partition holds more
 		TableName: &t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false),
-		KeyConditionExpression:    aws.String("PK = :pk AND SK < :before"),
-		ExpressionAttributeValues: item{":pk": str(chatKey(account, chatID)), ":before": str(before)},
+		KeyConditionExpression:    aws.String("PK = :pk AND begins_with(SK, :m)"),
+		ExpressionAttributeValues: item{":pk": pk, ":m": str("M#")},
+	}
+	if before != "" {
+		if !strings.HasPrefix(before, "M#") { // somebody made it up
+			return nil, "", ErrCursor
+		}
+		in.ExclusiveStartKey = item{"PK": pk, "SK": str(before)}
 	}
 	items, err := t.pages(ctx, in, limit+1)
 	if err != nil {
