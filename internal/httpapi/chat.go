@@ -65,11 +65,12 @@ func (r *SendRequest) Resolve(huma.Context) []error { return notBlank(r.Message)
 
 // SendAnswer is what a turn came to.
 type SendAnswer struct {
-	Kind    turn.Kind            `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
-	Message conversation.Message `json:"message"`
-	Chat    conversation.Chat    `json:"chat"`
-	Run     *Run                 `json:"run,omitempty"`
-	Block   *Block               `json:"block,omitempty"`
+	Kind    turn.Kind              `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
+	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
+	Message conversation.Message   `json:"message"`
+	Chat    conversation.Chat      `json:"chat"`
+	Run     *Run                   `json:"run,omitempty"`
+	Block   *Block                 `json:"block,omitempty"`
 }
 
 type sender struct {
@@ -101,7 +102,7 @@ func (s sender) send(ctx context.Context, in *struct {
 }
 
 func showTurn(got turn.Reply) SendAnswer {
-	v := SendAnswer{Kind: got.Kind, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
+	v := SendAnswer{Kind: got.Kind, Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
 	if got.Run != nil {
 		run := showRun(*got.Run)
 		v.Run = &run

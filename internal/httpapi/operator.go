@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -114,6 +115,9 @@ func (s sender) operator(ctx context.Context, in *struct {
 
 func showOperator(got turn.Reply, session string) OperatorAnswer {
 	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Notes: got.Message.Notes}
+	for _, m := range slices.Backward(got.Before) { // this contract has one text for all that is said
+		v.Response, v.Notes = m.Content+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
+	}
 	if by := got.By; by != nil {
 		v.Provider, v.Model = by.Provider, by.Model
 		if by.Preferred != "" {

@@ -147,7 +147,10 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			}
 		}
 		at := d.Now()
-		said := d.beside(r, at) // first: it stands before the card
+		said, err := d.beside(ctx, r, at) // first: it stands before the card
+		if err != nil {
+			return err
+		}
 		card := answering(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
@@ -158,7 +161,7 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			return err
 		}
 		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
-		reply = Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft, By: card.By}
+		reply = Reply{Kind: KindPlan, Before: said, Message: card, Chat: chat, Run: &draft, By: card.By}
 		return nil
 	})
 	return reply, err

@@ -173,11 +173,12 @@ type change struct {
 	before plan.Run
 	next   plan.Plan
 	by     string
-	model  *conversation.By                                 // nil: a person wrote it
-	data   map[string]any                                   // of the event
-	asked  Request                                          // what it answers; none of a person's own edit
-	viewer string                                           // to whom it is answered
-	said   func(plan.Run, time.Time) []conversation.Message // what stands before its card; nil: nothing
+	model  *conversation.By // nil: a person wrote it
+	data   map[string]any   // of the event
+	asked  Request          // what it answers; none of a person's own edit
+	viewer string           // to whom it is answered
+	// What stands before its card; nil: nothing.
+	said func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
 // change looks at what the plan is about and writes it, while the draft is the one
@@ -217,7 +218,9 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 		}
 		var messages []conversation.Message
 		if c.said != nil {
-			messages = c.said(r, at)
+			if messages, err = c.said(ctx, r, at); err != nil {
+				return err
+			}
 		}
 		card := answering(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
 		card.By = c.model
@@ -234,7 +237,7 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 			return err
 		}
 		chat.UpdatedAt = at
-		reply = Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &next, By: c.model}
+		reply = Reply{Kind: KindPlan, Before: messages, Message: card, Chat: chat, Run: &next, By: c.model}
 		return nil
 	})
 	return reply, err
@@ -260,7 +263,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req, viewer: d.req.Viewer(), said: d.beside}
 	reply, err := d.change(ctx, c, d.began.Add(ModelTime))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
-		reply, err = d.say(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.draft_moved"))
+		reply, err = d.giveUp(ctx, locale.Text(d.req.Locale, "turn.draft_moved"))
 		return reply, nil, err
 	}
 	if err == nil {

@@ -300,9 +300,11 @@ func TestADraftThatMovedWhileTheModelThoughtIsLeftAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}}}
-	w.model.answers = []any{calls("revise_plan", strings.ReplaceAll(`{"steps":[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, "SERVER", w.Server.ID))}
+	revises := calls("revise_plan", strings.ReplaceAll(`{"steps":[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, "SERVER", w.Server.ID))
+	revises.Text = "La sur no tiene proyector." // what it says is kept, whatever comes of the call
+	w.model.answers = []any{revises}
 	reply := w.send(t, "la sur")
-	if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "ya no es el que había") {
+	if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "ya no es el que había") || !strings.HasPrefix(reply.Message.Content, revises.Text) {
 		t.Errorf("%+v", reply.Message)
 	}
 	if now := w.Read(first.ID); now.Plan.Revision != 2 || !strings.Contains(string(now.Plan.Steps[0].Body), "este") {

@@ -87,6 +87,7 @@ type Routed struct {
 // Reply is what a turn came to.
 type Reply struct {
 	Kind    Kind
+	Before  []conversation.Message // what the model said before its plan's card
 	Message conversation.Message
 	Chat    conversation.Chat
 	Run     *plan.Run

@@ -48,15 +48,21 @@ func (d *dialog) giveUp(ctx context.Context, notice string) (Reply, error) {
 	return d.say(ctx, conversation.KindNotice, notice)
 }
 
-// beside are the words that the model said beside the call that proposes a run.
-func (d *dialog) beside(r plan.Run, at time.Time) []conversation.Message {
+// beside are the words that the model said beside the call that proposes a run. That a
+// plan waits is so by then; that something was done has to be in the record.
+func (d *dialog) beside(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
 	text := d.spelled("")
 	if text == "" {
-		return nil
+		return nil, nil
+	}
+	pose := intent.Poses(text)
+	notes, err := d.noted(ctx, intent.Pose{Done: pose.Done})
+	if err != nil {
+		return nil, err
 	}
 	m := run.Message(d.IDs, r, conversation.KindText, at, shortened(text))
-	m.By = d.by()
-	return []conversation.Message{m}
+	m.By, m.Notes = d.by(), notes
+	return []conversation.Message{m}, nil
 }
 
 // pretends reports a text that wants a tool call in its place, where there is a service
@@ -84,7 +90,11 @@ func didSince(r plan.Run, since time.Time) bool {
 
 // notes are the lines that stand under a text of the model, by the record as it is now.
 func (d *dialog) notes(ctx context.Context, text string) ([]conversation.Note, error) {
-	pose := intent.Poses(text)
+	return d.noted(ctx, intent.Poses(text))
+}
+
+// noted are the lines that stand under a text that poses so.
+func (d *dialog) noted(ctx context.Context, pose intent.Pose) ([]conversation.Note, error) {
 	if pose == (intent.Pose{}) {
 		return nil, nil
 	}

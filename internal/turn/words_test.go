@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"piloto/internal/conversation"
+	"piloto/internal/llm"
 	"piloto/internal/turn"
 )
 
@@ -91,4 +92,48 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 			t.Errorf("%+v", reply.Message)
 		}
 	})
+}
+
+// TestAClaimBesideACallIsComparedWithTheRecord: a claim beside the call that proposes, or
+// before the model was asked again, stands over a card that says the plan still waits. It
+// has the line that any other claim has, and whoever asked is answered with it.
+func TestAClaimBesideACallIsComparedWithTheRecord(t *testing.T) {
+	proposes := func(w *world, said string) llm.Reply {
+		r := calls("propose_plan", replaced(booksNorth, w))
+		r.Text = said
+		return r
+	}
+	for name, c := range map[string]struct {
+		answers func(w *world) []any
+		claims  bool
+	}{
+		"beside a call":             {func(w *world) []any { return []any{proposes(w, "Ya he enviado el correo.")} }, true},
+		"before it was asked again": {func(w *world) []any { return []any{text("¿Confirmas? Ya he enviado el correo."), proposes(w, "")} }, true},
+		"beside a revision": {func(w *world) []any {
+			r := calls("revise_plan", replaced(`{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w))
+			r.Text = "Listo, ya he reservado la sala."
+			return []any{proposes(w, ""), r}
+		}, true},
+		"words that claim nothing": {func(w *world) []any { return []any{proposes(w, "Ojo: esa sala no tiene proyector.")} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.answers = c.answers(w)
+			var reply turn.Reply
+			for len(w.model.answers) > 0 {
+				reply = w.send(t, "avisa a todos")
+			}
+			list := w.Messages()
+			said, card := list[len(list)-2], list[len(list)-1]
+			if reply.Kind != turn.KindPlan || card.Kind != conversation.KindPlan || said.Kind != conversation.KindText {
+				t.Fatalf("%+v then %+v; told %s", said, card, w.model.lastTool())
+			}
+			if noted := len(said.Notes) == 1 && said.Notes[0].Code == conversation.NoteNothingDone; noted != c.claims || len(card.Notes) != 0 {
+				t.Errorf("%q has %+v, its card %+v", said.Content, said.Notes, card.Notes)
+			}
+			if len(reply.Before) != 1 || reply.Before[0].Content != said.Content || len(reply.Before[0].Notes) != len(said.Notes) {
+				t.Errorf("whoever asked was answered %+v", reply.Before)
+			}
+		})
+	}
 }
