@@ -51,7 +51,7 @@ func (w World) site(c Config) site {
 	meter := w.meter(c.Rates, table, log)
 	return site{
 		World: w, log: log, table: table, meter: meter,
-		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Log: log, Meter: meter},
+		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Came: gateway.Came, Log: log, Meter: meter},
 		listeners: realtime.Nobody,
 	}
 }

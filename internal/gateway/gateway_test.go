@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -381,4 +382,19 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%q: %v %d %v", path, err, w.StatusCode, arrived)
 		}
 	})
+}
+
+// TestARequestCameWhenTheGatewayGotIt: also when the function that serves it is started
+// later.
+func TestARequestCameWhenTheGatewayGotIt(t *testing.T) {
+	var came time.Time
+	serve := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came = Came(r.Context()) }))
+	e := events.APIGatewayV2HTTPRequest{RawPath: "/api/chats"}
+	e.RequestContext.HTTP.Method, e.RequestContext.TimeEpoch = "GET", 1772712000123
+	if _, err := serve(t.Context(), e); err != nil || came.UnixMilli() != 1772712000123 {
+		t.Errorf("%v, %v", came, err)
+	}
+	if at := Came(t.Context()); !at.IsZero() {
+		t.Errorf("of no request: %v", at)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -16,6 +17,7 @@ import (
 // asking is read from what the authorizer said, into h's context.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		ctx = WithCame(ctx, time.UnixMilli(e.RequestContext.TimeEpoch))
 		r, err := request(identified(ctx, e.RequestContext.Authorizer), e)
 		if err != nil { // API Gateway wrote the base64, so no client can get here
 			return events.APIGatewayV2HTTPResponse{}, err
@@ -24,6 +26,20 @@ func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPReques
 		h.ServeHTTP(w, r)
 		return w.answer(r.Method), nil
 	}
+}
+
+type cameKey struct{}
+
+// WithCame returns a context with when a request came.
+func WithCame(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, cameKey{}, at)
+}
+
+// Came returns when the request came to the gateway, which may be before the function
+// that serves it was started; the zero time when nobody said so.
+func Came(ctx context.Context) time.Time {
+	at, _ := ctx.Value(cameKey{}).(time.Time)
+	return at
 }
 
 // identified returns ctx with what the authorizer said.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -161,6 +162,22 @@ func (*Keyed) Resolve(ctx huma.Context) []error {
 
 // ticket is what all attempts at one request have in common.
 type ticket = replay.Ticket
+
+// mostUnderway is how long a request may be on its way from the gateway to here.
+const mostUnderway = 30 * time.Second
+
+// came is when the words of a request came, at the latest: with a key, when it came
+// first; and before the function that serves it was started, as the gateway says. The zero
+// time when nobody knows.
+func (c Config) came(ctx context.Context, t ticket) time.Time {
+	if c.Came == nil {
+		return time.Time{}
+	}
+	if at := c.Came(ctx); at.Before(t.At) && t.At.Sub(at) <= mostUnderway {
+		return at
+	}
+	return t.At
+}
 
 // replayed is an answer that is given again, byte for byte, to the request that is
 // sent again. Its body is a T.

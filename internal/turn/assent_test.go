@@ -20,7 +20,13 @@ import (
 
 // by sends a message as somebody, through one contract.
 func (w *world) by(user, contract, message string, seen plan.Digest) (turn.Reply, error) {
+	return w.later(user, contract, message, seen, time.Time{})
+}
+
+// later is by for a message that came before it is served.
+func (w *world) later(user, contract, message string, seen plan.Digest, came time.Time) (turn.Reply, error) {
 	r := turn.Request{
+		Came:      came,
 		Principal: auth.Principal{Account: lab.Account, User: user, TokenID: "token of " + user},
 		ChatID:    w.Chat.ID, Message: message, Seen: seen, Locale: locale.Spanish,
 	}
@@ -204,7 +210,7 @@ type viewer struct{ user, contract string }
 // TestAConversationRunsOnlyWhatWasAnswered (guarantees I04, I05, I06) draws conversations
 // of up to twelve turns of two people, through two contracts, with plans, questions,
 // notices, revisions and pauses in between. A plan runs when, and only when, a person
-// says yes to the card that they were returned last: a bare yes while the card is the
+// says yes to the card that they were returned last, before they said it: a bare yes while the card is the
 // last thing that was said in the chat, and never to what destroys; a named one while
 // it is on the last screen.
 func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
@@ -212,20 +218,21 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 	began := map[bool]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		w.Chat = w.NewChat()
-		returned := map[viewer]*plan.Run{}
+		returned, returnedAt, before := map[viewer]*plan.Run{}, map[viewer]time.Time{}, w.Clock()
 		who := rapid.Custom(func(t *rapid.T) viewer {
 			return viewer{rapid.SampledFrom([]string{"ana", "ana", "beto"}).Draw(t, "user"), rapid.SampledFrom([]string{"send", "send", "operator"}).Draw(t, "contract")}
 		})
 		told := func(v viewer, reply turn.Reply, err error) {
 			if moved, ok := errors.AsType[*turn.Moved](err); ok {
-				returned[v] = &moved.Run
+				returned[v], returnedAt[v] = &moved.Run, w.Clock()
 			} else if err == nil && reply.Kind == turn.KindPlan {
-				returned[v] = reply.Run
+				returned[v], returnedAt[v] = reply.Run, w.Clock()
 			}
 		}
+		came := time.Time{} // of what is said; zero: now
 		say := func(v viewer, message string, answers ...any) (turn.Reply, error) {
 			w.model.answers = answers
-			reply, err := w.by(v.user, v.contract, message, "")
+			reply, err := w.later(v.user, v.contract, message, "", came)
 			told(v, reply, err)
 			return reply, err
 		}
@@ -235,6 +242,9 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 				v = who.Draw(rt, "who")
 			}
 			pending := w.ChatNow().PendingRunID
+			previous := before
+			before = w.Clock()
+			w.Pass(time.Second)
 			switch rapid.SampledFrom([]string{"plan", "plan", "question", "yes", "yes", "yes", "edit", "named without a plan", "pause", "revision", "end"}).Draw(rt, "turn") {
 			case "plan":
 				_, _ = say(v, "haz algo", calls("propose_plan", replaced(rapid.SampledFrom([]string{booksNorth, booksNorth, drops5}).Draw(rt, "plan"), w)))
@@ -256,7 +266,7 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 					e := w.edit(t, w.Read(pending), "", fmt.Sprintf(`[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":%q}}]`, rapid.StringMatching("[a-z]{5}").Draw(rt, "room")))
 					e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
 					if r, err := w.service.Revise(context.Background(), e); err == nil {
-						returned[viewer{"beto", "send"}] = &r
+						returned[viewer{"beto", "send"}], returnedAt[viewer{"beto", "send"}] = &r, w.Clock()
 					}
 				}
 			case "end":
@@ -266,12 +276,17 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 			case "yes":
 				bare := rapid.Bool().Draw(rt, "bare")
 				word := rapid.SampledFrom(map[bool][]string{true: {"sí", "ok", "dale", "yes", "👍", "adelante"}, false: {"confirmo", "ejecuta el plan", "run the plan"}}[bare]).Draw(rt, "word")
-				want := (w.ChatNow().ActiveRunID == "" && pending != "" && w.answers(pending, returned[v], bare))
-				before := len(w.Started())
+				came = w.Clock()
+				if rapid.IntRange(0, 3).Draw(rt, "delay") == 0 { // it was sent before the last turn, and is served after it
+					came = previous
+				}
+				want := w.ChatNow().ActiveRunID == "" && pending != "" && !returnedAt[v].After(came) && w.answers(pending, returned[v], bare, came)
+				begun := len(w.Started())
 				reply, err := say(v, word, text("¿Algo más?"))
-				if got := len(w.Started()) > before; got != want {
+				if got := len(w.Started()) > begun; got != want {
 					rt.Fatalf("%v said %q: began %v, want %v; returned %+v, %v", v, word, got, want, reply, err)
 				}
+				came = time.Time{}
 				began[want]++
 				if want && w.Read(pending).Digest != returned[v].Digest {
 					rt.Fatal("another plan than the one that was returned began")
@@ -285,7 +300,7 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 }
 
 // answers is the rule, over what the chat shows.
-func (w *world) answers(pending string, returned *plan.Run, bare bool) bool {
+func (w *world) answers(pending string, returned *plan.Run, bare bool, came time.Time) bool {
 	draft, list := w.Read(pending), w.Messages()
 	after := -1
 	for i, m := range list {
@@ -300,5 +315,5 @@ func (w *world) answers(pending string, returned *plan.Run, bare bool) bool {
 	if w.Clock().Sub(at) > 15*time.Minute || after > 10 {
 		return false
 	}
-	return !bare || after == 0 && draft.Plan.Steps[0].Method != "DELETE"
+	return !bare || after == 0 && !at.After(came) && draft.Plan.Steps[0].Method != "DELETE"
 }

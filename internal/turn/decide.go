@@ -21,6 +21,9 @@ const (
 	screenTime     = 15 * time.Minute
 )
 
+// showTime is what noting that a card is shown again usually takes, and a little more.
+const showTime = 50 * time.Millisecond
+
 // Moved refuses a typed yes to a plan that is another by now. Run is the draft that
 // waits in its place, and Card its text: whoever is answered so has seen it, and their
 // next yes is to it. Why is a plan.ErrStale that says what changed.
@@ -169,12 +172,13 @@ func decidedAs(r Reply, err error) (Reply, bool, error) { return r, true, err }
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
 	draft, bare := *st.draft, said == intent.Assent
 	after, shownAt, onScreen := st.card()
-	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && (!onScreen || after > 0) {
+	last := onScreen && after == 0 && !req.before(shownAt) // what was said last when the person spoke
+	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && !last {
 		return Reply{}, false, nil // it was said to something else, and there is nothing to show
 	} else if expired {
 		return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
 	}
-	if bare && (!onScreen || after > 0) {
+	if bare && !last {
 		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
 	}
 	seen, err := s.seen(ctx, req, chat, draft)
@@ -195,13 +199,21 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 	return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
 }
 
-// seen is what the sender of a request has on the screen: what the client says, else
-// what it was answered last. It has no digest when that says nothing of the draft.
+// before reports words that came before a time: a second press, or a request that is sent
+// again, does not answer what the first one was answered with.
+func (r Request) before(at time.Time) bool { return !r.Came.IsZero() && r.Came.Before(at) }
+
+// seen is what the sender of a request had on the screen: what the client says, else
+// what it was answered last. It has no digest when that says nothing of the draft, or
+// came after the person's words.
 func (s *Service) seen(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run) (plan.Sight, error) {
 	if req.Seen != "" {
 		return plan.Sight{RunID: draft.ID, Digest: req.Seen}, nil
 	}
 	sight, err := s.Store.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), s.Now())
+	if err == nil && req.before(sight.At) {
+		return plan.Sight{}, nil
+	}
 	if err != nil || sight.RunID == draft.ID || sight.RunID == "" {
 		return sight, err
 	}
@@ -239,7 +251,7 @@ func (s *Service) moved(ctx context.Context, req Request, draft plan.Run, seen p
 	if !errors.Is(err, plan.ErrStale) {
 		return reply, err
 	}
-	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), s.Now())); err != nil {
+	if err := s.show(ctx, req, draft); err != nil {
 		return Reply{}, err
 	}
 	return Reply{}, &Moved{Run: draft, Card: run.Describe(req.Locale, draft.Plan, false), Why: err}
@@ -253,11 +265,31 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
 	card := answering(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
 	card.Notes = []conversation.Note{note}
-	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said, card); err != nil {
+	if err := s.show(ctx, req, draft, said, card); err != nil {
 		return Reply{}, err
 	}
 	chat.UpdatedAt = at
 	return Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft}, nil
+}
+
+// show notes that whoever sent a request is shown a draft in answer to it. They are
+// answered no sooner than the note says, so that whatever they said before that came
+// before it as well: of many yeses at once, none is to the answer of another.
+func (s *Service) show(ctx context.Context, req Request, draft plan.Run, said ...conversation.Message) error {
+	at := s.Now()
+	if !req.Came.IsZero() {
+		at = at.Add(showTime)
+	}
+	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said...); err != nil {
+		return err
+	}
+	if at.After(s.Now()) {
+		time.Sleep(at.Sub(s.Now()) + time.Millisecond) // times are stored in milliseconds
+	}
+	if now := s.Now(); now.Before(at) { // the clock was put back, or stands
+		return s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), now))
+	}
+	return nil
 }
 
 // queued is the reply to a yes that was answered before.
@@ -269,9 +301,9 @@ func (s *Service) queued(req Request, chat conversation.Chat, r plan.Run) Reply 
 // refused answers a no or a stop. What it means when a chat has both a draft and a run:
 // to cancel drops the draft, to stop stops the run; what was not meant is said.
 func (s *Service) refused(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
-	card, _, shown := st.card()
+	after, shownAt, shown := st.card()
 	switch {
-	case said == intent.Refusal && shown && card == 0:
+	case said == intent.Refusal && shown && after == 0 && !req.before(shownAt):
 		return decidedAs(s.drop(ctx, req, *st.draft, st.active))
 	case said == intent.Refusal && st.last(st.active):
 		return decidedAs(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))

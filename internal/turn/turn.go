@@ -57,6 +57,10 @@ type Request struct {
 	MessageID string
 	MessageAt time.Time
 
+	// When the person's words came, at the latest: they answer nothing that was shown
+	// after it. Zero: now.
+	Came time.Time
+
 	asked bool // for an answer: automation does not decide
 }
 

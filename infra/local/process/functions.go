@@ -194,7 +194,7 @@ func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Re
 		http.NotFound(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeouts[route.Function])
+	ctx, cancel := context.WithTimeout(gateway.WithCame(ctx, f.now()), f.timeouts[route.Function])
 	defer cancel()
 	if !route.Open {
 		p, refusal := gateway.Identify(ctx, f.tokens, f.meter, f.now(), gateway.Asking{
