@@ -16,6 +16,7 @@ package intent
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -218,9 +219,15 @@ func gesture(message string) Intent {
 	return said
 }
 
+// frown is a face of letters that does not agree, or a box that nobody ticked.
+var frown = regexp.MustCompile(`[:;=]['’-]?[(\[{/|]|\[\s*\]`)
+
 // contradicts reports an emoji that may doubt or take back the words beside it:
 // any that is not known to agree. A list of those that contradict would never be
-// whole.
+// whole. So may what stood for emoji before there were any.
 func contradicts(message string) bool {
+	if frown.MatchString(message) {
+		return true
+	}
 	return strings.ContainsFunc(norm.NFKC.String(message), func(r rune) bool { return emoji(r) && !strings.ContainsRune(agreeing, r) })
 }

@@ -69,4 +69,5 @@ const once = (text) =>
 
 const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16D84}]/u.test(text.normalize("NFKC"));
 const quotes = (text) => /["“”„«»‹›`\\＂「」『』]/u.test(text.trim()) || /^['‘/]/u.test(text.trim());
-const contradicts = (text) => [...text.normalize("NFKC")].some((c) => emoji.test(c) && !lists.agree.has(c));
+const frown = /[:;=]['’-]?[([{/|]|\[\s*\]/u;
+const contradicts = (text) => frown.test(text) || [...text.normalize("NFKC")].some((c) => emoji.test(c) && !lists.agree.has(c));
