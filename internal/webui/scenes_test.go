@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"piloto/internal/conversation"
+	"piloto/internal/plan"
 
 	"github.com/chromedp/chromedp"
 )
@@ -75,6 +76,34 @@ func TestATypedConfirmationNamesThePlanOnTheScreen(t *testing.T) {
 	defer b.world.mu.Unlock()
 	if len(b.sends) != 2 || !strings.Contains(b.sends[1], digest) || strings.Contains(b.sends[0], "digest") {
 		t.Errorf("sent %q, of plan %s", b.sends, digest)
+	}
+}
+
+// TestAYesIsToThePlanThatWasThereWhenItWasBegun: the card changes under the hands of
+// somebody who is writing a yes.
+func TestAYesIsToThePlanThatWasThereWhenItWasBegun(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.see(confirmButton)
+	read := eval[string](b, `document.querySelector(".card").dataset.digest`)
+	b.write("#message", "confirmo")
+	b.world.mu.Lock()
+	for id, r := range b.runs {
+		r.Plan.Goal, r.Plan.Revision = "Otro objetivo", 2
+		r.Digest, _ = r.Plan.Digest()
+		b.world.event(&r, plan.EventRevised, "", "{}")
+		b.runs[id] = r
+	}
+	b.world.mu.Unlock()
+	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "run.js")).then(r => r.refreshCard(document.querySelector(".card").dataset.run)).then(() => true)`)
+	b.until(`document.querySelector(".card").dataset.digest !== ` + quoted(read))
+	b.enter()
+	b.until(`document.getElementById("message").value === ""`)
+	b.until(`document.querySelector(".line.user.sending") === null`)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.sends) != 2 || !strings.Contains(b.sends[1], read) {
+		t.Errorf("sent %q; the plan that was read is %s", b.sends, read)
 	}
 }
 

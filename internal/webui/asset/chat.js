@@ -16,13 +16,18 @@ const saying = document.getElementById("composer-problem");
 
 let beginning = false; // a message is on its way into the thread
 let last = "";
+let began; // the chat and the plan that were on the screen when the person began to write
 
 export function startComposer() {
   form.addEventListener("submit", (e) => {
     e.preventDefault();
     send();
   });
-  input.addEventListener("input", fit);
+  input.addEventListener("input", () => {
+    if (input.value === "") began = undefined;
+    else begin();
+    fit();
+  });
   input.addEventListener("focus", loadWords, { once: true });
   input.addEventListener("keydown", (e) => {
     if (e.isComposing || e.keyCode === 229) return;
@@ -41,9 +46,17 @@ export function startComposer() {
   fit();
 }
 
+// begin keeps what the words that are being written are about: a plan that takes the place
+// of another meanwhile was not read by whoever says yes.
+function begin() {
+  began ??= { chat: view().dataset.chat, digest: pendingCard()?.dataset.digest };
+}
+
 /** write puts text into the composer, ready to be changed or sent. */
 export function write(text) {
   input.value = text;
+  began = undefined;
+  begin();
   fit();
   input.focus();
 }
@@ -72,6 +85,8 @@ async function send() {
   }
   last = text;
   const mine = own(text);
+  const about = began;
+  began = undefined;
   input.value = "";
   beginning = true;
   fit();
@@ -96,13 +111,13 @@ async function send() {
     beginning = false;
     fit();
   }
-  await deliver(chat, text, mine);
+  await deliver(chat, text, mine, about);
 }
 
-async function deliver(chat, text, mine) {
+async function deliver(chat, text, mine, about) {
   const body = { chat_id: chat, message: text };
   const shown = pendingCard();
-  if (shown) body.digest = shown.dataset.digest;
+  if (shown) body.digest = (about?.chat === chat && about.digest) || shown.dataset.digest;
   let delivered = false;
   expect(chat);
   if (delay()) setTimeout(fit, delay());
