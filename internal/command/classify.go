@@ -96,10 +96,11 @@ type judge struct {
 	programs map[string]Class // what is run, by name, with the highest class of its calls
 }
 
-// value is what a variable is known to hold.
+// value is what a variable is known to hold; a number also when it is not known which.
 type value struct {
-	text  string
-	known bool
+	text   string
+	known  bool
+	number bool
 }
 
 func (j *judge) find(what, why string, c Class) {

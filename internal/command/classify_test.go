@@ -80,6 +80,20 @@ func TestTheRuleOfWhatIsSafeHolds(t *testing.T) {
 	}
 }
 
+// Whatever a word is made longer by, it is read: what reads it never fails.
+func TestNoWordIsTooMuch(t *testing.T) {
+	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
+		words := strings.Split(l.text, " ")
+		for i := range words {
+			for _, more := range []string{"=a=b", "=", "==", ":", "-", "/", "{}", ""} {
+				row := strings.Join(words[:i], " ") + " " + words[i] + more
+				Classify(row)
+				Classify(row + " " + strings.Join(words[i+1:], " "))
+			}
+		}
+	}
+}
+
 func TestTheClassIsThatOfTheWorstFinding(t *testing.T) {
 	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
 		r, worst := Classify(l.text), Safe

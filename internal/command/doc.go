@@ -24,7 +24,8 @@
 //
 // The shell is parsed, and what it would see is what is judged: 'rm', r"m" and \rm
 // are one program, and so is $X where the same text says X=rm. Texts that a command
-// hands to another shell (bash -c, eval, ssh, find -exec, xargs) are judged too.
+// hands to another shell (bash -c, eval, ssh, find -exec, xargs) are judged too. It is
+// parsed as bash, and what dash or zsh would take for more commands is not safe.
 //
 // Another command is accepted from a model only when it is no more dangerous than
 // what a person has confirmed, and never when it destroys; and it is run only when a

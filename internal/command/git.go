@@ -20,13 +20,15 @@ func git(c call) {
 	rest, steered := c.args, false
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 		switch a := rest[0].text; {
-		case a == "-c" || a == "--config-env" || strings.HasPrefix(a, "--exec-path="), strings.HasPrefix(a, "-c") && len(a) > 2 && a[2] != '-':
+		case a == "-c" || strings.HasPrefix(a, "--config-env") || strings.HasPrefix(a, "--exec-path="), strings.HasPrefix(a, "-c") && len(a) > 2 && a[2] != '-':
 			steered = true
-			rest = rest[min(len(rest)-1, 1-strings.Count(a, "=")):]
+			if !strings.Contains(a, "=") {
+				rest = rest[min(len(rest)-1, 1):]
+			}
 		case strings.HasPrefix(a, "-C") && len(a) > 2, strings.HasPrefix(a, "--git-dir="), strings.HasPrefix(a, "--work-tree="):
 			c.found("elsewhere", Sensitive)
 		case a == "-C" || a == "--git-dir" || a == "--work-tree" || a == "--namespace":
-			if len(rest) > 1 && elsewhere(rest[1].text, true) {
+			if len(rest) > 1 && (elsewhere(rest[1].text, true) || strings.HasPrefix(rest[1].text, "/")) { // its settings may name programs
 				c.found("elsewhere", Sensitive)
 			}
 			rest = rest[min(len(rest)-1, 1):]

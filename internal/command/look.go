@@ -132,7 +132,7 @@ func (c call) ownPackages() bool {
 				}
 				value = c.args[i].text
 			}
-			if name == "-timeout" && strings.Trim(value, "0smh") == "" {
+			if name == "-timeout" && !bounded(value) {
 				return false
 			}
 		case strings.HasPrefix(a, "-"):

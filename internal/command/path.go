@@ -58,7 +58,7 @@ var (
 		".npmrc", ".pypirc", ".docker/config", ".kube", "kubeconfig", "authorized_keys", "credential", "secret", "token", "password", "passwd", "passphrase",
 		"contrase", "clave", "_history", ".history", "environ", "/proc/kcore", "/dev/mem", "/dev/kmem", "keystore", "wallet", "private", "htpasswd", ".config/gcloud",
 		".tfstate", ".tfvars", "apikey", "api_key", "api-key", "access_key", "access-key", "keyring", "keychain", ".vault", "cookies", "/proc/self/mem",
-		".boto", ".s3cfg", "rclone.conf", "wp-config", "login.keychain", "/etc/krb5", "ssl/private", "gshadow", "master.key", "opasswd", "aws_", "akia", "bearer", "authoriz", "cmdline", "known_hosts",
+		".boto", ".s3cfg", "rclone.conf", "wp-config", "login.keychain", "/etc/krb5", "krb5cc", "ssl/private", "gshadow", "master.key", "opasswd", "aws_", "akia", "bearer", "authoriz", "cmdline", "known_hosts",
 	}
 	secretEnds = []string{".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".asc", ".gpg", ".ovpn", "/mem", ".envrc", ".keytab", "/maps"}
 )

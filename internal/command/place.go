@@ -17,7 +17,7 @@ var (
 		"/home", "/root", "/Users", "/etc", "/proc", "/sys", "/dev", "/run", "/var/lib", "/var/spool", "/var/mail", "/var/backups", "/var/run", "/boot",
 		"/media", "/mnt", "/private", "/Library", "/Volumes", "/System",
 	}
-	logins = []string{"/var/log/auth", "/var/log/secure", "/var/log/audit", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog"}
+	logins = []string{"/var/log/auth", "/var/log/secure", "/var/log/audit", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog", "/var/log/cloud-init", "/var/log/installer"}
 )
 
 // in reports whether a path is one of some places, below it, or named after it.
@@ -62,14 +62,21 @@ var (
 	}
 	settings = set(`config settings local_settings database databases db parameters application appsettings connections connectionstrings web.config app.config
 		machine.config hibernate.cfg persistence context tomcat-users localsettings configuration gradle local auth vault inventory my pg_hba pg_service tnsnames
-		docker-compose compose mongoid storage serviceaccount service-account sa key keys env environment redis users user accounts account customers clients
-		employees patients sessions members people contacts payroll salaries payments cards firebase google-services sentry datasource datasources master
+		docker-compose docker-compose.override compose mongoid storage serviceaccount service-account sa key keys env environment redis users user accounts account customers clients
+		employees patients sessions session members people contacts payroll salaries payments cards firebase
+		usuarios usuario clientes cliente empleados empleado pacientes paciente nominas nóminas socios alumnos personas contactos salarios sueldos pagos tarjetas cuentas correos
+		suscriptores personal respaldo copia respaldos seed seeds mnemonic llaves llave credenciales npmrc pypirc login hosts admin firebase google-services sentry datasource datasources master
 		bootstrap production prod staging values-prod values-production override overrides logins emails subscribers leads backup dump export`)
 	settingEnds = set(`.yml .yaml .json .jsonl .ndjson .toml .ini .cfg .conf .cnf .xml .properties .php .py .rb .js .ts .env .csv .tsv .txt .xls .xlsx .parquet .avro .config .ora .local
 		.plist .tf .gradle .exs .edn .hcl .sh .ps1`)
-	personal   = set("users user accounts account customers clients employees patients sessions members people contacts payroll salaries payments cards logins emails subscribers leads")
-	sourceEnds = set(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")
-	hiddenOK   = set(`.gitignore .gitattributes .editorconfig .dockerignore .nvmrc .node-version .ruby-version .python-version .tool-versions .travis.yml .gitlab-ci.yml
+	personal = set(`users user accounts account customers clients employees patients sessions session members people contacts payroll salaries payments cards logins emails subscribers leads
+		usuarios usuario clientes cliente empleados empleado pacientes paciente nominas nóminas socios alumnos personas contactos salarios sueldos pagos tarjetas cuentas correos suscriptores
+		personal admin login`)
+	whole        = set("env envrc npmrc pypirc netrc _netrc inventory")
+	packed       = set(".gz .bz2 .xz .zst .zip .tar .tgz .7z .rar .tbz2 .txz")
+	wholeFolders = set("group_vars host_vars")
+	sourceEnds   = set(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")
+	hiddenOK     = set(`.gitignore .gitattributes .editorconfig .dockerignore .nvmrc .node-version .ruby-version .python-version .tool-versions .travis.yml .gitlab-ci.yml
 		.golangci.yml .golangci.yaml .pre-commit-config.yaml .babelrc .rspec .rubocop.yml .flake8 .pylintrc .coveragerc .clang-format .bazelrc .stylelintrc .browserslistrc
 		.npmignore .swcrc .air.toml .goreleaser.yml .goreleaser.yaml .helmignore .terraform-version .terraform.lock.hcl .yamllint .jshintrc .shellcheckrc .ruff.toml .nojekyll
 		.eslintrc .eslintignore .eslintrc.js .eslintrc.json .eslintrc.cjs .eslintrc.yml .prettierrc .prettierignore .prettierrc.json .mocharc.json .nycrc .markdownlint.json
@@ -88,7 +95,12 @@ func confides(p string) bool {
 			return true
 		}
 	}
+	bundle := strings.TrimSuffix(plain, path.Ext(plain))
 	switch {
+	case whole()[base], strings.HasPrefix(base, "env."), base == "login data", base == "web data", slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool { return wholeFolders()[part] }):
+		return true
+	case plain != base && settings()[plain], packed()[path.Ext(plain)] && settings()[bundle]: // what is packed
+		return true
 	case strings.HasPrefix(base, ".") && base != "." && base != ".." && !hiddenOK()[base]:
 		return true
 	case slices.ContainsFunc(dataEnds, func(end string) bool { return strings.HasSuffix(plain, end) }):
@@ -99,12 +111,12 @@ func confides(p string) bool {
 	if !settingEnds()[end] {
 		return false
 	}
-	whole := settings()[stem] || settings()[plain]
+	known := settings()[stem] || settings()[plain]
 	if personal()[stem] && sourceEnds()[end] { // code about people
 		return false
 	}
 	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(stem, "_", "-"), ".", "-"), "-")
-	return whole || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
+	return known || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
 }
 
 // confidesGlob is confides for a pattern: one that names everything, or files of a kind

@@ -84,6 +84,15 @@ func toolkit(c call) {
 		return
 	}
 	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.harmless() && c.plainly() {
+		options, ok := toolOptions[c.name]
+		if !ok {
+			options = otherTools
+		}
+		registry := strings.Contains(" npm yarn pnpm pip pip3 cargo gem brew composer ", " "+c.name+" ")
+		if !c.within(options()) || registry && !c.named(texts(positional[1:])) {
+			c.found("unknown", class)
+			return
+		}
 		switch {
 		case c.kube() && positional[0].text == "get" && !c.namesKinds(texts(positional)):
 			c.found("identity", Sensitive)
@@ -283,11 +292,14 @@ func services(c call) {
 	}
 	positional := c.positional()
 	logs := c.name == "journalctl" || c.name == "dmesg"
+	known := logs && (c.within(journalOptions()) && c.name == "journalctl" || c.within(dmesgOptions()) && c.name == "dmesg") || !logs && c.within(systemdOptions())
 	switch {
 	case logs && (c.flag("--vacuum-size", "--vacuum-time", "--vacuum-files", "--rotate", "--flush", "-C", "--clear", "--read-clear", "-c") || wordsClass(c.args) == Destructive):
 		c.found("system", Destructive)
 	case logs && c.flag("-f", "--follow", "-w", "--follow-new"):
 		c.found("waits", Sensitive)
+	case !known && !dynamic(c.args) && wordsClass(c.args) == Sensitive && !c.only():
+		c.found("unknown", Sensitive)
 	case logs && !dynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-W", "--console-level") && (c.name == "journalctl" || !c.flag("-n")) && !c.flag("--console-off", "--console-on", "--file", "--root", "-M", "--directory") || c.only():
 	case c.flag("-H", "--host", "-M", "--machine"):
 		c.found("network", wordsClass(c.args))

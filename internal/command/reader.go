@@ -17,6 +17,12 @@ func (c call) readerOptions(positional []word) []word {
 	if c.name == "tail" {
 		c.follows("-f", "-F", "--follow", "--retry")
 	}
+	if c.name == "less" && !c.within(lessOptions()) || c.name == "xmllint" && (!c.within(xmlOptions()) || slices.ContainsFunc(c.args, func(a word) bool { return strings.Contains(a.text, "://") || strings.Contains(a.text, "document(") })) {
+		c.found("unknown", wordsClass(c.words))
+	}
+	if c.name == "strings" && slices.ContainsFunc(positional, func(a word) bool { return strings.HasPrefix(a.text, "@") }) { // options from a file
+		c.found("unknown", Sensitive)
+	}
 	if (c.name == "less" || c.name == "more") && slices.ContainsFunc(c.args, func(a word) bool { return strings.HasPrefix(a.text, "+") || a.dynamic }) {
 		c.found("unknown", wordsClass(c.words))
 	}
@@ -62,25 +68,80 @@ func unpacks(c call) bool {
 	return false
 }
 
-// recursive judges a search through whole folders: of those where secrets lie, it
-// reads them.
+// recursive judges a search through many files: of those where secrets lie, it reads
+// them, and a pattern that almost every line has shows them.
 func (c call) recursive(positional []word) {
-	if !c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "--no-ignore", "-u", "-uu") && c.name != "rg" {
+	whole := c.name == "rg" || c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "-u", "-uu") || c.everything() ||
+		slices.ContainsFunc(c.args, func(a word) bool { return strings.Contains(a.text, "recurs") })
+	many := whole || slices.ContainsFunc(positional, func(a word) bool { return a.glob && confidesGlob(a.text) })
+	if !many {
 		return
 	}
-	if c.flag("-v", "--invert-match") { // it finds almost every line
+	if c.flag("-v", "--invert-match") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "recurse" || a.text == "-drecurse" }) || slices.ContainsFunc(c.searched(positional), broad) { // it finds almost every line
 		c.found("secrets", Sensitive)
 		return
 	}
 	for _, a := range positional {
 		p := cleaned(a.text)
-		if strings.Trim(a.text, ".*^$+?=: []|()'\"") == "" && a.text != "." || a.text == "." && len(positional) > 0 && positional[0].text == "." { // it finds every line
-			c.found("secrets", Sensitive)
-			return
-		}
-		if p == "/" || p == "~" || p == ".." || hiddenGlob(p) || c.name == "rg" && c.flag("--hidden", "-u", "-uu", "-uuu", "-.", "--no-ignore") {
+		if whole && (p == "/" || p == "~" || p == ".." || hiddenGlob(p)) || c.name == "rg" && (c.everything() || c.flag("--hidden", "-u", "-uu", "-uuu", "-.")) {
 			c.found("secrets", Sensitive)
 			return
 		}
 	}
+}
+
+// everything reports whether a search is told to leave out no file.
+func (c call) everything() bool {
+	return slices.ContainsFunc(c.args, func(a word) bool { return strings.HasPrefix(a.text, "--no-ignore") })
+}
+
+// searched are the patterns of a search.
+func (c call) searched(positional []word) []string {
+	var list []string
+	for i, a := range c.args {
+		value, long := strings.CutPrefix(a.text, "--regexp=")
+		switch {
+		case long:
+			list = append(list, value)
+		case strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, "e") && i+1 < len(c.args), a.text == "--regexp" && i+1 < len(c.args):
+			list = append(list, c.args[i+1].text)
+		case strings.HasPrefix(a.text, "-e"):
+			list = append(list, a.text[2:])
+		}
+	}
+	if len(list) == 0 && len(positional) > 0 && !c.flag("--files", "--type-list") {
+		list = append(list, positional[0].text)
+	}
+	return list
+}
+
+// broad reports whether a pattern, or a part of it, is found in almost any text: nothing
+// in it is three letters long.
+func broad(pattern string) bool {
+	const least = 3
+	for _, part := range strings.Split(strings.ReplaceAll(pattern, `\|`, "|"), "|") {
+		longest, run, class := 0, 0, false
+		for i := range len(part) {
+			switch b := part[i]; {
+			case b == '[':
+				class, run = true, 0
+			case b == ']':
+				class = false
+			case class:
+			case b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9' || b == '_' || b >= 0x80:
+				if run++; i > 0 && part[i-1] == '\\' {
+					run = 0
+				}
+			case b == '?' || b == '*' || b == '{': // what is before it may be missing
+				run = 0
+			default:
+				run = 0
+			}
+			longest = max(longest, run)
+		}
+		if longest < least {
+			return true
+		}
+	}
+	return false
 }

@@ -56,17 +56,17 @@ var readers = map[string]string{
 	"cmp": "", "diff": "--to-file --from-file", "diff3": "--diff-program", "sdiff": "-o --output --diff-program", "md5sum": "", "sha1sum": "", "sha224sum": "", "sha256sum": "", "sha384sum": "",
 	"sha512sum": "", "b2sum": "", "cksum": "", "sum": "", "readlink": "", "realpath": "", "od": "", "hexdump": "", "strings": "", "grep": "-f --file", "egrep": "-f --file",
 	"fgrep": "-f --file", "zgrep": "-f", "rg": "--hostname-bin --pre --pre-glob -f --file -z --search-zip", "sort": "-o --output -T --temporary-directory --compress-program --files0-from",
-	"tree": "-o --output", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o", "xmllint": "-o --output --shell", "cal": "", "uniq": "",
+	"tree": "-o --output --fromfile --infofile", "jq": "-f --from-file -L --rawfile --slurpfile", "zcat": "", "look": "", "tsort": "", "ptx": "-o -i -b -G --traditional --only-file --ignore-file --break-file", "xmllint": "", "cal": "", "uniq": "",
 	"namei": "", "lsattr": "", "getfacl": "", "bat": "--pager --build --clear", "iconv": "-o --output", "tr": "", "csplit": "-", "shasum": "", "dos2unix": "-", "numfmt": "",
-	"base64": "", "base32": "", "xxd": "", "less": "-o -O --log-file --LOG-FILE -k --lesskey-file -T --tag-file", "more": "", "get-content": "", "gc": "", "get-childitem": "", "gci": "",
+	"base64": "", "base32": "", "xxd": "", "less": "", "more": "", "get-content": "", "gc": "", "get-childitem": "", "gci": "",
 }
 
 // printers say something of the system, or compute; they read no file.
 var printers = map[string]string{
-	"true": "", "false": "", ":": "", "pwd": "", "ver": "", "get-date": "", "get-process": "", "get-location": "", "uname": "", "uptime": "", "free": "", "nproc": "", "arch": "", "basename": "",
-	"dirname": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "", "lspci": "", "lsmod": "",
-	"test": "", "[": "", "ss": "-K --kill -D --diag -E --events", "netstat": "-c --continuous", "getconf": "", "locale": "", "logname": "", "pgrep": "",
-	"pidof": "", "findmnt": "", "echo": "", "factor": "", "ncal": "", "times": "", "bc": "-", "lsns": "", "pstree": "-a",
+	"true": "", "false": "", ":": "", "pwd": "", "ver": "", "get-date": "", "get-process": "", "get-location": "", "uname": "", "uptime": "", "free": "-s --seconds -c --count", "nproc": "", "arch": "", "basename": "",
+	"dirname": "", "expr": "", "tty": "", "lsblk": "", "lscpu": "", "lsusb": "-D", "lspci": "-i -p -A -H -F -O", "lsmod": "",
+	"test": "", "[": "", "ss": "-K --kill -D --diag -E --events -F --filter -N --net", "netstat": "-c --continuous", "getconf": "", "locale": "", "logname": "", "pgrep": "",
+	"pidof": "", "findmnt": "-p --poll -F --tab-file -N --task", "echo": "", "factor": "", "ncal": "", "times": "", "bc": "-", "lsns": "", "pstree": "-a",
 }
 
 func quiet(c call) {
@@ -133,6 +133,11 @@ func reader(c call) {
 		for _, a := range positional {
 			if strings.Contains(strings.ToLower(a.text), "env") || strings.Contains(a.text, "import") || strings.Contains(a.text, "include") {
 				c.found("secrets", Sensitive)
+			}
+			for _, part := range []string{"repeat", "until(", "while(", "range(", "def ", "input_filename"} {
+				if strings.Contains(a.text, part) { // it may not end
+					c.found("waits", Sensitive)
+				}
 			}
 		}
 	}

@@ -35,6 +35,8 @@ func docker(c call) {
 	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.harmless() &&
 		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df"}, positional[0]):
 		switch {
+		case positional[0] == "top" && len(positional) > 2 || positional[0] == "logs" && d.flag("--details"): // options of ps, and an environment
+			c.found("secrets", Sensitive)
 		case positional[0] == "logs":
 			d.follows("-f", "--follow")
 		case positional[0] == "stats" && !slices.Contains(texts(args), "--no-stream"):
@@ -55,6 +57,9 @@ func database(c call) {
 		return
 	}
 	c.hosts()
+	if known, ok := databaseOptions[c.name]; ok && !c.within(known()) {
+		c.found("unknown", wordsClass(c.args))
+	}
 	options := []string{"-c", "-e", "-Q", "-q", "--command", "--execute", "--query", "--eval"}
 	class, given := Safe, false
 	for i, a := range c.args {
@@ -75,7 +80,7 @@ func database(c call) {
 			if a.dynamic {
 				class = max(class, Sensitive)
 			}
-			if !strings.HasPrefix(a.text, "-") && elsewhere(a.text, true) {
+			if file := strings.TrimPrefix(a.text, "file:"); !strings.HasPrefix(a.text, "-") && (elsewhere(a.text, true) || strings.HasPrefix(c.name, "sqlite") && elsewhere(file, true)) {
 				c.found("elsewhere", Sensitive)
 			}
 			continue
@@ -195,6 +200,9 @@ func redis(c call) {
 		return
 	}
 	c.hosts()
+	if own := (call{args: c.args[:len(c.args)-len(words)]}); !own.within(redisOptions()) {
+		c.found("unknown", wordsClass(c.args))
+	}
 	reads := set("get mget hget hgetall hmget hkeys hvals hlen scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
 	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
 	class := Sensitive
@@ -256,7 +264,7 @@ func cloud(c call) {
 var cloudSecrets = []string{
 	"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env",
 	"--endpoint", "--debug", "object", "user-pool-client", "apprunner", "vpn-connections", "job-definitions", "amplify", "opsworks", "list-functions",
-	"containerapp", "databases", "describe-jobs", "launch-template", "output",
+	"--no-verify", "containerapp", "databases", "describe-jobs", "launch-template", "output",
 }
 
 // secretive reports whether what is asked of a cloud is, or may be, a secret, or
@@ -270,8 +278,13 @@ func (c call) secretive() bool {
 	if c.name == "gcloud" && slices.Contains(positional, "describe") {
 		return true // with its environment, its metadata or its keys
 	}
-	for _, a := range c.args {
+	for i, a := range c.args {
 		text := strings.ToLower(a.text)
+		if place, joined := strings.CutPrefix(text, "--region="); joined || i > 0 && c.args[i-1].text == "--region" { // it is part of the address
+			if strings.Trim(place, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+				return true
+			}
+		}
 		for _, part := range cloudSecrets {
 			if strings.Contains(text, part) && !strings.Contains(text, "list-objects") || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "fileb:") {
 				return true

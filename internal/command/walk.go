@@ -10,6 +10,8 @@ import (
 // loops are judged as if all of them ran, once.
 func (j *judge) walk(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
+		j.dialect(n)
+		j.arithmetic(n)
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			if n.Background {
@@ -40,9 +42,21 @@ func (j *judge) walk(file *syntax.File) {
 			if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // its value is read as code, or as a name
 				j.find("${…}", "dynamic", j.unknown())
 			}
+			j.inherited(n)
 		}
 		return true
 	})
+}
+
+// inherited judges that a variable is read which the text does not set: its value may be
+// a secret, wherever it goes.
+func (j *judge) inherited(p *syntax.ParamExp) {
+	if p.Param == nil || p.Length || j.result.Class > Safe {
+		return
+	}
+	if _, set := j.vars[p.Param.Value]; !set && !plain()[p.Param.Value] {
+		j.find("$"+p.Param.Value, "secrets", Sensitive)
+	}
 }
 
 // quoted judges a text that the shell leaves alone and that some commands would
@@ -89,9 +103,13 @@ func (j *judge) loop(f *syntax.ForClause) {
 	if !ok || iter.Name == nil {
 		return
 	}
-	list := j.words(iter.Items)
+	list, counts := j.words(iter.Items), true
 	j.assign(iter.Name.Value, word{dynamic: true})
+	if steering(iter.Name.Value) {
+		j.find(iter.Name.Value, "environment", Sensitive)
+	}
 	for _, w := range list {
+		counts = counts && (!w.dynamic && w.text != "" && digits(w.text) || countsUp(w.text))
 		if secret(w.text) || w.foreign || w.glob && hiddenGlob(w.text) {
 			j.find(w.text, "secrets", Sensitive)
 		}
@@ -99,14 +117,26 @@ func (j *judge) loop(f *syntax.ForClause) {
 	if len(list) == 1 {
 		j.assign(iter.Name.Value, list[0])
 	}
+	if v := j.vars[iter.Name.Value]; counts && len(list) > 0 {
+		v.number = true
+		j.vars[iter.Name.Value] = v
+	}
+}
+
+// countsUp reports whether an unquoted word is several numbers: {1..5}.
+func countsUp(text string) bool {
+	list, ok := strings.CutPrefix(text, "{")
+	list, end := strings.CutSuffix(list, "}")
+	from, to, dots := strings.Cut(list, "..")
+	return ok && end && dots && from != "" && to != "" && digits(from) && digits(to)
 }
 
 // assign notes what a variable holds. What was assigned twice is known only when
 // it is the same.
 func (j *judge) assign(name string, w word) {
-	v := value{w.text, !w.dynamic && !w.glob}
+	v := value{text: w.text, known: !w.dynamic && !w.glob, number: w.number || !w.dynamic && w.text != "" && digits(w.text)}
 	if before, twice := j.vars[name]; twice && before != v {
-		v.known = false
+		v.known, v.number = false, v.number && before.number
 	}
 	j.vars[name] = v
 }
@@ -138,6 +168,7 @@ func (j *judge) assignment(a *syntax.Assign, before bool) {
 	}
 	if a.Value != nil && a.Array == nil && a.Index == nil && !a.Append {
 		w = j.one(a.Value)
+		w.number = tellsNumber(a.Value) || onlyNumber(a.Value)
 	}
 	if !before || !w.dynamic {
 		j.assign(name, w)
@@ -185,12 +216,13 @@ func steering(name string) bool {
 
 // declaration judges export, declare, local, readonly and typeset.
 func (j *judge) declaration(d *syntax.DeclClause) {
-	exported := d.Variant.Value == "export"
+	exported, counting := d.Variant.Value == "export", false
 	for _, a := range d.Args {
 		switch {
 		case a.Name == nil: // an option, or something computed
 			w := j.one(a.Value)
 			exported = exported || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
+			counting = counting || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "i")
 			if w.dynamic || d.Variant.Value == "export" && !strings.HasPrefix(w.text, "-n") || strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "pnx") {
 				j.find(d.Variant.Value+" "+w.text, "environment", j.unknown())
 			}
@@ -200,6 +232,9 @@ func (j *judge) declaration(d *syntax.DeclClause) {
 			}
 		default:
 			j.assignment(a, exported)
+			if counting && a.Value != nil {
+				j.operand(a.Value)
+			}
 		}
 	}
 	if len(d.Args) == 0 { // it lists every variable

@@ -18,6 +18,7 @@ type word struct {
 	dynamic bool
 	foreign bool
 	glob    bool
+	number  bool // of a value: whatever it is, it is a number
 }
 
 // maxWord bounds what a word may grow to by the variables in it.
@@ -146,7 +147,7 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	v, set := e.vars[name]
 	switch {
 	case name == "IFS" && simple:
-		v = value{" ", true}
+		v = value{text: " ", known: true}
 	case name == "HOME" && simple && !set:
 		e.add("~")
 		return

@@ -199,6 +199,18 @@ func interpreter(c call) {
 
 // xargs runs a command with words that are not known.
 func xargs(c call) {
+	own := c.args
+	for i := 0; i < len(c.args); i++ {
+		if list := xargsOptions(); !strings.HasPrefix(c.args[i].text, "-") {
+			own = c.args[:i]
+			break
+		} else if list[c.args[i].text+":"] {
+			i++
+		}
+	}
+	if !(call{args: own}).within(xargsOptions()) {
+		c.found("secrets", Sensitive)
+	}
 	for i := 0; i < len(c.args); i++ {
 		switch a := c.args[i].text; {
 		case a == "-n" || a == "-P" || a == "-I" || a == "-L" || a == "-d" || a == "-s" || a == "-E" || a == "--max-args" || a == "--max-procs" || a == "--replace" || a == "--delimiter" || a == "-J" || a == "-R":

@@ -1,0 +1,117 @@
+package command
+
+import (
+	"strings"
+	"time"
+)
+
+// Of programs that can be pointed at another machine, another folder or another program
+// by an option, the options are listed that only choose what is shown, or of what. Any
+// other is not known. One with a colon takes a value, also one joined to its letter.
+var (
+	listOptions = `-a --all -A -v --verbose -q --quiet --no-color -no-color -json --json -json= --long --limit: --depth: --installed --upgradable --outdated --versions --all-versions --summary
+		--stat --color --installed-only --names-only --parseable --no-pager --short --help -h`
+	toolOptions = map[string]func() map[string]bool{
+		"kubectl": set(kubeOptions), "oc": set(kubeOptions), "k": set(kubeOptions),
+		"helm": set(`-n: --namespace: -A --all-namespaces -o: --output: -a --all -q --short -m: --max: -d --date -r --reverse -l: --versions --devel --version: --deployed --failed --pending --uninstalled
+			--superseded --revision: --no-headers --client --show-resources --show-desc --offset: --time-format:`),
+		"npm": set(npmOptions), "yarn": set(npmOptions), "pnpm": set(npmOptions),
+		"pip": set(pipOptions), "pip3": set(pipOptions),
+		"cargo": set(`--depth: -e: --edges: -i: --invert: -p: --package: --no-dedupe -d --duplicates --all-features --no-default-features --features: --target: --format-version: --no-deps
+			--offline --locked --frozen --limit: -q --quiet --workspace --prefix: --charset: -v --verbose --version -V`),
+		"svn": set(`-l: --limit: -r: -v -q --verbose --quiet --stop-on-copy -u --show-updates --summarize`), "hg": set(`-l: --limit: -r: --rev: -v -q --stat -p --patch -m -a -d -u`),
+	}
+	kubeOptions = `-n: --namespace: -A --all-namespaces -o: --output: -l: --selector: -L: --label-columns: --show-labels --field-selector: --sort-by: --no-headers -c: --container: --tail: --since:
+		--since-time: --timestamps -p --previous --all-containers --all-pods --limit-bytes: --ignore-not-found --chunk-size: --timeout: --request-timeout: --short --client --api-group: --namespaced --verbs:
+		--max-log-requests: --prefix --recursive --containers --revision: --api-version: --types --for: -w --watch --watch-only -f --follow --sum --server-print --show-kind --for:`
+	npmOptions = `--depth: --json --all -a -g --global --long -l --parseable -p --omit: --include: --production --prod --dev --only: --workspaces --workspace: -w: --link --pattern: -r --recursive --no-color --silent -s`
+	pipOptions = `--format: -o --outdated -u --uptodate -l --local --user --not-required -e --editable --exclude-editable --include-editable --pre --exclude: --all --files -v --verbose -q --quiet
+		--disable-pip-version-check --no-color`
+	otherTools = set(listOptions)
+
+	databaseOptions = map[string]func() map[string]bool{
+		"psql":  set(`-c: --command: -d: --dbname: -U: --username: -h: --host: -p: --port: -A --no-align -t --tuples-only -x --expanded -q --quiet -X --no-psqlrc -w --no-password -W -1 --single-transaction -l --list --csv -F: -a -e -E -n -z -0`),
+		"mysql": set(mysqlOptions), "mariadb": set(mysqlOptions),
+		"sqlite3": set(sqliteOptions), "sqlite": set(sqliteOptions),
+	}
+	mysqlOptions = `-e: --execute: -h: --host: -u: --user: -P: --port: -D: --database: -N --skip-column-names -B --batch -s --silent -t --table -r --raw -A --no-auto-rehash -E --vertical -H --html
+		-X --xml -q --quick -w --wait -p --ssl-mode: --protocol: --default-character-set: --connect-timeout: --column-names -b -v --verbose`
+	sqliteOptions = `-readonly -header -noheader -column -csv -json -line -list -html -markdown -table -box -quote -tabs -separator: -nullvalue: -newline: -batch -safe -bail -stats -echo`
+	redisOptions  = set(`-h: -p: -n: -3 --raw --no-raw --csv --json --no-auth-warning -4 -6 -r: -i:`)
+
+	journalOptions = set(`-u: --unit: --user-unit: -n: --lines: --since: -S: --until: -U: -p: --priority: -b: --boot: -k --dmesg -o: --output: --output-fields: -r --reverse --no-pager -x --catalog -e --pager-end
+		-q --quiet -a --all -t: --identifier: -T: --exclude-identifier: -g: --grep: --case-sensitive: --list-boots --disk-usage --utc --no-hostname --no-full --no-tail -N --fields -F: --field: -l --full --facility:
+		-m --merge --system --user --header --verify -f --follow -c: --show-cursor --after-cursor: --version --help`)
+	dmesgOptions = set(`-T --ctime -H --human -l: --level: -f: --facility: -x --decode -k --kernel -u --userspace -t --notime -r --raw -L: --color: -P --nopager -S --syslog -e --reltime -d --show-delta
+		-p --force-prefix -J --json --time-format: --since: --until: -w -W --follow -V --version -h --help`)
+	systemdOptions = set(`--no-pager -l --full -n: --lines: -a --all -t: --type: --state: --failed --user --system --plain --no-legend --no-ask-password -o: --output: -q --quiet -r --recursive --reverse --version --help -H: --host: -M: --machine:`)
+	lessOptions    = set(`-N -S -R -X -F -E -e -i -I -n -M -m -s -q -Q -r -G -g -w -J -K -f -u -U -c -C -a -A -L -p: -P: -x: -j: -b: -h: -y: -z: -#: --quit-if-one-screen --no-init --raw-control-chars --RAW-CONTROL-CHARS
+		--chop-long-lines --LINE-NUMBERS --line-numbers --ignore-case --pattern: --squeeze-blank-lines --version --help`)
+	xargsOptions = set(`-n: -P: -I: -L: -d: -s: -E: -0 -r -t -p -x -o -i: -l: -e: -J: -R: --null --no-run-if-empty --max-args: --max-procs: --max-lines: --max-chars: --replace: --delimiter: --verbose --interactive --exit
+		--eof: --open-tty --show-limits --process-slot-var: --version --help`)
+	xmlOptions = set(`--noout --format --pretty: --xpath: --recover --encode: --nonet --nowarning --quiet --version --noblanks --nsclean --huge --c14n --c14n11 --html --timing --dropdtd --nodefdtd --noenc`)
+)
+
+// within reports whether every option of a command is one of a list.
+func (c call) within(list map[string]bool) bool {
+	for _, a := range c.args {
+		if a.text == "--" {
+			return true
+		}
+		if strings.HasPrefix(a.text, "-") && a.text != "-" && !listed(a.text, list) {
+			return false
+		}
+	}
+	return true
+}
+
+func listed(option string, list map[string]bool) bool {
+	name := before(option, "=")
+	if list[name] || list[name+":"] {
+		return true
+	}
+	if strings.HasPrefix(option, "--") {
+		return false
+	}
+	for _, letter := range option[1:] {
+		switch o := "-" + string(letter); {
+		case list[o+":"]:
+			return true
+		case !list[o]:
+			return false
+		}
+	}
+	return true
+}
+
+// named reports whether what a package manager is asked about are names of its registry,
+// and no address, no file and no repository.
+func (c call) named(positional []string) bool {
+	for _, name := range positional {
+		name = strings.TrimPrefix(name, "@")
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~") || strings.Contains(name, ":") || strings.Contains(name, "//") || strings.HasPrefix(name, "/") ||
+			strings.Contains(name, "/") && c.args[0].text != "search" && !scoped(positional, name) || strings.HasSuffix(name, ".tgz") {
+			return false
+		}
+	}
+	return true
+}
+
+// scoped reports whether a name with a slash is one of a scope: @scope/name.
+func scoped(list []string, name string) bool {
+	for _, n := range list {
+		if n == "@"+name && strings.Count(name, "/") == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// longestTest bounds what go test may be told to take.
+const longestTest = time.Hour
+
+// bounded reports whether a duration of go is one that ends soon.
+func bounded(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d > 0 && d <= longestTest
+}
