@@ -86,7 +86,12 @@ func parse(args []string, errOut io.Writer) (q asked, err error) {
 		q.chain = append(q.chain, name)
 		return nil
 	})
-	flags.StringVar(&q.pin, "pin", "", "`head` of the chain that was kept: the chain must still have it")
+	flags.Func("pin", "`head` of the chain that was kept: the chain must still have it", func(head string) error {
+		if q.pin = head; head == "" { // of a variable that is not set
+			return errors.New("an empty head pins nothing")
+		}
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return q, err
 	}
@@ -105,6 +110,7 @@ type given struct {
 	receipt *receipt.Receipt
 	keys    []receipt.Key
 	links   []receipt.Link
+	other   []receipt.Problem // what a text says and nothing was read of
 }
 
 func (q asked) read(in io.Reader) (given, error) {
@@ -127,20 +133,37 @@ func (q asked) read(in io.Reader) (given, error) {
 	}
 	for _, name := range q.chain {
 		var page struct {
-			Links []receipt.Link `json:"links"`
+			Links []json.RawMessage `json:"links"`
 		}
 		if err := read(name, in, &page); err != nil {
 			return g, fmt.Errorf("%s holds no chain: %w", name, err)
 		}
-		g.links = append(g.links, page.Links...)
+		for _, raw := range page.Links {
+			link, err := receipt.ReadLink(raw)
+			switch {
+			case errors.Is(err, receipt.ErrOther):
+				g.other = append(g.other, receipt.Problem{Where: fmt.Sprintf("link %d", link.Seq), What: err.Error()})
+			case err != nil:
+				return g, fmt.Errorf("%s holds no chain: %w", name, err)
+			}
+			g.links = append(g.links, link)
+		}
 	}
 	if q.receipt == "" {
 		return g, nil
 	}
-	g.receipt = &receipt.Receipt{}
-	if err := read(q.receipt, in, g.receipt); err != nil {
+	var raw json.RawMessage
+	if err := read(q.receipt, in, &raw); err != nil {
 		return g, fmt.Errorf("it is no receipt: %w", err)
 	}
+	told, err := receipt.Read(raw)
+	switch {
+	case errors.Is(err, receipt.ErrOther):
+		g.other = append(g.other, receipt.Problem{Where: "text", What: err.Error()})
+	case err != nil:
+		return g, fmt.Errorf("it is no receipt: %w", err)
+	}
+	g.receipt = &told
 	if g.receipt.Version == "" {
 		return g, errors.New("it is no receipt: it has no version")
 	}
@@ -170,10 +193,10 @@ func read(name string, in io.Reader, into any) error {
 
 // verdict is what holds and what does not, and the code to exit with.
 func (g given) verdict(q asked) (string, int) {
-	var problems []receipt.Problem
+	problems := g.other
 	var unknown error
 	if r := g.receipt; r != nil {
-		problems = receipt.Verify(*r)
+		problems = append(problems, receipt.Verify(*r)...)
 		if len(g.keys) > 0 {
 			unknown = r.SignedBy(g.keys)
 		}
