@@ -6,11 +6,11 @@ import (
 )
 
 // Number returns the whole number that a receiver may read a folded segment as, in
-// plain digits: "012", "+12", "12.0", "1.2e1" and "0xc" are 12 to one that computes, and
-// "12-lamps" is to one that reads digits as far as there are any. ok is false for what
+// plain digits: "012", "+12", "12.0", "1.2e1", "1_2" and "0xc" are 12 to one that computes,
+// and "12-lamps" is to one that reads digits as far as there are any. ok is false for what
 // begins with none, and for what is written plainly already.
 func Number(segment []rune) (plain []rune, ok bool) {
-	text := strings.TrimPrefix(strings.TrimSpace(string(segment)), "+")
+	text := joinedDigits(strings.TrimPrefix(strings.TrimSpace(string(segment)), "+"))
 	digits := 0
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
 		digits++
@@ -36,4 +36,34 @@ func Number(segment []rune) (plain []rune, ok bool) {
 		return nil, false
 	}
 	return []rune(whole), true
+}
+
+// joinedDigits is a text without the underscores that group the digits at its beginning.
+func joinedDigits(text string) string {
+	digit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case digit(i):
+			b.WriteByte(text[i])
+		case text[i] == '_' && i > 0 && digit(i-1) && digit(i+1):
+		default:
+			return b.String() + text[i:]
+		}
+	}
+	return b.String()
+}
+
+// UUID returns the identifier that a receiver may read a folded segment as, in its usual
+// form: 32 digits, also without hyphens or with others, in braces, or as a URN. ok is
+// false for what is none.
+func UUID(segment []rune) (plain []rune, ok bool) {
+	const size = 32
+	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(string(segment))), "urn:")
+	text = strings.Trim(strings.TrimPrefix(text, "uuid:"), "{}()")
+	text = strings.ReplaceAll(text, "-", "")
+	if len(text) != size || strings.Trim(text, "0123456789abcdef") != "" {
+		return nil, false
+	}
+	return []rune(text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]), true
 }

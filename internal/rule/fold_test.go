@@ -79,12 +79,33 @@ func TestNumbersAreJudgedAsTheyAreComputed(t *testing.T) {
 	s := Set{Rules: []Rule{{Effect: Deny, Path: "/orders/12"}, {Effect: Deny, Path: "/users/007/**"}}}
 	for path, want := range map[string]Effect{
 		"/orders/012": Deny, "/orders/+12": Deny, "/orders/%2012": Deny, "/orders/12.0": Deny, "/orders/1.2e1": Deny, "/orders/120e-1": Deny, "/orders/0xc": Deny, "/orders/0b1100": Deny,
-		"/orders/12abc": Deny, "/orders/12-lamps": Deny, "/orders/١٢": Deny, "/orders/１２": Deny, "/orders/12%00": Deny, "/orders/0000000012": Deny,
+		"/orders/12abc": Deny, "/orders/12-lamps": Deny, "/orders/١٢": Deny, "/orders/１２": Deny, "/orders/12%00": Deny, "/orders/0000000012": Deny, "/orders/1_2": Deny, "/orders/0_1_2": Deny, "/orders/1_2.0": Deny, "/orders/12_": Deny,
 		"/users/7": Deny, "/users/0x7/keys": Deny,
-		"/orders/120": "", "/orders/1": "", "/orders/112": "", "/orders/a12": "", "/orders/12/lines": "", "/orders/-12": "", "/orders/1.25e1": "",
+		"/orders/120": "", "/orders/1": "", "/orders/112": "", "/orders/a12": "", "/orders/12/lines": "", "/orders/-12": "", "/orders/1.25e1": "", "/orders/1_20": "",
 	} {
 		if got := s.Judge(Call{Method: "DELETE", Path: path, Resolved: true}).Effect; got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestIdentifiersAreJudgedHoweverTheyAreWritten(t *testing.T) {
+	const plain = "550e8400-e29b-41d4-a716-446655440000"
+	bare := strings.ReplaceAll(plain, "-", "")
+	forms := []string{plain, strings.ToUpper(plain), bare, strings.ToUpper(bare), "{" + plain + "}", "%7B" + bare + "%7D", "urn:uuid:" + plain, "URN%3AUUID%3A" + plain, plain[:4] + "%2D" + bare[4:], " " + plain}
+	for _, written := range []string{plain, bare, strings.ToUpper(plain)} {
+		s := Set{Rules: []Rule{{Effect: Deny, Path: "/users/" + written}, {Effect: Ask, Path: "/orders/" + written + "/**"}}}
+		for _, form := range forms {
+			if got := s.Judge(Call{Method: "DELETE", Path: "/users/" + form, Resolved: true}).Effect; got != Deny {
+				t.Errorf("%s denied, and %s is %q", written, form, got)
+			}
+			if got := s.Judge(Call{Method: "DELETE", Path: "/orders/" + form + "/lines/1", Resolved: true}).Effect; got != Ask {
+				t.Errorf("%s asked, and %s is %q", written, form, got)
+			}
+		}
+		other := plain[:len(plain)-1] + "1"
+		if got := s.Judge(Call{Method: "DELETE", Path: "/users/" + other, Resolved: true}).Effect; got != "" {
+			t.Errorf("%s is %q", other, got)
 		}
 	}
 }

@@ -110,8 +110,12 @@ func (g glob) folded(trimmed bool) glob {
 	return out
 }
 
-// plainNumber is a segment of nothing but a number as it is written plainly.
+// plainNumber is a segment of nothing but a number, or an identifier, as it is written
+// plainly.
 func plainNumber(segment []rune) []rune {
+	if plain, ok := fold.UUID(segment); ok {
+		return plain
+	}
 	if strings.Trim(string(segment), "0123456789+.") != "" {
 		return segment
 	}

@@ -51,7 +51,9 @@ func readPath(path string, resolved bool) readings {
 		}
 	}
 	for _, text := range r.trimmed {
-		r.trimmed = added(r.trimmed, joined(mapped(split(text), number)))
+		segments := split(text)
+		r.trimmed = added(r.trimmed, joined(mapped(segments, number)))
+		r.trimmed = added(r.trimmed, joined(mapped(segments, identifier)))
 	}
 	return r
 }
@@ -147,6 +149,14 @@ func bareFolded(segment []rune) []rune {
 		if next := segment[i+1]; r == ':' && (next == ':' || next == '$') {
 			return segment[:i]
 		}
+	}
+	return segment
+}
+
+// identifier is a segment as a receiver that reads UUIDs has it.
+func identifier(segment []rune) []rune {
+	if plain, ok := fold.UUID(segment); ok {
+		return plain
 	}
 	return segment
 }

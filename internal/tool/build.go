@@ -109,7 +109,7 @@ func unsafeSegment(text string) string {
 	runes := []rune(text)
 	for range 4 {
 		bare, _, _ := strings.Cut(string(runes), ";")
-		switch bare = fold.Text(bare); {
+		switch bare = strings.Trim(fold.Text(bare), " "); { // some drop blanks at the end of a name
 		case bare == "." || bare == "..":
 			return reasonDots
 		case slices.Contains(runes, '/') || slices.Contains(runes, '\\'):
