@@ -72,7 +72,7 @@ var (
 	personal = set(`users user accounts account customers clients employees patients sessions session members people contacts payroll salaries payments cards logins emails subscribers leads
 		usuarios usuario clientes cliente empleados empleado pacientes paciente nominas nóminas socios alumnos personas contactos salarios sueldos pagos tarjetas cuentas correos suscriptores
 		personal admin login`)
-	whole        = set("env envrc npmrc pypirc netrc _netrc inventory")
+	whole        = set("env envrc npmrc pypirc netrc _netrc inventory core")
 	packed       = set(".gz .bz2 .xz .zst .zip .tar .tgz .7z .rar .tbz2 .txz")
 	wholeFolders = set("group_vars host_vars")
 	sourceEnds   = set(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")

@@ -78,7 +78,7 @@ func quiet(c call) {
 			if c.name != "exit" && (elsewhere(a.text, true) || a.text == "-" || a.text == "/") {
 				c.found("elsewhere", Sensitive)
 			}
-			if a.foreign {
+			if a.dynamic {
 				c.found("dynamic", Sensitive)
 			}
 			if secret(a.text) && c.name != "exit" {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -149,6 +150,10 @@ func shell(c call) {
 		c.unseen = true
 		c.found("unseen", wordsClass(c.words))
 		return
+	}
+	if c.flag("--rcfile", "--init-file") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "-O" || a.text == "+O" }) {
+		c.unseen = true
+		c.found("unseen", wordsClass(c.words))
 	}
 	if c.flag("-c", "--command") {
 		c.commandText()
