@@ -90,6 +90,7 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 //	l  0.86/0.80  0.75/0.90
 //	m  0.82/0.93  0.82/0.92
 //	n  1.00/0.85  0.92/0.96
+//	o  0.99/0.86  0.87/0.93
 //
 // Splits g and h are of another author; in them and in those after them a text has one label:
 // one that claims an act is a claim, whether or not it asks for another.
