@@ -24,7 +24,7 @@ func claimsSelf(all []token, i int) bool {
 		if verb < len(all) && (all[verb].word == "have" || all[verb].word == "went") && verb == i+1 {
 			verb = skipSmall(all, verb+1)
 		}
-		return verb < len(all) && !all[verb].quoted && !all[verb].opens && (hasPast(&all[verb]) && all[verb].form&tell == 0 && moreThanWords(all, verb) || tellsOthers(all, verb) || glimpses(all, verb))
+		return verb < len(all) && !all[verb].quoted && !all[verb].opens && (alsoDid(all, verb) || hasPast(&all[verb]) && all[verb].form&tell == 0 && moreThanWords(all, verb) || tellsOthers(all, verb) || glimpses(all, verb))
 	case "just", "already", "successfully", "ya":
 		if !opensClause(all, i) || i+1 == len(all) {
 			return false
@@ -33,17 +33,17 @@ func claimsSelf(all []token, i int) bool {
 		return next < len(all) && next == i+1 && all[next].form&(pastEN|infinitive) == pastEN && all[next].form&(act|advance) != 0 ||
 			next < len(all) && w == "ya" && hasAny(all[next].word, "amos", "imos") && all[next].form&tell == 0 && moreThanWords(all, next)
 	}
-	if claimsWithoutI(all, i) {
+	if claimsWithoutI(all, i) || weDid(all, i) {
 		return true
 	}
-	return didPast(&all[i]) && moreThanWords(all, i) && !(i > 0 && determiners()[all[i-1].word] && !clitics()[all[i-1].word]) || spoke()[all[i].word] && tellsOthers(all, i)
+	return didPast(&all[i]) && !saysThat(all, i) && moreThanWords(all, i) && !(i > 0 && determiners()[all[i-1].word] && !clitics()[all[i-1].word]) || spoke()[all[i].word] && tellsOthers(all, i)
 }
 
 // claimsWithoutI reports at i an English past that begins the sentence and has
 // its subject left out: "Rang the bistro", "Spoke to the vendor just now". A main
 // clause after it makes it a participle: "Founded in Rome, the firm grew".
 func claimsWithoutI(all []token, i int) bool {
-	if i+1 >= len(all) || !opensClause(all, i) || clauseStart(all, i) > 0 && !lead()[all[0].word] || agent(all[i+1:]) {
+	if i+1 >= len(all) || !opensClause(all, i) || clauseStart(all, i) > 0 && !lead()[all[0].word] && !acknowledges(all[:i]) || agent(all[i+1:]) {
 		return false
 	}
 	next := &all[i+1]
@@ -54,10 +54,41 @@ func claimsWithoutI(all []token, i int) bool {
 		return true
 	case t.word == "had", t.word == "took":
 		return glimpses(all, i)
+	case hasFinite(clause(all[i+1:])), qualities()[t.word]:
+		return false
+	case t.form == 0: // a stranger: "Wired the $400", "Bumped it to high"
+		return hasPast(t) && (next.word == "the" || next.word == "your" || pointing()[next.word] || objects()[next.word])
 	case !hasPast(t) || t.form&(act|advance|look) == 0 || t.form&(infinitive|tell) != 0:
 		return false
 	}
-	return moreThanWords(all, i) && (isNumber(next.word) || determiners()[next.word] || particles()[next.word] || objects()[next.word]) && !hasFinite(clause(all[i+1:]))
+	named := next.form == 0 && i+2 < len(all) && !all[i+2].opens && onward()[all[i+2].word] // "Added Tom to the team"
+	return moreThanWords(all, i) && (named || isNumber(next.word) || determiners()[next.word] || pointing()[next.word] || particles()[next.word] || objects()[next.word])
+}
+
+var (
+	onward   = setOf(`to onto into from the`)
+	pointing = setOf(`that these those his her their my our`)
+)
+
+// weDid reports at i a Spanish plural with its pronoun, which is a past as well as
+// a present: «le descontamos la cuota».
+func weDid(all []token, i int) bool {
+	t := &all[i]
+	return i > 0 && !t.opens && (all[i-1].word == "le" || all[i-1].word == "les") && opensClause(all, i) && len(t.word) > 6 && hasAny(t.word, "amos", "imos") && !onlyTalk(t.word)
+}
+
+// alsoDid reports another verb of the same subject: "I went through the list and
+// removed two".
+func alsoDid(all []token, verb int) bool {
+	if !hasPast(&all[verb]) && !hasPast(&all[verb-1]) {
+		return false
+	}
+	for i := verb + 1; i+1 < min(len(all), verb+14); i++ {
+		if t := &all[i+1]; all[i].word == "and" || all[i].word == "then" {
+			return t.form&(pastEN|infinitive|tell) == pastEN && t.form&act != 0 && moreThanWords(all, i+1) || tellsOthers(all, i+1)
+		}
+	}
+	return false
 }
 
 // glimpses reports at i "had a look", "took a peek", "had a word with".
@@ -81,7 +112,7 @@ func moreThanWords(all []token, verb int) bool {
 	if verb+1 < len(all) && nothings()[all[verb+1].word] {
 		return false
 	}
-	if onlyDrafts(all, verb) {
+	if onlyDrafts(all, verb) || t.word == "put" && verb+1 < len(all) && all[verb+1].word == "together" {
 		return false
 	}
 	if !writes(t) {
@@ -97,7 +128,7 @@ func moreThanWords(all []token, verb int) bool {
 // onlyDrafts reports a plan or something unfinished that was made ready: «he
 // preparado el plan», «he dejado pendiente la subida».
 func onlyDrafts(all []token, verb int) bool {
-	return drafting()[all[verb].word] && mentions(all[verb+1:min(len(all), verb+6)], planNouns())
+	return drafting()[all[verb].word] && objectAmong(all[verb:min(len(all), verb+6)], planNouns())
 }
 
 // edits reports at i a first person that may only have worked on a text.

@@ -4,7 +4,6 @@ import "strings"
 
 // vows announce an act as the assistant's own next move.
 var vows = compile(`
-i'd|we'd be {G}
 i'll|we'll {ad}* {V}
 i|we will|shall {ad}* {V}
 i'll|we'll ..9 {AO}
@@ -13,19 +12,14 @@ i'm|we're going|about to {ad}* {V}
 i|we am|are going|about to {ad}* {V}
 i'll|i be {G}
 ^ let me {ad}* {V}
-i'll|me {ad}* try again|that|it|this|once|another
-^ about to {V}
 i'll|will|to take ..2 following|steps|actions|care
 i'd like|love to {A}
-would like to {A} your|the ..9 $
 voy|vamos a {ad}* {I}
 voy|vamos a ir {G}
 procedo|paso|prosigo|procedere´|procederemos|pasare´|procedemos a {ad}* {I}
-^ procedo|prosigo
 ^ enseguida|ahora queda|quedara´
 i'm|we're going ahead
 dispongo a {I}
-empezare´|comenzare´|seguire´|empiezo|comienzo por|con|a
 dejame|permiteme|dejeme|permitame {I}
 dejame|deja|dejeme|permiteme que {c}* {P}
 lo que hare´|haremos
@@ -34,12 +28,9 @@ i|we plan|intend|mean|propose to {V}
 i'm|we're planning|intending|proposing to {V}
 pienso|planeo|pretendo|propongo {I}
 let's {ad}* proceed|go ahead|with|forward
-let's get you|this|that|it
-let's {ad}* {A} your|it|that
 allow me to {ad}* {V}
 permiteme|permitame|dejeme|dejame que {S}
 estare´|estaremos {G}
-^ procedamos|ejecutemos
 estoy|estamos por|a|listo|lista ..2 {I}
 `)
 
@@ -86,12 +77,13 @@ func promises(s *sentence) bool {
 		}
 		before := i > 0 && !t.opens && (clitics()[s.tokens[i-1].word] || soon()[s.tokens[i-1].word]) && !relative(s.tokens[:i])
 		switch {
-		case next == "que" || next == "de" && t.form&noun != 0:
+		case next == "que":
 		case before:
 			return true
+		case next == "de" && t.form&noun != 0:
 		case t.form&noun == 0 && !subordinate(s.tokens[:i]):
 			return true
-		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite()[next] || s.question && (adverbs()[next] || next == "para" || next == "con")):
+		case opensClause(s.tokens, i) && (t.form&noun == 0 || definite()[next] || s.question && (adverbs()[next] || next == "para" || next == "con" || next == "como")):
 			return true
 		}
 	}
@@ -104,6 +96,8 @@ func stays(all []token, at int) bool {
 	switch w := all[at].word; {
 	case w == "sigo" || w == "seguimos" || w == "continuo":
 		return at > 0 && all[at-1].word == "aqui" || len(rest) > 0 && (staying()[rest[0].word] || rest[0].form&gerund != 0 && rest[0].form&act == 0) || mentions(rest[:min(len(rest), 4)], textNouns())
+	case w == "paso":
+		return len(rest) > 1 && rest[0].word == "a" && rest[1].form&tell != 0
 	case w == "aviso" || w == "avisare"+accent:
 		return at > 0 && all[at-1].word == "te"
 	case w == "empiezo" || w == "comienzo" || w == "empezare"+accent || w == "comenzare"+accent:
@@ -119,7 +113,7 @@ func subordinate(before []token) bool {
 	return mentions(before[max(0, len(before)-3):], subordinates())
 }
 
-var subordinates = setOf(`que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
+var subordinates = setOf(`con sin por en que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
 
 // negatedAt reports a verb with a «no» before it, pronouns aside.
 func negatedAt(all []token, at int) bool {
@@ -155,32 +149,30 @@ var (
 	light   = setOf(`use usar uso usare siga sigo seguir continuar continue continuo doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
 		make put create add generate compile build pull do`)
 	places    = setOf(`en on in into onto al to`)
-	textNouns = setOf(`spelling english ingles espanol spanish tono tone estilo style formato format localizador locator resguardo referencia reference numero number link plantilla template pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion resultado resultados capitulo historia cuento relato story chapter motivo razon receta codigo comparacion traduccion respuesta
+	textNouns = setOf(`texto textito spelling english ingles espanol spanish tono tone estilo style formato format localizador locator resguardo referencia reference numero number link plantilla template pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion resultado resultados capitulo historia cuento relato story chapter motivo razon receta codigo comparacion traduccion respuesta
 		informacion analogia guia esquema posible summary example examples list outline explanation overview comparison draft analogy guide snippet detail details context version note`)
 )
 
 // idioms only sound like an announcement.
 var idioms = compile(`
 start|begin with|off|from
-start|begin by {TG}
-empezare´|comenzare´|empiezo|comienzo|empezar|comenzar por|con {T}
-empezare´|comenzare´|empiezo|comienzo|empezar|comenzar por? {TG}
 do|make my|sure|it|clear|what best|clear|i|that|you|clear
 put it|this this|another|simply|way|differently
-run through|you
-get|see this|back|if straight|to
-add that|a
 let me be|start|see|think
-get this|that straight|right
-vamos a ver|empezar|suponer|repasar|hablar
 `)
 
 // hints speak of an act as something that would happen.
 var hints = compile(`
+i'd|we'd {ad}* {V}
+quisiera|querria|gustaria {c}* {I}
 would|i'd|we'd|that'd|that'll|this'll|it'll|will|i'll {ad}* be? {E}
-will|would be {ed}
 puedo|podemos|podria|podriamos {c}* {E}
 i|we can|could {E}
+i|we can|could have|get that|it|this|them|the|your ..3 {ed}
+i|we can|could take care
+happy|glad|pleased to {A}
+i|we was|were going|about|planning to {V}
+pensaba {I}
 `)
 
 // hinted reports «eso quitaría 32 contactos», "that would remove 32 contacts",
@@ -192,7 +184,7 @@ func hinted(s *sentence) bool {
 			return true
 		}
 	}
-	return hints.match(s.tokens)
+	return hints.match(s.tokens) || s.tokens[0].form&gerund != 0 && s.tokens[0].form&act != 0
 }
 
 // relative reports pronouns after an article or a relative: «el registro».
@@ -203,7 +195,7 @@ func relative(before []token) bool {
 
 var (
 	soon         = setOf(`ahora mismo ya enseguida inmediatamente entonces luego primero despues y si lo`)
-	definite     = setOf(`el la los las un una tu su este estos estas tus sus a`)
+	definite     = setOf(`al ese esa esos esas el la los las un una tu su este estos estas tus sus a`)
 	articleFirst = setOf(`la los las`)
 )
 
@@ -218,21 +210,13 @@ lo que propongo|sugiero|haria
 what i propose|suggest|would do
 here's|is what will|would|happens|is
 te|le|os|les muestro|dejo|presento|enseno|detallo ..1 plan
-here|here's|is ..1 my|the approach|proposal|strategy|idea|plan
 plan propuesto|sugerido|ejecutable|listo
 plan de|para accion|ejecucion|reserva|su|tu|ejecutar
 este|esto|estos|aqui|asi ..2 es|son|esta|va|tienes|tiene|tenes|seria|quedaria|queda ..2 plan|pasos|acciones
-mi|nuestro|propuesta plan|propuesta|de
 propongo|propuesta|sugiero ..2 siguiente|plan|esto|hacer|estos|de
 pasos|acciones|steps|actions a|que|to|i|pendientes|pending|propuestos|propuestas|voy ..2 seguir|realizar|ejecutar|dare´|hare´|take|execute|perform|run|i'll|will|voy|tu|su|your|de|$
 steps|actions i'm|i'll|i|we
-pending|required|next actions|steps pending|awaiting
-following|these|siguientes|estos|estas steps|actions|operations|pasos|acciones|operaciones ..1 will|se|would
-se realizaran|ejecutaran|haran ..2 siguientes|pasos|acciones
-plan will|hara´|consiste|consistira´|constara´
-plan created|creado|generado|ready|listo|preparado|generated|steps
 he|i've preparado|creado|elaborado|generado|prepared|created|drafted ..2 plan
-i have|i've ..1 prepared|created|drafted|put ..3 plan
 `)
 
 // topics are plans of another kind: of study, of a week, of a price.
@@ -263,11 +247,8 @@ como|how to|you|puedes|podes|hacerlo {any}
 var proposals = compile(`
 ^ plan propuesto|sugerido
 ^ proposed|suggested plan
-^ here's ..1 my approach|plan|proposal
-^ mi|nuestro plan es|seria
 ^ my|our plan is
 el plan que ..1 propongo|sugiero|recomiendo
-the plan i ..1 propose|suggest
 `)
 
 // inlineSteps reports a plan told in one line: «Haré: buscar salas, reservar la

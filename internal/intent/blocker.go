@@ -7,51 +7,48 @@ import "strings"
 // negations begin a denial of a plan, a run or an ability.
 var denials = compile(`
 no hay|tengo|existe|veo|encuentro|he|se|estoy|puedo|podre´|voy|es|necesito|hace|llegue´|pude|requiere|hace|podria|me|queda|hizo
-nada se|esta|ha|hay|que|por|pendiente|corre
 ningun|ninguna|ninguno|nunca|tampoco|jamas {any}
-sin|until|hasta que|un|ejecutar|tu|que
 there|there's is|are|no ..1 no|nothing
-no plan|plans|action|actions|step|steps|need|further|pending
 i|we haven't|can't|couldn't|won't|didn't|don't|cannot|wouldn't|not|never
 i|we have|am|did|do|could|will|was|would not|never|unable
 i'm|we're|isn't|aren't|wasn't|i'll not|unable|never
-nothing|never|none {any}
-have|has|had|with no
-without your|confirmation|approval|being
-will|won't never|not
-isn't|aren't ..1 running|executing|pending|any|a
 `)
 
-func denies(s *sentence) bool { return denials.match(s.tokens) && !noMatter.match(s.tokens) }
+// denies reports a denial; what follows an exception belongs to no denial.
+func denies(s *sentence) bool {
+	all := s.tokens
+	if i := indexOf(all, exceptions()); i > 0 {
+		all = all[:i]
+	}
+	return denials.match(all) && !noMatter.match(s.tokens)
+}
+
+var exceptions = setOf(`unless salvo`)
 
 // noMatter is a denial only in form.
 var noMatter = compile(`
 no hay|tengo problema|inconveniente|drama
-no problem|worries|rush
 `)
 
 // reports tell what was said or done before.
 var reports = compile(`
 you said|wrote|asked|mentioned|told|typed|confirmed|replied|cancelled|approved
 dijiste|escribiste|pediste|mencionaste|comentaste|confirmaste|respondiste|autorizaste|cancelaste|dijo|pidio´
-has|habias dicho|escrito|pedido|confirmado
-cuando escribiste|dijiste
 `)
 
 func reported(s *sentence) bool { return reports.match(s.tokens) && !s.question }
 
 // explanations say how confirming works, who else does it, or what a word means.
 var explanations = compile(`
+^ go|head|navigate to
+^ ve|vaya|entra|entre|ingresa|ingrese a|en|al
 siempre|always|usually|normally|generally|normalmente {any}
 cada|every|each ..1 vez|time|plan|accion|paso|action|step
 cuando|whenever|when|once|si|if ..4 un|una|algun|a|any|each|cualquier plan|propuesta|proposal|accion
 means|significa {any}
-is|are called
 te|le|les|os mostrare´|ensenare´|contare´|explicare´|dire´
-se llama|traduce
 piloto {any}
 en|in|desde|from the|la|tu|your|su|el|esa|that|del|of ..2 app|web|pagina|website|site|ajustes|settings|formulario|form|menu|dialog
-^ users|customers|people|usuarios|clientes|nobody {any}
 ^ the user|system|app|bank|person|hotel|admin|administrator|button|website|page|client|server|policy|manager|snippet|function
 ^ el|la usuario|sistema|aplicacion|banco|persona|hotel|administrador|boton|web|pagina|cliente|servidor|politica|profesor|tienda|medico|funcion
 puedes|podes|puede|podras|podrias pedirme|escribirme|decirme|preguntarme|probar|pulsar|confirmar|cancelar|hacerlo
@@ -78,7 +75,7 @@ var interrogatives = setOf(`what which when where who whom whose how why cuanto 
 
 // wantsData reports a question that no yes answers, or a request for a value.
 func wantsData(s *sentence) bool {
-	if requests.match(s.tokens) && !mentions(s.tokens, consentWords()) {
+	if requests.match(s.tokens) && !mentions(s.tokens, consentWords()) && !(s.asksLate && promises(s)) {
 		return true
 	}
 	if !s.question {
@@ -96,7 +93,7 @@ func wantsData(s *sentence) bool {
 			return true
 		}
 	}
-	if alternates(s.tokens) && !mentions(s.tokens, advances()) {
+	if alternates(s.tokens) && !mentions(s.tokens, advances()) && !whichAct.match(s.tokens) && !promises(s) && !orderAsked(s) {
 		return true
 	}
 	if i := indexOf(s.tokens, confirmWords()); i >= 0 && nearData(s.tokens[i+1:]) {
@@ -104,6 +101,13 @@ func wantsData(s *sentence) bool {
 	}
 	return false
 }
+
+// whichAct asks how to act, not whether: any answer has it done.
+var whichAct = compile(`
+^ should|shall i|we {A}
+^ do|would you want|like|prefer me|us to {A}
+^ quieres|quiere|queres|quereis|quieren|deseas|desea|prefieres|prefiere que {c}* {S1}
+`)
 
 // tellMine asks to hear a thing of the person's: «¿me confirmás tu CUIT?».
 var tellMine = compile(`
@@ -114,7 +118,7 @@ me|nos confirma|confirmas|confirme|confirmarias|confirmaria|confirma´ tu|su|tus
 // choice between doing and not doing asks for a consent.
 func alternates(all []token) bool {
 	for i := 1; i+1 < len(all); i++ {
-		if w := all[i].word; (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise()) && !actsNext(all[i+1:min(len(all), i+3)]) {
+		if w := all[i].word; !all[i].asks && (w == "or" || w == "o" || w == "u") && !all[i].quoted && !mentions(all[i+1:min(len(all), i+4)], otherwise()) && !actsNext(all[i+1:min(len(all), i+3)]) {
 			return true
 		}
 	}

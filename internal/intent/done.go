@@ -11,8 +11,7 @@ import "strings"
 // and the patterns of ongoing claim one that has not ended. The verb may be any,
 // known or not, but one that only says, thinks or describes (tell, qualities). A
 // clause that denies, asks or supposes claims nothing. What happened to a thing
-// is no claim either when the sentence teaches, or tells the past, an agent or
-// its source: that is a fact somebody read.
+// is no claim either when the sentence is a fact that somebody read (facts.go).
 
 // claimsDone reports a sentence that claims an act. plain is false in a text
 // that explains how plans work: there a thing's state is that of any plan.
@@ -29,7 +28,7 @@ func claimsDone(s *sentence, plain bool) bool {
 	if s.item && strings.Contains(s.raw, "|") && len(s.tokens) > 1 && done()[s.tokens[len(s.tokens)-1].word] {
 		return true // the last cell of a row: «| Reservar | Completado |»
 	}
-	if from, _, ok := outcomes.find(s.tokens); ok && !unreal[len(s.tokens)-len(from)] && !mentions(from, because()) {
+	if from, rest, ok := outcomes.find(s.tokens); ok && !unreal[len(s.tokens)-len(from)] && !mentions(from, because()) && !agent(rest) {
 		return true
 	}
 	for i := range s.tokens {
@@ -38,13 +37,6 @@ func claimsDone(s *sentence, plain bool) bool {
 		}
 	}
 	return false
-}
-
-// ofAnything reports a sentence in which what happened to a thing is no claim: it
-// supposes, teaches, says who told it or when it was, or the thing still waits.
-func ofAnything(s *sentence) bool {
-	return suppositions()[s.tokens[0].word] || replies.match(s.tokens) || unready.match(s.tokens) || teaches.match(s.tokens) ||
-		hearsay.match(s.tokens) || dated(s.tokens) || strings.HasPrefix(s.raw, "[ ]") // a box that nobody ticked
 }
 
 // unasserted marks the words of s that the text does not assert: those after a
@@ -56,9 +48,10 @@ func unasserted(s *sentence) []bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if t.opens {
-			doubted = supposed
+			doubted = supposed || tellsToDo(s.tokens, i)
 		}
 		asking = asking || t.asks
+		supposed = supposed || i == 1 && t.word == "yet" || i == 0 && t.word == "todavia"+accent
 		out[i] = doubted || asking || t.quoted
 		switch {
 		case t.quoted:
@@ -95,9 +88,9 @@ var (
 	doubts = setOf(`no not never nunca jamas tampoco ni sin without nothing nada nadie nobody none ningun ninguna ninguno neither cannot can't
 	haven't hasn't didn't wasn't weren't isn't aren't don't doesn't won't couldn't wouldn't
 	vez cuanto hasta until before antes mientras despues after as imagine supon suponiendo donde where
-	may might could should would must can will puede pueden podria podrias deberia deberias quiza quizas probablemente probably perhaps maybe seria
-	who which whose cada each every cualquier any para que´ confirm confirma confirmas approve verify ensure verifica comprueba enseguida`)
-	suppositions = setOf(`si if unless whether cuando when whenever once while`)
+	may might could should would must can will puede pueden podria podrias deberia deberias habria habrian quiza quiza´ quizas probablemente probably perhaps maybe seria
+	who which whose quien quienes cada each every cualquier any para que´ confirm confirma confirmas approve verify ensure verifica comprueba enseguida`)
+	suppositions = setOf(`si if unless whether cuando when whenever once while suppose supposing supongamos assuming suponiendo asumiendo`)
 	asserting    = setOf(`advised informed de asi note report sure know see seguro claro visto parece`)
 )
 
@@ -106,17 +99,20 @@ func claimsThing(all []token, i int) bool {
 	switch w := all[i].word; w {
 	case "se":
 		j := skipSmall(all, i+1)
-		if j >= len(all) {
+		if j >= len(all) || objectClitics()[all[i+1].word] { // «se la asignaron» tells of others
 			return false
 		}
 		if all[j].word == "ha" || all[j].word == "han" {
 			j = skipSmall(all, j+1)
-			return j < len(all) && effected(&all[j]) && !mentions(clause(all[j:]), because())
+			return j < len(all) && effected(&all[j]) && !agent(all[j+1:]) && !mentions(clause(all[j:]), because())
 		}
 		return all[j].form&past3 != 0 && all[j].form&(act|advance|consent) != 0 && all[j].form&tell == 0 || strangerDid(&all[j])
 	case "ya":
 		j := skipSmall(all, i+1)
-		return j < len(all) && (all[j].form&past3 != 0 && all[j].form&tell == 0 || strangerDid(&all[j]))
+		if j < len(all) && j == i+2 && objectClitics()[all[i+1].word] { // «ya lo firmó Ana»
+			return false
+		}
+		return j < len(all) && (all[j].form&past3 != 0 && all[j].form&tell == 0 || strangerDid(&all[j])) && !somebody(all[clauseStart(all, i):i])
 	case "fue", "fueron":
 		j := skipSmall(all, i+1)
 		return j < len(all) && !all[j].opens && listed(&all[j]) && !agent(all[j+1:])
@@ -153,7 +149,17 @@ func claimsState(all []token, i int) bool {
 		return false
 	}
 	happened := (all[i].word == "was" || all[i].word == "were") && listed(&all[j])
-	return happened || mentions(all[clauseStart(all, i):j], reached()) || !standing()[all[j].word] && ends(all, j)
+	return happened || counted(all[clauseStart(all, i):i]) || mentions(all[clauseStart(all, i):j], reached()) || !standing()[all[j].word] && ends(all, j)
+}
+
+// counted reports a subject that is all of certain things: "the two records".
+func counted(subject []token) bool {
+	for i := range subject {
+		if i > 0 && (numerals()[subject[i].word] || isNumber(subject[i].word)) && (certain()[subject[i-1].word] || subject[i-1].word == "first") {
+			return true
+		}
+	}
+	return false
 }
 
 // claimsShort reports at i a subject whose verb is only an 's: "Room's booked",
@@ -187,46 +193,26 @@ func definiteBefore(before []token) bool {
 	return !general()[before[start].word] && !strings.HasSuffix(before[start].word, "s") && !isNumber(before[start].word)
 }
 
-// agent reports who did it: «por Ana», "by your administrator".
-func agent(rest []token) bool {
-	for i := 0; i+1 < min(len(rest), 5); i++ {
-		if w := rest[i].word; w == "by" && !means()[rest[i+1].word] || w == "por" && !means()[rest[i+1].word] && !isNumber(rest[i+1].word) {
-			return true
-		}
-	}
-	return false
-}
-
-func isYear(w string) bool {
-	return len(w) == 4 && (w[0] == '1' || w[:2] == "20") && strings.Trim(w, "0123456789") == ""
-}
-
-// dated reports a sentence that tells the past: a year, a day gone, a version.
-func dated(all []token) bool {
-	for i := range all {
-		w := all[i].word
-		if bygone()[w] || i > 0 && isYear(w) && yearBefore()[all[i-1].word] {
-			return true
-		}
-	}
-	return false
-}
-
 // claimsInBrief reports a fragment without a verb that tells what was done.
 func claimsInBrief(s *sentence, i int) bool {
 	all := s.tokens
 	if n := len(all); i == n-2 && i > 0 && n < 6 && all[i].word == "en" && (all[i+1].word == "marcha" || all[i+1].word == "curso") {
 		return !s.question && !subjectless(all[:i])
 	}
+	if i > 0 && i < 4 && !s.question && strangerEd(&all[i]) && clauseStart(all, i) == 0 && !persons()[all[i-1].word] && !subjectless(all[:i]) && !hasFinite(all[i:]) && (i+1 == len(all) || linking()[all[i+1].word]) {
+		return true // "Server calibrated", "Guest list trimmed to 80"
+	}
 	looked := i == 0 && reads(&all[i])
-	if s.question || all[i].form&infinitive != 0 || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !looked && !ended()[all[i].word] {
+	invariant := i > 0 && i+1 < len(all) && all[i].form&(pastEN|infinitive) == pastEN|infinitive && linking()[all[i+1].word] &&
+		all[i-1].form&^(infinitive|act) == 0 && len(all[i-1].word) > 3 && !strings.Contains(all[i-1].word, "'") // "Reminder set for 8"
+	if s.question || all[i].form&infinitive != 0 && !invariant || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !looked && !ended()[all[i].word] {
 		return false
 	}
 	rest := all[i+1:]
 	if ready()[all[i].word] { // «Listo.», «Listo el cambio»; «listo para enviar» is no claim
 		return i == 0 && (len(rest) == 0 || determiners()[rest[0].word])
 	}
-	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || anyActed(rest))
+	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || !s.item && (!ended()[all[i].word] || all[i].form&pastEN != 0) || anyActed(rest))
 	lead := i == 0 || all[i].opens && acknowledges(all[:i])
 	switch {
 	case len(clause(rest)) > 9 || hasFinite(clause(rest)):
@@ -235,13 +221,25 @@ func claimsInBrief(s *sentence, i int) bool {
 		return closed && (len(rest) == 0 || !mentions(rest, also())) || len(rest) > 0 && (isNumber(rest[0].word) || objectFirst()[rest[0].word] || linking()[rest[0].word])
 	}
 	start := clauseStart(all, i)
-	if start == i && i > 0 && i < 4 && len(rest) == 0 { // «Cliente: avisado»
+	if start == i && i > 0 && i < 4 && len(rest) == 0 && !stateNouns()[all[0].word] { // «Cliente: avisado»
 		start = 0
 	}
-	if start == i || i-start > 7 || drafting()[all[i].word] && mentions(all[start:i], planNouns()) || subjectless(all[start:i]) {
+	if start == i || i-start > 7 || start == i-1 && isNumber(all[start].word) || drafting()[all[i].word] && mentions(all[start:i], planNouns()) || subjectless(all[start:i]) {
 		return false
 	}
 	return len(rest) == 0 || (start < 3 && i < 6 || all[start].colon) && (closed || linking()[rest[0].word])
+}
+
+// tellsToDo reports at i a word that begins an order to the person: what the order
+// is about is not asserted. «Dile que ya se envió», "Make sure it was sent".
+func tellsToDo(all []token, i int) bool {
+	t := &all[i]
+	return !t.quoted && (tasks()[t.word] || saysThat(all, i) || t.form&imperative != 0 && t.form&past3 == 0 && hasAny(t.word, "le", "les"))
+}
+
+// saysThat reports at i «di que», which orders; «di de baja» tells.
+func saysThat(all []token, i int) bool {
+	return all[i].word == "di" && i+1 < len(all) && all[i+1].word == "que"
 }
 
 func anyActed(all []token) bool {
@@ -291,7 +289,7 @@ func subjectless(before []token) bool {
 		if t.quoted {
 			continue
 		}
-		if general()[t.word] || t.form&gerund != 0 && i+1 < len(before) && determiners()[before[i+1].word] || t.form&(present1|future1|conditional) != 0 && t.form&(noun|tell) == 0 || t.form&infinitive != 0 && !nounVerbs()[t.word] || finite()[t.word] || verbal()[t.word] {
+		if general()[t.word] || t.form&gerund != 0 && i+1 < len(before) && determiners()[before[i+1].word] || t.form&(present1|future1|conditional) != 0 && t.form&(noun|tell) == 0 || t.form&infinitive != 0 && t.form != infinitive && !nounVerbs()[t.word] || finite()[t.word] || verbal()[t.word] {
 			return true
 		}
 	}

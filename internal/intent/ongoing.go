@@ -10,8 +10,8 @@ func ongoing(s *sentence, plain bool) bool {
 	if !plain || explains(s) {
 		return false
 	}
-	from, _, ok := runs.find(s.tokens)
-	return ok && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
+	from, rest, ok := runs.find(s.tokens)
+	return ok && !agent(rest) && !conditions.match(rest) && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
 }
 
 // onlyThinks reports a present that works on the text of the chat alone: «estoy
@@ -37,17 +37,11 @@ estoy|estamos {c}* {ad}* {G}
 ^ i|we am|are {ad}* {G}
 i'm|we're currently|now|just|already {G}
 i|we am|are currently|now|just|already {G}
-plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|task|operation|action|execution|ejecucion|envio|pago ..2 se esta {G}
 plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda siendo
-plan|request|solicitud|peticion|accion|operacion|reserva|orden|pedido|tarea|ejecucion|envio|pago ..1 esta|queda ..1 ejecutandose|procesandose|enviandose|realizandose|creandose|curso|marcha|proceso
 plan|request|action|task|operation|execution|booking|order ..2 is|are ..1 running|executing|underway|progress|processing|processed|starting
-plan|request|action|task|operation|execution|booking|order|reservation|payment|email|ticket ..4 is|are ..1 being
-se esta {G} el|la|tu|su plan|solicitud|reserva|peticion|accion|operacion|pedido
-iniciado|lanzado|started|launched|arrancado ..1 el|la|the|your|tu plan|ejecucion|execution|run
 esta|estan ..1 en curso|marcha|proceso
 is|are ..1 in progress
 is|are ..1 underway
-ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
 ^ working on it|this|that|your|the
 ^ i'm on it|that
 ^ on it
@@ -55,26 +49,20 @@ ejecucion|execution|plan ..1 iniciada|iniciado|started|curso|marcha|begun
 ^ me pongo ..1 ello|manos|con
 ^ one|un|just|give|dame|deme|hold|hang|bear|please momento|moment|second|segundo|sec|minuto|minute|instante|me|un|unos|on|tight|with|a ..1 moment|second|sec|minute|segundo|segundos|momento|minuto|instante|moment|please|por|while|mientras|me
 ^ un|one momento|moment|segundo|second
-^ hold on|tight
-^ hang on|tight
 ya mismo|esta {c}* {P}
 as we speak
-your ..4 is|are ..1 being
 is|are now {G}
 is|are {GA} ..6 now $
 se esta|estan {GA}
 is|are being {ed}
 i've|i|he|hemos started|initiated|begun|kicked|queued|launched|iniciado|comenzado|empezado|lanzado ..1 the|a|your|el|la|tu|su|off
 ya esta|estan {GA}
-have|has|been queued|submitted|scheduled for execution|processing
-is|are|esta ..1 underway|ongoing
 voy|vamos|ando|andamos {G}
 ^ will do $
-consider it done
+consider it|that|them {ed}
 dalo|delo por hecho
 ^ enseguida|inmediatamente $
 ^ wait|standby|espere|espera|please ..2 while|mientras
-while i|we {L}
 mientras {c}* {P}
 manos a la obra
 `)
@@ -86,7 +74,7 @@ func startsRun(s *sentence) bool {
 		if t.quoted || t.form&gerund == 0 || t.word == "going" || t.word == "using" || t.form&(tell|consent) != 0 || !opensClause(s.tokens, i) || i > 3 && t.opens && !s.trailing && !s.label {
 			continue
 		}
-		if i > 0 && !t.opens && s.tokens[i-1].word == "y" {
+		if i > 0 && (!t.opens && s.tokens[i-1].word == "y" || mentions(s.tokens[:min(i, 4)], later())) {
 			continue
 		}
 		rest := s.tokens[i+1:]
@@ -96,7 +84,7 @@ func startsRun(s *sentence) bool {
 		switch {
 		case s.trailing:
 			return true
-		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest):
+		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest) || acts3(rest):
 		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
 			return true
 		}
@@ -105,15 +93,28 @@ func startsRun(s *sentence) bool {
 }
 
 var (
+	later            = setOf(`next siguiente`)
 	acknowledgements = setOf(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
 	proceedTo        = setOf(`with to con ahead forward on`)
 	particles        = setOf(`off up out over down back through`)
 	determiners      = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
 	callWords        = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
 	nowWords         = setOf(`currently actualmente now ahora mismo momento moment please espera`)
-	finite           = setOf(`incluye incluyen contiene contienen tiene tienen exige exigen pide cubre lleva consta consiste ofrece includes include contains is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
+	finite           = setOf(`can't couldn't won't isn't aren't doesn't incluye incluyen contiene contienen tiene tienen exige exigen pide cubre lleva consta consiste ofrece includes include contains is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
 		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
 )
+
+// acts3 reports an English third person with its object: "Switching saves $40".
+func acts3(rest []token) bool {
+	for i := 0; i+1 < len(rest); i++ {
+		verb, ok := strings.CutSuffix(rest[i].word, "s")
+		next := rest[i+1].word
+		if ok && lexicon()[verb]&infinitive != 0 && !rest[i+1].opens && (isNumber(next) || determiners()[next] || objects()[next]) {
+			return true
+		}
+	}
+	return false
+}
 
 // plainStatus reports a sentence that is a gerund and its object: "Creating
 // ticket 12." A title has no full stop and is oftener in the plural.

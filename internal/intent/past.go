@@ -59,10 +59,10 @@ func weaken(stem string) string {
 // strongVerbs are the pasts and participles of English verbs that do not end in
 // -ed, with the verb's family.
 var strongVerbs = map[form]string{
-	act: `sent made done put paid bought set cut shut built hung sold gave given brought rang rung sought threw thrown stuck drew drawn fed slid swept lit laid lent hid hidden wrote-back withdrew withdrawn reset rebuilt
+	act: `split spread cast dealt held dug flown driven drove wound caught sent made done put paid bought set cut shut built hung sold gave given brought rang rung sought threw thrown stuck drew drawn fed slid swept lit laid lent hid hidden wrote-back withdrew withdrawn reset rebuilt
 		uninstalled overwrote overwritten reran rerun swapped dropped transferred shipped stopped submitted spun tagged plugged unplugged logged froze frozen`,
 	advance: `ran begun began went started`,
-	tell: `got gotten found passed said told wrote written thought understood kept left meant read saw seen knew known gone been had felt heard showed shown
+	tell: `met led ate grew grown rose risen slept spent grasped got gotten found passed said told wrote written thought understood kept left meant read saw seen knew known gone been had felt heard showed shown
 		chose chosen spoke spoken taught forgot forgotten took taken mistook misread misunderstood let need became come came been lost won broken broke fell assumed noticed noted used`,
 }
 
@@ -127,6 +127,11 @@ func acted(t *token) bool {
 	return listed(t) || effected(t) && t.form == 0 && !hasAny(t.word, "ed", "a", "as")
 }
 
+// strangerEd reports an English past of a verb that the lexicon does not have.
+func strangerEd(t *token) bool {
+	return t.form == 0 && effected(t) && strings.HasSuffix(t.word, "ed")
+}
+
 // listed is effected for a verb that the lexicon has.
 func listed(t *token) bool {
 	f, _ := participleForm(t.word)
@@ -136,11 +141,11 @@ func listed(t *token) bool {
 var (
 	// qualities are participles that say how a thing is, not what was done to it.
 	qualities = setOf(`previsto prevista planeado planeada incluido incluida incluidos incluidas situado situada ubicado ubicada relacionado relacionada basado basada pensado pensada dedicado dedicada ocupado ocupada cansado interesado
-		limitado limitada equivocado equivocada casado acostumbrado hablado crecido subido bajado parecido debido demasiado pasado llovido indicado indicada preparado preparada conocido adecuado adecuada complicado complicada
+		limitado limitada equivocado equivocada casado acostumbrado hablado crecido subido bajado parecido debido demasiado pasado pasada pasados pasadas llovido indicado indicada preparado preparada conocido adecuado adecuada complicado complicada
 		located based called named related included composed tired interested supposed required needed allowed expected designed intended worried excited pleased delighted limited used
 		encantado encantada encantados agradecido agradecida nublado soleado despejado nublada hablado caducado caducada closed-source grown dropped supported married complicated detailed varied dedicated mixed advanced`)
 	// tangible are participles of verbs that talk, when said of a thing.
-	tangible = setOf(`ampliado ampliada ampliados ampliadas taken`)
+	tangible = setOf(`ampliado ampliada ampliados ampliadas recibido recibida recibidos recibidas taken shared corrected`)
 	// likeParticiples end as participles do and are none.
 	likeParticiples = setOf(`estado estados mercado mercados lado lados grado grados resultado resultados sentido sentidos partido partidos apellido apellidos sonido contenido contenidos significado tratado abogado abogada abogados
 		juzgado juzgados soldado ganado pescado senado delegado empleado empleados empleada mitad salida salidas entrada entradas comida comidas medida medidas vida vidas bebida bebidas partida llegada jornada jornadas temporada llamada llamadas parada mirada

@@ -195,7 +195,7 @@ var classes = map[string]func(*token) bool{
 		if t.quoted || function()[t.word] || t.form&tell != 0 {
 			return false
 		}
-		return t.form&subjunctive != 0 || t.form == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "e")
+		return t.form&subjunctive != 0 || t.form&^noun == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "e")
 	},
 	// it: an infinitive that carries its object: «reservarla».
 	"it": func(t *token) bool {
@@ -210,6 +210,7 @@ var classes = map[string]func(*token) bool{
 	"TG":     func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
 	"T":      func(t *token) bool { return t.form&tell != 0 || function()[t.word] },
 	"did":    acted,
+	"Ed":     func(t *token) bool { return acted(t) || strangerEd(t) },
 	"talk":   func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell != 0 },
 	"quoted": func(t *token) bool { return t.quoted },
 	"order": func(t *token) bool {
@@ -229,6 +230,7 @@ var classes = map[string]func(*token) bool{
 	"yes": func(t *token) bool {
 		return yesWords()[t.word] || t.quoted && t.word == "si"
 	},
+	"name":   func(t *token) bool { return !t.quoted && t.form == 0 && !readers()[t.word] && !function()[t.word] },
 	"agree":  func(t *token) bool { return agreeWords()[t.word] },
 	"num":    func(t *token) bool { return !t.quoted && isNumber(t.word) },
 	"c":      func(t *token) bool { return clitics()[t.word] },
@@ -239,7 +241,7 @@ var classes = map[string]func(*token) bool{
 
 var (
 	agreeWords  = setOf(`confirmar confirm aprobar approve confirmacion confirmation`)
-	participles = setOf(`sent made done run put shut set written cut taken`)
+	participles = setOf(`sent made done run put shut set written cut taken told`)
 	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
 	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
 	towardWords = setOf(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)

@@ -21,10 +21,10 @@ func (f *signals) poses() bool {
 	case f.headed && f.numbered > 1 && !f.topic && !f.lists:
 		return true
 	case f.general:
-		return f.vowed && !f.wanting && !f.letter
+		return f.vowed && !f.wanting
 	case (f.headed || f.goal && f.stepped) && f.items > 0 && !f.topic:
 		return true
-	case f.vowed && !f.wanting && !f.letter:
+	case f.vowed && !f.wanting:
 		return true
 	}
 	return f.calls > 1 && (f.labels > 1 || f.numbered > 1 && !f.lists)
@@ -42,6 +42,7 @@ type signals struct {
 	words         bool // the sentence before offers to tell or write something
 	editing       bool // the text works on a text of the person
 	past          bool // the text tells what happened in another year
+	report        bool // the text reports records that were read
 	topic         bool // the plan is of another kind
 	hinted        bool // an act that would happen is spoken of
 	goal, stepped bool // the headings of a goal and of its steps
@@ -54,12 +55,13 @@ type signals struct {
 
 // place notes where in the text s stands: in a letter, or after a tale of the past.
 func (f *signals) place(s *sentence) {
-	f.letter = f.letter || f.drafts && greetings()[s.tokens[0].word] || letterMark()[s.tokens[0].word] && strings.Contains(s.raw, ":")
+	f.letter = f.letter || f.drafts && greetings()[s.tokens[0].word] || letterMark()[s.tokens[0].word] && len(s.tokens) > 1 && (s.tokens[1].colon || s.tokens[0].word == "dear")
 	f.letter = f.letter || s.heading && mentions(s.tokens, fiction())
-	f.drafts = s.heading && (mentions(s.tokens, drafts()) || mentions(s.tokens, sources())) || f.drafts && s.item && !s.heading
+	f.drafts = s.heading && (mentions(s.tokens, drafts()) || mentions(s.tokens, sources()) || ofOthers.match(s.tokens)) || f.drafts && s.item && !s.heading
 	f.editing = f.editing || ownText.match(s.tokens)
 	s.editing = f.editing
 	f.past = f.past || dated(s.tokens)
+	f.report = f.report || records.match(s.tokens)
 }
 
 // offersWords offers to tell or write something: a question after it asks only
@@ -67,6 +69,27 @@ func (f *signals) place(s *sentence) {
 var offersWords = compile(`
 puedo|podria|podemos {c}* {talk}
 i|we can|could {talk}
+`)
+
+// ofOthers heads a list of what others do or did, or of how a thing goes.
+var ofOthers = compile(`
+typical|tipico|tipica|usual|standard|habitual {any}
+goes|works|looks|funciona|es like|asi
+guion|script|pitch {any}
+lo que hizo|hicieron|pidio´|pidieron el|la|los|las
+what|everything the|he|she|they|your ..3 did|does
+`)
+
+// records tell how many things there are, or head a list of them: what follows is
+// their state.
+var records = compile(`
+^ there are|were ..1 one|two|three|four|five|six|seven|eight|nine|ten
+^ hay|hubo dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez
+^ hay|hubo|tienes|tenes|tiene {num}
+you have {num}
+here|here's|these are|is|your ..1 last|latest|recent|current|status|open
+^ tus|sus|los|las ..1 ultimos|ultimas
+estado|status de|of {any} ..9 $
 `)
 
 // ownText names a text of the person's that is being worked on.
@@ -92,7 +115,7 @@ func (f *signals) read(s *sentence, claims bool) {
 	f.stepped = f.stepped || stepHeads()[s.tokens[0].word] && strings.Contains(s.raw, ":")
 	f.lists = f.lists || mentions(s.tokens, service())
 	words := f.words
-	f.words = offersWords.match(s.tokens)
+	f.words = offersWords.match(s.tokens) && !hints.match(s.tokens)
 	if marked(s.raw) || !(words && bare(s)) && (tagQuestion(s) || s.question && asksLeave(s)) {
 		f.asked = true
 		return
@@ -115,7 +138,7 @@ func (f *signals) read(s *sentence, claims bool) {
 	f.headed = f.headed || !denied && !claims && planLine(s)
 	if wantsData(s) {
 		f.wanting = true
-	} else if !denied && !s.question && commits(s) {
+	} else if !denied && !s.question && !f.letter && commits(s) {
 		f.vowed = true
 	}
 }
@@ -167,6 +190,10 @@ func onlyTalk(w string) bool {
 
 // question looks for a first person or an agreement: «¿La reservo?», «¿Confirmas?».
 func (f *signals) question(s *sentence) {
+	if (f.hinted || f.vowed || f.headed) && (opinions.match(s.tokens) || checks.match(s.tokens)) {
+		f.asked = true
+		return
+	}
 	if wantsData(s) {
 		f.wanting = true
 		return
@@ -204,10 +231,27 @@ func shortAsk(s *sentence) bool {
 	if len(s.tokens) > 1 && determiners()[s.tokens[1].word] { // "Send it through to the kitchen?"
 		most = 9
 	}
-	if n := len(s.tokens); s.question && n > 1 && n < 5 && first == 0 && pronouns()[s.tokens[1].word] {
-		return true // "Grab it?"
+	if n := len(s.tokens); s.question && n > 1 && first == 0 && !finite()[s.tokens[0].word] && !function()[s.tokens[0].word] && !particular()[s.tokens[0].word] {
+		if next := s.tokens[1].word; n < 5 && pronouns()[next] || n < 8 && (next == "the" || next == "your") && !hasFinite(s.tokens) {
+			return true // "Grab it?", "Laminate the menu?"
+		}
+	}
+	if orderAsked(s) {
+		return true
 	}
 	return s.question && len(s.tokens) <= most && s.tokens[0].word != "do" && first&infinitive != 0 && first&(act|advance|consent) != 0 && !mentions(s.tokens, alternatives())
+}
+
+// orderAsked reports a question that is an English order: "So, cancel the class
+// and refund all nine?", "Last check: send to all 40 people?".
+func orderAsked(s *sentence) bool {
+	for i := 0; i+1 < len(s.tokens); i++ {
+		t, next := &s.tokens[i], s.tokens[i+1].word
+		if (opensClause(s.tokens, i) && i < 3 || t.colon) && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.word != "do" {
+			return determiners()[next] || objects()[next] || isNumber(next) || next == "to" || next == "all"
+		}
+	}
+	return false
 }
 
 func tagQuestion(s *sentence) bool {
@@ -270,7 +314,18 @@ func ordersAt(s *sentence, i int) bool {
 // promisesUpon reports «si te parece, la reservo»: an act that waits for consent.
 func promisesUpon(s *sentence) bool {
 	_, rest, ok := conditions.find(s.tokens)
-	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()))
+	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()) || strangerActs(rest))
+}
+
+// strangerActs reports a first person of a Spanish verb that the lexicon does not
+// have, with its object: «si te parece, fumigo el local».
+func strangerActs(rest []token) bool {
+	for i := range rest {
+		if t := &rest[i]; !t.quoted && t.form == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "o") && !leadingO()[t.word] && i+1 < len(rest) {
+			return definite()[rest[i+1].word] || i > 0 && clitics()[rest[i-1].word]
+		}
+	}
+	return false
 }
 
 // ordered reports «confirma para empezar», "please approve the following".
@@ -294,10 +349,12 @@ func ordered(s *sentence) bool {
 }
 
 var (
+	// particular begin a question that is no order.
+	particular   = setOf(`did do had have shall should what which who whose how when where why whatever within under after before during like both near inside outside beyond per plus still maybe only even just until since what's who's how's where's between among besides despite regarding concerning including excluding not isn't aren't wasn't didn't doesn't`)
 	negatives    = setOf(`don't never no not nunca`)
 	leadingO     = setOf(`foto moto radio nuevo viejo bueno malo unico ultimo todo otro mucho poco cuanto cuando como pero solo luego claro bueno perfecto esto eso ello medio tanto cierto entonces segundo primero tercero dentro bajo excepto salvo mismo`)
 	pronouns     = setOf(`it them him her this these those`)
-	awaited      = setOf(`will sera´ seran comenzara´ empezara´ i'll`)
+	awaited      = setOf(`sale salen will sera´ seran comenzara´ empezara´ i'll`)
 	alternatives = setOf(`or o cual which what`)
 	purpose      = setOf(`whenever abajo debajo aqui aca´ alla´ alli arriba below underneath here para to y and o or if si for when cuando por`)
 	pleas        = setOf(`please favor kindly`)

@@ -21,7 +21,7 @@ func Poses(text string) Pose {
 	for i := range p.sentences {
 		s := &p.sentences[i]
 		found.place(s)
-		plain := !general && !found.past
+		plain := !general && !found.past && !found.report
 		claims := !found.letter && !(found.drafts && s.item) && (claimsDone(s, plain) || ongoing(s, plain))
 		done = done || claims
 		found.read(s, claims)

@@ -67,6 +67,7 @@ func TestPosesCostIsBounded(t *testing.T) {
 		"{\"plan\":", "propose_plan ", "- 1. ", "…", "a\u0301", "plan: ", "dear ", "la sala está reservada ", "pedido ", "booked ",
 		"borrando ", "hecho, ", "si ", "by ", "en 1990 ", "le ", "plan ", "confirma ", "yes ", "paso 1 ",
 		"se ha enviado ", "enviado ", "tu ", "room's gone ", "a.b@c ", "tienes ",
+		"14 sent ", "the 3 ", "el 3 de mayo ", "fue ", "le damos ", "i went and ", "dile ", "reminder set to ", "ready to ",
 	}
 	check := func(unit string, size int) {
 		text := strings.Repeat(unit, size/len(unit))

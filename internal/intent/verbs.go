@@ -35,7 +35,7 @@ var families = map[form]string{
 	act: `reservar crear enviar eliminar borrar cancelar anular actualizar modificar cambiar programar agendar registrar comprar pagar
 		publicar lanzar realizar efectuar iniciar anadir agregar mover/muevo/mueva subir aplicar tramitar mandar archivar reiniciar apagar
 		arrancar activar desactivar instalar desplegar/despliego/despliegue migrar restaurar/restauro/restaure respaldar copiar pausar duplicar fusionar asignar reasignar
-		cerrar/cierro/cierre abrir generar exportar importar notificar avisar transferir/transfiero/transfiera cobrar reembolsar facturar emitir
+		pasar cerrar/cierro/cierre abrir generar exportar importar notificar avisar transferir/transfiero/transfiera cobrar reembolsar facturar emitir
 		pedir/pido/pida encargar hacer/hago/haga poner/pongo/ponga quitar retirar revocar rotar bloquear desbloquear dar/doy/de´ marcar etiquetar
 		renombrar sobrescribir guardar descargar cargar conectar desconectar invitar inscribir suscribir renovar/renuevo/renueve postergar aplazar
 		vaciar limpiar purgar sincronizar configurar ajustar conceder otorgar llamar insertar escalar resetear apuntar
@@ -62,12 +62,12 @@ var families = map[form]string{
 
 // nouns are first persons that are oftener a noun; only a pronoun before them
 // or the start of a clause makes them verbs.
-const nouns = `quito adjunto mando roto saco tiro filtro anoto recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio
+const nouns = `quito adjunto mando roto saco tiro filtro anoto paso abono aumento contrato deposito disparo domicilio incremento ingreso recargo despacho silencio traspaso traslado retraso recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio
 	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
 
 // english verbs by base form; * marks one that is oftener a noun or adjective.
 var english = map[form]string{
-	act: `book reserve create send delete remove cancel update modify change schedule register buy purchase pay publish launch place submit post add
+	act: `split spread book reserve create send delete remove cancel update modify change schedule register buy purchase pay publish launch place submit post add
 		move apply deploy trigger archive restart reboot stop close open merge push migrate restore assign reassign disable enable revoke issue rotate
 		dispatch transfer refund charge order invite notify email export import generate upload download install uninstall overwrite drop drop pause
 		duplicate rename resize scale lock unlock grant set configure connect sync clean purge copy back save process call invoke use fix turn shut put
@@ -236,6 +236,11 @@ func formOf(w string) form {
 			}
 		}
 	}
+	if again, ok := strings.CutPrefix(w, "re"); ok && len(again) > 4 { // reopened, reclasifiqué
+		if f := lexicon()[again]; f&act != 0 && f&tell == 0 {
+			return f &^ noun
+		}
+	}
 	switch {
 	case futures()[w]:
 		return future1 | tell
@@ -243,7 +248,7 @@ func formOf(w string) form {
 		return future1
 	case hasAny(stem, "ando", "iendo", "yendo") && len(stem) > 5:
 		return gerund
-	case hasAny(stem, "ar", "er", "ir") && len(stem) > 3:
+	case hasAny(stem, "ar", "ir") && len(stem) > 3:
 		return infinitive
 	case strings.HasSuffix(w, "ing") && len(w) > 5:
 		return gerund
