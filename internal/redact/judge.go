@@ -6,7 +6,7 @@ var (
 		missing expired not too at refused rejected the a an for of in on to from with and or but if when field policy reset
 		debe deben es son fue esta no ha han requerida requerido obligatoria obligatorio incorrecta incorrecto invalida
 		invalido caducada caducado tiene tienen el la los las un una de del para por en con y o que muy demasiado su tu mi
-		primaria foranea your my wrong weak strong empty unset set`)
+		primaria foranea your my wrong weak strong empty unset set obrigatoria obrigatorio obligatoire requis requise erforderlich ungueltig invalide deve doit muss`)
 	nothing = words("null nil none true false undefined string required optional yes no empty hidden masked func struct")
 )
 

@@ -23,7 +23,8 @@ var names = func() map[string]kind {
 		scheme: "authorization proxyauthorization",
 		cookie: "cookie setcookie",
 		password: `password passwords passwd pwd passphrase passcode contrasena contrasenas contrasenya clave claves
-			clavedeacceso clavesecreta frasedepaso palabradepaso codigodeacceso pgpassword mysqlpwd`,
+			clavedeacceso clavesecreta frasedepaso palabradepaso codigodeacceso pgpassword mysqlpwd
+			passwort kennwort motdepasse senha palavrapasse contrasenia contrasenias parola wachtwoord identifiedby`,
 		token: `token apikey apikeys accesstoken refreshtoken idtoken sessiontoken authtoken accesskey secret secrets
 			clientsecret secretkey secretkeybase secretaccesskey privatekey signingkey encryptionkey masterkey accountkey
 			sharedaccesskey sharedaccesssignature storagekey hmackey subscriptionkey licensekey credential credentials

@@ -28,6 +28,10 @@ func (s *scan) told(i, p int, k kind) int {
 			p, verb = next, true
 			break
 		}
+		if n > 1 && word != "" && s.sign(w) == ':' && isBlank(s.sign(w+1)) { // contraseña del wifi: X
+			p, verb = s.blanks(w+1), true
+			break
+		}
 		if word == "" || next == w || first && !joins[word] {
 			break
 		}
