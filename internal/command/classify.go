@@ -87,6 +87,7 @@ type judge struct {
 	scanned, destroys bool // whether a word of the text destroys, once it was asked
 
 	inside  bool     // it went to a place that a system depends on
+	away    bool     // it went to a folder that anybody may write
 	unseen  bool     // it runs code that is not in the text
 	fetches bool     // it brings code from elsewhere, or unpacks it
 	pending [][]word // words that may be a command: arguments of functions, elements of arrays

@@ -11,6 +11,9 @@ var trusted = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin 
 // cmdlets are programs of PowerShell that only show, however their names are written.
 var cmdlets = set("get-childitem gci get-date get-process get-location get-content gc")
 
+// obeys are programs that run what the folder says in which they are called.
+var obeys = set("git go cargo npm yarn pnpm terraform tofu docker podman docker-compose composer poetry brew gem hg svn")
+
 // run judges one command: its first word is the program, unless it sets a variable.
 func (j *judge) run(words []word) {
 	for len(words) > 0 && isSetting(words[0].text) && !words[0].dynamic {
@@ -60,6 +63,9 @@ func (j *judge) program(words []word) {
 	if judgeProgram, ok := programs()[c.name]; ok {
 		judgeProgram(c)
 		c.visits()
+		if c.away && c.result.Class == Safe && obeys()[c.name] { // whoever wrote the folder says what it runs
+			c.found("elsewhere", Sensitive)
+		}
 		return
 	}
 	if j.funcs[first.text] {

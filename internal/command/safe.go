@@ -84,6 +84,7 @@ func quiet(c call) {
 			if secret(a.text) && c.name != "exit" {
 				c.found("secrets", Sensitive)
 			}
+			c.away = c.away || c.name != "exit" && strings.HasPrefix(a.text, "/")
 			c.inside = c.inside || protected(a.text) && a.text != "." && a.text != ".." && a.text != "~"
 		}
 	}
