@@ -21,8 +21,9 @@ const (
 	screenTime     = 15 * time.Minute
 )
 
-// showTime is what noting that a card is shown again usually takes, and a little more.
-const showTime = 50 * time.Millisecond
+// ShowTime is how long whoever is shown a card again waits for it: longer than noting it
+// takes, and than a second press takes to come.
+const ShowTime = 250 * time.Millisecond
 
 // Moved refuses a typed yes to a plan that is another by now. Run is the draft that
 // waits in its place, and Card its text: whoever is answered so has seen it, and their
@@ -273,18 +274,18 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 }
 
 // show notes that whoever sent a request is shown a draft in answer to it. They are
-// answered no sooner than the note says, so that whatever they said before that came
-// before it as well: of many yeses at once, none is to the answer of another.
+// answered no sooner than the note counts: of many yeses at once, or of two presses,
+// none is to the answer of another.
 func (s *Service) show(ctx context.Context, req Request, draft plan.Run, said ...conversation.Message) error {
 	at := s.Now()
 	if !req.Came.IsZero() {
-		at = at.Add(showTime)
+		at = at.Add(s.ShowTime)
 	}
 	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said...); err != nil {
 		return err
 	}
-	if at.After(s.Now()) {
-		time.Sleep(at.Sub(s.Now()) + time.Millisecond) // times are stored in milliseconds
+	if wait := at.Sub(s.Now()); wait > 0 {
+		time.Sleep(wait + time.Millisecond) // times are stored in milliseconds
 	}
 	if now := s.Now(); now.Before(at) { // the clock was put back, or stands
 		return s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), now))

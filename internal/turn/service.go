@@ -87,6 +87,7 @@ type Service struct {
 
 	Router    Router
 	DraftLife time.Duration
+	ShowTime  time.Duration // how long whoever is shown a card again waits for it
 	IDs       *ident.Source
 	Now       func() time.Time
 	Log       *slog.Logger
