@@ -37,6 +37,11 @@ func repeated() map[string][]byte {
 	paths := `"paths":{` + list(1200, `"/p%d":{"$ref":"#/item"}`) + `}`
 	prose := `{"get":{"description":"` + strings.Repeat("x", 2000) + `"},"put":{"$ref":"#/item/get","description":"` + strings.Repeat("x", 2000) + `"}}`
 	equal := strings.Repeat("x", 3000)
+	var chain strings.Builder
+	chain.WriteString(`"s0":{}`)
+	for i := range 120_000 {
+		fmt.Fprintf(&chain, `,"s%d":{"$ref":"#/d/s%d"}`, i+1, i)
+	}
 	deep := "#" + strings.Repeat("/a", 500_000)
 	return map[string][]byte{
 		"aliases of aliases":               []byte(alias),
@@ -52,6 +57,9 @@ func repeated() map[string][]byte {
 		"names that begin alike":           head(post(`{"required":[` + list(1000, `"`+equal+`%05d"`) + `]}`)),
 		"read-only, required often":        head(`"a":{"readOnly":true},` + post(`{"properties":{"x":{"$ref":"`+deep+`"}},"required":[`+strings.TrimSuffix(strings.Repeat(`"x",`, 2000), ",")+`]}`)),
 		"a long reference, used often":     head(`"a":{"$ref":"` + deep + `"},"paths":{"/x":{"get":{"parameters":[` + strings.TrimSuffix(strings.Repeat(`{"$ref":"#/a"},`, 2000), ",") + `]}}}`),
+		"a variable used often":            head(`"servers":[{"url":"/` + strings.Repeat("{v}", 100_000) + `","variables":{"v":{"default":"` + strings.Repeat("x", 100_000) + `"}}}],"paths":{}`),
+		"a chain of references":            head(`"d":{` + chain.String() + `},` + post(`{"$ref":"#/d/s120000"}`)),
+		"as many ways to give a key":       head(`"components":{"securitySchemes":{` + list(100_000, `"k%[1]d":{"type":"apiKey","in":"query","name":"k%[1]d"}`) + `}},` + post(`{}`)),
 		"patterns that count":              head(post(`{"allOf":[` + list(5000, `{"pattern":"%05d`+strings.Repeat("x{999}", 100)+`"}`) + `]}`)),
 	}
 }

@@ -5,11 +5,14 @@ import "slices"
 // circles finds the definitions that come back to themselves without a step into
 // the value: no value could ever be found valid against one. It is Tarjan's
 // algorithm, continued from call to call, so that each definition is visited once.
+// One that leads on through more than maxChain others is taken for one of them.
 type circles struct {
 	order, low map[string]int
 	stack      []string
 	in         map[string]bool // in a circle; present once decided
 }
+
+const maxChain = 1000
 
 func (c *circles) has(name string, next func(string) []string) bool {
 	if _, decided := c.in[name]; !decided {
@@ -21,10 +24,16 @@ func (c *circles) has(name string, next func(string) []string) bool {
 func (c *circles) visit(name string, next func(string) []string) {
 	at := len(c.order) + 1
 	c.order[name], c.low[name] = at, at
+	from := len(c.stack)
 	c.stack = append(c.stack, name)
 	list := next(name)
+	endless := false
 	for _, n := range list {
 		if c.order[n] == 0 {
+			if len(c.stack) >= maxChain {
+				endless = true
+				continue
+			}
 			c.visit(n, next)
 			c.low[name] = min(c.low[name], c.low[n])
 		} else if _, decided := c.in[n]; !decided {
@@ -34,9 +43,8 @@ func (c *circles) visit(name string, next func(string) []string) {
 	if c.low[name] != at {
 		return
 	}
-	from := slices.Index(c.stack, name)
 	group := c.stack[from:]
-	circle := len(group) > 1 || slices.Contains(list, name)
+	circle := endless || len(group) > 1 || slices.Contains(list, name)
 	for _, n := range group {
 		c.in[n] = circle
 	}

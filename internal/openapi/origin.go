@@ -8,6 +8,11 @@ import (
 	"piloto/internal/tool"
 )
 
+const (
+	maxServer  = 1000 // bytes of a server's URL
+	maxSchemes = 100  // security schemes: each parameter is compared with each
+)
+
 // servers writes the document's servers with their variables filled in.
 func (s *skeleton) servers() {
 	if s.version == swagger2 {
@@ -22,15 +27,43 @@ func (s *skeleton) servers() {
 		if raw == "" || i >= 50 {
 			continue
 		}
+		url := ""
+		if len(raw) <= 10*maxServer {
+			url = filled(raw, v.get("variables"))
+		}
+		if url == "" || len(url) > maxServer {
+			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
+			continue
+		}
 		if !first {
 			s.b.WriteByte(',')
 		}
 		first = false
-		v.get("variables").each(func(name string, variable *node) {
-			raw = strings.ReplaceAll(raw, "{"+name+"}", variable.get("default").scalar())
-		})
-		s.b.WriteString(`{"url":` + quote(clip(raw, 1000)) + `}`)
+		s.b.WriteString(`{"url":` + quote(url) + `}`)
 	}
+}
+
+// filled returns a server's URL with the defaults of its variables. It stops where the
+// URL is too long to be one, because a few bytes may stand for very many.
+func filled(raw string, variables *node) string {
+	var b strings.Builder
+	for b.Len() <= maxServer {
+		before, rest, ok := strings.Cut(raw, "{")
+		b.WriteString(before)
+		if !ok {
+			break
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		variable := variables.get(name)
+		if !ok || variable == nil {
+			b.WriteByte('{')
+			raw = rest
+			continue
+		}
+		b.WriteString(clip(variable.get("default").scalar(), 2*maxServer))
+		raw = after
+	}
+	return b.String()
 }
 
 // baseURL decides where calls go: always the origin that was registered. Only a
@@ -84,6 +117,9 @@ func (s *skeleton) security() {
 	}
 	first := true
 	schemes.each(func(name string, n *node) {
+		if len(s.schemes) >= maxSchemes {
+			return
+		}
 		if n = s.resolve(n, "security scheme "+clip(name, 100)); n == nil {
 			return
 		}
@@ -112,6 +148,9 @@ func (s *skeleton) security() {
 		s.b.WriteString(quote(name) + ":" + scheme)
 		s.schemes = append(s.schemes, name)
 	})
+	if schemes.size() > maxSchemes {
+		s.warn("only %d of the security schemes are read", maxSchemes)
+	}
 	s.preferred()
 }
 
