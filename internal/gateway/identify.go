@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -34,11 +33,16 @@ type Asking struct {
 // stands beside a principal who asked too often, and alone for an address that did, or
 // that sent too many bad tokens: a good one from there passes all the same, until there
 // are so many that no token of that address is looked at. A bad cookie is no bad token:
-// a browser sends an old one with every image.
+// a browser sends an old one with every image. What other pages have a browser send is
+// counted apart, so that a page that is visited takes nothing from who visits it.
 func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.Time, a Asking) (auth.Principal, *fault.Error) {
 	from := rate.Address(a.Address)
 	nobody := func(why *fault.Error) (auth.Principal, *fault.Error) {
-		if _, err := meter.Take(ctx, rate.Requests, from, at); err != nil {
+		who := from
+		if auth.FromAnotherPage(a.Header, a.Host) {
+			who = who.Pages()
+		}
+		if _, err := meter.Take(ctx, rate.Requests, who, at); err != nil {
 			return auth.Principal{}, fault.Of(err)
 		}
 		return auth.Principal{}, why
@@ -47,7 +51,7 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 	if secret == "" {
 		return nobody(auth.ErrRequired)
 	}
-	if kind == auth.KindSession && (safe(a.Method) && fromAnotherPage(a.Header, a.Host) || !safe(a.Method) && !sameOrigin(a.Header, a.Host)) {
+	if kind == auth.KindSession && (safe(a.Method) && auth.FromAnotherPage(a.Header, a.Host) || !safe(a.Method) && !auth.SameOrigin(a.Header, a.Host)) {
 		return nobody(auth.ErrCrossOrigin)
 	}
 	if err := meter.Full(ctx, rate.Floods, from, at); err != nil {
@@ -108,53 +112,7 @@ func credential(h http.Header, host string) (string, auth.Kind) {
 	return "", ""
 }
 
-// fromAnotherPage reports whether a browser says that the script or the frame of another
-// page reads with the cookie: of another port of this host, for one, to which browsers
-// send it along. Following a link is no reading.
-func fromAnotherPage(h http.Header, host string) bool {
-	if len(h.Values("Origin")) > 0 {
-		return !sameOrigin(h, host)
-	}
-	site := strings.Join(h.Values("Sec-Fetch-Site"), ",")
-	return site != "" && site != "same-origin" && site != "none" &&
-		!(h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document")
-}
-
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
-
-// sameOrigin reports whether a browser sent the request from a page of the host
-// it went to. Every browser says so on a write: with Origin, with
-// Sec-Fetch-Site, or both; what says neither is not the page. X-Forwarded-Host
-// does not count, and X-Forwarded-Proto can only make the answer no.
-func sameOrigin(h http.Header, host string) bool {
-	site := strings.Join(h.Values("Sec-Fetch-Site"), ",")
-	if site != "" && site != "same-origin" {
-		return false
-	}
-	origins := h.Values("Origin")
-	if len(origins) == 0 {
-		return site == "same-origin"
-	}
-	u, err := url.Parse(origins[0])
-	if err != nil || len(origins) > 1 || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return false
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return false
-	}
-	if proto := h.Get("X-Forwarded-Proto"); proto != "" && proto != u.Scheme {
-		return false
-	}
-	return host != "" && strings.EqualFold(hostOf(u.Host, u.Scheme), hostOf(host, u.Scheme))
-}
-
-// hostOf drops the scheme's own port, which some clients write and some do not.
-func hostOf(host, scheme string) string {
-	if scheme == "https" {
-		return strings.TrimSuffix(host, ":443")
-	}
-	return strings.TrimSuffix(host, ":80")
-}
 
 // Authorizer answers API Gateway's REQUEST authorizer events (format 2.0, simple
 // answers) with who is asking, in the context that Handler reads: account, user,

@@ -162,6 +162,27 @@ func TestWhoeverIsNobodyIsCountedByAddress(t *testing.T) {
 	}
 }
 
+// TestAPageThatIsVisitedTakesNothing: what a page of elsewhere has a browser send is counted, and
+// not of who visits it.
+func TestAPageThatIsVisitedTakesNothing(t *testing.T) {
+	for _, page := range [][]string{
+		{"Origin", "http://evil.example"},
+		{"Origin", "null"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
+		{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+	} {
+		d := newDoor(rate.Limits{Requests: 3})
+		for i, want := range []string{"auth_required", "auth_required", "auth_required", tooMany, tooMany} {
+			if got := d.knock("GET", "192.0.2.1:9", page...); got != want {
+				t.Errorf("%v, request %d: %s", page, i, got)
+			}
+		}
+		if got := d.knock("GET", "192.0.2.1:9", "Sec-Fetch-Site", "none"); got != "auth_required" {
+			t.Errorf("%v: who visits it may not ask any more: %s", page, got)
+		}
+	}
+}
+
 func TestAStoreThatCannotSayCountsNoBadTokens(t *testing.T) {
 	d := newDoor(rate.Limits{BadTokens: 1})
 	d.Store = down{}

@@ -35,8 +35,12 @@ func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) 
 	return body, nil
 }
 
-// readBody reads a body to its end, or to the limit.
+// readBody reads a body to its end, or to the limit. One that is said to be larger is not
+// waited for.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > MaxBody {
+		return nil, errTooLarge
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {

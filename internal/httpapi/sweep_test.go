@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,6 +45,29 @@ func crooked(good string, members map[string]bool) map[string][]string {
 	}
 	bodies["request.invalid"] = invalid
 	return bodies
+}
+
+// unread fails the test that has it read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestABodyThatIsSaidToBeTooLargeIsNotWaitedFor: whoever announces one and sends nothing would
+// keep a place until the connection's time is up.
+func TestABodyThatIsSaidToBeTooLargeIsNotWaitedFor(t *testing.T) {
+	eachRoute(t, func(t *testing.T, r *route, _, good string) {
+		if good == "" {
+			return
+		}
+		request := ask(boss, r.method, pathOf(r, owned(r.pattern)), good)
+		request.Body, request.ContentLength = io.NopCloser(unread{t}), MaxBody+1
+		if w := newSite().do(request); w.Code != http.StatusRequestEntityTooLarge || decode(t, w)["code"] != "request.too_large" {
+			t.Errorf("%d %.120s", w.Code, w.Body)
+		}
+	})
 }
 
 // TestNoRouteReadsACrookedBody: encoding/json repairs, drops or misreads some bodies. Every

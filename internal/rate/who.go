@@ -40,6 +40,9 @@ func Address(remote string) Who {
 	return Who{name: "address " + ip.String()}
 }
 
+// Pages is whose quota is taken from by what other pages have a browser at an address send.
+func (w Who) Pages() Who { return Who{w.account, "pages at " + w.name} }
+
 // key is what a quota is stored under: of one length, and it names nobody.
 func (w Who) key(c Class) string {
 	return string(c) + "#" + ident.Hash(w.account+"\x00"+w.name)

@@ -17,6 +17,7 @@ import (
 
 	"piloto/internal/auth"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 )
 
 // logged decodes what was logged.
@@ -208,6 +209,40 @@ func TestMiddlewareLogsStartAndEnd(t *testing.T) {
 		if w.Header().Get(TraceHeader) == "" || float64(w.Code) != c.status && c.status != 201 {
 			t.Errorf("answered %d %v", w.Code, w.Header())
 		}
+	}
+}
+
+// TestWhoIsRefusedDoesNotDecideHowLongTheLogIs: of requests that come too often there is a line a
+// minute, which says how many they were; what is served all the same is logged as ever.
+func TestWhoIsRefusedDoesNotDecideHowLongTheLogIs(t *testing.T) {
+	var out bytes.Buffer
+	h := Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rate.Exceeded(r.Context()) != nil && r.Method != "POST" {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	ask := func(method string) {
+		r := httptest.NewRequest(method, "/x", nil)
+		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(rate.WithExceeded(r.Context(), rate.ErrTooMany)))
+	}
+	const sent = 10_000
+	for range sent {
+		ask("GET")
+	}
+	lines, counted := logged(t, &out), 0.0
+	for _, line := range lines {
+		if line["message"] != "request.refused" {
+			t.Fatalf("%v", line)
+		}
+		counted += line["requests"].(float64)
+	}
+	if minutes := sent*1500/60_000 + 1; len(lines) > minutes || counted < sent-100 || counted > sent {
+		t.Errorf("%d lines that count %v", len(lines), counted)
+	}
+	out.Reset()
+	ask("POST")
+	if lines := logged(t, &out); len(lines) != 1 || lines[0]["message"] != "request.end" {
+		t.Errorf("%v", lines)
 	}
 }
 

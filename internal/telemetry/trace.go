@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"piloto/internal/fault"
 	"piloto/internal/ident"
+	"piloto/internal/rate"
 	"piloto/internal/redact"
 )
 
@@ -39,7 +41,11 @@ var errPanic = fault.New(fault.Internal, "internal_error")
 //
 // The route is Request.Pattern, which the router below sets on the request it is
 // given; the path itself is not logged, as it may hold anything.
+//
+// Requests that are refused for how often they come are counted, and logged together
+// once a minute, because whoever sends them would decide how long the log is.
 func Middleware(log *slog.Logger, now func() time.Time, render func(http.ResponseWriter, *http.Request, error), next http.Handler) http.Handler {
+	var many refusals
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(TraceHeader)
 		if len(r.Header.Values(TraceHeader)) != 1 || !ident.ValidTrace(id) || redact.Text(id) != id {
@@ -50,7 +56,10 @@ func Middleware(log *slog.Logger, now func() time.Time, render func(http.Respons
 		w.Header().Set(TraceHeader, id)
 		out := &response{ResponseWriter: w}
 		began := now()
-		log.InfoContext(ctx, "request.start", "method", method(r.Method))
+		exceeded := rate.Exceeded(ctx) != nil
+		if !exceeded {
+			log.InfoContext(ctx, "request.start", "method", method(r.Method))
+		}
 		defer func() {
 			if p := recover(); p != nil {
 				log.ErrorContext(ctx, "request.panic", "panic", p, "stack", string(debug.Stack()))
@@ -58,11 +67,38 @@ func Middleware(log *slog.Logger, now func() time.Time, render func(http.Respons
 					render(out, r, errPanic)
 				}
 			}
+			if exceeded && out.status == http.StatusTooManyRequests {
+				if n := many.count(began); n > 0 {
+					log.InfoContext(ctx, "request.refused", "status", out.status, "requests", n)
+				}
+				return
+			}
 			log.InfoContext(ctx, "request.end", "method", method(r.Method), "route", r.Pattern,
 				"status", cmp.Or(out.status, http.StatusOK), "duration_ms", now().Sub(began).Milliseconds())
 		}()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// refusals counts requests that were refused between two lines of the log.
+type refusals struct {
+	mu   sync.Mutex
+	n    int
+	told time.Time
+}
+
+// count counts one. It returns how many there were since it last did so, a minute ago or
+// longer; 0: the next line will say.
+func (m *refusals) count(at time.Time) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	if at.Sub(m.told) < time.Minute && !at.Before(m.told) {
+		return 0
+	}
+	n := m.n
+	m.n, m.told = 0, at
+	return n
 }
 
 // method bounds what a client can write into a log line.

@@ -76,6 +76,38 @@ func TestSigningInIsCounted(t *testing.T) {
 	}
 }
 
+// TestAPageThatIsVisitedKeepsNobodyFromSigningIn: a page of elsewhere can have a browser ask for
+// any address with a code, as an image, as often as it likes.
+func TestAPageThatIsVisitedKeepsNobodyFromSigningIn(t *testing.T) {
+	m := newMemory(at(noon))
+	_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf("good"), Kind: auth.KindCode, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
+	meter := &rate.Meter{Limits: rate.Limits{BadTokens: 2}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
+	page := New(Deps{Tokens: m, Now: at(noon), Meter: meter, Log: slog.New(slog.DiscardHandler)})
+	code := func(code, site, mode, dest string) int {
+		r := httptest.NewRequest(http.MethodGet, "/signin?code="+code, nil)
+		r.Header.Set("Sec-Fetch-Site", site)
+		r.Header.Set("Sec-Fetch-Mode", mode)
+		r.Header.Set("Sec-Fetch-Dest", dest)
+		r.RemoteAddr = "192.0.2.1:7"
+		rec := httptest.NewRecorder()
+		page.ServeHTTP(rec, r)
+		return rec.Code
+	}
+	last := 0
+	for range 100 {
+		last = code("guess", "cross-site", "no-cors", "image")
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the hundredth guess of a page: %d", last)
+	}
+	if got := code("guess", "none", "navigate", "document"); got != http.StatusUnauthorized {
+		t.Errorf("who visits the page and mistypes: %d", got)
+	}
+	if got := code("good", "cross-site", "navigate", "document"); got != http.StatusSeeOther {
+		t.Errorf("who visits the page and follows the address: %d", got)
+	}
+}
+
 // TestWhatComesTooOftenIsNotShown: neither the page nor a part of it, nor what belongs to it,
 // and each says when to ask again.
 func TestWhatComesTooOftenIsNotShown(t *testing.T) {

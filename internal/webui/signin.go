@@ -49,9 +49,13 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 }
 
 // look has a secret exchanged for what it is good for, unless its address sent so many bad
-// ones that none is looked at. It counts a bad one.
+// ones that none is looked at. It counts a bad one; of those that other pages have a browser
+// send, apart, because a page that is visited must not keep anybody from signing in.
 func (s *site) look(v visit, exchange func() error) error {
 	from := rate.Address(v.RemoteAddr)
+	if auth.FromAnotherPage(v.Header, v.Host) {
+		from = from.Pages()
+	}
 	if err := s.Meter.Full(v.Context(), rate.Floods, from, v.now); err != nil {
 		return err
 	}

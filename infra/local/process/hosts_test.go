@@ -106,10 +106,14 @@ func TestTheProcessServesItsOwnHostsAlone(t *testing.T) {
 	ready := make(chan string, 1)
 	go func() { _ = p.serve(t.Context(), listener, told(ready)) }()
 	<-ready
-	for host, want := range map[string]int{"": http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.origin+"/health", http.NoBody)
+	for asked, want := range map[string]int{"GET ": http.StatusOK, "GET evil.example": http.StatusMisdirectedRequest, "OPTIONS evil.example": http.StatusMisdirectedRequest} {
+		method, host, _ := strings.Cut(asked, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, p.origin+"/health", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if method == http.MethodOptions {
+			r.URL.Opaque = "*" // a server answers these by itself unless it is told not to
 		}
 		r.Host = host
 		res, err := http.DefaultClient.Do(r)

@@ -185,7 +185,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 			return context.WithValue(context.Background(), servingKey{}, serving)
 		},
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(newDoors(listener, usualLimits)) }()
