@@ -292,5 +292,5 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return gateway.NewFunction(gateway.Authorizer(s.table, s.meter, w.Now, s.log)), nil
+	return gateway.NewFunction(gateway.Authorizer(gateway.Kept(s.table, s.log), s.meter, w.Now, s.log)), nil
 }

@@ -75,6 +75,23 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 	return p, nil
 }
 
+// Kept is a store of tokens that says in the log when a session could not be kept: who has it
+// goes on, and is signed out sooner than they were promised.
+func Kept(store auth.Store, log *slog.Logger) auth.Store { return kept{store, log} }
+
+type kept struct {
+	auth.Store
+	log *slog.Logger
+}
+
+func (k kept) RenewToken(ctx context.Context, hash string, until time.Time) error {
+	err := k.Store.RenewToken(ctx, hash, until)
+	if err != nil && !errors.Is(err, fault.ErrStorage) { // which the store says
+		k.log.WarnContext(ctx, "session.not_kept", "error", err)
+	}
+	return err
+}
+
 // WithIdentity returns a context with what Identify said: a principal, or why
 // there is none; and that the request came too often.
 func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) context.Context {

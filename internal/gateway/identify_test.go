@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,6 +198,33 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 		}
 	}))(t.Context(), in)
 	return user
+}
+
+// unkept is a store that renews nothing.
+type unkept struct {
+	shelf
+	err error
+}
+
+func (u unkept) RenewToken(context.Context, string, time.Time) error { return u.err }
+
+// TestASessionThatCannotBeKeptIsTold, and serves all the same: in the log, but for a store
+// that says itself that it takes no writes.
+func TestASessionThatCannotBeKeptIsTold(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		told bool
+	}{{nil, false}, {errors.New("table: throttled"), true}, {fault.ErrStorage.Because(errors.New("disk full")), false}} {
+		var out bytes.Buffer
+		h := http.Header{"Cookie": {"__Host-piloto_session=session"}}
+		p, refusal := Identify(t.Context(), Kept(unkept{tokens(), c.err}, slog.New(slog.NewTextHandler(&out, nil))), nil, noon, Asking{Method: "GET", Header: h, Host: "h"})
+		if refusal != nil || p.User != "session" {
+			t.Errorf("%v: %v %v", c.err, p, refusal)
+		}
+		if told := strings.Contains(out.String(), "session.not_kept"); told != c.told || told && !strings.Contains(out.String(), "throttled") || strings.Contains(out.String(), ident.Hash("session")) {
+			t.Errorf("%v: %q", c.err, out.String())
+		}
+	}
 }
 
 func TestAStoreThatCannotSayIsToldAsSuch(t *testing.T) {

@@ -291,6 +291,69 @@ func TestTheFirstAnswerIsEverybodys(t *testing.T) {
 	}
 }
 
+// ended is a store in which a request finds, when it ends, another claim than its own.
+type ended struct {
+	replay.Store
+	there func(replay.Claim) replay.Claim
+}
+
+func (e ended) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
+	return e.there(c), nil
+}
+
+// TestNoAnswerIsGivenThatIsNotTheRequests: neither that of another request, nor one that is
+// not stored, when the claim that stands at the end is no longer the one that was served.
+func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
+	other := replay.Ticket{ID: "another"}
+	for name, there := range map[string]func(replay.Claim) replay.Claim{
+		"it was forgotten":          func(replay.Claim) replay.Claim { return replay.Claim{} },
+		"nobody finished it":        func(c replay.Claim) replay.Claim { c.Done, c.Answer = false, []byte("theirs"); return c },
+		"another request is served": func(c replay.Claim) replay.Claim { c.Ticket, c.Answer = other, []byte("theirs"); return c },
+		"another request was answered": func(c replay.Claim) replay.Claim {
+			c.Ticket, c.Done, c.Answer = other, true, []byte("theirs")
+			return c
+		},
+		"a claim without a ticket, done": func(c replay.Claim) replay.Claim { c.Ticket, c.Done = replay.Ticket{}, true; return c },
+	} {
+		d := newDesk(ended{lab.Table(t), there})
+		if got, replayed, err := d.Do(ctx, "a", key, "f", says("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
+			t.Errorf("%s: %q %v %v", name, got, replayed, err)
+		}
+	}
+	// In the table: a request takes so long that its claim is forgotten, and the key is used anew.
+	for name, answered := range map[string]bool{"answered": true, "being served": false} {
+		d := newDesk(lab.Table(t))
+		finish := make(chan struct{})
+		var theirs sync.WaitGroup
+		got, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+			d.later(25 * time.Hour)
+			begun := make(chan struct{})
+			theirs.Go(func() {
+				_, _, _ = d.Do(ctx, "a", key, "g", func(context.Context, replay.Ticket) ([]byte, error) {
+					close(begun)
+					if !answered {
+						<-finish
+					}
+					return []byte("theirs"), nil
+				})
+			})
+			<-begun
+			if answered {
+				theirs.Wait()
+			}
+			return []byte("mine"), nil
+		})
+		if !errors.Is(err, replay.ErrBusy) || got != nil {
+			t.Errorf("another request under the key, %s: %q %v", name, got, err)
+		}
+		close(finish)
+		theirs.Wait()
+		if got, replayed, err := d.Do(ctx, "a", key, "g", never(t)); err != nil || !replayed || string(got) != "theirs" {
+			t.Errorf("the other one, %s: %q %v %v", name, got, replayed, err)
+		}
+	}
+}
+
 func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
 	d := newDesk(lab.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {

@@ -269,6 +269,44 @@ func TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten(t *testing.T) {
 	}
 }
 
+// TestEveryAnswerIsInTheDocument: also of what is refused before it is looked at, and that a key
+// is asked for.
+func TestEveryAnswerIsInTheDocument(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Security) != 1 || doc.Components.SecuritySchemes["key"].Value.Scheme != "bearer" {
+		t.Errorf("the document asks for %v", doc.Security)
+	}
+	long := strings.Repeat("q", maxTarget)
+	missing := map[string]bool{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.Responses.Status(http.StatusUnauthorized) == nil {
+				t.Errorf("%s %s does not say what is answered without the key", method, path)
+			}
+			for _, id := range []string{"1", "r-9", "norte", "x", long} {
+				for _, query := range []string{"", "?x=1", "?x=" + long, "?seconds=0", "?seconds=x", "?idempotency_key=k"} {
+					target := strings.NewReplacer("{room_id}", id, "{reservation_id}", id).Replace(path) + query
+					if strings.HasPrefix(target, "/slow") && !strings.Contains(target, "seconds=") {
+						continue
+					}
+					for _, body := range []string{"", "{}", "x", goodBody, `{"people":2}`, `"` + strings.Repeat("x", maxBody) + `"`} {
+						for _, key := range []string{"", "k", strings.Repeat("k", maxKey+1)} {
+							s := newTestService(t)
+							if status, answer := call(t, s, method+" "+target, key, body); op.Responses.Status(status) == nil && !missing[fmt.Sprint(method, path, status)] {
+								missing[fmt.Sprint(method, path, status)] = true
+								t.Errorf("%s %.60s with key %.5q and %.20q is answered %d: %.100s", method, target, key, body, status, answer)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // The answers have the shape that the document promises.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	s := newTestService(t)

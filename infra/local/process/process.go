@@ -29,6 +29,7 @@ import (
 	"piloto/internal/boot"
 	"piloto/internal/dynamo"
 	"piloto/internal/failpoint"
+	"piloto/internal/gateway"
 	"piloto/internal/ident"
 	"piloto/internal/rate"
 	"piloto/internal/telemetry"
@@ -215,7 +216,7 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 		return err
 	}
 	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])
-	p.functions.tokens = p.Table
+	p.functions.tokens = gateway.Kept(p.Table, p.log)
 	return nil
 }
 
