@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/canon"
 	"piloto/internal/fault"
 	"piloto/internal/ident"
 	"piloto/internal/plan"
@@ -209,6 +210,6 @@ func (s records) result(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	whole.Apart = 0
+	whole.Apart, whole.Body = 0, canon.Legible(whole.Body)
 	return answer(whole), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"piloto/internal/canon"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
 )
@@ -233,6 +234,7 @@ func (s shower) effect(st plan.StepState) Effect {
 	v := Effect{Status: st.Status, Attempts: st.Attempts, Error: st.Error, Settled: st.Settled}
 	if st.Result != nil {
 		result := st.Result.Shortened(s.results)
+		result.Body = canon.Legible(result.Body)
 		v.Result = &result
 	}
 	if st.Last.SentAt.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/canon"
 	"piloto/internal/fault"
 )
 
@@ -236,46 +237,10 @@ func (s *scanner) meaning(raw []byte, escaped bool) (string, error) {
 	if json.Unmarshal(raw, &text) != nil {
 		return "", errJSON
 	}
-	if loneSurrogate(raw) || bytes.IndexByte([]byte(text), 0) >= 0 {
+	if canon.HalfPair(raw) || bytes.IndexByte([]byte(text), 0) >= 0 {
 		return "", errEncoding
 	}
 	return text, nil
-}
-
-// loneSurrogate reports whether a valid JSON string has half of a pair, which
-// encoding/json replaces by U+FFFD.
-func loneSurrogate(raw []byte) bool {
-	high := false // a first half stands just before
-	for i := 0; i < len(raw); {
-		if raw[i] != '\\' {
-			if high {
-				return true
-			}
-			i++
-			continue
-		}
-		if raw[i+1] != 'u' {
-			if high {
-				return true
-			}
-			i += 2
-			continue
-		}
-		n, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 32)
-		i += 6
-		switch {
-		case 0xDC00 <= n && n < 0xE000:
-			if !high {
-				return true
-			}
-			high = false
-		case high:
-			return true
-		default:
-			high = 0xD800 <= n && n < 0xDC00
-		}
-	}
-	return high
 }
 
 func (s *scanner) digits() bool {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"piloto/internal/canon"
 )
 
 // Result is what a reference can name of a finished step.
@@ -175,6 +177,8 @@ func scalarText(v json.RawMessage) (string, error) {
 	switch {
 	case len(v) == 0 || v[0] == '{' || v[0] == '[':
 		return "", fmt.Errorf("an object or a list cannot stand inside text")
+	case canon.HalfPair(v):
+		return "", fmt.Errorf("%w: it holds a character that was lost", ErrUnresolved)
 	case v[0] == '"':
 		var s string
 		err := json.Unmarshal(v, &s)

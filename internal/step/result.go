@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"piloto/internal/plan"
 	"piloto/internal/tool"
@@ -65,13 +66,14 @@ func spoken(content json.RawMessage) string {
 
 // storable turns an answer into a result: JSON as it is, anything else as a
 // JSON string. Either is UTF-8, since it becomes part of JSON that clients read:
-// json.Valid lets any byte stand in a string.
+// json.Valid lets any byte stand in a string. A byte that is none becomes half of a
+// surrogate pair, which is shown as a lost character and is sent nowhere.
 func storable(a tool.Answer) *plan.Result {
 	sum := sha256.Sum256(a.Body)
 	res := &plan.Result{
 		Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated, SHA256: hex.EncodeToString(sum[:]),
 	}
-	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte("\uFFFD"))
+	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte(lost))
 	switch {
 	case len(body) == 0:
 	case !a.Truncated && json.Valid(body):
@@ -80,7 +82,21 @@ func storable(a tool.Answer) *plan.Result {
 			res.Body = compact.Bytes()
 		}
 	default:
-		res.Body, _ = json.Marshal(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
+		res.Body = quoted(a.Body)
 	}
 	return res
+}
+
+// lost stands, in JSON, for bytes that are no text.
+const lost = `\udfff`
+
+// quoted is a text as a JSON string.
+func quoted(text []byte) json.RawMessage {
+	const mark = "\uFFFF" // no character
+	if bytes.Contains(text, []byte(mark)) || utf8.Valid(text) {
+		raw, _ := json.Marshal(strings.ToValidUTF8(string(text), "\uFFFD"))
+		return raw
+	}
+	raw, _ := json.Marshal(strings.ToValidUTF8(string(text), mark))
+	return bytes.ReplaceAll(raw, []byte(mark), []byte(lost))
 }

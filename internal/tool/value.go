@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"piloto/internal/canon"
 )
 
 // Limits of a value in a call.
@@ -31,6 +33,9 @@ func readValue(raw json.RawMessage) (any, error) {
 	}
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("%w: not UTF-8", errValue)
+	}
+	if canon.HalfPair(raw) { // another text would be sent
+		return nil, fmt.Errorf("%w: half a surrogate pair", errValue)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/canon"
 	"piloto/internal/fault"
 )
 
@@ -38,12 +38,12 @@ func readArguments(raw string) (json.RawMessage, error) {
 		if json.Unmarshal([]byte(text), &inner) != nil {
 			break
 		}
-		if halfPair(text) {
+		if canon.HalfPair([]byte(text)) {
 			return nil, errNoText
 		}
 		text = strings.TrimSpace(inner)
 	}
-	if halfPair(text) {
+	if canon.HalfPair([]byte(text)) {
 		return nil, errNoText
 	}
 	if isObject(text) {
@@ -67,41 +67,6 @@ func readArguments(raw string) (json.RawMessage, error) {
 }
 
 var errNoText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
-
-// halfPair reports whether a text writes \ud800 to \udfff without the other half,
-// which readers of JSON quietly replace.
-func halfPair(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		unit := escapedUnit(text[i:])
-		switch {
-		case unit < 0xd800 || unit > 0xdfff:
-			i++ // what is escaped
-		case unit > 0xdbff:
-			return true
-		default:
-			if next := escapedUnit(text[i+6:]); next < 0xdc00 || next > 0xdfff {
-				return true
-			}
-			i += 11
-		}
-	}
-	return false
-}
-
-// escapedUnit is the code that a text begins with, as \uXXXX; -1 of any other.
-func escapedUnit(text string) int {
-	if len(text) < 6 || text[:2] != `\u` {
-		return -1
-	}
-	unit, err := strconv.ParseUint(text[2:6], 16, 16)
-	if err != nil {
-		return -1
-	}
-	return int(unit)
-}
 
 func isObject(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
