@@ -320,9 +320,9 @@ type Run struct {
 
 // State returns the state of a step.
 func (r Run) State(stepID string) StepState {
-	for _, s := range r.Steps {
-		if s.StepID == stepID {
-			return s
+	for i := range r.Steps { // a state is large: none is copied that was not asked for
+		if r.Steps[i].StepID == stepID {
+			return r.Steps[i]
 		}
 	}
 	return StepState{StepID: stepID, Status: StepPending}
