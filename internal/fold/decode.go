@@ -2,10 +2,9 @@ package fold
 
 import "unicode/utf8"
 
-// Decode decodes every percent escape of a text that is well formed, once, and leaves
-// the others as they are: the most that any decoder makes of it. "%u0041" is one, too,
-// since some servers decode it. What is no character ends no escape and begins none.
-// Bytes that are not UTF-8 become U+FFFD.
+// Decode decodes every well-formed percent escape of a text, once, and leaves the others as
+// they are. "%u0041" counts as an escape, because some servers decode it. Bytes that are not
+// UTF-8 become U+FFFD.
 func Decode(text []rune) []rune {
 	out := make([]rune, 0, len(text))
 	var raw []byte // of escapes that follow each other
@@ -34,7 +33,7 @@ func Decode(text []rune) []rune {
 	return out
 }
 
-// escape reads n hexadecimal digits after a percent sign and what else comes first.
+// escape reads n hexadecimal digits after a prefix such as "%" or "%u".
 func escape(text []rune, from, n int) (rune, bool) {
 	if len(text) < from+n || text[0] != '%' {
 		return 0, false

@@ -1,10 +1,10 @@
-// Package fold owns what receivers may take for the same text. A database compares
-// without letter case, accents and width and leaves out characters that nobody sees; a
-// web server drops dots and blanks at the end of a name, and decodes twice.
+// Package fold owns which texts a receiver may take for the same one. A database may ignore
+// letter case, accents, width and invisible characters. A web server may drop dots and blanks
+// at the end of a name, and may decode twice.
 //
-// Two texts that some receiver takes for one fold to the same. The reverse is not
-// promised: what folds to the same may be two things. So a fold may only ever be a
-// reason to refuse or to ask, never one to allow.
+// Two texts that some receiver takes for the same one fold to the same text. The reverse is
+// not promised: two different things may fold to the same text. So a fold may be a reason to
+// refuse or to ask, never to allow.
 //
 // Each character folds by itself, whatever stands around it. A text therefore folds in
 // one pass, in pieces as well as whole, and a pattern folds as the texts it matches do.
@@ -19,12 +19,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// other is what databases that keep three bytes of a character take any longer one for.
+// other stands for every character of more than three bytes in UTF-8, because some databases
+// keep only three.
 const other = '\ufffd'
 
-// letters are those that no decomposition takes apart, and collations do: by the
-// Default Unicode Collation Element Table they differ from these by their marks alone,
-// or they are slashes to a converter of code pages.
+// letters are the characters that Unicode does not decompose but collations do. In the Default
+// Unicode Collation Element Table they differ from the letters here only by marks. Some others
+// become slashes in a converter of code pages.
 var letters = map[rune]string{
 	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ı': "i", 'ŧ': "t", 'ŀ': "l", 'ŋ': "n",
 	'ƒ': "f", 'ɨ': "i", 'ƀ': "b", 'ɇ': "e", 'ʉ': "u", 'þ': "th", 'ĸ': "k", 'ȷ': "j",
@@ -32,8 +33,8 @@ var letters = map[rune]string{
 	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-", '‘': "'", '’': "'", 'ʼ': "'", '“': `"`, '”': `"`, '˜': "~", '。': ".", '｡': ".",
 }
 
-// Rune appends to a text what a character folds to: nothing for one that is not seen,
-// several for one that stands for several. What is no character stays as it is.
+// Rune appends what a character folds to: nothing for an invisible one, several characters for
+// a ligature. An invalid character is appended as it is.
 func Rune(to []rune, r rune) []rune {
 	switch {
 	case r < 0:
@@ -58,7 +59,7 @@ func Rune(to []rune, r rune) []rune {
 	return to
 }
 
-// plain appends what is left of one character of a decomposition.
+// plain appends what one character of a decomposition folds to.
 func plain(to []rune, r rune) []rune {
 	switch {
 	case unseen(r):
@@ -81,8 +82,8 @@ func plain(to []rune, r rune) []rune {
 	return append(to, r)
 }
 
-// lower is the first in the order of characters of those that differ by case alone, in
-// lower case: of σ, ς and Σ the same one. The iota that is a mark is none of them.
+// lower returns one lower-case character for all that differ only by case: the same for σ, ς
+// and Σ. The iota that is a mark is left out.
 func lower(r rune) rune {
 	first := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
@@ -93,8 +94,8 @@ func lower(r rune) rune {
 	return unicode.ToLower(first)
 }
 
-// unseen reports whether a character is none to a reader: a mark on another, or one
-// that nothing is drawn for.
+// unseen reports a character that a reader does not see as one: a mark on another, or one
+// without a glyph.
 func unseen(r rune) bool {
 	if r < 0x80 {
 		return r < ' ' || r == 0x7f
@@ -104,8 +105,8 @@ func unseen(r rune) bool {
 		norm.NFKD.PropertiesString(string(r)).CCC() != 0 // a mark; vowels that are written as marks of their own are none
 }
 
-// digit is the decimal digit of any script as ASCII has it. The digits of a script stand
-// in rows of ten from a zero.
+// digit returns the ASCII digit of a decimal digit of any script. Unicode puts the digits of a
+// script in a row of ten that begins with its zero.
 func digit(r rune) rune {
 	zero := r
 	for zero > 0 && unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {
@@ -129,16 +130,16 @@ func Runes(text []rune) []rune {
 // Text folds a text.
 func Text(text string) string { return string(Runes([]rune(text))) }
 
-// Name folds the name of a member or a tool: as a text, without blanks around it, and
-// with what some readers of forms put "_" for.
+// Name folds the name of a member or a tool. It also drops the blanks around it, and writes
+// "_" where some readers of forms do.
 func Name(text string) string {
 	return names().Replace(strings.TrimSpace(Text(text)))
 }
 
 var names = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(".", "_", " ", "_") })
 
-// Trim returns a segment of a path without the dots and blanks at its end, which file
-// systems and databases drop, and without the blanks before it, which frameworks drop.
+// Trim drops the dots and blanks at the end of a segment of a path, as file systems and
+// databases do, and the blanks at its beginning, as frameworks do.
 func Trim(segment []rune) []rune {
 	n := len(segment)
 	for n > 0 && (segment[n-1] == '.' || segment[n-1] == ' ') {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Number returns the whole number that a receiver may read a folded segment as, in
-// plain digits: "012", "+12", "12.0", "1.2e1", "1_2" and "0xc" are 12 to one that computes,
-// and "12-lamps" is to one that reads digits as far as there are any. ok is false for what
-// begins with none, and for what is written plainly already.
+// Number returns the whole number that a receiver may read in a folded segment, in plain
+// digits. "012", "+12", "12.0", "1.2e1", "1_2" and "0xc" may all be 12, and so may "12-lamps",
+// because some readers stop at the first letter. ok is false for a segment that begins with no
+// number, and for one that is plain already.
 func Number(segment []rune) (plain []rune, ok bool) {
 	text := joinedDigits(strings.TrimPrefix(strings.TrimSpace(string(segment)), "+"))
 	digits := 0
@@ -54,9 +54,9 @@ func joinedDigits(text string) string {
 	return b.String()
 }
 
-// UUID returns the identifier that a receiver may read a folded segment as, in its usual
-// form: 32 digits, also without hyphens or with others, in braces, or as a URN. ok is
-// false for what is none.
+// UUID returns the UUID that a receiver may read in a folded segment, in its usual form. The
+// segment may lack hyphens or have more, stand in braces, or be a URN. ok is false when it is
+// no UUID.
 func UUID(segment []rune) (plain []rune, ok bool) {
 	const size = 32
 	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(string(segment))), "urn:")

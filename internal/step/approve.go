@@ -77,7 +77,7 @@ type element struct {
 
 // amongApproved says that an element's request is not the one that was approved with
 // its step, if that was.
-// What a person must see was seen with its step, or is not sent.
+// A person saw it together with its step, or it is not sent.
 func (x *Executor) amongApproved(r plan.Run, e plan.EffectID, w wanted) *plan.Failure {
 	a := r.State(e.Step).Approval
 	if a == nil && w.ask == nil {

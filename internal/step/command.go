@@ -29,9 +29,9 @@ func (x *Executor) thinks(r plan.Run, step plan.Step, st plan.StepState) bool {
 		x.Now().Before(st.UpdatedAt.Add(thinkingTime))
 }
 
-// substitute is the command that takes the place of the one that failed, nil when none
-// does. It is looked at again here: it neither destroys nor is more dangerous than the
-// one that failed. An element and an undo have none, because nobody could be asked.
+// substitute returns the command that replaces the one that failed; nil when none does. It is
+// judged again here: it must not destroy, nor be more dangerous than the one that failed. An
+// element and an undo have no substitute, because nobody could be asked.
 func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 	was, is := command.Of(args.Method, args.Path, args.Body)
 	c, e := st.Command, plan.ParseEffect(st.StepID)
@@ -68,8 +68,8 @@ func seen(ask *plan.Ask, why string) *plan.Ask {
 	return &both
 }
 
-// unapproved is how a step fails whose other command nobody approved: as its command
-// did. why is what was said, or that nobody said anything.
+// unapproved ends a step whose substitute nobody approved. It fails as its own command did.
+// why is the reason that was given, or that nobody answered.
 func (x *Executor) unapproved(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
 	if !st.Command.Replaces() {
 		return why

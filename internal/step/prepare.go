@@ -75,8 +75,8 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	return b, nil, err
 }
 
-// siblingsOf lists the operations of a server that a value in the path of one could
-// select in its place; none of an operation whose path is always the same.
+// siblingsOf lists the operations of a server that a value in the path of this one could
+// select. There are none when the path has no parameter.
 func siblingsOf(ctx context.Context, c run.Catalogue, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
 	if op.Name != "" || !strings.Contains(op.Path, "{") {
 		return nil, nil
@@ -207,9 +207,8 @@ func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Argument
 	return request, nil
 }
 
-// build makes the request of a call whose references are resolved. It must still be the
-// very tool that was bound: its path matches that one's template, and no receiver could
-// take it for another operation's.
+// build makes the request of a call after its references are resolved. The path must match the
+// template of the bound tool, and no receiver may take it for another operation's.
 func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
 	if _, _, err := tool.Match([]tool.Entry{b.op.Entry}, args.Method, args.Path); err != nil {
 		return tool.Request{}, err

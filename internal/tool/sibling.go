@@ -9,7 +9,7 @@ import (
 	"piloto/internal/ref"
 )
 
-// Sibling is an entry that a path of another one may select.
+// Sibling is another operation that a path of this one may select.
 type Sibling struct {
 	entry            Entry
 	segments, folded []segment
@@ -57,12 +57,12 @@ func beside(own []segment, e Entry) Sibling {
 	return s
 }
 
-// open reports whether a segment has a parameter.
+// open reports a segment with a parameter.
 func (s segment) open() bool {
 	return slices.ContainsFunc(s, func(p piece) bool { return p.param != "" })
 }
 
-// covers reports whether a segment takes whatever another one takes.
+// covers reports whether a segment matches everything that another one matches.
 func covers(s, folded, other segment) bool {
 	const value = "\x00\x01" // that no literal holds
 	var b strings.Builder
@@ -134,7 +134,7 @@ func Selects(e Entry, siblings []Sibling, written, path string) error {
 	return nil
 }
 
-// part is a segment of a path as receivers may read it, the first as it is.
+// part is all readings of a segment of a path. The first is the segment itself.
 type part struct {
 	plain, folded []string // none when nobody knows it yet
 	filled        bool     // by a result
@@ -166,8 +166,8 @@ func takesAny(s segment, texts []string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return s.capture(text, map[string]string{}) })
 }
 
-// taken lists what receivers may take a segment for: decoded more than once, without
-// parameters, without dots and blanks at its end, and without a format after a dot.
+// taken lists how receivers may read a segment: decoded more than once, without parameters,
+// without dots and blanks at its end, and without a format after a dot.
 func taken(text string) []string {
 	list := []string{text}
 	add := func(t string) {

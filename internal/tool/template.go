@@ -17,8 +17,8 @@ type piece struct {
 // segment is one segment of a template, such as "{id}.json".
 type segment []piece
 
-// TemplateProblem says why a template cannot be called, or nothing: a request made of it
-// could leave its server, or would not be what whoever wrote it means.
+// TemplateProblem returns why a template cannot be called, or "". A request made from it could
+// leave its server, or would not be what its author means.
 func TemplateProblem(path string) string {
 	switch {
 	case !strings.HasPrefix(path, "/"):

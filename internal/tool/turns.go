@@ -9,8 +9,8 @@ import (
 	"piloto/internal/fault"
 )
 
-// ErrBusy says that others are being discovered, and did not end in time. Nothing was
-// asked of the service. Its Args say in retry_after when to try again, in seconds.
+// ErrBusy says that other discoveries did not end in time. Nothing was asked of the service.
+// Args: retry_after (seconds).
 var ErrBusy = fault.New(fault.Unavailable, "mcp.busy")
 
 // Turns lets a few discoveries run at once in a process, one of each account, and
@@ -39,8 +39,8 @@ func DiscoveryTurns() *Turns {
 	return &Turns{Most: 4, Waiting: 32, Wait: 20 * time.Second}
 }
 
-// take waits for the turn of an account and returns what ends it. It is ErrBusy
-// when it does not come in time, and the context's error when the caller left.
+// take waits for the turn of an account, and returns a function that ends it. It returns
+// ErrBusy when the turn does not come in time, and the context's error when the caller left.
 func (t *Turns) take(ctx context.Context, account string) (end func(), err error) {
 	if t == nil {
 		return func() {}, nil
@@ -68,7 +68,7 @@ func (t *Turns) refusal() error {
 	return ErrBusy.With("retry_after", "15")
 }
 
-// enter puts an account in the row, and lets it begin when it can.
+// enter puts an account in the queue, and lets it begin when it can.
 func (t *Turns) enter(account string) (*waiter, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *Turns) enter(account string) (*waiter, bool) {
 	return w, true
 }
 
-// leave takes a waiter out of the row; false when its turn has come meanwhile.
+// leave takes a waiter out of the queue; false when its turn came meanwhile.
 func (t *Turns) leave(w *waiter) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *Turns) end(account string) {
 	t.admit()
 }
 
-// admit begins the turns of those who waited longest and can begin.
+// admit begins turns in the order of the queue, as far as they may begin.
 func (t *Turns) admit() {
 	if t.busy == nil {
 		t.busy = map[string]bool{}

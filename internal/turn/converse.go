@@ -174,9 +174,9 @@ func (d *dialog) say(ctx context.Context, kind conversation.Kind, text string, n
 	return reply, err
 }
 
-// spoken handles an answer in text. A text that pretends is asked again once, with a
-// tool call forced. All that was said stays, whatever comes of that: what is not so is
-// said under it.
+// spoken handles an answer in text. When the text pretends, the model is asked once more, with
+// a tool call forced. All that it said stays, whatever comes of that. A note under the text
+// says what is not true.
 func (d *dialog) spoken(ctx context.Context, text string) (Reply, bool, error) {
 	if !d.forced && d.pretends(text) {
 		d.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)

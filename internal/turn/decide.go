@@ -14,8 +14,8 @@ import (
 	"piloto/internal/run"
 )
 
-// A card is on the last screen while no more than so many messages came after it, and
-// no more time. A client that names the digest says itself that it is on the screen.
+// A card is on the last screen while at most so many messages came after it, and at most so
+// much time. A client that sends the digest is not held to the time.
 const (
 	screenMessages = 10
 	screenTime     = 15 * time.Minute
@@ -40,7 +40,7 @@ func (m *Moved) Error() string { return m.Why.Error() }
 // Unwrap returns Why.
 func (m *Moved) Unwrap() error { return m.Why }
 
-// standing is what a yes or a no may be about.
+// standing is what the chat holds that a yes or a no may be about.
 type standing struct {
 	draft    *plan.Run // that the chat waits for; nil: none
 	active   *plan.Run // that the chat runs; nil: none
@@ -48,10 +48,10 @@ type standing struct {
 	messages []conversation.Message
 }
 
-// decide answers a yes, a no or a stop. It reports false for what answers something
-// else than a plan, which is the model's: a bare yes or no is said to whatever was said
-// last. A run that waits for an approval holds up nothing, and no words approve what it
-// waits for. When the chat moved meanwhile, it is read again, and decided again.
+// decide answers a yes, a no or a stop. It reports false when the words are not about a plan;
+// the model answers them then. A bare yes or no answers whatever was said last. No words
+// approve what a run waits for. When the chat changed meanwhile, decide reads it again and
+// decides again.
 func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (reply Reply, ours bool, err error) {
 	err = run.Retry(ctx, func() (err error) {
 		if reply, ours, err = s.decideOnce(ctx, req, chat, said); !errors.Is(err, plan.ErrMoved) {
@@ -123,18 +123,17 @@ func (st standing) confirmedBy(req Request) *plan.Run {
 	return nil
 }
 
-// goes reports a run that goes on by itself: it waits for nobody.
+// goes reports a run that is going on, and does not wait for an approval.
 func (st standing) goes() bool { return st.active != nil && st.active.Status != plan.Waiting }
 
-// last reports whether what was said last, by anybody, was said of a run: its card, or
-// what became of it.
+// last reports whether the last message of the chat is about a run, and not a person's.
 func (st standing) last(r *plan.Run) bool {
 	n := len(st.messages)
 	return r != nil && n > 0 && st.messages[n-1].RunID == r.ID && st.messages[n-1].Role != conversation.RoleUser
 }
 
-// card is how many messages came after the newest card of the draft, and when that was
-// said; false when it is not among them.
+// card returns how many messages came after the newest card of the draft, and when the card
+// was shown; false when no card is among the messages.
 func (st standing) card() (after int, at time.Time, ok bool) {
 	for i, m := range slices.Backward(st.messages) {
 		if m.Kind == conversation.KindPlan && st.draft != nil && m.RunID == st.draft.ID {
@@ -167,9 +166,9 @@ func (s *Service) agreed(ctx context.Context, req Request, chat conversation.Cha
 
 func decidedAs(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
-// assent confirms the draft, when the yes can only be to it: as its viewer saw it, a
-// bare one right after its card and never to what destroys, a named one while the card
-// is on the last screen. Otherwise the card is shown again, and the next yes counts.
+// assent confirms the draft as its viewer saw it. A bare yes counts right after the card, and
+// never for a plan that destroys. A named yes counts while the card is on the last screen.
+// Otherwise the card is shown again, and the next yes counts.
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
 	draft, bare := *st.draft, said == intent.Assent
 	after, shownAt, onScreen := st.card()
@@ -228,7 +227,7 @@ func (s *Service) seen(ctx context.Context, req Request, chat conversation.Chat,
 	return sight, err
 }
 
-// Viewer names whoever sent a request, for what they were shown.
+// Viewer names the sender of a request as a viewer of the chat.
 func (r Request) Viewer() string {
 	contract, person := "send", ""
 	if r.Session != nil {
@@ -351,8 +350,8 @@ func (s *Service) stopRun(ctx context.Context, req Request, active plan.Run, dra
 	return decided(KindCancelled, d), err
 }
 
-// waitingElsewhere is the goal of a run that waits for an approval and lost its place
-// in the chat to another, as far as the last screen names one.
+// waitingElsewhere returns the goal of a run that waits for an approval while another run has
+// its place in the chat. It looks at the runs of the last screen.
 func (s *Service) waitingElsewhere(ctx context.Context, req Request, st standing) (string, error) {
 	looked := map[string]bool{}
 	for _, m := range slices.Backward(st.messages) {

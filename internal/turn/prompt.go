@@ -52,7 +52,7 @@ func (d *dialog) prompt() (string, error) {
 	})
 }
 
-// pendingGoal is what the draft is for that waits; "" when none does.
+// pendingGoal returns the goal of the draft that waits; "" when none does.
 func (d *dialog) pendingGoal() string {
 	for _, r := range d.runs {
 		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt) {

@@ -297,8 +297,8 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	return reply, err
 }
 
-// notes are the lines that stand under an answer of the router's own model: it answers,
-// and does nothing. What an agent says it did is the agent's to answer for.
+// notes are the notes under an answer of the router's own model, which can only answer. An
+// agent answers for its own claims.
 func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []conversation.Note {
 	if kind != conversation.KindText || routed.Action != agent.Respond || !intent.Poses(text).Done {
 		return nil

@@ -23,9 +23,9 @@ var errStopped = errors.New("turn: stopped by the person")
 // writing is an answer while it is written: it tells what is written to whoever
 // has the chat open, and ends it when somebody says stop.
 //
-// What is told ends with a sentence or a line, and is not taken back: what is not so in
-// it is said under the answer. What a tool call carries is no text. Only a call that
-// broke off, and is made again, begins its own part anew.
+// The text is sent up to the end of a sentence or a line, and is not taken back. Notes under
+// the answer say what in it is not true. The arguments of a tool call are not sent. Only a
+// call that broke off, and is made again, begins its part again.
 type writing struct {
 	s       *Service
 	account string
@@ -72,7 +72,7 @@ func (w *writing) Reset() {
 	w.text.WriteString(w.kept)
 }
 
-// keep makes what was said so far the beginning of the answer.
+// keep makes the text so far the beginning of the answer.
 func (w *writing) keep(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 	"piloto/internal/run"
 )
 
-// What a model says is kept and shown, all of it. Words are data: what a text poses as,
-// or claims, is compared with the record, and where the record does not bear it out, a
-// line of ours under the text says so.
+// All that a model says is kept and shown. Its words are data: what it claims is compared with
+// the record of the chat's runs. When the record does not agree, a note under the text says
+// so.
 
-// keep keeps what the model said, for what stands in the chat in the end.
+// keep adds a text of the model to what this turn will store.
 func (d *dialog) keep(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" || slices.Contains(d.words, text) {
@@ -65,9 +65,9 @@ func (d *dialog) beside(ctx context.Context, r plan.Run, at time.Time) ([]conver
 	return []conversation.Message{m}, nil
 }
 
-// pretends reports a text that wants a tool call in its place, where there is a service
-// to call: it poses as a plan while no draft waits, or claims an act in a chat in which
-// nothing was ever done.
+// pretends reports a text for which the model is asked again, with a tool call forced. There
+// is a service to call, and the text poses as a plan while no draft waits, or claims an act in
+// a chat in which nothing was ever done.
 func (d *dialog) pretends(text string) bool {
 	if len(d.listed) == 0 {
 		return false
@@ -76,7 +76,7 @@ func (d *dialog) pretends(text string) bool {
 	return pose.Pending && d.chat.PendingRunID == "" || pose.Done && !slices.ContainsFunc(d.runs, acted)
 }
 
-// acted reports a run that did something, or does.
+// acted reports a run that did something, or is doing it.
 func acted(r plan.Run) bool {
 	return r.Status == plan.Queued || r.Status == plan.Running || didSince(r, time.Time{})
 }
@@ -118,8 +118,8 @@ func (d *dialog) noted(ctx context.Context, pose intent.Pose) ([]conversation.No
 	return list, nil
 }
 
-// record is what the chat's runs say of a text: which draft waits, and whether anything
-// was done, or is being done, since the person's message.
+// record is what the chat's runs say: which draft waits, and whether anything was done, or is
+// being done, since the person's message.
 func (d *dialog) record(ctx context.Context) (st struct {
 	draft *plan.Run
 	did   bool
