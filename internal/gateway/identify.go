@@ -39,8 +39,11 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 	from := rate.Address(a.Address)
 	nobody := func(why *fault.Error) (auth.Principal, *fault.Error) {
 		who := from
-		if auth.FromAnotherPage(a.Header, a.Host) {
+		switch {
+		case auth.FromAnotherPage(a.Header, a.Host):
 			who = who.Pages()
+		case auth.ByLink(a.Header):
+			who = who.Links()
 		}
 		if _, err := meter.Take(ctx, rate.Requests, who, at); err != nil {
 			return auth.Principal{}, fault.Of(err)

@@ -170,6 +170,8 @@ func TestAPageThatIsVisitedTakesNothing(t *testing.T) {
 		{"Origin", "null"},
 		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
 		{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"},
+		{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"},
 	} {
 		d := newDoor(rate.Limits{Requests: 3})
 		for i, want := range []string{"auth_required", "auth_required", "auth_required", tooMany, tooMany} {

@@ -43,6 +43,10 @@ func Address(remote string) Who {
 // Pages is whose quota is taken from by what other pages have a browser at an address send.
 func (w Who) Pages() Who { return Who{w.account, "pages at " + w.name} }
 
+// Links is whose quota is taken from by the addresses that other pages have a browser open. What
+// they have it load, which takes no click, keeps nobody from following a link.
+func (w Who) Links() Who { return Who{w.account, "links at " + w.name} }
+
 // key is what a quota is stored under: of one length, and it names nobody.
 func (w Who) key(c Class) string {
 	return string(c) + "#" + ident.Hash(w.account+"\x00"+w.name)

@@ -81,6 +81,7 @@ func TestSigningInIsCounted(t *testing.T) {
 func TestAPageThatIsVisitedKeepsNobodyFromSigningIn(t *testing.T) {
 	m := newMemory(at(noon))
 	_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf("good"), Kind: auth.KindCode, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
+	_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf("other"), Kind: auth.KindCode, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
 	meter := &rate.Meter{Limits: rate.Limits{BadTokens: 2}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 	page := New(Deps{Tokens: m, Now: at(noon), Meter: meter, Log: slog.New(slog.DiscardHandler)})
 	code := func(code, site, mode, dest string) int {
@@ -105,6 +106,17 @@ func TestAPageThatIsVisitedKeepsNobodyFromSigningIn(t *testing.T) {
 	}
 	if got := code("good", "cross-site", "navigate", "document"); got != http.StatusSeeOther {
 		t.Errorf("who visits the page and follows the address: %d", got)
+	}
+	for _, site := range []string{"cross-site", "same-site"} {
+		for range 100 {
+			last = code("guess", site, "navigate", "document")
+		}
+		if last != http.StatusTooManyRequests {
+			t.Errorf("the hundredth address that a page (%s) opens: %d", site, last)
+		}
+	}
+	if got := code("other", "none", "navigate", "document"); got != http.StatusSeeOther {
+		t.Errorf("whose window a page navigates, and who pastes an address: %d", got)
 	}
 }
 

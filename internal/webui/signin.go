@@ -53,8 +53,11 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 // send, apart, because a page that is visited must not keep anybody from signing in.
 func (s *site) look(v visit, exchange func() error) error {
 	from := rate.Address(v.RemoteAddr)
-	if auth.FromAnotherPage(v.Header, v.Host) {
+	switch {
+	case auth.FromAnotherPage(v.Header, v.Host):
 		from = from.Pages()
+	case auth.ByLink(v.Header):
+		from = from.Links()
 	}
 	if err := s.Meter.Full(v.Context(), rate.Floods, from, v.now); err != nil {
 		return err
