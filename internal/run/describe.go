@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"piloto/internal/locale"
 	"piloto/internal/plan"
+	"piloto/internal/ref"
 )
 
 // Describe writes a plan as text, for clients that show no card: every step with
@@ -92,10 +92,10 @@ func target(s plan.Step, b plan.Binding) string {
 func seen(text string, escape func(string) string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
+		if ref.Invisible(r) {
 			b.WriteString(escape(string(r)))
+		} else {
+			b.WriteRune(r)
 		}
 	}
 	return b.String()

@@ -41,3 +41,23 @@ func TestAPlanAsTextTellsAllThatIsSent(t *testing.T) {
 		}
 	}
 }
+
+// A path or a value that ends in what nobody sees is not taken for the one without it.
+func TestAPlanAsTextHidesNothing(t *testing.T) {
+	for _, r := range []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u2800', '\u3164', '\uffa0', '\ufe0f', 0x16fe4, 0x1d159, 0xe0100, 0xe0041, '\u200b', '\u202e', '\u2028', '\u00a0'} {
+		odd := "1" + string(r)
+		value := json.RawMessage(`{"to":"` + odd + `"}`)
+		p := plan.Plan{
+			Goal: "Borrar",
+			Steps: []plan.Step{{
+				ID: "s1", Title: "Borrar", MCPID: "m1", Method: "DELETE", Path: "/orders/" + odd, Query: value, Body: value, ForEach: "${s0.body." + odd + "}",
+				Undo:   &plan.Undo{Call: plan.Call{MCPID: "m1", Method: "POST", Path: "/orders/" + odd, Query: value, Body: value}},
+				Verify: &plan.Check{Call: plan.Call{MCPID: "m1", Method: "GET", Path: "/orders/" + odd}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("404")}},
+				When:   &ref.Condition{Value: "${s0.status}", Is: ref.Equal, To: json.RawMessage(`"` + odd + `"`)},
+			}, {ID: "s2", Title: "Tool", MCPID: "m1", Tool: odd}},
+		}
+		if text := run.Describe(locale.Spanish, p, false); strings.ContainsRune(text, r) {
+			t.Errorf("%U is in\n%s", r, text)
+		}
+	}
+}

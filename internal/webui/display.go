@@ -110,7 +110,7 @@ func (p *pen) literal(s string) {
 			p.b.WriteString(s[:n])
 		case p.prose && (r == '\n' || r == '\t' || r == '\u00a0'):
 			p.put(r)
-		case invisible(r):
+		case ref.Invisible(r):
 			p.mark(codePoint(r))
 		default:
 			p.put(r)
@@ -127,13 +127,13 @@ func (p *pen) word(s string, genuine map[*unicode.RangeTable]bool) {
 	for _, r := range s {
 		switch {
 		case unicode.Is(unicode.M, r):
-			if accents++; accents > 2 || invisible(r) || overlay(r) {
+			if accents++; accents > 2 || ref.Invisible(r) || overlay(r) {
 				p.mark(codePoint(r))
 				continue
 			}
 			p.put(r)
 			continue
-		case invisible(r):
+		case ref.Invisible(r):
 			p.mark(codePoint(r))
 		case styled(r) || fake(r):
 			p.put(r)

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"piloto/internal/ref"
 )
 
 func TestDisplayWritesOutWhatCannotBeSeen(t *testing.T) {
@@ -84,14 +86,14 @@ func TestDisplayShowsAnyTextWhole(t *testing.T) {
 		}
 		shown := stripped(out)
 		for _, r := range mark.ReplaceAllString(shown, "") {
-			if r != ' ' && !unicode.IsGraphic(r) || invisible(r) {
+			if r != ' ' && !unicode.IsGraphic(r) || ref.Invisible(r) {
 				t.Fatalf("%U is still invisible in %q", r, shown)
 			}
 		}
 		visible := func(s string) string { // the letters that need no mark, in order
 			var b strings.Builder
 			for _, r := range mark.ReplaceAllString(s, "") {
-				if !invisible(r) && r != ' ' && !unicode.Is(unicode.M, r) && r != unicode.ReplacementChar {
+				if !ref.Invisible(r) && r != ' ' && !unicode.Is(unicode.M, r) && r != unicode.ReplacementChar {
 					b.WriteRune(r)
 				}
 			}

@@ -47,7 +47,7 @@ func unharmed(t *testing.T, page, end string) {
 		shown += html.UnescapeString(attribute[1])
 	}
 	for _, r := range shown {
-		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || invisible(r)) { // emoji of ours have U+FE0F
+		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || ref.Invisible(r)) { // emoji of ours have U+FE0F
 			t.Errorf("%U is invisible", r)
 			break
 		}

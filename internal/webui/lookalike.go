@@ -76,20 +76,6 @@ func imitations(word string, genuine map[*unicode.RangeTable]bool) func(rune) bo
 	return func(r rune) bool { return scriptOf(r) != nil }
 }
 
-// invisible reports a rune that shows nothing, or shows something else than
-// itself: controls, formats, bidi, every space but the plain one, fillers,
-// selectors, private and unassigned code points.
-func invisible(r rune) bool {
-	switch {
-	case r == ' ':
-		return false
-	case r == '\u034f', r == '\u115f', r == '\u1160', r == '\u17b4', r == '\u17b5', r == '\u2800', r == '\u3164', r == '\uffa0',
-		r == '\ufffc', r == '\ufffd', r >= '\u180b' && r <= '\u180f', r >= '\ufe00' && r <= '\ufe0f', r >= 0xe0000 && r <= 0xe0fff:
-		return true
-	}
-	return !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r)
-}
-
 // styled reports the letters and signs that exist only to look like plain ones:
 // mathematical alphabets, full-width and enclosed forms.
 func styled(r rune) bool {

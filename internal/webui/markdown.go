@@ -17,6 +17,7 @@ import (
 	reading "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"piloto/internal/ref"
 	"piloto/internal/render"
 )
 
@@ -138,7 +139,7 @@ func visible(s string) string {
 	var last rune
 	for _, r := range s {
 		joiner := (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, last)
-		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !invisible(r) {
+		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !ref.Invisible(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString("⟦" + codePoint(r) + "⟧")
