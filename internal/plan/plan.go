@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -316,6 +317,12 @@ type Run struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
+}
+
+// Own reports whether a run is a user's own, who asked for it, changed its draft or
+// confirmed it: what another person must approve is not theirs to approve.
+func (r Run) Own(user string, revisions []Revision) bool {
+	return user == r.User || user == r.Confirmer || slices.ContainsFunc(revisions, func(rev Revision) bool { return rev.By == user })
 }
 
 // State returns the state of a step.

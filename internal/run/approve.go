@@ -66,7 +66,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
-		if err := s.approvable(r, chat, st, *a); err != nil {
+		if err := s.approvable(ctx, r, chat, st, *a); err != nil {
 			return err
 		}
 		asked := *st.Approval
@@ -145,8 +145,9 @@ func waiting(r plan.Run, stepID string) (plan.StepState, error) {
 }
 
 // approvable says why somebody may not decide over a step, or nil.
-// Whom a session says it speaks for is no other person either.
-func (s *Service) approvable(r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
+// Whom a session says it speaks for is no other person either, nor is whoever changed
+// the draft: they wrote what they would approve.
+func (s *Service) approvable(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
 	asked := st.Approval
 	switch {
 	case asked == nil || asked.Decision != "":
@@ -161,7 +162,14 @@ func (s *Service) approvable(r plan.Run, chat conversation.Chat, st plan.StepSta
 		return nil
 	case !a.MayApprove:
 		return auth.ErrScope
-	case a.User == r.Confirmer || a.User == r.User || a.User == chat.UserID:
+	case a.User == chat.UserID:
+		return plan.ErrSelfApproval
+	}
+	revisions, err := s.Store.Revisions(ctx, r)
+	if err != nil {
+		return err
+	}
+	if r.Own(a.User, revisions) {
 		return plan.ErrSelfApproval
 	}
 	return nil

@@ -78,6 +78,32 @@ func TestApproveRefuses(t *testing.T) {
 	}
 }
 
+// An approval that must be another person's is nobody's who wrote what it is about:
+// who asked for the plan, who changed the draft, first or last, and who confirmed it.
+func TestNobodyApprovesWhatTheyWrote(t *testing.T) {
+	w := newHand(t)
+	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Reservar")}})
+	for i, by := range []string{"berta", "carla"} {
+		p := r.Plan
+		p.Goal, p.Revision, p.Replaces = "Reservar de "+by, i+2, r.Digest
+		digest, err := p.Digest()
+		must(t, err)
+		_, err = w.Store.Revise(t.Context(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
+			run.Record{At: w.Clock(), Type: plan.EventRevised})
+		must(t, err)
+		r = w.Read(r.ID)
+	}
+	must(t, w.Confirm(r))
+	w.started(t, r.ID)
+	w.waits(t, r.ID, "s1", plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true})
+	for _, user := range []string{"ana", "berta", "carla"} {
+		if err := w.approve(r.ID, "s1", func(a *run.Approval) { a.User = user }); !errors.Is(err, plan.ErrSelfApproval) {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+	must(t, w.approve(r.ID, "s1", func(a *run.Approval) { a.User = "dora" }))
+}
+
 func refuse(a *run.Approval) { a.Refuse, a.Note = true, "demasiado caro" }
 
 func must(t testing.TB, err error) {

@@ -123,7 +123,7 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	}
 	c := newCard(run, events, v.tag, v.now)
 	c.revised(run, revisions, v.tag)
-	c.seenBy(v.who, run)
+	c.seenBy(v.who, run, revisions)
 	return c, nil
 }
 

@@ -171,7 +171,7 @@ func renderFor(t *testing.T, r plan.Run, list []plan.Revision, who auth.Principa
 	var b bytes.Buffer
 	c := newCard(r, nil, tag, noon)
 	c.revised(r, list, tag)
-	c.seenBy(who, r)
+	c.seenBy(who, r, list)
 	if err := loadViews(loadAssets(), at(noon)).render(&b, tag, "card", c); err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +211,8 @@ func TestCardsOfEveryEndLookLikeTheirGoldens(t *testing.T) {
 func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 	both := auth.Principal{Account: "acc", User: "luz", Scopes: []auth.Scope{auth.ScopeApprove}}
 	confirmer := auth.Principal{Account: "acc", User: "ana", Scopes: auth.Scopes()}
+	changer := auth.Principal{Account: "acc", User: "eva", Scopes: auth.Scopes()}
+	list := []plan.Revision{{Plan: waiting().Plan, By: "ana"}, {Plan: waiting().Plan, By: "eva"}}
 	anyone := waiting()
 	anyone.Steps[3].Approval.Another = false
 	over := waiting()
@@ -226,12 +228,13 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 		who auth.Principal
 		may bool
 	}{
+		"who changed it":          {waiting(), changer, false},
 		"another, with the scope": {waiting(), luz, true}, "another, with nothing else": {waiting(), both, true},
 		"another, without the scope": {waiting(), visitor, false}, "who confirmed": {waiting(), confirmer, false},
 		"anyone": {anyone, visitor, true}, "anyone, who confirmed": {anyone, confirmer, true}, "expired": {over, luz, false}, "decided": {decided, luz, false},
 		"being stopped": {stopping, luz, false}, "over": {ended, luz, false},
 	} {
-		got := renderFor(t, c.run, nil, c.who, locale.Spanish)
+		got := renderFor(t, c.run, list, c.who, locale.Spanish)
 		if has := strings.Contains(got, `data-action="approve-step"`); has != c.may || has != strings.Contains(got, `data-action="refuse-step"`) {
 			t.Errorf("%s: the buttons are there: %v", name, has)
 		}
