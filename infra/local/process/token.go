@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/infra/local/disk"
 	"piloto/internal/auth"
 	"piloto/internal/ident"
 )
@@ -100,11 +101,20 @@ func checkToken(where, token string) error {
 	return nil
 }
 
-// keptToken returns the token in a file, or else a new one, which is to be written.
+// keptToken returns the token in a file, or else a new one, which is to be written. A file that
+// others may read is refused, because whoever has the token may do everything. It may be a
+// link: then the file counts to which it leads.
 func keptToken(file string) (token string, made bool, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ident.Secret(), true, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	whole, err := filepath.EvalSymlinks(file)
+	if err == nil {
+		err = disk.Private(whole)
 	}
 	if err != nil {
 		return "", false, err

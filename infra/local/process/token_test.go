@@ -1,8 +1,10 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -70,5 +72,48 @@ func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 	}
 	if got, err := install(""); err != nil || got == token {
 		t.Errorf("another was not made: %v", err)
+	}
+}
+
+// TestATokenThatOthersMayReadIsRefused: every file of the folder that lets whoever reads it act,
+// also where the folder leads to it.
+func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it keeps no such modes")
+	}
+	p, _, _, _ := deploy(t, Settings{})
+	for name, kept := range map[string]func(folder string) (string, error){
+		"token": func(folder string) (string, error) {
+			token, _, err := installToken(t.Context(), p.Table, folder, "", boot.Clock())
+			return token, err
+		},
+		demoKeyFile: keptDemoKey,
+	} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, name)
+		made, err := kept(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := filepath.Join(t.TempDir(), "kept")
+		for _, linked := range []bool{false, true} {
+			if linked {
+				if err := errors.Join(os.Rename(file, elsewhere), os.Symlink(elsewhere, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, mode := range []os.FileMode{0o640, 0o620, 0o604, 0o666, 0o644, 0o600, 0o400} {
+				if err := os.Chmod(file, mode); err != nil {
+					t.Fatal(err)
+				}
+				got, err := kept(folder)
+				if private := mode&0o077 == 0; private != (err == nil) || private && got != made {
+					t.Errorf("%s, a link %v, %04o: %v", name, linked, mode, err)
+				}
+				if err != nil && (!strings.Contains(err.Error(), "chmod 600 ") || strings.Contains(err.Error(), made)) {
+					t.Errorf("%s, %04o: %v", name, mode, err)
+				}
+			}
+		}
 	}
 }
