@@ -40,6 +40,9 @@ func chromium(t *testing.T) string {
 // the console shows in red fails the test, but for requests refused on purpose.
 func open(t *testing.T, width, height int64) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes a minute")
+	}
 	path := chromium(t)
 	t.Parallel()
 	w := newWorld(time.Now, Facts{Provider: "demo", Model: "reglas", Demo: true, Local: true})
