@@ -92,14 +92,7 @@ func TestAnEditOfAPlanThatMovedChangesNothing(t *testing.T) {
 	b.proposed("reserva")
 	b.click(`.card [data-action="edit-run"]`)
 	b.see("#editor .edit-step")
-	b.world.mu.Lock()
-	for id, r := range b.runs {
-		r.Plan.Goal, r.Plan.Revision = "Otro objetivo", 2
-		r.Digest, _ = r.Plan.Digest()
-		b.world.event(&r, plan.EventRevised, "", "{}")
-		b.runs[id] = r
-	}
-	b.world.mu.Unlock()
+	b.revisedElsewhere()
 	b.set(`#editor [name=goal]`, "El mío")
 	b.click(`#editor .primary`)
 	b.see(".card .problem")
@@ -310,5 +303,17 @@ func TestWhatIsNewFitsANarrowScreen(t *testing.T) {
 	b.picture("edit-narrow")
 	if over := eval[bool](b, `(d => d.scrollWidth > d.clientWidth || d.getBoundingClientRect().right > 390)(document.getElementById("editor"))`); over {
 		t.Error("the editor is wider than the screen")
+	}
+}
+
+// revisedElsewhere changes every plan, as another person would.
+func (b *browser) revisedElsewhere() {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	for id, r := range b.runs {
+		r.Plan.Goal, r.Plan.Revision = "Otro objetivo", 2
+		r.Digest, _ = r.Plan.Digest()
+		b.world.event(&r, plan.EventRevised, "", "{}")
+		b.runs[id] = r
 	}
 }

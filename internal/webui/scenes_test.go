@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"piloto/internal/conversation"
-	"piloto/internal/plan"
 
 	"github.com/chromedp/chromedp"
 )
@@ -87,14 +86,7 @@ func TestAYesIsToThePlanThatWasThereWhenItWasBegun(t *testing.T) {
 	b.see(confirmButton)
 	read := eval[string](b, `document.querySelector(".card").dataset.digest`)
 	b.write("#message", "confirmo")
-	b.world.mu.Lock()
-	for id, r := range b.runs {
-		r.Plan.Goal, r.Plan.Revision = "Otro objetivo", 2
-		r.Digest, _ = r.Plan.Digest()
-		b.world.event(&r, plan.EventRevised, "", "{}")
-		b.runs[id] = r
-	}
-	b.world.mu.Unlock()
+	b.revisedElsewhere()
 	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "run.js")).then(r => r.refreshCard(document.querySelector(".card").dataset.run)).then(() => true)`)
 	b.until(`document.querySelector(".card").dataset.digest !== ` + quoted(read))
 	b.enter()
