@@ -336,7 +336,7 @@ func (s *stage) ends(args []string) error {
 	return s.proved()
 }
 
-// proved holds the run's receipt to what it says of itself, and to the public keys.
+// proved verifies the run's receipt with the public keys.
 func (s *stage) proved() error {
 	_, err := signedReceipt(s.client, s.ts.Getenv("RUN"))
 	return err

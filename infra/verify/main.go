@@ -105,7 +105,7 @@ func parse(args []string, errOut io.Writer) (q asked, err error) {
 	return q, nil
 }
 
-// given is what was read.
+// given are the parsed files.
 type given struct {
 	receipt *receipt.Receipt
 	keys    []receipt.Key

@@ -135,7 +135,8 @@ func (j *judge) unknown() Class {
 	return Sensitive
 }
 
-// spend counts what was read, in bytes, words and nodes, and reports whether more may be.
+// spend counts the bytes, words and nodes that were read. It reports false when they are too
+// many.
 func (j *judge) spend(n int) bool {
 	j.spent += n
 	return j.spent <= perByte*(len(j.text)+256)

@@ -19,7 +19,7 @@ var identityWords = []string{
 	"user", "role", "polic", "account", "identit", "grant", "principal", "permission", "member", "iam", "sso", "directory", "saml", "oidc", "certificate", "subscription",
 }
 
-// people reports whether a cloud is asked for people, or for what they may do.
+// people reports a command that asks a cloud for its users or their rights.
 func (c call) people() bool {
 	list := texts(c.positional())
 	if c.name == "aws" && slices.Equal(list, []string{"sts", "get-caller-identity"}) || c.name == "az" && slices.Equal(list, []string{"account", "list-locations"}) {

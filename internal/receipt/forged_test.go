@@ -92,8 +92,8 @@ func counted(t *testing.T, r Receipt) Receipt {
 	return out
 }
 
-// The hole that signatures close: who confirmed, and what was spent, were changed, all
-// was counted again, and nothing told.
+// A forger changes who confirmed and what was spent, and counts every hash again. Only the
+// signature shows it.
 func TestAForgerWhoCountsAgainIsFoundByTheSignature(t *testing.T) {
 	s := signer(t)
 	keys := []Key{s.key}

@@ -18,8 +18,8 @@ var programs = map[string]byte{
 	"curl": dashU, "http": 0, "wget": 0,
 }
 
-// flagged reads a flag of a command, and takes what it holds. It returns where to go
-// on, or 0.
+// flagged reads a flag of a command, and removes the secret that it holds. It returns where to
+// go on, or 0.
 func (s *scan) flagged(i, to int) int {
 	if s.sign(i) != '-' {
 		if to-i <= len("mariadb-dump") {

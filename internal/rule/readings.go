@@ -18,8 +18,8 @@ type readings struct {
 
 // readPath lists the readings of a path. The first two are what it is: decoded once,
 // which is how a request is built of it, and again as often as that changes it. The
-// others are what it is as written, as the most lenient decoder has it, and without
-// what follows a ";" (a parameter), a "?" or a "#".
+// others are further readings of it: as it is written, fully decoded, and without what follows
+// a ";" (a parameter), a "?" or a "#".
 //
 // Of what each folds to, some are of letters alone, where nothing else is changed; in
 // the others a character that folds to a slash or a dot is one, dots and blanks at the
