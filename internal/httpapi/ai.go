@@ -38,7 +38,7 @@ func (a *api) ai(services AIServices) {
 		summary: "Whether a chat would be answered now, and by whom, or why not", failures: []int{404, 422},
 	}, s.eligibilityOf)
 	register(a, operation{
-		method: http.MethodPost, path: "/ai/eligibility", id: "askEligibility", access: withChat,
+		method: http.MethodPost, path: "/ai/eligibility", id: "askEligibility", access: withChat, optionalBody: true,
 		summary: "The same, asked in a body", failures: []int{400, 404, 413, 415, 422},
 	}, s.askEligibility)
 	a.usage(s)

@@ -69,15 +69,16 @@ func (a *api) handler() http.Handler { return a.router }
 
 // operation is what a route says of itself besides its types.
 type operation struct {
-	method   string
-	path     string
-	id       string // operationId
-	summary  string
-	access   access
-	signed   bool       // also a webhook's signature may say who is asking
-	class    rate.Class // what it counts as; a request alone when it reads, else a write
-	status   int        // of success; 200 when not set
-	failures []int      // documented besides 401, 403, 429 and 500
+	method       string
+	path         string
+	id           string // operationId
+	summary      string
+	access       access
+	signed       bool       // also a webhook's signature may say who is asking
+	class        rate.Class // what it counts as; a request alone when it reads, else a write
+	status       int        // of success; 200 when not set
+	failures     []int      // documented besides 401, 403, 429 and 500
+	optionalBody bool       // its body may be left out; that reads as an empty object
 
 	contents func(huma.API, map[string]*huma.MediaType) // says what else an answer may be; nil: nothing
 }
@@ -115,6 +116,9 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 	}
 	a.router.add(a.function, op, func(h huma.API) {
 		huma.Register(h, described, handler)
+		if op.optionalBody {
+			operationOf(h, op.method, op.path).RequestBody.Required = false
+		}
 		if op.contents != nil {
 			op.contents(h, operationOf(h, op.method, op.path).Responses["200"].Content)
 		}
@@ -140,20 +144,6 @@ func bodySchema(h huma.API, op *huma.Operation) *huma.Schema {
 		return h.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 	}
 	return schema
-}
-
-// membersOf returns the names that an operation's body may have, and whether it
-// has a body.
-func membersOf(h huma.API, op operation) (map[string]bool, bool) {
-	schema := bodySchema(h, operationOf(h, op.method, op.path))
-	if schema == nil {
-		return nil, false
-	}
-	names := map[string]bool{}
-	for name := range schema.Properties {
-		names[name] = true
-	}
-	return names, true
 }
 
 // caller returns who is asking; the router let nobody else pass.

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// admitBody reads the body, checks it, puts it back for whoever decodes it, and
-// returns it. No body at all reads as an empty object, so that what is missing in
-// it is named. The media type must be JSON when it is given.
-func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) ([]byte, error) {
+// admitBody reads the body of a route, checks it, puts it back for whoever decodes it,
+// and returns it. No body at all reads as an empty object, so that what is missing in it is
+// named. Where nothing need be in it the body itself is missing, because one that was lost
+// on the way must not set things to nothing. The media type must be JSON when it is given.
+func admitBody(w http.ResponseWriter, r *http.Request, to bound) ([]byte, error) {
 	if !isJSON(r.Header.Values("Content-Type")) {
 		return nil, errMedia
 	}
@@ -23,10 +24,13 @@ func admitBody(w http.ResponseWriter, r *http.Request, members map[string]bool) 
 	if err != nil {
 		return nil, err
 	}
+	if len(body) == 0 && to.bodyNeeded {
+		return nil, errInvalid.At(field("missing", "body"))
+	}
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
-	if err := checkJSON(body, members); err != nil {
+	if err := checkJSON(body, to.members); err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")

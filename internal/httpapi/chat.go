@@ -41,7 +41,7 @@ func (a *api) chat(turns Turns) {
 		failures: []int{400, 409, 413, 415, 422, 503},
 	}, sender{a.config, turns}.agent)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, class: rate.Turns,
+		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns,
 		summary:  "Have what was last said answered: in manual mode, or after a block",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.answer)

@@ -15,7 +15,7 @@ func (a *api) chats(s records) {
 		summary: "List the chats, newest first", failures: []int{400, 404, 422},
 	}, s.listChats)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, status: http.StatusCreated,
+		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary: "Create a chat", failures: []int{400, 404, 413, 415, 422},
 	}, s.createChat)
 	register(a, operation{

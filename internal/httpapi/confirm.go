@@ -29,7 +29,7 @@ func (a *api) confirm(runs Runs) {
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, d.confirm)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat, class: rate.Decisions,
+		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat, optionalBody: true, class: rate.Decisions,
 		summary:  "Drop a draft, or stop a run between two steps; what was done is undone where that was confirmed",
 		failures: []int{400, 404, 409, 410, 413, 415, 422},
 	}, d.cancel)

@@ -30,7 +30,7 @@ func (a *api) credits(s adviser) {
 		failures: []int{400, 404, 409, 413, 415, 422},
 	}, s.move)
 	register(a, operation{
-		method: http.MethodPost, path: "/ai/sessions", id: "openCreditSession", access: withAdmin, status: http.StatusCreated,
+		method: http.MethodPost, path: "/ai/sessions", id: "openCreditSession", access: withAdmin, optionalBody: true, status: http.StatusCreated,
 		summary:  "Open a session now, at what the policy says it costs; once for each Idempotency-Key",
 		failures: []int{400, 409, 413, 415, 422},
 	}, s.open)

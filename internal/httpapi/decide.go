@@ -26,7 +26,7 @@ func (a *api) decisions(d decider) {
 		failures: []int{400, 404, 409, 413, 415, 422},
 	}, d.settle)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, status: http.StatusCreated,
+		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
 		failures: []int{400, 404, 409, 413, 415, 422},
 	}, d.retry)

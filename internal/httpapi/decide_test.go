@@ -172,7 +172,7 @@ func TestRulesAreAskedAgainWhenTheStepIsDone(t *testing.T) {
 	b := newBench(t)
 	r, path := b.confirmed()
 	b.do("ana", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","method":"DELETE","path":"/bookings/*","reason":"Hoy no se borra"}]}`, 200, "")
-	b.do("eva", "POST", path+"/approve", ``, 200, "")
+	b.do("eva", "POST", path+"/approve", `{}`, 200, "")
 	b.Execute(r.ID)
 	shown := b.do("ana", "GET", path, "", 200, "")
 	step := second(shown)

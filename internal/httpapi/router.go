@@ -47,9 +47,23 @@ type route struct {
 // request comes: to make those of all routes, and all that the document says of them,
 // would be most of what starting a function takes.
 type bound struct {
-	body    bool            // it reads one
-	members map[string]bool // of its body
-	serve   http.HandlerFunc
+	body       bool            // it reads one
+	bodyNeeded bool            // it must be there, though nothing need be in it
+	members    map[string]bool // of its body
+	serve      http.HandlerFunc
+}
+
+// reads notes what body an operation has.
+func (b *bound) reads(h huma.API, op operation) {
+	schema := bodySchema(h, operationOf(h, op.method, op.path))
+	if schema == nil {
+		return
+	}
+	b.body, b.bodyNeeded = true, !op.optionalBody && len(schema.Required) == 0
+	b.members = map[string]bool{}
+	for name := range schema.Properties {
+		b.members[name] = true
+	}
 }
 
 // HandleFunc implements humago.Mux.
@@ -76,7 +90,7 @@ func (t *router) add(function Function, op operation, bind func(huma.API)) {
 			var b bound
 			h := newHuma(&b)
 			bind(h)
-			b.members, b.body = membersOf(h, op)
+			b.reads(h, op)
 			return b
 		}),
 	})
@@ -131,7 +145,7 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 	var body []byte
 	if b := to.bound(); b.body {
 		var err error
-		if body, err = admitBody(w, r, b.members); err != nil {
+		if body, err = admitBody(w, r, b); err != nil {
 			return nil, err
 		}
 	}

@@ -118,7 +118,7 @@ func TestDecisionsPassOnWhatWasSaid(t *testing.T) {
 	s := newSite()
 	path := "/api/runs/" + runID
 	s.do(ask(approver, "POST", path+"/approve?lang=en", `{"step_id":"s2","decision":"refuse","digest":"`+string(digest)+`","note":"hoy no"}`))
-	s.do(ask(manager, "POST", path+"/approve", ``))
+	s.do(ask(manager, "POST", path+"/approve", `{}`))
 	s.do(ask(talker, "POST", path+"/settle", `{"step_id":"undo:s2","outcome":"retry","note":"otra vez"}`))
 	s.do(ask(talker, "POST", path+"/retry", ``))
 	s.do(ask(talker, "POST", path+"/cancel", `{"reason":"es otra sala"}`))

@@ -54,7 +54,7 @@ func TestShapes(t *testing.T) {
 		{"cancel", "POST", "/api/runs/" + runID + "/cancel", ``},
 		{"run", "GET", "/api/runs/" + runID, ``},
 		{"cancel_reason", "POST", "/api/runs/" + runID + "/cancel", `{"reason":"es otra sala"}`},
-		{"approve", "POST", "/api/runs/" + runID + "/approve", ``},
+		{"approve", "POST", "/api/runs/" + runID + "/approve", `{}`},
 		{"settle", "POST", "/api/runs/" + runID + "/settle", `{"step_id":"s2","outcome":"not_done"}`},
 		{"settle_retry", "POST", "/api/runs/" + runID + "/settle", `{"step_id":"s2","outcome":"retry"}`},
 		{"retry", "POST", "/api/runs/" + runID + "/retry", ``},
