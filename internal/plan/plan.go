@@ -310,6 +310,7 @@ type Run struct {
 	Confirmer string     // the user who confirmed
 	Reason    string     // why somebody rejected the draft, in their words
 	Retries   string     // the run that this one goes on from
+	Before    []string   // the users whose own that run was
 	Next      string     // the run that was last proposed to go on from this one
 	UndoAt    *time.Time // since when what was done is being undone
 	Chain     string     // hash of the last event
@@ -319,10 +320,21 @@ type Run struct {
 	DueAt     time.Time // when the sweep should look again; zero when terminal
 }
 
-// Own reports whether a run is a user's own, who asked for it, changed its draft or
-// confirmed it: what another person must approve is not theirs to approve.
+// Owners are the users whose own a run is, each once: who asked for it, changed its draft
+// or confirmed it, and whose own the run was that it goes on from.
+func (r Run) Owners(revisions []Revision) []string {
+	users := append([]string{r.User, r.Confirmer}, r.Before...)
+	for _, rev := range revisions {
+		users = append(users, rev.By)
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
+
+// Own reports whether a run is a user's own: what another person must approve is not
+// theirs to approve.
 func (r Run) Own(user string, revisions []Revision) bool {
-	return user == r.User || user == r.Confirmer || slices.ContainsFunc(revisions, func(rev Revision) bool { return rev.By == user })
+	return slices.Contains(r.Owners(revisions), user)
 }
 
 // State returns the state of a step.

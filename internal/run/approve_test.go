@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -83,15 +84,8 @@ func TestApproveRefuses(t *testing.T) {
 func TestNobodyApprovesWhatTheyWrote(t *testing.T) {
 	w := newHand(t)
 	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Reservar")}})
-	for i, by := range []string{"berta", "carla"} {
-		p := r.Plan
-		p.Goal, p.Revision, p.Replaces = "Reservar de "+by, i+2, r.Digest
-		digest, err := p.Digest()
-		must(t, err)
-		_, err = w.Store.Revise(t.Context(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
-			run.Record{At: w.Clock(), Type: plan.EventRevised})
-		must(t, err)
-		r = w.Read(r.ID)
+	for _, by := range []string{"berta", "carla"} {
+		r = w.changed(t, r, by)
 	}
 	must(t, w.Confirm(r))
 	w.started(t, r.ID)
@@ -102,6 +96,52 @@ func TestNobodyApprovesWhatTheyWrote(t *testing.T) {
 		}
 	}
 	must(t, w.approve(r.ID, "s1", func(a *run.Approval) { a.User = "dora" }))
+}
+
+// What goes on from a run is also the own of whoever the run was own of, however long
+// the line of them: a retry would else turn the author into another person.
+func TestARetryIsTheOwnOfWhoeverWroteWhatItGoesOnFrom(t *testing.T) {
+	another := plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true}
+	for name, again := range map[string]func(testing.TB, hand, string, string) run.Decision{
+		"retried": func(t testing.TB, w hand, id, user string) run.Decision {
+			w.do(t, id, "s1", plan.StepFailed)
+			w.finish(t, id, "Run.StepFailed")
+			d, err := w.Runs.Retry(t.Context(), run.Retrial{Account: lab.Account, User: user, RunID: id, Locale: locale.Spanish})
+			must(t, err)
+			return d
+		},
+		"settled, to be retried": func(t testing.TB, w hand, id, user string) run.Decision {
+			w.do(t, id, "s1", plan.StepInDoubt)
+			w.finish(t, id, "x")
+			d, err := w.Runs.Settle(t.Context(), run.Settling{
+				Account: lab.Account, User: user, RunID: id, StepID: "s1", Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
+			})
+			must(t, err)
+			return d
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHand(t)
+			own := []string{"ana"} // who asked for the first
+			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Reservar")}})
+			for n := range 3 {
+				changer, confirmer, retrier := fmt.Sprint("cambia", n), fmt.Sprint("confirma", n), fmt.Sprint("reintenta", n)
+				r = w.changed(t, r, changer)
+				must(t, w.confirmedBy(r, confirmer))
+				w.started(t, r.ID)
+				w.waits(t, r.ID, "s1", another)
+				own = append(own, changer, confirmer)
+				for _, user := range own {
+					if err := w.approve(r.ID, "s1", func(a *run.Approval) { a.User = user }); !errors.Is(err, plan.ErrSelfApproval) {
+						t.Errorf("%s, after %d retries: %v", user, n, err)
+					}
+				}
+				must(t, w.approve(r.ID, "s1", nil)) // eva, each time: who approved wrote nothing
+				r = w.Read(again(t, w, r.ID, retrier).Run.ID)
+				own = append(own, retrier)
+			}
+		})
+	}
 }
 
 func refuse(a *run.Approval) { a.Refuse, a.Note = true, "demasiado caro" }

@@ -49,6 +49,31 @@ func (w hand) started(t testing.TB, id string) plan.Run {
 	return w.Read(id)
 }
 
+// changed has somebody change a draft.
+func (w hand) changed(t testing.TB, r plan.Run, by string) plan.Run {
+	t.Helper()
+	p := r.Plan
+	p.Goal, p.Revision, p.Replaces = "Reservar de "+by, r.Plan.Revision+1, r.Digest
+	digest, err := p.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
+		run.Record{At: w.Clock(), Type: plan.EventRevised})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Read(r.ID)
+}
+
+// confirmedBy has somebody confirm a draft.
+func (w hand) confirmedBy(r plan.Run, user string) error {
+	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{
+		Account: lab.Account, User: user, RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
+	})
+	return err
+}
+
 // begin writes the intent of an attempt.
 func (w hand) begin(id, effect string) error {
 	r := w.Read(id)

@@ -53,6 +53,11 @@ func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 		if err != nil {
 			return err
 		}
+		revisions, err := s.Store.Revisions(ctx, r)
+		if err != nil {
+			return err
+		}
+		next.Before = r.Owners(revisions)
 		d, err = s.propose(ctx, next, chat, c.Viewer)
 		return err
 	})

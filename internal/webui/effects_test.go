@@ -215,6 +215,8 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 	list := []plan.Revision{{Plan: waiting().Plan, By: "ana"}, {Plan: waiting().Plan, By: "eva"}}
 	anyone := waiting()
 	anyone.Steps[3].Approval.Another = false
+	goesOn := waiting()
+	goesOn.Before = []string{luz.User}
 	over := waiting()
 	over.Steps[3].Approval.ExpiresAt = noon
 	decided := waiting()
@@ -228,8 +230,9 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 		who auth.Principal
 		may bool
 	}{
-		"who changed it":          {waiting(), changer, false},
-		"another, with the scope": {waiting(), luz, true}, "another, with nothing else": {waiting(), both, true},
+		"who changed it":                 {waiting(), changer, false},
+		"who wrote what it goes on from": {goesOn, luz, false},
+		"another, with the scope":        {waiting(), luz, true}, "another, with nothing else": {waiting(), both, true},
 		"another, without the scope": {waiting(), visitor, false}, "who confirmed": {waiting(), confirmer, false},
 		"anyone": {anyone, visitor, true}, "anyone, who confirmed": {anyone, confirmer, true}, "expired": {over, luz, false}, "decided": {decided, luz, false},
 		"being stopped": {stopping, luz, false}, "over": {ended, luz, false},
