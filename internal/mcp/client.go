@@ -246,7 +246,7 @@ func (e *errand) judge(ctx context.Context, limit int64, err error) (tool.Answer
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return tool.Answer{}, verdict{err: tool.ErrRefusedUs.With("status", strconv.Itoa(status)), lost: true, forget: true}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
-		return e.refusedBy(status, retry, limit), verdict{}
+		return e.refusedBy(x, limit), verdict{}
 	case reply != nil:
 		if a, ok := answerOf(reply, limit, e.secret()); ok {
 			return a, verdict{}
@@ -254,7 +254,7 @@ func (e *errand) judge(ctx context.Context, limit int64, err error) (tool.Answer
 	case x.forgotten(), e.streamed && status == http.StatusNotFound:
 		return tool.Answer{}, verdict{err: tool.ErrNotSent.With("reason", "session"), lost: true, again: true}
 	case status >= 300 && status < 500:
-		return e.refusedBy(status, "", limit), verdict{}
+		return e.refusedBy(x, limit), verdict{}
 	}
 	return tool.Answer{}, verdict{err: e.lostBy(ctx, x, err), lost: true}
 }
@@ -282,13 +282,18 @@ func (x *exchange) forgotten() bool {
 	return x.session && (x.status == http.StatusNotFound || x.status == http.StatusBadRequest && x.unaddressed) && x.answer() == nil
 }
 
-// refusedBy is the answer of a server that refused by status alone.
-func (e *errand) refusedBy(status int, retry string, limit int64) tool.Answer {
-	a := tool.Answer{Status: status, Failed: true, Headers: map[string]string{}}
+// refusedBy is the answer of a server that refused by status alone. Of where a redirect
+// leads it has the host.
+func (e *errand) refusedBy(x *exchange, limit int64) tool.Answer {
+	a := tool.Answer{Status: x.status, Failed: true, Headers: map[string]string{}}
+	retry, to := x.header.Get("Retry-After"), tool.LeadsTo(e.base, x.header.Get("Location"))
 	if retryAfter().MatchString(retry) && known(retry, e.secret()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
-	fit(&a, map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}}, limit)
+	if to != "" && known(to, e.secret()) == to {
+		a.Headers["Location"] = to
+	}
+	fit(&a, map[string]any{"error": map[string]any{"code": x.status, "message": http.StatusText(x.status)}}, limit)
 	return a
 }
 

@@ -59,7 +59,7 @@ func TestWhatBecameOfACallIsToldExactly(t *testing.T) {
 		{name: "throttled, without a time", answer: func(*crooked) answers { return status(429, "slow") }, status: 429, failed: true},
 		{name: "unavailable until", answer: func(*crooked) answers { return status(503, "", "Retry-After", "7") }, status: 503, failed: true},
 		{name: "too large for it", answer: func(*crooked) answers { return status(413, "") }, status: 413, failed: true},
-		{name: "redirect", answer: func(*crooked) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere") }, status: 307, failed: true},
+		{name: "redirect", answer: func(*crooked) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere?key=x") }, status: 307, failed: true},
 
 		{name: "401", answer: func(*crooked) answers { return status(401, "") }, err: tool.ErrRefusedUs},
 		{name: "403", answer: func(*crooked) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrRefusedUs},
@@ -143,6 +143,9 @@ func TestWhatBecameOfACallIsToldExactly(t *testing.T) {
 			}
 			if want := a.Headers["Retry-After"]; (want == "7") != (c.name == "throttled" || c.name == "unavailable until") {
 				t.Errorf("Retry-After is %q", want)
+			}
+			if to := a.Headers["Location"]; (to == "http://127.0.0.1:1") != (c.name == "redirect") {
+				t.Errorf("Location is %q", to)
 			}
 		})
 	}

@@ -63,6 +63,8 @@ func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.
 		return plan.StepFailed, late
 	case st.Status == plan.StepPending, st.Status == plan.StepWaiting:
 		return plan.StepCancelled, nil
+	case unknown && st.Error != nil && st.Error.Code == "step.in_doubt": // it was answered, and still unknown
+		return plan.StepInDoubt, st.Error
 	case unknown:
 		return plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: locale.Text(tag, "step.in_doubt", "target", st.Last.URL)}
 	case st.Error != nil:

@@ -30,7 +30,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	st := r.State(step.ID)
 	check, ok := r.Plan.CheckOf(step.ID)
 	if !ok {
-		return x.end(ctx, t, &r, x.doubt(r, st))
+		return x.end(ctx, t, &r, x.doubt(r, st, st.Result))
 	}
 	held, answer, err := x.checked(ctx, r, check)
 	n := st.Checks + 1
@@ -52,9 +52,10 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 		e.status, e.kind, e.failure, e.said = plan.StepDone, plan.EventStepChecked, nil, "checked"
 	case n <= len(checkWaits):
 		e.status, e.kind, e.quiet, e.open, e.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
+		e.result = st.Result
 		e.notBefore = x.Now().Add(checkWaits[n-1])
 	case unanswered:
-		e = x.doubt(r, st)
+		e = x.doubt(r, st, st.Result)
 		e.checks, e.data = n, data
 	default:
 		e.status, e.kind = plan.StepFailed, plan.EventStepFailed

@@ -1,10 +1,12 @@
 package step
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"strconv"
 
+	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/tool"
 )
@@ -17,6 +19,10 @@ import (
 //	a tool that is another by now        rejected, and nothing was called
 //	429, or 503 with Retry-After         try again later
 //	not sent                             try again
+//	301, 307, 308: to be sent elsewhere  rejected
+//	another 3xx:
+//	    a read                           rejected
+//	    otherwise                        in doubt, or looked for when the step says how
 //	lost, or 502/503/504:
 //	    the method may be repeated       try again
 //	    lost, 502, 504 otherwise         in doubt, or looked for when the step says how
@@ -41,13 +47,13 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case plan.Idempotent(step.Method):
 		return x.lost(r, st, nil, x.failure(r, "step.transient"))
 	}
-	return x.unknown(r, step, st)
+	return x.unknown(r, step, st, nil)
 }
 
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
 	repeatable := plan.Idempotent(step.Method)
 	result := storable(a)
-	why := x.rejection(r, a)
+	why := x.rejection(r, st, a)
 	wait, asked := a.RetryAfter(x.Now())
 	switch {
 	case a.Failed && a.Status/100 == 2:
@@ -70,10 +76,9 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 		return x.again(r, st, mostTransient, Transient, result, why)
 	case repeatable && (a.Status == 502 || a.Status == 504):
 		return x.lost(r, st, result, why)
-	case a.Status == 502 || a.Status == 504: // a gateway speaks, not the server
-		e := x.unknown(r, step, st)
-		e.result = result
-		return e
+	case a.Status == 502 || a.Status == 504, // a gateway speaks, not the server
+		a.Status/100 == 3 && !elsewhere(a.Status) && step.Risk != plan.Read: // it was taken, and perhaps done
+		return x.unknown(r, step, st, result)
 	}
 	return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 }
@@ -88,8 +93,8 @@ func (x *Executor) lost(r plan.Run, st plan.StepState, result *plan.Result, why 
 
 // unknown is the ending of an attempt that may have been applied: in doubt, unless the
 // step says how to find out, which the next invocation has time for.
-func (x *Executor) unknown(r plan.Run, step plan.Step, st plan.StepState) ending {
-	e := x.doubt(r, st)
+func (x *Executor) unknown(r plan.Run, step plan.Step, st plan.StepState, result *plan.Result) ending {
+	e := x.doubt(r, st, result)
 	if _, ok := r.Plan.CheckOf(step.ID); ok {
 		e.status, e.kind, e.name, e.quiet, e.open = plan.StepRunning, plan.EventStepWait, Throttled, true, true
 	}
@@ -104,12 +109,27 @@ func (x *Executor) again(r plan.Run, st plan.StepState, most int, name string, r
 	return ending{name: name, status: plan.StepRunning, kind: plan.EventStepWait, result: result, failure: why, quiet: true}
 }
 
-func (x *Executor) doubt(r plan.Run, st plan.StepState) ending {
+// doubt is the ending of what nobody knows about. It says what was answered, if
+// anything was.
+func (x *Executor) doubt(r plan.Run, st plan.StepState, result *plan.Result) ending {
+	const code = "step.in_doubt"
+	key, args := code, []string{"target", origin(st.Last.URL)}
+	if result != nil && result.Status/100 == 3 {
+		key, args = code+"_answered", append(args, "status", strconv.Itoa(result.Status))
+		if to := tool.LeadsTo(st.Last.URL, result.Headers["Location"]); to != "" {
+			key, args = code+"_redirected", append(args, "to", to)
+		}
+	}
 	return ending{
-		status: plan.StepInDoubt, kind: plan.EventStepDoubt,
-		failure: x.failure(r, "step.in_doubt", "target", origin(st.Last.URL)),
+		status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result,
+		failure: &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), key, args...)},
 	}
 }
+
+// elsewhere reports whether a server says that it did nothing, and that the request is
+// to be sent to another address. Any other redirect may come after it was done: the
+// answer of a form is 303, or 302.
+func elsewhere(status int) bool { return status == 301 || status == 307 || status == 308 }
 
 // failed says, in a tool's own words, that it did not succeed.
 func (x *Executor) failed(r plan.Run, result *plan.Result) *plan.Failure {
@@ -119,11 +139,14 @@ func (x *Executor) failed(r plan.Run, result *plan.Result) *plan.Failure {
 	return x.failure(r, "step.tool_failed")
 }
 
-func (x *Executor) rejection(r plan.Run, a tool.Answer) *plan.Failure {
+func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer) *plan.Failure {
 	status := strconv.Itoa(a.Status)
 	switch {
 	case a.Status == 429:
 		return x.failure(r, "step.throttled")
+	case elsewhere(a.Status):
+		to := tool.LeadsTo(st.Last.URL, a.Headers["Location"])
+		return x.failure(r, "step.moved", "status", status, "to", cmp.Or(to, locale.Text(locale.Tag(r.Locale), "step.moved_somewhere")))
 	case a.Status/100 == 3:
 		return x.failure(r, "step.redirected", "status", status)
 	}

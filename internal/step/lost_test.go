@@ -46,6 +46,7 @@ func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
 		"the server is gone":           {answers: []func() (tool.Answer, error){lost, unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"it has no time":               {answers: []func() (tool.Answer, error){lost, answered(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"a gateway lost it":            {answers: []func() (tool.Answer, error){answered(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server has moved":         {answers: []func() (tool.Answer, error){lost, answered(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the run is stopped":           {answers: []func() (tool.Answer, error){lost}, between: stop, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: off, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the execution ends":           {answers: []func() (tool.Answer, error){lost}, finish: true, is: "in_doubt step.in_doubt", run: plan.InDoubt},

@@ -99,7 +99,7 @@ func (e ending) unanswered() bool {
 	case e.result == nil:
 		return true
 	}
-	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504
+	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504 || elsewhere(e.result.Status)
 }
 
 func refusedWith(why *plan.Failure) *ending {
@@ -116,7 +116,7 @@ func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, came ending
 			return nil
 		}
 		if st.Lost = st.Lost || e.lost; st.Lost && e.unanswered() && step.Risk != plan.Read {
-			e = x.unknown(r, step, st)
+			e = x.unknown(r, step, st, nil)
 			e.result = came.result
 		}
 		at := x.Now()
@@ -142,7 +142,7 @@ func (x *Executor) record(r plan.Run, step plan.Step, st plan.StepState, e endin
 	rec := run.Record{At: at, Type: e.kind, StepID: step.ID, Data: map[string]any{"attempt": st.Attempts, "title": step.Title}}
 	maps.Copy(rec.Data, e.data)
 	status := ""
-	if e.result != nil {
+	if e.result != nil && e.checks == 0 { // a check's event is about the check
 		status = fmt.Sprint(e.result.Status)
 		rec.Data["status"], rec.Data["bytes"], rec.Data["sha256"] = e.result.Status, e.result.Bytes, e.result.SHA256
 	}

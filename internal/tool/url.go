@@ -68,6 +68,29 @@ func NormalizeURL(raw string, policy Policy) (string, error) {
 	return strings.ToLower(u.Scheme) + "://" + h.text + port + prefix, nil
 }
 
+// LeadsTo is where the Location of an answer leads from the URL that was asked, for a
+// person: scheme://host[:port]. A path and a query may hold secrets. It is "" for what is
+// no such place.
+func LeadsTo(asked, location string) string {
+	from, err := url.Parse(asked)
+	if err != nil || location == "" {
+		return ""
+	}
+	to, err := from.Parse(location)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+		return ""
+	}
+	h, err := readHost(to.Hostname())
+	if err != nil {
+		return ""
+	}
+	port, err := readPort(to)
+	if err != nil {
+		return ""
+	}
+	return to.Scheme + "://" + h.text + port
+}
+
 func oddText(s string) string {
 	switch {
 	case s == "":

@@ -194,3 +194,38 @@ func FuzzNormalizeURLIsStable(f *testing.F) {
 		}
 	})
 }
+
+func TestALocationIsToldByItsHost(t *testing.T) {
+	const asked = "https://rooms.example/bookings"
+	for location, want := range map[string]string{
+		"":                                     "",
+		"/bookings/7?key=k#f":                  "https://rooms.example",
+		"7":                                    "https://rooms.example",
+		"//other.example/x":                    "https://other.example",
+		"http://Other.Example:80/x":            "http://other.example",
+		"https://u:p@other.example:8443":       "https://other.example:8443",
+		"https://[::1]:9/x":                    "https://[::1]:9",
+		"https://m\u00fcnchen.example":         "https://xn--mnchen-3ya.example",
+		"https://a b/":                         "",
+		"https://2130706433/":                  "",
+		"https://o\u202ether.example/":         "",
+		"javascript:alert(1)":                  "",
+		"mailto:a@other.example":               "",
+		"https://":                             "",
+		"https://other.example:99999/":         "",
+		"https://**other**.example/":           "",
+		"https://" + strings.Repeat("a", 300):  "",
+		"https://x.example/\u0000":             "",
+		"https://x.example/" + "%zz":           "",
+		"ftp://other.example/x":                "",
+		"\x7f":                                 "",
+		"https://other.example/" + "a\u00a0b ": "https://other.example",
+	} {
+		if got := LeadsTo(asked, location); got != want {
+			t.Errorf("%q: %q, want %q", location, got, want)
+		}
+	}
+	if got := LeadsTo("::", "/x"); got != "" {
+		t.Errorf("from nowhere: %q", got)
+	}
+}
