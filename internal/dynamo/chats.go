@@ -182,7 +182,11 @@ func (t *Table) DeleteChat(ctx context.Context, account, id string) error {
 	if _, err := t.Chat(ctx, account, id); err != nil {
 		return err
 	}
-	if err := t.commit(ctx, t.remove(accountKey(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning)); err != nil {
+	err := t.commit(ctx, t.remove(accountKey(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning))
+	if errors.Is(err, plan.ErrAlreadyRunning) {
+		return t.occupied(ctx, account, id, err)
+	}
+	if err != nil {
 		return err
 	}
 	items, err := t.prefix(ctx, chatKey(account, id), "M#")
@@ -190,6 +194,20 @@ func (t *Table) DeleteChat(ctx context.Context, account, id string) error {
 		return err
 	}
 	return t.removeAll(ctx, items)
+}
+
+// occupied names the run because of which a chat may not be deleted; or returns err, when
+// the run ended meanwhile.
+func (t *Table) occupied(ctx context.Context, account, chatID string, err error) error {
+	chat, lookErr := t.Chat(ctx, account, chatID)
+	if lookErr != nil || chat.ActiveRunID == "" {
+		return err
+	}
+	active, lookErr := t.Run(ctx, account, chat.ActiveRunID)
+	if lookErr != nil {
+		return err
+	}
+	return plan.OtherRunning("chat", active)
 }
 
 // touch returns a write that changes a chat and moves it to the top of the list.

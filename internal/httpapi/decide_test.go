@@ -13,6 +13,7 @@ import (
 	"piloto/infra/local/lab"
 	"piloto/internal/auth"
 	"piloto/internal/httpapi"
+	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/receipt"
 	"piloto/internal/tool"
@@ -79,6 +80,38 @@ func (b bench) confirmed() (r plan.Run, path string) {
 	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(r.Digest)+`"}`, 202, "")
 	b.Execute(r.ID)
 	return r, path
+}
+
+// TestARefusalNamesTheRunThatIsGoing: what is refused because of another run says which,
+// in the sentence that the chat says (turn.TestAYesWhileAnotherRunsSaysWhichOneWaits).
+func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
+	b := newBench(t)
+	first := b.Draft(plan.Proposal{Goal: "Pedir tinta", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})
+	b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm", `{"digest":"`+string(first.Digest)+`"}`, 202, "")
+	next := b.Draft(plan.Proposal{Goal: "Pedir papel", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})
+	path := "/api/runs/" + next.ID
+	for _, lang := range []locale.Tag{locale.Spanish, locale.English} {
+		for _, c := range []struct{ method, path, body, key string }{
+			{"POST", path + "/confirm", `{"digest":"` + string(next.Digest) + `"}`, "other"},
+			{"DELETE", "/api/chats/" + b.Chat.ID, "", "chat"},
+		} {
+			got := b.do("ana", c.method, c.path+"?lang="+string(lang), c.body, 409, "plan.already_running")
+			want := locale.Text(lang, "fault.plan.already_running."+c.key, "goal", "Pedir papel", "running", "Pedir tinta")
+			if got["detail"] != want || got["running"] != first.ID || got["action"] == "" {
+				t.Errorf("%s %s: %v", c.method, c.path, got)
+			}
+		}
+		// What is refused because it runs itself says so, and names no other.
+		own := b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm?lang="+string(lang), `{"digest":"`+string(first.Digest)+`"}`, 409, "plan.already_running")
+		if own["detail"] != locale.Text(lang, "fault.plan.already_running") || own["running"] != nil {
+			t.Errorf("%v", own)
+		}
+	}
+	if got := b.Read(next.ID).Status; got != plan.Draft {
+		t.Errorf("it is %s", got)
+	}
+	b.Execute(first.ID)
+	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(next.Digest)+`"}`, 202, "")
 }
 
 // TestADecisionIsTakenOnce goes by HTTP through the life of a plan that waits, and

@@ -82,6 +82,7 @@ type Problem struct {
 	Instance      string        `json:"instance,omitempty" doc:"the path of the request"`
 	TraceID       string        `json:"trace_id,omitempty"`
 	Errors        []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
+	Running       string        `json:"running,omitempty" doc:"with plan.already_running, when that is because of another run: its id"`
 	Run           *Run          `json:"run,omitempty" doc:"with plan.stale, of a typed yes: the plan as it is now; the next yes is to it"`
 	Card          string        `json:"card,omitempty" doc:"with run: the same as text, for who shows no card"`
 }
@@ -184,7 +185,7 @@ func problem(ctx context.Context, err error) *Problem {
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
 		Detail: detail(a.lang, f),
 		Action: sentence(a.lang, "fault."+f.Code+".do", f.Args),
-		Errors: localised(a.lang, f),
+		Errors: localised(a.lang, f), Running: f.Args["run_id"],
 	}
 	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
 		p.CreditBalance = &n
@@ -203,11 +204,15 @@ func problem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// detail is what happened: the code's sentence, then why, when the fault says:
+// detail is what happened: the code's sentence, or the one it has for Args["case"]; then why, when the fault says:
 // Args["reason"] has a sentence of its own or is technical, and Args["changed"]
 // is one already.
 func detail(lang locale.Tag, f *fault.Error) string {
-	text := sentence(lang, "fault."+f.Code, f.Args)
+	key := "fault." + f.Code
+	if which := f.Args["case"]; which != "" {
+		key += "." + which
+	}
+	text := sentence(lang, key, f.Args)
 	if reason := f.Args["reason"]; reason != "" {
 		if key := "fault." + f.Code + "." + reason; known(lang, key) {
 			text += " " + sentence(lang, key, f.Args)

@@ -320,6 +320,12 @@ type Run struct {
 	DueAt     time.Time // when the sweep should look again; zero when terminal
 }
 
+// OtherRunning is ErrAlreadyRunning because of a run that goes on, which it names. what is
+// what is refused: "other", a plan of the same chat, or "chat", to delete it.
+func OtherRunning(what string, active Run) *fault.Error {
+	return ErrAlreadyRunning.With("case", what).With("running", active.Plan.Goal).With("run_id", active.ID)
+}
+
 // Owners are the users whose own a run is, each once: who asked for it, changed its draft
 // or confirmed it, and whose own the run was that it goes on from.
 func (r Run) Owners(revisions []Revision) []string {

@@ -56,7 +56,7 @@ func (s *Service) placeFree(ctx context.Context, chat conversation.Chat, r plan.
 	case active.Status.Terminal(): // it ended after the chat was read
 		return plan.ErrMoved
 	}
-	return plan.ErrAlreadyRunning
+	return plan.OtherRunning("other", active).With("goal", r.Plan.Goal)
 }
 
 // edited says of a digest that is not the draft's whether it was: of the plan before

@@ -2,12 +2,12 @@ package turn_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"piloto/infra/local/lab"
 	"piloto/internal/auth"
+	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/turn"
 )
@@ -109,10 +109,9 @@ func TestAYesWhileAnotherRunsSaysWhichOneWaits(t *testing.T) {
 		w.send(t, "confirmo")
 		w.send(t, "otra vez")
 		reply := w.send(t, word)
-		for _, part := range []string{"No he confirmado «El segundo»", "está en marcha «El primero»"} {
-			if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, part) || len(w.Started()) != 1 {
-				t.Errorf("%s: %+v", word, reply.Message)
-			}
+		said := locale.Text(locale.Spanish, "fault.plan.already_running.other", "goal", "El segundo", "running", "El primero")
+		if reply.Kind != turn.KindNotice || reply.Message.Content != said || len(w.Started()) != 1 {
+			t.Errorf("%s: %+v", word, reply.Message)
 		}
 	}
 }

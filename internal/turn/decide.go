@@ -151,7 +151,7 @@ func (s *Service) agreed(ctx context.Context, req Request, chat conversation.Cha
 	ours := said == intent.Confirm || st.last(st.active)
 	switch {
 	case st.goes() && st.draft != nil:
-		return decidedAs(s.notice(ctx, req, chat, "turn.other_running", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
+		return decidedAs(s.notice(ctx, req, chat, "fault.plan.already_running.other", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
 	case st.goes() && ours:
 		return decidedAs(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
 	case st.draft != nil:
