@@ -77,7 +77,7 @@ func (t *Table) Breaker(ctx context.Context, account, agentID string) (agent.Bre
 
 // Breakers returns those of an account's agents that something happened to.
 func (t *Table) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
-	items, err := t.prefix(ctx, breakersKey(account), breakerSK)
+	items, err := t.read(ctx, kindsIn(breakersKey(account), breakerSK), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (t *Table) dropCatalogue(ctx context.Context, account, serverID, revision s
 		return nil
 	}
 	pk := revKey(account, serverID, revision)
-	items, err := t.query(ctx, pk, " ", "\U0010FFFF", 0)
+	items, err := t.read(ctx, kindsIn(pk, "IDX#", "OP#"), 0)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *Table) Entries(ctx context.Context, account string, s tool.Server) ([]t
 	if kept, ok := t.memo.get(pk); ok {
 		return slices.Clone(kept.([]tool.Entry)), nil
 	}
-	items, err := t.prefix(ctx, pk, "IDX#")
+	items, err := t.read(ctx, kindsIn(pk, "IDX#"), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,9 @@ func (t *Table) linkAt(ctx context.Context, account, sk string) (receipt.Link, e
 // Links returns links of an account's chain after a place, in their order, at most
 // limit.
 func (t *Table) Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error) {
-	items, err := t.query(ctx, chainKey(account), linkKey(after+1), linkPrefix+"\U0010FFFF", limit)
+	s := kindsIn(chainKey(account), linkPrefix)
+	s.from = linkKey(after + 1)
+	items, err := t.read(ctx, s, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +248,7 @@ func (t *Table) keptKey(ctx context.Context, id string) error {
 // SigningKeys lists the public halves of the keys that ever signed a receipt here, the
 // oldest first.
 func (t *Table) SigningKeys(ctx context.Context) ([]receipt.Key, error) {
-	items, err := t.prefix(ctx, signingKey, keyKey(""))
+	items, err := t.read(ctx, kindsIn(signingKey, keyKey("")), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/conversation"
@@ -129,14 +127,11 @@ func (t *Table) Chat(ctx context.Context, account, id string) (conversation.Chat
 // Chats returns the account's chats, the last changed first, and a cursor when
 // there are more. projectID narrows them to a project; empty means all.
 func (t *Table) Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error) {
-	var narrow func(*dynamodb.QueryInput)
+	s := listIn(listed, chatsIndex(account))
 	if projectID != "" {
-		narrow = func(in *dynamodb.QueryInput) {
-			in.FilterExpression = aws.String("project_id = :project")
-			in.ExpressionAttributeValues[":project"] = str(projectID)
-		}
+		s.filter, s.values = "project_id = :vproject", item{":vproject": str(projectID)}
 	}
-	items, next, err := t.page(ctx, "chats\x00"+account+"\x00"+projectID, chatsIndex(account), cursor, limit, narrow)
+	items, next, err := t.page(ctx, "chats\x00"+account+"\x00"+projectID, s, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -189,7 +184,7 @@ func (t *Table) DeleteChat(ctx context.Context, account, id string) error {
 	if err != nil {
 		return err
 	}
-	items, err := t.prefix(ctx, chatKey(account, id), "M#")
+	items, err := t.read(ctx, kindsIn(chatKey(account, id), messageKind), 0)
 	if err != nil {
 		return err
 	}
@@ -230,6 +225,8 @@ func (t *Table) touch(account, id string, at time.Time, set, remove, condition s
 	return t.update(accountKey(account), "CHAT#"+id, expr, cond, all, plan.ErrMoved)
 }
 
+const messageKind = "M#"
+
 type messageRow struct {
 	PK      string    `dynamodbav:"PK"`
 	SK      string    `dynamodbav:"SK"`
@@ -268,7 +265,7 @@ func (t *Table) messages(account, chatID string, list []conversation.Message) ([
 			unsaid = ""
 		}
 		w, err := t.put(messageRow{
-			PK: chatKey(account, chatID), SK: "M#" + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
+			PK: chatKey(account, chatID), SK: messageKind + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
 			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: millis(m.At),
 		}, unsaid, plan.ErrMoved)
 		if err != nil {
@@ -311,36 +308,29 @@ func (t *Table) Messages(ctx context.Context, account, chatID, cursor string, li
 	if err != nil {
 		return nil, "", err
 	}
-	pk := str(chatKey(account, chatID))
-	in := &dynamodb.QueryInput{ // of messages alone: the partition holds more
-		TableName: &t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false),
-		KeyConditionExpression:    aws.String("PK = :pk AND begins_with(SK, :m)"),
-		ExpressionAttributeValues: item{":pk": pk, ":m": str("M#")},
+	if before != "" && !strings.HasPrefix(before, messageKind) { // somebody made it up
+		return nil, "", ErrCursor
 	}
-	if before != "" {
-		if !strings.HasPrefix(before, "M#") { // somebody made it up
-			return nil, "", ErrCursor
-		}
-		in.ExclusiveStartKey = item{"PK": pk, "SK": str(before)}
-	}
-	items, err := t.pages(ctx, in, limit+1)
+	s := kindsIn(chatKey(account, chatID), messageKind)
+	s.newest, s.before = true, before
+	items, err := t.read(ctx, s, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []messageRow
-	if err := attributevalue.UnmarshalListOfMaps(items, &rows); err != nil {
+	var said []messageRow
+	if err := attributevalue.UnmarshalListOfMaps(items, &said); err != nil {
 		return nil, "", err
 	}
 	next := ""
-	if len(rows) > limit {
-		rows = rows[:limit]
-		next = writeCursor(scope, rows[limit-1].SK)
+	if len(said) > limit {
+		said = said[:limit]
+		next = writeCursor(scope, said[limit-1].SK)
 	}
-	slices.Reverse(rows)
-	list := make([]conversation.Message, len(rows))
-	for i, row := range rows {
+	slices.Reverse(said)
+	list := make([]conversation.Message, len(said))
+	for i, row := range said {
 		list[i] = conversation.Message{
-			ID: row.ID, Seq: row.SK[len("M#"):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
+			ID: row.ID, Seq: row.SK[len(messageKind):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
 			Content: row.Content, RunID: row.RunID, Code: row.Code, Action: row.Action, By: (*conversation.By)(row.By), Notes: notes[conversation.Note](row.Notes), At: fromMillis(row.At),
 		}
 	}

@@ -112,7 +112,7 @@ func (t *Table) AddConnection(ctx context.Context, c realtime.Connection) error 
 
 // Connections returns an account's connections, expired ones among them.
 func (t *Table) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
-	items, err := t.prefix(ctx, socketsKey(account), "CONN#")
+	items, err := t.read(ctx, kindsIn(socketsKey(account), connectionSK("")), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,12 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // A cursor is a position and a checksum of it with the query it belongs to. The
@@ -38,21 +35,14 @@ func readCursor(scope, cursor string) (string, error) {
 
 // page is a page of a list that stands in the index of lists, the newest first:
 // at most limit items after the cursor, and the cursor of the next page when there
-// is one. narrow, when given, adds a filter.
-func (t *Table) page(ctx context.Context, scope, list, cursor string, limit int, narrow func(*dynamodb.QueryInput)) ([]item, string, error) {
+// is one.
+func (t *Table) page(ctx context.Context, scope string, s span, cursor string, limit int) ([]item, string, error) {
 	from, err := readCursor(scope, cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
-		KeyConditionExpression:    aws.String("GSI1PK = :list AND GSI1SK < :from"),
-		ExpressionAttributeValues: item{":list": str(list), ":from": str(cmp.Or(from, "~"))},
-	}
-	if narrow != nil {
-		narrow(in)
-	}
-	items, err := t.pages(ctx, in, limit+1)
+	s.newest, s.before = true, from
+	items, err := t.read(ctx, s, limit+1)
 	if err != nil || len(items) <= limit {
 		return items, "", err
 	}

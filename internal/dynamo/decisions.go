@@ -68,7 +68,7 @@ func (t *Table) revision(r plan.Run, rev plan.Revision) (write, error) {
 
 // Revisions lists the plans a run had, the oldest first.
 func (t *Table) Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error) {
-	items, err := t.query(ctx, runKey(r.Account, r.ID), "REV#", "REV#\U0010FFFF", 0)
+	items, err := t.read(ctx, kindsIn(runKey(r.Account, r.ID), "REV#"), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/credit"
@@ -251,11 +249,9 @@ type dueKeyRow struct {
 
 // dueKeys lists the keys of what is due of a kind, the oldest first.
 func (t *Table) dueKeys(ctx context.Context, kind string, at time.Time, limit int) ([]dueKeyRow, error) {
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(due),
-		KeyConditionExpression:    aws.String("DuePK = :due AND DueSK <= :now"),
-		ExpressionAttributeValues: item{":due": str(kind), ":now": str(dueAt(at, "~"))},
-	}, limit)
+	s := listIn(due, kind)
+	s.to = dueAt(at, "~")
+	items, err := t.read(ctx, s, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -294,34 +290,17 @@ const turnsPage = 500
 // Turns calls f for the turns from a time to before another, the newest first,
 // until it returns false.
 func (t *Table) Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false), Limit: aws.Int32(turnsPage),
-		KeyConditionExpression: aws.String("PK = :pk AND SK BETWEEN :from AND :to"),
-		ExpressionAttributeValues: item{
-			":pk": str(walletKey(account)), ":from": str("U#" + ident.First(from)), ":to": str("U#" + ident.First(to)),
-		},
-	}
-	for {
-		out, err := t.client.Query(ctx, in)
-		if err != nil {
-			return err
+	s := kindsIn(walletKey(account), "U#")
+	s.newest, s.from, s.to = true, "U#"+ident.First(from), "U#"+ident.First(to)
+	return t.each(ctx, s, turnsPage, func(it item) (bool, error) {
+		var row turnItem
+		if err := attributevalue.UnmarshalMap(it, &row); err != nil {
+			return false, err
 		}
-		for _, it := range out.Items {
-			var row turnItem
-			if err := attributevalue.UnmarshalMap(it, &row); err != nil {
-				return err
-			}
-			var turn credit.Turn
-			if err := json.Unmarshal(row.Data, &turn); err != nil {
-				return err
-			}
-			if !f(turn) {
-				return nil
-			}
+		var turn credit.Turn
+		if err := json.Unmarshal(row.Data, &turn); err != nil {
+			return false, err
 		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
-	}
+		return f(turn), nil
+	})
 }

@@ -27,7 +27,9 @@ const (
 // keeps what they write out of the keys, which decide who may read what.
 func memoryKey(account, session string) string { return "A#" + account + "#MEM#" + ident.Hash(session) }
 
-func companyKey(company int64) string     { return "CO#" + pad(company, 19) }
+const companyKind = "CO#"
+
+func companyKey(company int64) string     { return companyKind + pad(company, 19) }
 func memoriesIndex(account string) string { return "A#" + account + "#MEMORIES" }
 
 type memoryRow struct {
@@ -151,11 +153,9 @@ func (t *Table) putMemory(ctx context.Context, account string, m agent.Memory, s
 // Memories returns what a session remembers at a time, of all companies, by
 // company; more says that there are further ones.
 func (t *Table) Memories(ctx context.Context, account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true),
-		KeyConditionExpression: aws.String("PK = :pk"), FilterExpression: aws.String("expires_at > :now"),
-		ExpressionAttributeValues: item{":pk": str(memoryKey(account, session)), ":now": num(millis(at))},
-	}, maxMemories+1)
+	s := kindsIn(memoryKey(account, session), companyKind)
+	s.filter, s.values = "expires_at > :vnow", item{":vnow": num(millis(at))}
+	items, err := t.read(ctx, s, maxMemories+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -182,10 +182,9 @@ func (t *Table) Forget(ctx context.Context, account, session string, company int
 		_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key(pk, companyKey(company))})
 		return err
 	}
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("PK, SK"),
-		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: item{":pk": str(pk)},
-	}, 0)
+	s := kindsIn(pk, companyKind)
+	s.fields = "PK, SK"
+	items, err := t.read(ctx, s, 0)
 	if err != nil {
 		return err
 	}
@@ -196,14 +195,10 @@ func (t *Table) Forget(ctx context.Context, account, session string, company int
 // index, which may be a moment behind.
 func (t *Table) MemoryStats(ctx context.Context, account string, at time.Time) (agent.MemoryStats, error) {
 	var stats agent.MemoryStats
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: aws.String(listed), ScanIndexForward: aws.Bool(false),
-		ProjectionExpression:   aws.String("PK, company, exchanges, expires_at"),
-		KeyConditionExpression: aws.String("GSI1PK = :list AND GSI1SK > :from"),
-		ExpressionAttributeValues: item{
-			":list": str(memoriesIndex(account)), ":from": str(changedAt(at.Add(-agent.MemoryLife), "")),
-		},
-	}, maxCounted+1)
+	s := listIn(listed, memoriesIndex(account))
+	s.newest, s.from = true, changedAt(at.Add(-agent.MemoryLife), "")
+	s.fields = "GSI1SK, PK, company, exchanges, expires_at"
+	items, err := t.read(ctx, s, maxCounted+1)
 	if err != nil {
 		return stats, err
 	}

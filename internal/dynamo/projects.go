@@ -59,7 +59,7 @@ func (t *Table) projectRow(ctx context.Context, account, id string) (projectRow,
 
 // Projects returns the account's projects, the oldest first.
 func (t *Table) Projects(ctx context.Context, account string) ([]conversation.Project, error) {
-	items, err := t.prefix(ctx, accountKey(account), "PROJECT#")
+	items, err := t.read(ctx, kindsIn(accountKey(account), "PROJECT#"), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,9 @@ func beginning(body json.RawMessage) json.RawMessage {
 // pieces reads those of a result, in their order.
 func (t *Table) pieces(ctx context.Context, r plan.Run, effect string, attempt int, res plan.Result) ([]resultRow, error) {
 	prefix := piecesKey(effect, attempt, res.SHA256)
-	items, err := t.query(ctx, runKey(r.Account, r.ID), pieceKey(prefix, 0), pieceKey(prefix, res.Apart-1), 0)
+	s := kindsIn(runKey(r.Account, r.ID), prefix)
+	s.to = pieceKey(prefix, res.Apart-1)
+	items, err := t.read(ctx, s, 0)
 	if err != nil {
 		return nil, err
 	}

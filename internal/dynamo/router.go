@@ -112,11 +112,9 @@ func (t *Table) RouterCompanies(ctx context.Context, account, cursor string, lim
 	if from == "" {
 		from = routerSettingsKey(0)
 	}
-	items, err := t.pages(ctx, &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("SK"),
-		KeyConditionExpression:    aws.String("PK = :pk AND SK BETWEEN :from AND :to"),
-		ExpressionAttributeValues: item{":pk": str(routerKey(account)), ":from": str(from + " "), ":to": str(settingsPrefix + "~")},
-	}, limit+1)
+	s := kindsIn(routerKey(account), settingsPrefix)
+	s.from, s.fields = from+" ", "SK"
+	items, err := t.read(ctx, s, limit+1)
 	if err != nil {
 		return nil, "", err
 	}

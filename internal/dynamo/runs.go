@@ -21,7 +21,7 @@ import (
 
 // Run returns a run with the states of its steps, as the last write left them.
 func (t *Table) Run(ctx context.Context, account, id string) (plan.Run, error) {
-	items, err := t.query(ctx, runKey(account, id), "RUN", "STEP#\U0010FFFF", 0)
+	items, err := t.read(ctx, kindsIn(runKey(account, id), "RUN", "STEP#"), 0)
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -51,7 +51,9 @@ func (t *Table) Run(ctx context.Context, account, id string) (plan.Run, error) {
 
 // Events returns a run's events after a sequence number, in order.
 func (t *Table) Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error) {
-	items, err := t.query(ctx, runKey(account, runID), eventKey(after+1), "EVENT#\U0010FFFF", limit)
+	s := kindsIn(runKey(account, runID), "EVENT#")
+	s.from = eventKey(after + 1)
+	items, err := t.read(ctx, s, limit)
 	if err != nil {
 		return nil, err
 	}

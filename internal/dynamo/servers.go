@@ -90,7 +90,7 @@ func (t *Table) Server(ctx context.Context, account, id string) (tool.Server, er
 
 // Servers returns the account's servers, the oldest first.
 func (t *Table) Servers(ctx context.Context, account string) ([]tool.Server, error) {
-	items, err := t.prefix(ctx, accountKey(account), "SERVER#")
+	items, err := t.read(ctx, kindsIn(accountKey(account), "SERVER#"), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type settingRow struct {
 // Settings reads what an account has set.
 func (t *Table) Settings(ctx context.Context, account string) (eligibility.Settings, error) {
 	s := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}}
-	items, err := t.query(ctx, settingsKey(account), " ", "\U0010FFFF", 0)
+	items, err := t.read(ctx, kindsIn(settingsKey(account), assistantKey, entitlementKey, healthKey, providerKey, termsKey), 0)
 	if err != nil {
 		return s, err
 	}

@@ -194,40 +194,6 @@ func (t *Table) getAll(ctx context.Context, pk string, sks ...string) ([]item, e
 	return rows, nil
 }
 
-// query reads items of one partition whose sort keys lie between from and to.
-func (t *Table) query(ctx context.Context, pk, from, to string, limit int) ([]item, error) {
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true),
-		KeyConditionExpression:    aws.String("PK = :pk AND SK BETWEEN :from AND :to"),
-		ExpressionAttributeValues: item{":pk": str(pk), ":from": str(from), ":to": str(to)},
-	}
-	return t.pages(ctx, in, limit)
-}
-
-// pages reads a query to its end, or to limit items when that is not 0.
-func (t *Table) pages(ctx context.Context, in *dynamodb.QueryInput, limit int) ([]item, error) {
-	var items []item
-	for {
-		if limit > 0 {
-			in.Limit = aws.Int32(int32(limit - len(items)))
-		}
-		out, err := t.client.Query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, out.Items...)
-		if len(out.LastEvaluatedKey) == 0 || limit > 0 && len(items) >= limit {
-			return items, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
-	}
-}
-
-// prefix reads every item of a partition whose sort key begins with prefix.
-func (t *Table) prefix(ctx context.Context, pk, prefix string) ([]item, error) {
-	return t.query(ctx, pk, prefix, prefix+"\U0010FFFF", 0)
-}
-
 // write is one part of a transaction, and what its failed condition means.
 type write struct {
 	types.TransactWriteItem

@@ -80,7 +80,9 @@ func (t *Table) tally(ctx context.Context, account string, at time.Time, turn ta
 
 // Days returns the account's days from a date on, in order.
 func (t *Table) Days(ctx context.Context, account, from string) ([]tally.Day, error) {
-	items, err := t.query(ctx, tallyKey(account), dayPrefix+from, dayPrefix+"\U0010FFFF", 0)
+	s := kindsIn(tallyKey(account), dayPrefix)
+	s.from = dayPrefix + from
+	items, err := t.read(ctx, s, 0)
 	if err != nil {
 		return nil, err
 	}

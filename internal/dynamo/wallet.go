@@ -96,7 +96,9 @@ func (t *Table) Standing(ctx context.Context, account string, at time.Time) (cre
 	if err != nil {
 		return s, err
 	}
-	items, err := t.query(ctx, pk, "S#"+pad(millis(at)+1, 13), "S#~", 0)
+	open := kindsIn(pk, "S#")
+	open.from = "S#" + pad(millis(at)+1, 13)
+	items, err := t.read(ctx, open, 0)
 	if err != nil {
 		return s, err
 	}
@@ -118,7 +120,7 @@ func (t *Table) Entry(ctx context.Context, account, id string) (credit.Entry, er
 // Ledger returns the ledger, the newest entry first, and a cursor when there are
 // more.
 func (t *Table) Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
-	items, next, err := t.page(ctx, "ledger\x00"+account, ledgerIndex(account), cursor, limit, nil)
+	items, next, err := t.page(ctx, "ledger\x00"+account, listIn(listed, ledgerIndex(account)), cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -219,7 +221,7 @@ func (t *Table) AddUp(ctx context.Context, account string) (credit.Audit, error)
 		if err := t.get(ctx, walletKey(account), "WALLET", &before, errNoWallet); err != nil && !errors.Is(err, errNoWallet) {
 			return audit, err
 		}
-		items, err := t.prefix(ctx, walletKey(account), "L#")
+		items, err := t.read(ctx, kindsIn(walletKey(account), "L#"), 0)
 		if err != nil {
 			return audit, err
 		}

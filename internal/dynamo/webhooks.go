@@ -73,7 +73,7 @@ func (t *Table) Webhook(ctx context.Context, id string) (auth.Webhook, error) {
 
 // Webhooks returns an account's webhooks, the oldest first.
 func (t *Table) Webhooks(ctx context.Context, account string) ([]auth.Webhook, error) {
-	items, err := t.prefix(ctx, webhooksKey(account), webhookPrefix)
+	items, err := t.read(ctx, kindsIn(webhooksKey(account), webhookPrefix), 0)
 	if err != nil {
 		return nil, err
 	}
