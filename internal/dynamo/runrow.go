@@ -28,7 +28,7 @@ type runRow struct {
 	Confirmer string   `dynamodbav:"confirmer,omitempty"`
 	Reason    string   `dynamodbav:"reason,omitempty"`
 	Retries   string   `dynamodbav:"retries,omitempty"`
-	Before    []string `dynamodbav:"before,omitempty"`
+	Besides   []string `dynamodbav:"besides,omitempty"`
 	Next      string   `dynamodbav:"next_run_id,omitempty"`
 	UndoAt    int64    `dynamodbav:"undo_at,omitempty"`
 	Chain     string   `dynamodbav:"chain,omitempty"`
@@ -49,7 +49,7 @@ func rowOfRun(r plan.Run) (runRow, error) {
 		PK: runKey(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Plan: raw, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Before: r.Before, Chain: r.Chain, Link: r.Link,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link,
 		ExpiresAt: millis(r.Plan.ExpiresAt), CreatedAt: millis(r.CreatedAt), UpdatedAt: millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -63,7 +63,7 @@ func (row runRow) run() (plan.Run, error) {
 		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
-		Retries: row.Retries, Before: row.Before, Next: row.Next, Chain: row.Chain, Link: row.Link,
+		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Chain: row.Chain, Link: row.Link,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {

@@ -255,10 +255,17 @@ func modelOf(rec run.Record) string {
 // nothing, or what it runs waits for somebody's approval, which then goes on waiting
 // without the chat.
 func (t *Table) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
-	moved, err := t.move(r, plan.Queued, rec, "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at",
-		"digest = :digest AND expires_at > :now", item{
-			":by": str(by), ":who": str(user), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
-		})
+	set, its := "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", item{
+		":by": str(by), ":who": str(user), ":digest": str(string(r.Digest)), ":due": str(dueKey), ":at": str(dueAt(due, r.ID)),
+	}
+	if len(r.Besides) > 0 {
+		besides, err := attributevalue.Marshal(r.Besides)
+		if err != nil {
+			return r, err
+		}
+		set, its[":besides"] = set+", besides = :besides", besides
+	}
+	moved, err := t.move(r, plan.Queued, rec, set, "digest = :digest AND expires_at > :now", its)
 	if err != nil {
 		return r, err
 	}

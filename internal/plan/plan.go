@@ -158,6 +158,7 @@ type Revision struct {
 	Plan   Plan      `json:"plan"`
 	Digest Digest    `json:"digest"`
 	By     string    `json:"by"`              // the user who edited it; of the first, who asked for it
+	For    string    `json:"for,omitempty"`   // whom a session spoke for that edited it
 	Model  string    `json:"model,omitempty"` // what wrote it, when a model did
 	At     time.Time `json:"at"`
 }
@@ -310,7 +311,7 @@ type Run struct {
 	Confirmer string     // the user who confirmed
 	Reason    string     // why somebody rejected the draft, in their words
 	Retries   string     // the run that this one goes on from
-	Before    []string   // the users whose own that run was
+	Besides   []string   // who else's own it is: whose own that run was, and whom a session spoke for
 	Next      string     // the run that was last proposed to go on from this one
 	UndoAt    *time.Time // since when what was done is being undone
 	Chain     string     // hash of the last event
@@ -327,11 +328,14 @@ func OtherRunning(what string, active Run) *fault.Error {
 }
 
 // Owners are the users whose own a run is, each once: who asked for it, changed its draft
-// or confirmed it, and whose own the run was that it goes on from.
+// or confirmed it, for whom a session did, and whose own the run was that it goes on from.
 func (r Run) Owners(revisions []Revision) []string {
-	users := append([]string{r.User, r.Confirmer}, r.Before...)
+	users := append([]string{r.User, r.Confirmer}, r.Besides...)
 	for _, rev := range revisions {
 		users = append(users, rev.By)
+		if rev.For != "" {
+			users = append(users, rev.For)
+		}
 	}
 	slices.Sort(users)
 	return slices.Compact(users)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"piloto/internal/conversation"
 	"piloto/internal/fault"
@@ -13,6 +14,7 @@ import (
 type Confirmation struct {
 	Account string
 	User    string
+	For     string // whom a session spoke for, when it did
 	RunID   string
 	Digest  plan.Digest
 	Key     string // Idempotency-Key, optional: the same key gets the same answer
@@ -80,6 +82,9 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 		}
 		if err := s.confirmable(ctx, r, chat, c); err != nil {
 			return err
+		}
+		if c.For != "" {
+			r.Besides = append(slices.Clone(r.Besides), c.For)
 		}
 		said := s.said(c.Typed, at)
 		answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))

@@ -57,7 +57,7 @@ func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 		if err != nil {
 			return err
 		}
-		next.Before = r.Owners(revisions)
+		next.Besides = r.Owners(revisions)
 		d, err = s.propose(ctx, next, chat, c.Viewer)
 		return err
 	})

@@ -66,7 +66,7 @@ type Store interface {
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
 
 	// Confirm moves a draft to queued and its chat from pending to active. by names the
-	// confirmation, user who confirmed. A run that the chat names as active must be
+	// confirmation, user who confirmed; who else's own the run is by then is in it. A run that the chat names as active must be
 	// waiting by then; it loses its place.
 	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec Record) (plan.Run, error)
 	// Discard moves a draft to cancelled or expired, with its Reason, and frees its chat.

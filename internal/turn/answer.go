@@ -68,7 +68,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	if again, _, err := s.open(ctx, account, chat, at); err != nil || again.ID != said.ID {
 		return s.aside(req, chat, "turn.nothing_to_answer"), err
 	}
-	req.Message, req.asked = said.Content, true
+	req.Message, req.asked, req.speaksFor = said.Content, true, chat.UserID
 	return s.respond(ctx, s.dialog(req, chat), said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
 }
 

@@ -239,7 +239,7 @@ func (r Request) Viewer() string {
 // confirm confirms a draft as it was seen.
 func (s *Service) confirm(ctx context.Context, req Request, runID string, seen plan.Digest) (Reply, error) {
 	d, err := s.Runs.Confirm(ctx, run.Confirmation{
-		Account: req.Principal.Account, User: req.Principal.User, RunID: runID, Digest: seen, Key: req.MessageID,
+		Account: req.Principal.Account, User: req.Principal.User, For: req.speaksFor, RunID: runID, Digest: seen, Key: req.MessageID,
 		Typed: req.Message, Locale: req.Locale, TraceID: req.TraceID,
 	})
 	return decided(KindQueued, d), err

@@ -113,6 +113,9 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 		ID: d.IDs.New(d.Now()), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
 		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft,
 	}
+	if d.req.speaksFor != "" {
+		r.Besides = []string{d.req.speaksFor}
+	}
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}

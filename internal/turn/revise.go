@@ -224,7 +224,7 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 		}
 		card := answering(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
 		card.By = c.model
-		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, At: at}
+		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at}
 		if c.model != nil {
 			rev.Model = c.model.Model
 		}

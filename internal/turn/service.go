@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -102,6 +103,9 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	chat, err := s.chat(ctx, req)
 	if err != nil {
 		return Reply{}, err
+	}
+	if req.Session != nil {
+		req.speaksFor = cmp.Or(req.Session.UserID, chat.UserID)
 	}
 	said := intent.Classify(req.Message)
 	if said != intent.Other {

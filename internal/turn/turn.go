@@ -62,6 +62,10 @@ type Request struct {
 	Came time.Time
 
 	asked bool // for an answer: automation does not decide
+
+	// Whom a session speaks for, by what it said last; "" for nobody. It is a client's word:
+	// it takes from that person what another must decide, and gives nobody anything.
+	speaksFor string
 }
 
 // Session is what the Operator contract says of a chat that the client named.

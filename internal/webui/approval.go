@@ -101,9 +101,9 @@ func (a arranger) doubt(id string, state plan.StepState) *doubt {
 }
 
 // seenBy says which of the card's approvals whoever looks at it may decide: of one
-// that somebody else must give, nobody whose own the plan is, and only with the scope
-// for it.
-func (c *card) seenBy(who auth.Principal, run plan.Run, revisions []plan.Revision) {
+// that somebody else must give, nobody whose own the plan is or for whom the session of
+// its chat speaks, and only with the scope for it.
+func (c *card) seenBy(who auth.Principal, run plan.Run, speaksFor string, revisions []plan.Revision) {
 	for i := range c.Steps {
 		a := c.Steps[i].Approval
 		if a == nil || a.State != "open" {
@@ -111,7 +111,7 @@ func (c *card) seenBy(who auth.Principal, run plan.Run, revisions []plan.Revisio
 		}
 		a.May = who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeApprove)
 		if a.Another {
-			a.May = who.Allows(auth.ScopeApprove) && !run.Own(who.User, revisions)
+			a.May = who.Allows(auth.ScopeApprove) && who.User != speaksFor && !run.Own(who.User, revisions)
 		}
 	}
 }

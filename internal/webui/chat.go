@@ -104,6 +104,7 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	}
 	var events []plan.Event
 	var revisions []plan.Revision
+	var chat conversation.Chat
 	err = together(
 		func() (err error) {
 			if run.Status != plan.Draft {
@@ -117,13 +118,22 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 			}
 			return
 		},
+		func() (err error) {
+			if run.Status == plan.Waiting {
+				chat, err = s.Chats.Chat(ctx, v.who.Account, run.ChatID)
+			}
+			if isMissing(err) { // a run stays when its chat is deleted
+				err = nil
+			}
+			return
+		},
 	)
 	if err != nil {
 		return nil, err
 	}
 	c := newCard(run, events, v.tag, v.now)
 	c.revised(run, revisions, v.tag)
-	c.seenBy(v.who, run, revisions)
+	c.seenBy(v.who, run, chat.UserID, revisions)
 	return c, nil
 }
 

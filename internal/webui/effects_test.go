@@ -171,7 +171,7 @@ func renderFor(t *testing.T, r plan.Run, list []plan.Revision, who auth.Principa
 	var b bytes.Buffer
 	c := newCard(r, nil, tag, noon)
 	c.revised(r, list, tag)
-	c.seenBy(who, r, list)
+	c.seenBy(who, r, "sol", list)
 	if err := loadViews(loadAssets(), at(noon)).render(&b, tag, "card", c); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 	anyone := waiting()
 	anyone.Steps[3].Approval.Another = false
 	goesOn := waiting()
-	goesOn.Before = []string{luz.User}
+	goesOn.Besides = []string{luz.User}
 	over := waiting()
 	over.Steps[3].Approval.ExpiresAt = noon
 	decided := waiting()
@@ -234,7 +234,8 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 		"who wrote what it goes on from": {goesOn, luz, false},
 		"another, with the scope":        {waiting(), luz, true}, "another, with nothing else": {waiting(), both, true},
 		"another, without the scope": {waiting(), visitor, false}, "who confirmed": {waiting(), confirmer, false},
-		"anyone": {anyone, visitor, true}, "anyone, who confirmed": {anyone, confirmer, true}, "expired": {over, luz, false}, "decided": {decided, luz, false},
+		"whom the session speaks for": {waiting(), auth.Principal{Account: "acc", User: "sol", Scopes: auth.Scopes()}, false},
+		"anyone":                      {anyone, visitor, true}, "anyone, who confirmed": {anyone, confirmer, true}, "expired": {over, luz, false}, "decided": {decided, luz, false},
 		"being stopped": {stopping, luz, false}, "over": {ended, luz, false},
 	} {
 		got := renderFor(t, c.run, list, c.who, locale.Spanish)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piloto/internal/auth"
+	"piloto/internal/conversation"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/receipt"
@@ -174,6 +175,26 @@ func TestForeignAndMissingRunsHaveNoViews(t *testing.T) {
 	}
 	if body := get(t, w.page, "/ui/rules", stranger).Body.String(); strings.Contains(body, "data-rule=") {
 		t.Error("foreign rules are shown")
+	}
+}
+
+// Whom the session of a chat speaks for has no button for what another must approve, on
+// any page that shows the card.
+func TestWhomASessionSpeaksForHasNoButtons(t *testing.T) {
+	w, r := recorded(t, "borra")
+	r.Steps[1].Approval.Another, r.ChatID = true, "01J0000000000000000000000C"
+	w.runs[fixedID] = r
+	chat := w.chats["c1"]
+	chat.ID, chat.UserID, chat.ActiveRunID = r.ChatID, "sol", fixedID
+	w.chats[chat.ID] = chat
+	w.say(chat.ID, conversation.RoleAssistant, conversation.KindPlan, fixedID, "El plan.")
+	for _, path := range []string{"/ui/runs/" + fixedID, "/ui/approve/" + fixedID + "?step=s2", "/ui/chats/" + chat.ID, "/?chat=" + chat.ID} {
+		for user, may := range map[string]bool{"sol": false, "eva": true} {
+			got := get(t, w.page, path, auth.Principal{Account: ana.Account, User: user, Scopes: auth.Scopes()})
+			if has := strings.Contains(got.Body.String(), `data-action="approve-step"`); got.Code != 200 || has != may {
+				t.Errorf("%s, %s: %d, the button is there: %v", path, user, got.Code, has)
+			}
+		}
 	}
 }
 
