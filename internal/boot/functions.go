@@ -77,9 +77,10 @@ func Meter(w World, e Environment) (*rate.Meter, error) {
 	return w.site(c.Config).meter, nil
 }
 
-// serve puts traces, logs and the rendering of panics around a handler.
+// serve puts traces, logs, the rendering of panics and the refusal of addresses that are
+// no text around a handler.
 func (s site) serve(h http.Handler) http.Handler {
-	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), h)
+	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), httpapi.Texts(s.http, h))
 }
 
 func (s site) runs(m Machine) *run.Service {

@@ -39,7 +39,7 @@ func (a *api) ai(services AIServices) {
 	}, s.eligibilityOf)
 	register(a, operation{
 		method: http.MethodPost, path: "/ai/eligibility", id: "askEligibility", access: withChat, optionalBody: true,
-		summary: "The same, asked in a body", failures: []int{400, 404, 413, 415, 422},
+		summary: "The same, asked in a body", failures: []int{404, 413, 415, 422},
 	}, s.askEligibility)
 	a.usage(s)
 	a.credits(s)

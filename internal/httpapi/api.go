@@ -77,7 +77,7 @@ type operation struct {
 	signed       bool       // also a webhook's signature may say who is asking
 	class        rate.Class // what it counts as; a request alone when it reads, else a write
 	status       int        // of success; 200 when not set
-	failures     []int      // documented besides 401, 403, 429 and 500
+	failures     []int      // documented besides 400, 401, 403, 429 and 500
 	optionalBody bool       // its body may be left out; that reads as an empty object
 
 	contents func(huma.API, map[string]*huma.MediaType) // says what else an answer may be; nil: nothing
@@ -86,7 +86,7 @@ type operation struct {
 // register adds a route to the router, with how it is bound to huma. The handler
 // returns a domain error; it becomes a problem here.
 func register[In, Out any](a *api, op operation, handle func(context.Context, *In) (*Out, error)) {
-	failures := append([]int{http.StatusTooManyRequests}, op.failures...)
+	failures := append([]int{http.StatusBadRequest, http.StatusTooManyRequests}, op.failures...)
 	var security []map[string][]string
 	if op.access != open {
 		failures = append(failures, http.StatusUnauthorized, http.StatusForbidden)

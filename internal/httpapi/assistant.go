@@ -61,7 +61,7 @@ func setAssistant(path, id, whose string) operation {
 	return operation{
 		method: http.MethodPut, path: path, id: id, access: withAdmin,
 		summary:  "Set the assistant of " + whose + "; what is absent has its default",
-		failures: []int{400, 404, 413, 415, 422},
+		failures: []int{404, 413, 415, 422},
 	}
 }
 
@@ -79,7 +79,7 @@ func (a *api) entitlements(s adviser) {
 	}, s.entitlement)
 	register(a, operation{
 		method: http.MethodPut, path: "/ai/entitlement", id: "setEntitlement", access: withAdmin,
-		summary: "Set whether the account may use AI, and which providers", failures: []int{400, 413, 415, 422},
+		summary: "Set whether the account may use AI, and which providers", failures: []int{413, 415, 422},
 	}, s.setEntitlement)
 }
 

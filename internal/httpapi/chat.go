@@ -28,22 +28,22 @@ func (a *api) chat(turns Turns) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns,
 		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.send)
 	register(a, operation{
 		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns,
 		summary:  "Send a message in a session that the client names (Operator API)",
-		failures: []int{400, 409, 410, 413, 415, 422, 503},
+		failures: []int{409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/agent/chat", id: "agentChat", access: withChat, class: rate.Turns, signed: true,
 		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
-		failures: []int{400, 409, 413, 415, 422, 503},
+		failures: []int{409, 413, 415, 422, 503},
 	}, sender{a.config, turns}.agent)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns,
 		summary:  "Have what was last said answered: in manual mode, or after a block",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.answer)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, class: rate.Decisions, status: http.StatusAccepted,

@@ -12,11 +12,11 @@ import (
 func (a *api) chats(s records) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats", id: "listChats", access: withChat,
-		summary: "List the chats, newest first", failures: []int{400, 404, 422},
+		summary: "List the chats, newest first", failures: []int{404, 422},
 	}, s.listChats)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, optionalBody: true, status: http.StatusCreated,
-		summary: "Create a chat", failures: []int{400, 404, 413, 415, 422},
+		summary: "Create a chat", failures: []int{404, 413, 415, 422},
 	}, s.createChat)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats/{id}", id: "readChat", access: withChat,
@@ -24,7 +24,7 @@ func (a *api) chats(s records) {
 	}, s.readChat)
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/chats/{id}", id: "updateChat", access: withChat,
-		summary: "Rename a chat, move it to another project, or choose when it is answered", failures: []int{400, 404, 413, 415, 422},
+		summary: "Rename a chat, move it to another project, or choose when it is answered", failures: []int{404, 413, 415, 422},
 	}, s.updateChat)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/chats/{id}", id: "deleteChat", access: withChat, status: http.StatusNoContent,
@@ -32,7 +32,7 @@ func (a *api) chats(s records) {
 	}, s.deleteChat)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats/{id}/messages", id: "listMessages", access: withChat,
-		summary: "Read the newest messages in ascending order; the cursor leads to the ones before", failures: []int{400, 404, 422},
+		summary: "Read the newest messages in ascending order; the cursor leads to the ones before", failures: []int{404, 422},
 	}, s.messages)
 }
 

@@ -24,7 +24,7 @@ func (a *api) companies(c Companies) {
 	s := settler{c}
 	register(a, operation{
 		method: http.MethodGet, path: "/api/router/companies", id: "listCompanies", access: withChat,
-		summary: "List the companies that set something of the router themselves", failures: []int{400, 422},
+		summary: "List the companies that set something of the router themselves", failures: []int{422},
 	}, s.list)
 	register(a, readRouter("/api/router", "readRouter", "for all companies"),
 		func(ctx context.Context, _ *nothing) (*reply[RouterSettings], error) { return s.read(ctx, 0) })
@@ -63,7 +63,7 @@ func setRouter(path, id, whose string) operation {
 	return operation{
 		method: http.MethodPut, path: path, id: id, access: withAdmin,
 		summary:  "Set agents, business context and prompts of the router " + whose + "; what is absent is not set",
-		failures: []int{400, 413, 415, 422},
+		failures: []int{413, 415, 422},
 	}
 }
 

@@ -26,12 +26,12 @@ func (a *api) confirm(runs Runs) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/confirm", id: "confirmRun", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
 		summary:  "Confirm the plan that was shown, once; it then runs",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, d.confirm)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat, optionalBody: true, class: rate.Decisions,
 		summary:  "Drop a draft, or stop a run between two steps; what was done is undone where that was confirmed",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, d.cancel)
 	a.decisions(d)
 }

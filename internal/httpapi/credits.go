@@ -22,17 +22,17 @@ func (a *api) credits(s adviser) {
 	}, s.credits)
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/ledger", id: "ledger", access: withChat,
-		summary: "Every movement of credit, the newest first", failures: []int{400, 422},
+		summary: "Every movement of credit, the newest first", failures: []int{422},
 	}, s.ledger)
 	register(a, operation{
 		method: http.MethodPost, path: "/ai/ledger", id: "moveCredit", access: withBilling, status: http.StatusCreated,
 		summary:  "Give credit, correct the balance, or refund what a session cost; once for each Idempotency-Key",
-		failures: []int{400, 404, 409, 413, 415, 422},
+		failures: []int{404, 409, 413, 415, 422},
 	}, s.move)
 	register(a, operation{
 		method: http.MethodPost, path: "/ai/sessions", id: "openCreditSession", access: withAdmin, optionalBody: true, status: http.StatusCreated,
 		summary:  "Open a session now, at what the policy says it costs; once for each Idempotency-Key",
-		failures: []int{400, 409, 413, 415, 422},
+		failures: []int{409, 413, 415, 422},
 	}, s.open)
 }
 

@@ -18,17 +18,17 @@ func (a *api) decisions(d decider) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/approve", id: "approveStep", access: withApprove, class: rate.Decisions,
 		summary:  "Approve or refuse a step that waits, once; only POST does",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, d.approve)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/settle", id: "settleStep", access: withChat, class: rate.Decisions,
 		summary:  "Say what became of a step in doubt; retry makes a draft that goes on from it",
-		failures: []int{400, 404, 409, 413, 415, 422},
+		failures: []int{404, 409, 413, 415, 422},
 	}, d.settle)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
-		failures: []int{400, 404, 409, 413, 415, 422},
+		failures: []int{404, 409, 413, 415, 422},
 	}, d.retry)
 }
 

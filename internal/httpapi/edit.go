@@ -22,7 +22,7 @@ func (a *api) edits(e Editor) {
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/runs/{id}/plan", id: "revisePlan", access: withChat,
 		summary:  "Change a draft: a new revision with a new digest; the one before can be confirmed no more",
-		failures: []int{400, 404, 409, 410, 413, 415, 422},
+		failures: []int{404, 409, 410, 413, 415, 422},
 	}, editing{a.config, e}.revise)
 }
 

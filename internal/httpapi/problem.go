@@ -117,11 +117,12 @@ type asked struct {
 
 type askedKey struct{}
 
+// maxInstance is how much of its path a problem tells, in bytes.
+const maxInstance = 256
+
 func (c Config) ask(w http.ResponseWriter, r *http.Request) asked {
 	path := r.URL.EscapedPath()
-	if len(path) > 256 {
-		path = path[:256]
-	}
+	path = path[:min(len(path), maxInstance)]
 	return asked{
 		config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/"),
 		host: r.Host, secure: secure(r), header: w.Header(),

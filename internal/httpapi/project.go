@@ -20,7 +20,7 @@ func (a *api) projects(s records) {
 	}, s.listProjects)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/projects", id: "createProject", access: withAdmin, status: http.StatusCreated,
-		summary: "Create a project", failures: []int{400, 413, 415, 422},
+		summary: "Create a project", failures: []int{413, 415, 422},
 	}, s.createProject)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/projects/{id}", id: "readProject", access: withChat,
@@ -28,7 +28,7 @@ func (a *api) projects(s records) {
 	}, s.readProject)
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/projects/{id}", id: "updateProject", access: withAdmin,
-		summary: "Change what is sent of a project, and nothing else", failures: []int{400, 404, 413, 415, 422},
+		summary: "Change what is sent of a project, and nothing else", failures: []int{404, 413, 415, 422},
 	}, s.updateProject)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/projects/{id}", id: "deleteProject", access: withAdmin, status: http.StatusNoContent,

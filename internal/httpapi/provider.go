@@ -27,7 +27,7 @@ func (a *api) providers(s adviser) {
 	register(a, operation{
 		method: http.MethodPut, path: "/ai/providers/{name}", id: "setProvider", access: withAdmin,
 		summary:  "Add a provider, or set what the account changes of one; the key is set apart",
-		failures: []int{400, 413, 415, 422},
+		failures: []int{413, 415, 422},
 	}, s.setProvider)
 	register(a, operation{
 		method: http.MethodDelete, path: "/ai/providers/{name}", id: "deleteProvider", access: withAdmin, status: http.StatusNoContent,
@@ -35,7 +35,7 @@ func (a *api) providers(s adviser) {
 	}, s.deleteProvider)
 	register(a, operation{
 		method: http.MethodPut, path: "/ai/providers/{name}/key", id: "setProviderKey", access: withAdmin,
-		summary: "Store the account's own key of a provider; it is never shown", failures: []int{400, 404, 413, 415, 422},
+		summary: "Store the account's own key of a provider; it is never shown", failures: []int{404, 413, 415, 422},
 	}, s.setProviderKey)
 	register(a, operation{
 		method: http.MethodDelete, path: "/ai/providers/{name}/key", id: "deleteProviderKey", access: withAdmin, status: http.StatusNoContent,

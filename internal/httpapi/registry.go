@@ -32,7 +32,7 @@ func (a *api) registry(servers Servers) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/mcps", id: "registerServer", access: withAdmin, status: http.StatusCreated,
 		summary:  "Register a service and discover its operations",
-		failures: []int{400, 409, 413, 415, 422, 502, 503},
+		failures: []int{409, 413, 415, 422, 502, 503},
 	}, r.register)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/mcps/{id}", id: "readServer", access: withChat,
@@ -49,16 +49,16 @@ func (a *api) registry(servers Servers) {
 	for _, method := range []string{http.MethodPut, http.MethodPost} {
 		register(a, operation{
 			method: method, path: "/api/mcps/{id}/active", id: strings.ToLower(method) + "ServerActive", access: withAdmin,
-			summary: "Switch a service on or off", failures: []int{400, 404, 413, 415, 422},
+			summary: "Switch a service on or off", failures: []int{404, 413, 415, 422},
 		}, r.activate)
 	}
 	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/preview", id: "setServerPreview", access: withAdmin,
-		summary: "Say whether a service's GETs may be done before a plan is confirmed, to show what it is about", failures: []int{400, 404, 413, 415, 422},
+		summary: "Say whether a service's GETs may be done before a plan is confirmed, to show what it is about", failures: []int{404, 413, 415, 422},
 	}, r.preview)
 	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
-		summary: "Store the key that is sent to a service", failures: []int{400, 404, 413, 415, 422},
+		summary: "Store the key that is sent to a service", failures: []int{404, 413, 415, 422},
 	}, r.setKey)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/mcps/{id}/key", id: "deleteServerKey", access: withAdmin, status: http.StatusNoContent,

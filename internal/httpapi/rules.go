@@ -26,7 +26,7 @@ func (a *api) rules() {
 	register(a, operation{
 		method: http.MethodPut, path: "/api/rules", id: "setRules", access: withAdmin,
 		summary:  "Set what the account lets plans do, whole; deny wins over ask, and ask over allow",
-		failures: []int{400, 409, 413, 415, 422},
+		failures: []int{409, 413, 415, 422},
 	}, r.set)
 }
 

@@ -17,7 +17,7 @@ func (a *api) terms(s adviser) {
 	}, s.readTerms)
 	register(a, operation{
 		method: http.MethodPut, path: "/ai/terms", id: "setTerms", access: withEither,
-		summary: "Set what the account may spend, and, with the scope billing, what AI costs it", failures: []int{400, 413, 415, 422},
+		summary: "Set what the account may spend, and, with the scope billing, what AI costs it", failures: []int{413, 415, 422},
 	}, s.setTerms)
 }
 

@@ -27,7 +27,7 @@ func (a *api) webhooks() {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/webhooks", id: "createWebhook", access: withAdmin, status: http.StatusCreated,
 		summary:  "Make a webhook: another system then signs its requests, and acts as you, with the scope chat only",
-		failures: []int{400, 409, 413, 415, 422},
+		failures: []int{409, 413, 415, 422},
 	}, h.create)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/webhooks", id: "listWebhooks", access: withAdmin,
