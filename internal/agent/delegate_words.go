@@ -55,11 +55,11 @@ func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, 
 			}
 		}
 	}
-	return nil, ErrMisfit.With("detail", listed(first))
+	return nil, ErrMisfit.With("detail", places(first))
 }
 
-// listed names the arguments that problems are about.
-func listed(problems []tool.Problem) string {
+// places names the arguments that problems are about.
+func places(problems []tool.Problem) string {
 	var names []string
 	for _, p := range problems {
 		if name := strings.TrimPrefix(strings.TrimPrefix(p.Loc, "/body"), "/"); !slices.Contains(names, name) {
@@ -69,8 +69,9 @@ func listed(problems []tool.Problem) string {
 	return strings.Join(names, ", ")
 }
 
-// Bounds of following the parts of a schema: how far, and how many. A part can
-// refer to what it is a part of, more than once.
+// Bounds of following the parts of what a server wrote, a schema or an answer: how
+// far, and how many. A part of a schema can refer to what it is a part of, more than
+// once.
 const (
 	deepest   = 8
 	mostParts = 200
@@ -142,9 +143,10 @@ func plain(v any) (json.RawMessage, error) {
 const mostText = 32 << 10
 
 // spokenAs are the members under which agents put what they say, the likeliest
-// first.
+// first. Those of n8n are among them: output is what its AI Agent says, text and
+// response its chains', message its models', and json the item itself.
 var spokenAs = []string{
-	"reply", "respuesta", "response", "message", "mensaje", "text", "texto", "content", "contenido", "result", "resultado",
+	"reply", "respuesta", "output", "response", "message", "mensaje", "text", "texto", "content", "contenido", "result", "resultado", "json",
 }
 
 // speech is what the result of a tool says to a person, "" when it says nothing:
@@ -187,23 +189,59 @@ func unwrapped(text string) string {
 	return inside(json.RawMessage(trimmed))
 }
 
-// inside is the text of a JSON string, or of the first member of an object that
-// is one under a name that agents use.
-func inside(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
+// inside is what JSON says to a person: a string; the first member of an object
+// that says something under a name that agents use; what all elements of a list
+// say, one below the other. It is "" when nothing, or not all of a list, is for a
+// person.
+func inside(raw json.RawMessage) string { return within(raw, deepest) }
+
+func within(raw json.RawMessage, levels int) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || levels == 0 {
+		return ""
 	}
+	switch raw[0] {
+	case '"':
+		var text string
+		_ = json.Unmarshal(raw, &text) // what is no string says nothing
+		return text
+	case '{':
+		return member(raw, levels)
+	case '[':
+		return listed(raw, levels)
+	}
+	return ""
+}
+
+// member is what an object says.
+func member(raw json.RawMessage, levels int) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return ""
 	}
 	for _, name := range spokenAs {
-		if json.Unmarshal(object[name], &text) == nil && strings.TrimSpace(text) != "" {
+		if text := within(object[name], levels-1); strings.TrimSpace(text) != "" {
 			return text
 		}
 	}
 	return ""
+}
+
+// listed is what a list says.
+func listed(raw json.RawMessage, levels int) string {
+	var elements []json.RawMessage
+	if json.Unmarshal(raw, &elements) != nil || len(elements) > mostParts {
+		return ""
+	}
+	var said []string
+	for _, element := range elements {
+		text := within(element, levels-1)
+		if strings.TrimSpace(text) == "" {
+			return "" // the rest of it would be half of what was meant
+		}
+		said = append(said, text)
+	}
+	return strings.Join(said, "\n")
 }
 
 // tidy is a text without what nobody can read, or that lets it read as another:
