@@ -280,12 +280,8 @@ func TestSocketsPartWhenTheProcessStops(t *testing.T) {
 	store := d.store(t)
 	l, _ := listen(t, d, ticket(t, store, testToken), nil)
 	l.ping(t)
-	began := time.Now()
 	if err := d.stop(patience); err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("a client that is connected made the stop take %s", took)
 	}
 	if _, err := l.until(func(told) bool { return false }); err == nil {
 		t.Error("the client is still connected")

@@ -122,18 +122,14 @@ func TestWhatBecameOfACallIsToldExactly(t *testing.T) {
 			call := server.do(t)
 			patience := time.Second
 			if c.reason != "timeout" {
-				patience = 30 * time.Second // none of it waits
+				patience = time.Minute // none of it waits
 			}
-			began := time.Now()
 			a, err := client(t, func(o *mcp.Options) { o.Timeout = patience }).CallTool(t.Context(), call)
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			if n := server.calls.Load(); n != max(1, c.calls) {
 				t.Errorf("%d calls arrived, want %d", n, max(1, c.calls))
 			}
 			if c.err != nil {
-				if f := fault.Of(err); !errors.Is(err, c.err) || c.reason != "" && f.Args["reason"] != c.reason {
+				if f := fault.Of(err); !errors.Is(err, c.err) || c.reason != "" && f.Args["reason"] != c.reason || c.reason == "" && f.Args["reason"] == "timeout" {
 					t.Errorf("%+v %v, want %v %s", a, err, c.err, c.reason)
 				}
 				return

@@ -101,7 +101,6 @@ func TestAStreamIsReadHoweverItIsWritten(t *testing.T) {
 
 func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 	t.Parallel()
-	began := time.Now()
 	seen := &page{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -110,10 +109,10 @@ func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client := openai.New("test", server.URL, "k", &http.Client{Timeout: time.Minute})
+	client := openai.New("test", server.URL, "k", &http.Client{} /* which would wait for ever */)
 	reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
-	if took := time.Since(began); err != nil || reply.Text != "hola" || took > 20*time.Second {
-		t.Errorf("%+v, %v after %v", reply, err, took)
+	if err != nil || reply.Text != "hola" {
+		t.Errorf("%+v, %v", reply, err)
 	}
 }
 

@@ -79,11 +79,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Parallel()
 			r := serveRaw(t, c.answer)
 			for method, want := range map[string]error{"GET": c.get, "POST": c.post} {
-				start := time.Now()
 				a, err := sender(800*time.Millisecond).Send(t.Context(), to(r.url, method), nil, limit)
-				if took := time.Since(start); took > 3*time.Second {
-					t.Errorf("%s took %v", method, took)
-				}
 				if want != nil {
 					if !errors.Is(err, want) {
 						t.Errorf("%s: %v, want %v", method, err, want)

@@ -182,8 +182,7 @@ func TestASlowServerHoldsUpNoProposal(t *testing.T) {
 	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
-	began := time.Now()
-	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil || time.Since(began) > 5*time.Second {
-		t.Errorf("%+v after %s", found, time.Since(began))
+	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server waits for ever
+		t.Errorf("%+v", found)
 	}
 }

@@ -157,21 +157,6 @@ func many(n int) []Listed {
 	return []Listed{l}
 }
 
-func TestSearchOfTwoThousandIsFast(t *testing.T) {
-	servers := many(2000)
-	best := time.Hour
-	for range 5 {
-		start := time.Now()
-		if len(Search(servers, "retrieve customer invoices of the account", 10)) != 10 {
-			t.Fatal("want 10 hits")
-		}
-		best = min(best, time.Since(start))
-	}
-	if best > 60*time.Millisecond*slow { // 20 ms is the aim; a shared machine is allowed for
-		t.Errorf("took %v", best)
-	}
-}
-
 func BenchmarkSearch2000(b *testing.B) {
 	servers := many(2000)
 	for b.Loop() {

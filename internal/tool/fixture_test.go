@@ -38,6 +38,3 @@ var Op = op
 
 // FormMedia is the media type of forms.
 const FormMedia = formMedia
-
-// Slow is slow.
-const Slow = slow

@@ -335,14 +335,11 @@ func TestNobodyWaitsForAClientThatDoesNotRead(t *testing.T) {
 	_, id := s.connect()
 	other, otherID := s.connect()
 	big := make([]byte, 100<<10)
-	began, posts := time.Now(), 0
+	posts := 0
 	for s.ask("POST", id, big).Code == 200 {
 		if posts++; posts > 5000 {
 			t.Fatal("everything is kept for a client that does not read")
 		}
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("%d posts took %s", posts, took)
 	}
 	if e := s.last("DISCONNECT"); e.RequestContext.ConnectionID != id {
 		t.Errorf("%+v", e.RequestContext)

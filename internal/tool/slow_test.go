@@ -1,6 +1,0 @@
-//go:build !race
-
-package tool
-
-// slow is how much longer things may take: the race detector is not what is measured.
-const slow = 1
