@@ -27,7 +27,8 @@ help: ## Show this list
 
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
-	go run ./infra/local
+	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
+	@go run ./infra/local
 
 .PHONY: test
 test: ## Run every test (TESTFLAGS are for go test)

@@ -257,16 +257,16 @@ func TestTheSentencesOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestTheReadmeSaysWhatIsSaid: its table of reasons is the one that people read.
-func TestTheReadmeSaysWhatIsSaid(t *testing.T) {
-	text, err := os.ReadFile(lab.Root(t, "README.md"))
+// TestTheDocsSayWhatIsSaid: their table of reasons is the one that people read.
+func TestTheDocsSayWhatIsSaid(t *testing.T) {
+	text, err := os.ReadFile(lab.Root(t, "docs/credits.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, reason := range eligibility.Reasons() {
 		row := fmt.Sprintf("| `%s` | %s |", reason, eligibility.Refuse(reason, "openai", locale.Spanish).Message)
 		if !strings.Contains(string(text), row) {
-			t.Errorf("README.md has no row %s", row)
+			t.Errorf("docs/credits.md has no row %s", row)
 		}
 	}
 }

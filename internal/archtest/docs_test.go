@@ -1,0 +1,94 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	linked  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	chapter = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	fence   = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+)
+
+// The first thing that a newcomer reads fits two screens, and every link in it and in
+// the pages that it leads to arrives.
+func TestTheDocsLeadSomewhere(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(readme), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines; what is longer has a page in docs", n)
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adrs, err := filepath.Glob(filepath.Join(root, "docs", "adr", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, page := range append(append(pages, adrs...), filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range linked.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			if why := arrives(page, m[1]); why != "" {
+				t.Errorf("%s: %s: %s", filepath.Base(page), m[1], why)
+			}
+		}
+	}
+	if links < 30 {
+		t.Errorf("only %d links were found", links)
+	}
+}
+
+// arrives says why a link of a page leads nowhere.
+func arrives(page, link string) string {
+	file, part, _ := strings.Cut(link, "#")
+	to := page
+	if file != "" {
+		to = filepath.Join(filepath.Dir(page), file)
+	}
+	info, err := os.Stat(to)
+	if err != nil {
+		return "there is no such file"
+	}
+	if part == "" || info.IsDir() {
+		return ""
+	}
+	text, err := os.ReadFile(to)
+	if err != nil {
+		return err.Error()
+	}
+	for _, m := range chapter.FindAllStringSubmatch(string(text), -1) {
+		if anchor(m[1]) == part {
+			return ""
+		}
+	}
+	return "it has no such chapter"
+}
+
+// anchor is the name that GitHub gives a chapter.
+func anchor(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, title)
+}
