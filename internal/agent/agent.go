@@ -22,7 +22,8 @@ import (
 // Why an agent gave no answer.
 var (
 	ErrOpen      = fault.New(fault.Unavailable, "agent.open")        // its breaker is: it is not called for now
-	ErrSilent    = fault.New(fault.Upstream, "agent.unreachable")    // no answer in time, or none at all
+	ErrSilent    = fault.New(fault.Upstream, "agent.unreachable")    // nothing of the message reached it
+	ErrLate      = fault.New(fault.Upstream, "agent.timeout")        // it may have heard the message, and its answer did not come
 	ErrFailed    = fault.New(fault.Upstream, "agent.failed")         // it answered that it could not
 	ErrGarbage   = fault.New(fault.Upstream, "agent.unintelligible") // an answer without a text for a person
 	ErrFrozen    = fault.New(fault.Conflict, "agent.changed")        // its tool is another than the approved one

@@ -17,7 +17,8 @@ import (
 var ErrMisfit = fault.New(fault.Upstream, "agent.arguments")
 
 // Message is what an agent is told. Idempotency is the same whenever the same
-// message is told again: an agent hears it at least once when it answers.
+// message is told again. An agent that heard it is not told it again, because it
+// may have acted on it; one that was not reached, or refused it unheard, is.
 type Message struct {
 	Text        string
 	Session     string
@@ -55,7 +56,7 @@ type Delegator struct {
 	Freeze   Freezer
 	Attempts int           // at least 1
 	Base     time.Duration // the most that is waited after the first attempt, and twice that after each further one
-	Timeout  time.Duration // of an attempt
+	Timeout  time.Duration // of all attempts at one message
 	Trust    time.Duration // how old what is known of an agent's tools may be
 	Now      func() time.Time
 	Rand     func(time.Duration) time.Duration
@@ -84,11 +85,13 @@ type asking struct {
 
 // Ask tells an agent a message and returns what it says, within ctx's deadline.
 // When nothing came of it the error is ErrOpen (it was not called at all),
-// ErrSilent, ErrFailed, ErrGarbage, ErrFrozen, ErrForbidden or ErrMisfit, each
-// with "agent", its name; or ctx's error when whoever asked went away.
+// ErrSilent, ErrLate, ErrFailed, ErrGarbage, ErrFrozen, ErrForbidden or ErrMisfit,
+// each with "agent", its name; or ctx's error when whoever asked went away.
 func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message) (Answer, error) {
 	x := &asking{Delegator: d, account: account, agent: a, message: m, began: d.Now()}
-	text, err := x.ask(ctx)
+	within, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	text, err := x.ask(within)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && strings.HasPrefix(f.Code, "agent.") {
 		err = f.With("agent", a.Name)
 	}
@@ -108,7 +111,7 @@ func (x *asking) ask(ctx context.Context) (string, error) {
 		case err != nil:
 			return "", err
 		}
-		e := x.attempt(ctx, n)
+		e := x.attempt(ctx)
 		if e.outcome == Failed {
 			x.failed++
 		}
@@ -171,16 +174,14 @@ type ending struct {
 }
 
 // attempt calls the agent once.
-func (x *asking) attempt(ctx context.Context, n int) ending {
+func (x *asking) attempt(ctx context.Context) ending {
 	x.made++
 	began := x.Now()
-	short, cancel := context.WithTimeout(ctx, x.share(ctx, n, began))
-	defer cancel()
 	call := x.call
 	if x.made > 1 { // what failed may be another tool by now
 		call.Trust = 0
 	}
-	answer, err := x.Caller.CallTool(short, call)
+	answer, err := x.Caller.CallTool(ctx, call)
 	switch {
 	case err == nil:
 		return x.judge(answer)
@@ -194,46 +195,43 @@ func (x *asking) attempt(ctx context.Context, n int) ending {
 		return ending{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ending{err: ctx.Err()}
-	case short.Err() != nil && x.Now().Sub(began) < min(fair, x.Timeout):
-		return ending{err: ErrSilent.Because(err), again: true}
 	}
-	tooLarge := errors.Is(err, tool.ErrLost) && fault.Of(err).Args["reason"] == "size"
-	if tooLarge {
-		err = ErrGarbage.Because(err)
-	} else {
-		err = ErrSilent.Because(err)
+	e := ending{err: unheard(err), outcome: Failed, again: errors.Is(err, tool.ErrNotSent)}
+	if ctx.Err() != nil && x.Now().Sub(began) < min(fair, x.Timeout) {
+		e.outcome = Nothing
 	}
-	return ending{err: err, outcome: Failed, again: !tooLarge}
+	return e
 }
 
-// share is how long an attempt may take: three fifths of what is left while others
-// may follow, so that they can.
-func (x *asking) share(ctx context.Context, n int, now time.Time) time.Duration {
-	deadline, has := ctx.Deadline()
-	if !has {
-		return x.Timeout
+// unheard is why there is no answer to a call that nobody refused.
+func unheard(err error) error {
+	if errors.Is(err, tool.ErrNotSent) {
+		return ErrSilent.Because(err)
 	}
-	left := deadline.Sub(now)
-	if n < x.Attempts && left > least {
-		left = left * 3 / 5
+	switch fault.Of(err).Args["reason"] {
+	case "size":
+		return ErrGarbage.Because(err)
+	case "status":
+		return ErrFailed.Because(err)
 	}
-	return min(left, x.Timeout)
+	return ErrLate.Because(err)
 }
 
-// judge says what an answer means.
+// judge says what an answer means. Only a refusal at the door is asked again: the
+// agent did not hear the message.
 func (x *asking) judge(a tool.Answer) ending {
 	switch {
 	case a.Status/100 != 2: // Failed, too: who refuses by status says more than that
 		e := ending{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
-		e.again = a.Status == 429 || a.Status == 503
-		e.wait, _ = a.RetryAfter(x.Now())
+		wait, asked := a.RetryAfter(x.Now())
+		e.wait, e.again = wait, a.Status == 429 || a.Status == 503 && asked
 		return e
 	case a.Failed:
-		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: true}
+		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
 	}
 	text, whole := speech(a.Body)
 	if text == "" || a.Truncated && !whole {
-		return ending{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: !a.Truncated}
+		return ending{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed}
 	}
 	return ending{text: text, outcome: Answered}
 }

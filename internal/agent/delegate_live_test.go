@@ -78,32 +78,35 @@ func says(text string) func(context.Context, order) (string, error) {
 	return func(_ context.Context, in order) (string, error) { return text + in.Message + in.SessionID, nil }
 }
 
-func TestARealAgentIsAskedAgainWhenItDiesInTheMiddleOfACall(t *testing.T) {
+func TestARealAgentThatHeardTheMessageIsNotToldItAgain(t *testing.T) {
 	l, a, client := live(t)
 	d := asker(&desk{}, lab.Table(t))
-	d.Caller, d.Base = client, 50*time.Millisecond
-	l.deeds <- says("hola ")
-	if answer, err := d.Ask(context.Background(), "acme", a, hello); err != nil || answer.Text != "hola una mesa para 251999" {
-		t.Fatalf("%q, %v", answer.Text, err)
-	}
+	d.Caller, d.Base = client, time.Millisecond
 	again := make(chan struct{})
-	l.deeds <- func(context.Context, order) (string, error) {
-		go l.CloseClientConnections()
-		<-again // nothing was answered before
-		return "nobody reads this", nil
-	}
-	l.deeds <- func(context.Context, order) (string, error) {
-		close(again)
-		return "", errors.New("no hay mesa")
-	}
-	l.deeds <- says("")
-	answer, err := d.Ask(context.Background(), "acme", a, hello)
-	if err != nil || answer.Attempts != 3 || answer.Text != "una mesa para 251999" {
-		t.Errorf("%q after %d, %v", answer.Text, answer.Attempts, err)
+	defer close(again)
+	for _, c := range []struct {
+		does func(context.Context, order) (string, error)
+		err  error
+	}{
+		{says("hola "), nil},
+		{func(context.Context, order) (string, error) {
+			go l.CloseClientConnections()
+			<-again // nothing was answered before
+			return "nobody reads this", nil
+		}, agent.ErrLate},
+		{func(context.Context, order) (string, error) { return "", errors.New("no hay mesa") }, agent.ErrFailed},
+		{says("hola "), nil},
+	} {
+		l.deeds <- c.does
+		before := len(l.told())
+		answer, err := d.Ask(context.Background(), "acme", a, hello)
+		if !errors.Is(err, c.err) || c.err == nil && answer.Text != "hola una mesa para 251999" || len(l.told()) != before+1 {
+			t.Errorf("%q, %v, told %d times", answer.Text, err, len(l.told())-before)
+		}
 	}
 	for _, key := range l.told() {
 		if key != "m-1" {
-			t.Errorf("an attempt with the key %q", key)
+			t.Errorf("a call with the key %q", key)
 		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,15 +118,19 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 	}{
 		"at once":                  {[]deed{ok}, nil, 1, 0, 0},
 		"down, then up":            {[]deed{down, ok}, nil, 2, time.Second, 0},
-		"twice, with longer waits": {[]deed{down, {err: tool.ErrLost}, ok}, nil, 3, 3 * time.Second, 0},
+		"twice, with longer waits": {[]deed{down, down, ok}, nil, 3, 3 * time.Second, 0},
 		"down":                     {[]deed{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
-		"lost":                     {[]deed{{err: tool.ErrLost.With("reason", "reset")}}, agent.ErrSilent, 3, 3 * time.Second, 3},
-		"says it failed":           {[]deed{{answer: failed}}, agent.ErrFailed, 3, 3 * time.Second, 3},
-		"failed, then not":         {[]deed{{answer: failed}, ok}, nil, 2, time.Second, 0},
-		"garbage":                  {[]deed{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}}, agent.ErrGarbage, 3, 3 * time.Second, 3},
-		"nothing to read":          {[]deed{{answer: words("\u0000 \u200b\n")}}, agent.ErrGarbage, 3, 3 * time.Second, 3},
+		"down, then lost":          {[]deed{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
+		"lost":                     {[]deed{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
+		"breaks":                   {[]deed{{err: tool.ErrLost.With("reason", "status")}, ok}, agent.ErrFailed, 1, 0, 1},
+		"says it failed":           {[]deed{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
+		"garbage":                  {[]deed{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"no answer to a request":   {[]deed{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
+		"nothing to read":          {[]deed{{answer: words("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"busy until":               {[]deed{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
-		"unavailable":              {[]deed{busy(503, ""), ok}, nil, 2, time.Second, 0},
+		"busy":                     {[]deed{busy(429, ""), ok}, nil, 2, time.Second, 0},
+		"unavailable until":        {[]deed{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
+		"unavailable":              {[]deed{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
 		"busy for too long":        {[]deed{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
 		"refused":                  {[]deed{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
 		"10 MB":                    {[]deed{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
@@ -137,7 +139,8 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 		"does not take our key":    {[]deed{{err: tool.ErrRefusedUs}, ok}, agent.ErrForbidden, 1, 0, 0},
 		"a request that is none":   {[]deed{{err: tool.ErrRequest.With("reason", "key")}, ok}, agent.ErrMisfit, 1, 0, 0},
 		"another tool":             {[]deed{{err: tool.ErrToolChanged}, ok}, agent.ErrFrozen, 1, 0, 0},
-		"never":                    {[]deed{{after: time.Hour}}, agent.ErrSilent, 3, 50 * time.Second, 3},
+		"slow":                     {[]deed{{after: 29 * time.Second, answer: words("hola")}}, nil, 1, 29 * time.Second, 0},
+		"never":                    {[]deed{{after: time.Hour}, ok}, agent.ErrLate, 1, 30 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -175,39 +178,29 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptLeavesTimeForTheNext(t *testing.T) {
-	for _, c := range []struct {
-		deadline time.Duration
-		at       []time.Duration
-	}{
-		{25 * time.Second, []time.Duration{0, 16 * time.Second, 23_400 * time.Millisecond}},
-		{100 * time.Second, []time.Duration{0, 31 * time.Second, 63 * time.Second}},
-		{2 * time.Second, []time.Duration{0}},
-		{500 * time.Millisecond, []time.Duration{0}},
-		{0, []time.Duration{0, 31 * time.Second, 63 * time.Second}},
+func TestAnAgentIsWaitedForAsLongAsIsSet(t *testing.T) {
+	for _, c := range []struct{ timeout, deadline, takes, waited time.Duration }{
+		{60 * time.Second, 0, 50 * time.Second, 50 * time.Second},
+		{60 * time.Second, 0, 70 * time.Second, 60 * time.Second},
+		{60 * time.Second, 25 * time.Second, 20 * time.Second, 20 * time.Second},
+		{60 * time.Second, 25 * time.Second, 30 * time.Second, 25 * time.Second},
 	} {
-		t.Run(fmt.Sprint(c.deadline), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(context.Background())
-				if c.deadline > 0 {
-					ctx, cancel = context.WithTimeout(ctx, c.deadline)
-				}
-				defer cancel()
-				d, began := &desk{will: []deed{{after: time.Hour}}}, time.Now()
-				x := asker(d, &ward{})
-				x.Gate.Policy.Failures = 10
-				answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
-				if !errors.Is(err, agent.ErrSilent) || c.deadline > 0 && answer.Latency > c.deadline {
-					t.Errorf("%v after %v", err, answer.Latency)
-				}
-				var at []time.Duration
-				for _, a := range d.at {
-					at = append(at, a.Sub(began))
-				}
-				if !slices.Equal(at, c.at) {
-					t.Errorf("called at %v", at)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			if c.deadline > 0 {
+				ctx, cancel = context.WithTimeout(ctx, c.deadline)
+			}
+			defer cancel()
+			d := &desk{will: []deed{{after: c.takes, answer: words("hola")}}}
+			x := asker(d, &ward{})
+			x.Timeout = c.timeout
+			answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
+			if heard := c.takes == c.waited; heard != (err == nil) || !heard && !errors.Is(err, agent.ErrLate) {
+				t.Errorf("%v: %v", c, err)
+			}
+			if answer.Latency != c.waited || len(d.calls) != 1 {
+				t.Errorf("%v: %d calls in %v", c, len(d.calls), answer.Latency)
+			}
 		})
 	}
 }
@@ -279,7 +272,7 @@ func TestADeadlineTooShortForAnyoneIsNotTheAgentsFailure(t *testing.T) {
 			x.Attempts = 1
 			ctx, cancel := context.WithTimeout(context.Background(), deadline)
 			defer cancel()
-			if _, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrSilent) {
+			if _, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrLate) {
 				t.Error(err)
 			}
 			if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != counted {

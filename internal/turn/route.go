@@ -239,12 +239,14 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 		"attempts", answer.Attempts, "error", err)
 	key := "router.unreachable"
 	switch {
+	case errors.Is(err, agent.ErrLate):
+		key = "router.agent_late"
 	case errors.Is(err, agent.ErrFrozen):
 		key = "router.agent_frozen"
 	case errors.Is(err, agent.ErrOpen):
 		key = "router.agent_open"
 	}
-	return locale.Text(r.req.Locale, key, "agent", name), routed
+	return locale.Text(r.req.Locale, key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
 }
 
 // context is what an agent is told beside the message (document 001): who speaks,
