@@ -96,7 +96,7 @@ func (d *deployment) launch(point, trace string) error {
 	select {
 	case up := <-ready:
 		if !up && point == "" {
-			return fmt.Errorf("the process did not get ready; see %s", log.Name())
+			return fmt.Errorf("the process did not get ready; see %s and the log in %s", log.Name(), d.data())
 		}
 		return nil
 	case <-time.After(startLimit):

@@ -50,10 +50,10 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 	return b
 }
 
-// signInAddress has the process make an address that signs in, as -signin does.
+// signInAddress has the process make an address that signs in, as -open does.
 func (d *deployment) signInAddress(t testing.TB) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "-signin", "-data", d.data)
+	cmd := exec.CommandContext(t.Context(), binary, "-open", "-data", d.data)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	said, err := cmd.CombinedOutput()
 	address := strings.TrimSpace(string(said))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -33,7 +34,7 @@ type deployment struct {
 
 	cmd    *exec.Cmd
 	out    *transcript // stdout of the process that runs, or ran last
-	log    *transcript // stderr of all of them
+	log    *transcript // what all of them printed, their logs among it
 	exited chan struct{}
 	failed error // how the last one ended, once exited is closed
 }
@@ -67,7 +68,7 @@ func (d *deployment) start() error {
 }
 
 func (d *deployment) launch() error {
-	args := append([]string{"-addr", d.addr, "-data", d.data, "-lambda", *lambdaMode}, d.args...)
+	args := append([]string{"-v", "-addr", d.addr, "-data", d.data, "-lambda", *lambdaMode}, d.args...)
 	if asProcesses() {
 		args = append(args, "-functions", functions)
 	}
@@ -76,7 +77,7 @@ func (d *deployment) launch() error {
 	}
 	d.out, d.exited, d.failed = newTranscript(), make(chan struct{}), nil
 	d.cmd = exec.Command(binary, args...)
-	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = root, d.out, d.log
+	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = root, io.MultiWriter(d.out, d.log), d.log
 	d.cmd.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, unlimited, d.env)
 	attach(d.cmd)
 	if err := d.cmd.Start(); err != nil {

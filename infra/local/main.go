@@ -2,12 +2,14 @@
 // the production handlers, with the production SDK clients, against embedded
 // engines, in one process with one data folder.
 //
-//	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process]
+//	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process] [-v]
 //	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
-//	go run ./infra/local -signin [-data .piloto]
+//	go run ./infra/local -open [-data .piloto]
 //	go run ./infra/local -backup FILE [-data .piloto]
 //	go run ./infra/local -restore FILE [-data .piloto]
 //	go run ./infra/local -rotate-key [-data .piloto]
+//
+// It logs to piloto.log in the data folder, and with -v on stdout too.
 //
 // Other machines reach it with -expose alone, and by other names than its own with
 // -host NAME alone.
@@ -66,6 +68,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	case task.engines:
 		return process.ServeEngines(ctx, o, out)
 	}
+	var also io.Writer
+	if task.verbose {
+		also = out
+	}
+	o.Log = process.NewLog(o.Data, also)
 	return process.Serve(ctx, o, process.SettingsFrom(os.Getenv), out)
 }
 
@@ -75,6 +82,7 @@ type task struct {
 	backup, restore string // files
 	older, signIn   bool
 	rotate          bool
+	verbose         bool // not a thing to do: the deployment logs on stdout too
 }
 
 // several reports whether there is more to do than one thing.
@@ -108,6 +116,7 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 			o.Hosts = append(o.Hosts, strings.Split(names, ",")...)
 			return nil
 		})
+		flags.BoolVar(&what.verbose, "v", false, "log on stdout too, besides the file "+process.LogFile+" in the data folder")
 		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
 		flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 		flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
@@ -115,7 +124,7 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	if !engines {
 		flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
 		flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
-		flags.BoolVar(&what.signIn, "signin", false, "print an address that signs in, once, to the process that has the data folder, and end")
+		flags.BoolVar(&what.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
 		flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
 		flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	}
@@ -127,7 +136,7 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	case flags.NArg() > 0:
 		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
 	case what.several():
-		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key and -signin are things to do one by one")
+		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key and -open are things to do one by one")
 	case engines && o.AWS == "":
 		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
 	case o.AWS != "" && !process.OnThisMachine(o.AWS):

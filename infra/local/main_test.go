@@ -8,14 +8,14 @@ import (
 
 func TestOneThingIsDoneAtATime(t *testing.T) {
 	for line, says := range map[string]string{
-		"-backup b": "", "-restore b": "", "-accept-older": "", "-signin": "", "-host a,b -host c": "", "engines -aws 127.0.0.1:8000": "",
+		"-backup b": "", "-restore b": "", "-accept-older": "", "-open": "", "-host a,b -host c": "", "engines -aws 127.0.0.1:8000": "",
 		"-backup b -restore c":         "one by one",
 		"-rotate-key":                  "",
 		"-rotate-key -accept-older":    "one by one",
 		"-rotate-key -backup b":        "one by one",
 		"-backup b -accept-older":      "one by one",
 		"-accept-older -restore b":     "one by one",
-		"-signin -backup b":            "one by one",
+		"-open -backup b":            "one by one",
 		"-backup b c":                  `unknown argument "c"`,
 		"engines":                      "engines needs -aws",
 		"engines -aws 0.0.0.0:8000":    "loopback only",

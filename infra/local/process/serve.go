@@ -117,6 +117,7 @@ func (p *Process) introduce(ctx context.Context) error {
 
 // greet says that all is ready, and what to do next.
 func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
+	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
 	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin)
 	if err := p.greetOwner(ctx, out, token, file); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 	if p.AWS != "" {
 		fmt.Fprintf(out, "  Engines  aws dynamodb list-tables --endpoint-url http://%s\n", p.AWS)
 	}
-	fmt.Fprintf(out, "  Data     %s\n\n", p.Data)
+	fmt.Fprintf(out, "  Data     %s\n  Log      %s\n\n", p.Data, filepath.Join(p.Data, LogFile))
 	if !OnThisMachine(p.Addr) {
 		fmt.Fprint(out, exposed)
 	}

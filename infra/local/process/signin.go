@@ -23,7 +23,7 @@ const exposed = `  Warning  Other machines reach this address, and nothing is en
 func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file string) error {
 	seen := isTerminal(out)
 	if !seen {
-		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -signin -data %s prints an address that signs you in, once)\n", p.origin, word(p.Data))
+		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -open -data %s prints an address that signs you in, once)\n", p.origin, word(p.Data))
 	} else {
 		url, err := signInURL(ctx, p.Table, token, p.origin, p.Clock())
 		if err != nil {
