@@ -4,6 +4,7 @@
 package conversation
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -71,11 +72,11 @@ type Chat struct {
 
 	// Of a chat that a client named itself: the Operator API's session, or the
 	// router's, which is one company's.
-	SessionID string            `json:"session_id,omitempty"`
-	Company   int64             `json:"id_empresa,omitempty"`
-	UserID    string            `json:"user_id,omitempty"`
-	Summary   string            `json:"context_summary,omitempty"`
-	Metadata  map[string]string `json:"metadata,omitempty"`
+	SessionID string                     `json:"session_id,omitempty"`
+	Company   int64                      `json:"id_empresa,omitempty"`
+	UserID    string                     `json:"user_id,omitempty"`
+	Summary   string                     `json:"context_summary,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
 // SessionChat is the id of the chat that a client calls sessionID. One of our

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -34,15 +35,40 @@ type chatRow struct {
 	Company   int64             `dynamodbav:"company,omitempty"`
 	UserID    string            `dynamodbav:"user_id,omitempty"`
 	Summary   string            `dynamodbav:"context_summary,omitempty"`
-	Metadata  map[string]string `dynamodbav:"metadata,omitempty"`
+	Metadata  []byte            `dynamodbav:"metadata_json,omitempty"`
+	Texts     map[string]string `dynamodbav:"metadata,omitempty"` // how it was stored before values kept their types
 }
 
-func rowOfChat(account string, c conversation.Chat) chatRow {
+func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
+	metadata, err := metadataJSON(c.Metadata)
 	return chatRow{
 		PK: accountKey(account), SK: "CHAT#" + c.ID, ListPK: chatsIndex(account), ListSK: changedAt(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: millis(c.CreatedAt), UpdatedAt: millis(c.UpdatedAt),
-		Automated: c.Automation, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: c.Metadata,
+		Automated: c.Automation, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: metadata,
+	}, err
+}
+
+func metadataJSON(metadata map[string]json.RawMessage) ([]byte, error) {
+	if len(metadata) == 0 {
+		return nil, nil
 	}
+	return json.Marshal(metadata)
+}
+
+// metadata reads what a client said of its session. What cannot be read is left out,
+// because no turn depends on it.
+func (row chatRow) metadata() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	if json.Unmarshal(row.Metadata, &out) == nil {
+		return out
+	}
+	for name, text := range row.Texts {
+		out[name], _ = json.Marshal(text)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 func (row chatRow) chat() conversation.Chat {
@@ -50,7 +76,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		Automation: row.Automated, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.Metadata,
+		Automation: row.Automated, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 	}
 	if row.LastTS != 0 {
 		at := fromMillis(row.LastTS)
@@ -63,7 +89,11 @@ var errTaken = errors.New("dynamo: the key is taken")
 
 // CreateChat stores a new chat.
 func (t *Table) CreateChat(ctx context.Context, account string, c conversation.Chat) error {
-	w, err := t.put(rowOfChat(account, c), "attribute_not_exists(PK)", errTaken)
+	row, err := rowOfChat(account, c)
+	if err != nil {
+		return err
+	}
+	w, err := t.put(row, "attribute_not_exists(PK)", errTaken)
 	if err != nil {
 		return err
 	}
@@ -72,7 +102,7 @@ func (t *Table) CreateChat(ctx context.Context, account string, c conversation.C
 
 // OpenSession returns the chat of a client's session, made when it does not
 // exist. What the client says of it now replaces what it said before; what it
-// does not say stays.
+// does not say stays, and so does whom it named first.
 func (t *Table) OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error) {
 	err := t.CreateChat(ctx, account, c)
 	if !errors.Is(err, errTaken) {
@@ -87,15 +117,16 @@ func (t *Table) OpenSession(ctx context.Context, account string, c conversation.
 	if c.Summary != "" {
 		say("context_summary", str(c.Summary))
 	}
-	if c.UserID != "" {
-		say("user_id", str(c.UserID))
+	if c.UserID != "" { // a session is of whom it named first
+		sets = append(sets, "user_id = if_not_exists(user_id, :user_id)")
+		values[":user_id"] = str(c.UserID)
 	}
 	if len(c.Metadata) > 0 {
-		v, err := attributevalue.Marshal(c.Metadata)
+		raw, err := metadataJSON(c.Metadata)
 		if err != nil {
 			return c, err
 		}
-		say("metadata", v)
+		say("metadata_json", &types.AttributeValueMemberB{Value: raw})
 	}
 	if err := t.commit(ctx, t.touch(account, c.ID, c.UpdatedAt, strings.Join(sets, ", "), "", "", values)); err != nil {
 		return c, err

@@ -31,7 +31,7 @@ func (a *api) ai(services AIServices) {
 	s := adviser{a.config, services}
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/status", id: "aiStatus", access: withChat,
-		summary: "What the account's AI is, and how its last calls went",
+		summary: "What the account's AI is, and how its last calls went", failures: []int{404, 422},
 	}, s.status)
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/eligibility", id: "eligibility", access: withChat,
@@ -74,7 +74,13 @@ type AIAttempt struct {
 	Estimated bool      `json:"estimated" doc:"the provider did not count the tokens: we did"`
 }
 
-func (s adviser) status(ctx context.Context, _ *nothing) (*reply[AIStatus], error) {
+func (s adviser) status(ctx context.Context, in *struct {
+	AccountID string `query:"accountId" maxLength:"256" doc:"the caller's own, or absent"`
+},
+) (*reply[AIStatus], error) {
+	if err := ownAccount(ctx, in.AccountID); err != nil {
+		return nil, err
+	}
 	got, err := s.Decisions.Status(ctx, caller(ctx).Account, s.Books, s.Models)
 	if err != nil {
 		return nil, err
@@ -154,10 +160,18 @@ func (s adviser) askEligibility(ctx context.Context, in *struct{ Body Eligibilit
 	return s.decide(ctx, in.Body, "body")
 }
 
+// ownAccount refuses another account than the caller's: to them there is none.
+func ownAccount(ctx context.Context, id string) error {
+	if id != "" && id != caller(ctx).Account {
+		return errAccount
+	}
+	return nil
+}
+
 func (s adviser) decide(ctx context.Context, r EligibilityRequest, place string) (*reply[Eligibility], error) {
 	who := caller(ctx)
-	if r.AccountID != "" && r.AccountID != who.Account {
-		return nil, errAccount
+	if err := ownAccount(ctx, r.AccountID); err != nil {
+		return nil, err
 	}
 	if r.ConversationID != "" && r.ChatID != "" && r.ConversationID != r.ChatID {
 		return nil, errInvalid.At(field("value_error", place, "chat_id"))

@@ -31,7 +31,7 @@ type OperatorRequest struct {
 	_         struct{}                   `json:"-" additionalProperties:"true"`
 	Message   string                     `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
 	SessionID string                     `json:"session_id,omitempty" maxLength:"128" doc:"the client's own name for the session; made when absent"`
-	UserID    string                     `json:"user_id,omitempty" maxLength:"128" doc:"local when absent"`
+	UserID    string                     `json:"user_id,omitempty" maxLength:"128" doc:"whom the client speaks for; a session is of whom it named first; local when absent"`
 	Summary   string                     `json:"context_summary,omitempty" maxLength:"16384"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"at most 64 members and 8 KB"`
 }
@@ -101,7 +101,7 @@ func (s sender) operator(ctx context.Context, in *struct {
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: session, Message: body.Message,
 			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, Came: s.config.came(ctx, t),
-			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: pairs(body.Metadata)},
+			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: body.Metadata},
 		})
 		switch {
 		case err != nil:
@@ -151,23 +151,6 @@ func toolCalls(r plan.Run) []ToolCall {
 	return calls
 }
 
-// pairs keeps strings as they are, and any other value as the JSON it was, so
-// that numbers keep their digits.
-func pairs(metadata map[string]json.RawMessage) map[string]string {
-	if len(metadata) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(metadata))
-	for name, raw := range metadata {
-		var text string
-		if json.Unmarshal(raw, &text) != nil || string(raw) == "null" {
-			text = string(raw)
-		}
-		out[name] = text
-	}
-	return out
-}
-
 // printable reports whether a client's own name for something is 1 to 128 bytes
 // of characters that one can see, and spaces.
 func printable(name string) bool {
@@ -184,13 +167,13 @@ func printable(name string) bool {
 
 // Session is a session with its messages (document 004).
 type Session struct {
-	SessionID string            `json:"session_id"`
-	UserID    string            `json:"user_id"`
-	CreatedAt time.Time         `json:"created_at"`
-	Summary   string            `json:"context_summary,omitempty"`
-	Metadata  map[string]string `json:"metadata,omitempty"`
-	Messages  []SessionMessage  `json:"messages" nullable:"false"`
-	Cursor    string            `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
+	SessionID string                     `json:"session_id"`
+	UserID    string                     `json:"user_id"`
+	CreatedAt time.Time                  `json:"created_at"`
+	Summary   string                     `json:"context_summary,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"as it was sent"`
+	Messages  []SessionMessage           `json:"messages" nullable:"false"`
+	Cursor    string                     `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
 }
 
 // SessionMessage is one message of a session.

@@ -239,7 +239,7 @@ func TestOperatorPassesOnTheSession(t *testing.T) {
 		t.Errorf("%+v %+v", first, first.Session)
 	}
 	got, _ := json.Marshal(first.Session.Metadata)
-	if want := `{"n":"12345678901234567890","none":"null","o":"{\"a\":[1]}","ok":"true","s":"x"}`; string(got) != want {
+	if want := `{"n":12345678901234567890,"none":null,"o":{"a":[1]},"ok":true,"s":"x"}`; string(got) != want {
 		t.Errorf("metadata %s", got)
 	}
 	if second.Session.UserID != "" || second.ChatID == "" { // what the session said before stays

@@ -79,7 +79,7 @@ func newWorld() *world {
 		project:  conversation.Project{ID: projectID, Name: "Oficina", CreatedAt: at, UpdatedAt: at},
 		run_:     sampleRun(),
 		server:   sampleServer(),
-		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]string{"source": "web"}},
+		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]json.RawMessage{"source": json.RawMessage(`"web"`)}},
 	}
 	w.shelf = newShelf(w)
 	w.hooks = newHookShelf(w)

@@ -19,6 +19,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"time"
 
 	"piloto/internal/agent"
@@ -72,7 +73,7 @@ type Request struct {
 type Session struct {
 	UserID   string
 	Summary  string
-	Metadata map[string]string
+	Metadata map[string]json.RawMessage
 }
 
 // Route is what the router's contract says of its request.

@@ -586,7 +586,7 @@ func TestASessionIsMadeOnceAndRemembers(t *testing.T) {
 	send := func(summary string) turn.Reply {
 		reply, err := w.service.Send(context.Background(), turn.Request{
 			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "session-001", Message: "hola", Locale: locale.Spanish,
-			Session: &turn.Session{UserID: "alice", Summary: summary, Metadata: map[string]string{"source": "ui"}},
+			Session: &turn.Session{UserID: "alice", Summary: summary, Metadata: map[string]json.RawMessage{"source": json.RawMessage(`"ui"`)}},
 		})
 		if err != nil {
 			t.Fatal(err)
