@@ -5,6 +5,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,29 +29,19 @@ var (
 )
 
 // Project groups chats; it has a context text for the model, and the servers
-// its chats may use. No list means every active server of the account.
+// its chats may use: every active one of the account, or those listed alone.
 type Project struct {
 	ID        string    `json:"project_id"`
 	Name      string    `json:"name"`
 	Context   string    `json:"context,omitempty"`
+	All       bool      `json:"all_services"`
 	MCPIDs    []string  `json:"mcp_ids,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Uses reports whether chats of the project may use the server. The zero
-// Project, of a chat outside any project, may use them all.
-func (p Project) Uses(serverID string) bool {
-	if len(p.MCPIDs) == 0 {
-		return true
-	}
-	for _, id := range p.MCPIDs {
-		if id == serverID {
-			return true
-		}
-	}
-	return false
-}
+// Uses reports whether chats of the project may use the server.
+func (p Project) Uses(serverID string) bool { return p.All || slices.Contains(p.MCPIDs, serverID) }
 
 // Chat is one conversation and its state.
 type Chat struct {

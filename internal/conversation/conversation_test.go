@@ -24,7 +24,7 @@ func TestTitleIsOneShortLineCutAtAWord(t *testing.T) {
 }
 
 func TestAProjectWithoutAListUsesEveryServer(t *testing.T) {
-	if !(Project{}).Uses("a") || !(Project{MCPIDs: []string{"a"}}).Uses("a") || (Project{MCPIDs: []string{"b"}}).Uses("a") {
+	if (Project{}).Uses("a") || !(Project{All: true}).Uses("a") || !(Project{MCPIDs: []string{"a"}}).Uses("a") || (Project{MCPIDs: []string{"b"}}).Uses("a") {
 		t.Error("it does not")
 	}
 }

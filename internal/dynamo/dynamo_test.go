@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/infra/local/lab"
@@ -328,5 +331,30 @@ func TestAStaleWriteChangesNothing(t *testing.T) {
 	}
 	if got := w.ChatNow(); got.ActiveRunID != r.ID {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestRowsOfBeforeAreRead: what a project may use was said by an empty list, and what a
+// client said of its session was kept as texts.
+func TestRowsOfBeforeAreRead(t *testing.T) {
+	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for _, row := range []map[string]types.AttributeValue{
+		{"PK": text("A#acme"), "SK": text("PROJECT#all"), "project_id": text("all")},
+		{"PK": text("A#acme"), "SK": text("PROJECT#one"), "project_id": text("one"), "mcp_ids": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("s")}}},
+		{"PK": text("A#acme"), "SK": text("CHAT#c"), "chat_id": text("c"), "metadata": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"n": text("1")}}},
+	} {
+		if _, err := dynamodb.NewFromConfig(config).PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: row}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, uses := range map[string][2]bool{"all": {true, true}, "one": {true, false}} {
+		p, err := table.Project(ctx, "acme", id)
+		if got := [2]bool{p.Uses("s"), p.Uses("t")}; err != nil || got != uses {
+			t.Errorf("%s uses %v, %v", id, got, err)
+		}
+	}
+	if c, err := table.Chat(ctx, "acme", "c"); err != nil || string(c.Metadata["n"]) != `"1"` {
+		t.Errorf("%s, %v", c.Metadata, err)
 	}
 }

@@ -16,15 +16,24 @@ type projectRow struct {
 	ProjectID string   `dynamodbav:"project_id"`
 	Name      string   `dynamodbav:"name"`
 	Context   string   `dynamodbav:"context,omitempty"`
+	All       *bool    `dynamodbav:"all_services,omitempty"`
 	MCPIDs    []string `dynamodbav:"mcp_ids,omitempty"`
 	CreatedAt int64    `dynamodbav:"created_at"`
 	UpdatedAt int64    `dynamodbav:"updated_at"`
 	Version   int      `dynamodbav:"version"`
 }
 
+// all reads who may use every service. Rows of before said so by an empty list.
+func (row projectRow) all() bool {
+	if row.All == nil {
+		return len(row.MCPIDs) == 0
+	}
+	return *row.All
+}
+
 func (row projectRow) project() conversation.Project {
 	return conversation.Project{
-		ID: row.ProjectID, Name: row.Name, Context: row.Context, MCPIDs: row.MCPIDs,
+		ID: row.ProjectID, Name: row.Name, Context: row.Context, All: row.all(), MCPIDs: row.MCPIDs,
 		CreatedAt: fromMillis(row.CreatedAt), UpdatedAt: fromMillis(row.UpdatedAt),
 	}
 }
@@ -32,7 +41,7 @@ func (row projectRow) project() conversation.Project {
 func rowOfProject(account string, p conversation.Project, version int) projectRow {
 	return projectRow{
 		PK: accountKey(account), SK: "PROJECT#" + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
-		MCPIDs: p.MCPIDs, CreatedAt: millis(p.CreatedAt), UpdatedAt: millis(p.UpdatedAt), Version: version,
+		All: &p.All, MCPIDs: p.MCPIDs, CreatedAt: millis(p.CreatedAt), UpdatedAt: millis(p.UpdatedAt), Version: version,
 	}
 }
 

@@ -40,31 +40,53 @@ func (a *api) projects(s records) {
 type ProjectRequest struct {
 	Name    string   `json:"name" minLength:"1" maxLength:"200"`
 	Context string   `json:"context,omitempty" doc:"what the model is told in each of its chats; at most 16 KB"`
-	MCPIDs  []string `json:"mcp_ids,omitempty" nullable:"false" maxItems:"100" doc:"the services its chats may use; all when absent"`
+	Services
 }
 
 // Resolve finds what a schema cannot say.
 func (r *ProjectRequest) Resolve(huma.Context) []error {
-	return projectErrors(&r.Name, &r.Context, r.MCPIDs)
+	return projectErrors(&r.Name, &r.Context, r.Services)
 }
 
 // ProjectChange is the body that changes a project: what is absent stays.
 type ProjectChange struct {
 	Name    *string   `json:"name,omitempty" minLength:"1" maxLength:"200"`
 	Context *string   `json:"context,omitempty"`
-	MCPIDs  *[]string `json:"mcp_ids,omitempty" maxItems:"100" doc:"an empty list allows every service"`
+	Services
 }
 
 // Resolve finds what a schema cannot say.
 func (r *ProjectChange) Resolve(huma.Context) []error {
-	var ids []string
-	if r.MCPIDs != nil {
-		ids = *r.MCPIDs
-	}
-	return projectErrors(r.Name, r.Context, ids)
+	return projectErrors(r.Name, r.Context, r.Services)
 }
 
-func projectErrors(name, context *string, ids []string) []error {
+// Services says which services the chats of a project may use.
+type Services struct {
+	All    *bool     `json:"all_services,omitempty" doc:"every active service of the account; true of a new project that lists none, else false"`
+	MCPIDs *[]string `json:"mcp_ids,omitempty" maxItems:"100" doc:"these services alone; an empty list allows none"`
+}
+
+func (s Services) ids() []string {
+	if s.MCPIDs == nil {
+		return nil
+	}
+	return *s.MCPIDs
+}
+
+// of gives a project what is said of its services; what is not said stays.
+func (s Services) of(p *conversation.Project) {
+	if s.MCPIDs != nil {
+		p.All, p.MCPIDs = false, *s.MCPIDs
+	}
+	if s.All != nil {
+		p.All = *s.All
+	}
+	if p.All {
+		p.MCPIDs = nil
+	}
+}
+
+func projectErrors(name, context *string, services Services) []error {
 	var errs []error
 	if name != nil && *name != "" && strings.TrimSpace(*name) == "" {
 		errs = append(errs, errInvalid.At(field("string_too_short", "body", "name")))
@@ -72,7 +94,10 @@ func projectErrors(name, context *string, ids []string) []error {
 	if context != nil && len(*context) > conversation.MaxContext {
 		errs = append(errs, errInvalid.At(field("string_too_long", "body", "context")))
 	}
-	for i, id := range ids {
+	if services.All != nil && *services.All && len(services.ids()) > 0 {
+		errs = append(errs, errInvalid.At(field("value_error", "body", "all_services")))
+	}
+	for i, id := range services.ids() {
 		if !ident.Valid(id) {
 			errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "mcp_ids", i)))
 		}
@@ -98,14 +123,15 @@ func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectLi
 }
 
 func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequest }) (*reply[conversation.Project], error) {
-	if err := s.knownServers(ctx, in.Body.MCPIDs); err != nil {
+	if err := s.knownServers(ctx, in.Body.ids()); err != nil {
 		return nil, err
 	}
 	now := s.config.Now().UTC()
 	p := conversation.Project{
-		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, MCPIDs: in.Body.MCPIDs,
+		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true,
 		CreatedAt: now, UpdatedAt: now,
 	}
+	in.Body.of(&p)
 	if err := s.store.CreateProject(ctx, caller(ctx).Account, p); err != nil {
 		return nil, fmt.Errorf("create project: %w", err)
 	}
@@ -148,10 +174,8 @@ func (s records) updateProject(ctx context.Context, in *struct {
 	if !ident.Valid(in.ID) {
 		return nil, conversation.ErrProjectNotFound
 	}
-	if in.Body.MCPIDs != nil {
-		if err := s.knownServers(ctx, *in.Body.MCPIDs); err != nil {
-			return nil, err
-		}
+	if err := s.knownServers(ctx, in.Body.ids()); err != nil {
+		return nil, err
 	}
 	now := s.config.Now().UTC()
 	p, err := s.store.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {
@@ -161,9 +185,7 @@ func (s records) updateProject(ctx context.Context, in *struct {
 		if in.Body.Context != nil {
 			p.Context = *in.Body.Context
 		}
-		if in.Body.MCPIDs != nil {
-			p.MCPIDs = *in.Body.MCPIDs
-		}
+		in.Body.of(p)
 		p.UpdatedAt = now
 		return nil
 	})

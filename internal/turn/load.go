@@ -12,11 +12,11 @@ import (
 // loadProject returns a chat's project. One that is gone allows no server.
 func (s *Service) loadProject(ctx context.Context, account, id string) (conversation.Project, error) {
 	if id == "" {
-		return conversation.Project{}, nil
+		return conversation.Project{All: true}, nil
 	}
 	p, err := s.Store.Project(ctx, account, id)
 	if errors.Is(err, conversation.ErrProjectNotFound) {
-		return conversation.Project{ID: id, MCPIDs: []string{"none"}}, nil
+		return conversation.Project{ID: id}, nil
 	}
 	return p, err
 }

@@ -209,7 +209,7 @@ func (s *site) project(ctx context.Context, v visit, id string) (*projectView, e
 		if server.IsAgent() { // no step calls it
 			continue
 		}
-		view.Choices = append(view.Choices, choice{Server: server, Allowed: len(p.MCPIDs) > 0 && p.Uses(server.ID)})
+		view.Choices = append(view.Choices, choice{Server: server, Allowed: !p.All && p.Uses(server.ID)})
 	}
 	return view, nil
 }

@@ -48,6 +48,7 @@ const changes = {
   "movement": credits.chooseMovement,
   "provider": assistants.chooseProvider,
   "automation": assistants.chooseAutomation,
+  "some-services": manage.chooseServices,
 };
 
 const inputs = { "search": manage.search, "model": assistants.sayPrice };

@@ -47,12 +47,19 @@ export const submits = {
     await go("/?view=projects&id=" + encodeURIComponent(project.project_id));
   },
   "save-project": async (form, data) => {
-    const body = { name: data.get("name").trim(), context: data.get("context"), mcp_ids: data.getAll("mcp_ids") };
+    const all = data.get("services") === "all";
+    const body = { name: data.get("name").trim(), context: data.get("context"), all_services: all };
+    if (!all) body.mcp_ids = data.getAll("mcp_ids");
     await api("PATCH", path("projects", view().dataset.edit), body);
     await again();
     toast(t("saved"));
   },
 };
+
+/** chooseServices: who ticks a service means those that are ticked. */
+export function chooseServices(box) {
+  box.form.elements.services.value = "some";
+}
 
 /** switchServer takes its word back when the server does not agree. */
 export async function switchServer(box) {
