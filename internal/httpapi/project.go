@@ -38,8 +38,8 @@ func (a *api) projects(s records) {
 
 // ProjectRequest is the body that creates a project.
 type ProjectRequest struct {
-	Name    string   `json:"name" minLength:"1" maxLength:"200"`
-	Context string   `json:"context,omitempty" doc:"what the model is told in each of its chats; at most 16 KB"`
+	Name    string `json:"name" minLength:"1" maxLength:"200"`
+	Context string `json:"context,omitempty" doc:"what the model is told in each of its chats; at most 16 KB"`
 	Services
 }
 
@@ -50,8 +50,8 @@ func (r *ProjectRequest) Resolve(huma.Context) []error {
 
 // ProjectChange is the body that changes a project: what is absent stays.
 type ProjectChange struct {
-	Name    *string   `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Context *string   `json:"context,omitempty"`
+	Name    *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Context *string `json:"context,omitempty"`
 	Services
 }
 

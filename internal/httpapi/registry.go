@@ -93,6 +93,7 @@ type RegisterRequest struct {
 	Description  string      `json:"description,omitempty" maxLength:"2000" doc:"of an agent: when messages are delegated to it"`
 	Keywords     []string    `json:"keywords,omitempty" maxItems:"50" doc:"of an agent: words that speak of what it does"`
 	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
+	Force        bool        `json:"force,omitempty" doc:"store it although the account has it in that role already"`
 	Key          *KeyRequest `json:"key,omitempty"`
 }
 
@@ -148,7 +149,7 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
-		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline,
+		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
 		Key: in.Body.Key.credential(),
 	}, r.config.Now())
 	if err != nil {

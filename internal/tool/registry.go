@@ -68,7 +68,7 @@ type Registry struct {
 // Registration is what a person asks to register. Name may be empty: the
 // document's title, or the host, stands in; but an agent is called by it. The
 // zero Kind is KindOpenAPI, and KindMCP of an agent. AllowOffline stores a service
-// that cannot be reached now for a later Refresh. A Key whose place is empty goes
+// that cannot be reached now for a later Refresh; Force, one that the account has. A Key whose place is empty goes
 // where the document says, else as a bearer token.
 type Registration struct {
 	URL          string
@@ -78,6 +78,7 @@ type Registration struct {
 	About        string
 	Keywords     []string
 	AllowOffline bool
+	Force        bool
 	Key          *Credential
 }
 
@@ -110,7 +111,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)
 	}
-	if err := r.warnTwice(ctx, account, &s); err != nil {
+	if err := r.refuseTwice(ctx, account, s, in.Force); err != nil {
 		return Server{}, nil, err
 	}
 	if s.Key != nil {
@@ -161,17 +162,19 @@ func speaks(s Server, c Catalogue) bool {
 	})
 }
 
-// warnTwice says when the account has the same document at the same address
-// already. It is no mistake by itself: another key, or another project's use.
-func (r Registry) warnTwice(ctx context.Context, account string, s *Server) error {
+// refuseTwice refuses a service that the account has already: the same document at the
+// same address, in the same role. Who wants it again, with another key, forces it.
+func (r Registry) refuseTwice(ctx context.Context, account string, s Server, force bool) error {
 	servers, err := r.Store.Servers(ctx, account)
-	if err != nil {
+	if err != nil || force {
 		return err
 	}
 	for _, have := range servers {
-		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("the same service is registered as %q (%s)", have.Name, have.ID))
-			break
+		if s.IsAgent() && strings.EqualFold(have.Name, s.Name) {
+			continue // the store says that its name is taken
+		}
+		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL && have.Role == s.Role {
+			return ErrTwice.With("name", have.Name).With("id", have.ID)
 		}
 	}
 	return nil
@@ -214,6 +217,9 @@ func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue)
 	s.Status, s.LastError = Online, ""
 	s.Catalogue, s.Operations = c.Revision, len(c.Operations)
 	s.Warnings = found.Warnings
+	if len(c.Operations) == 0 {
+		s.Warnings = append([]string{"it describes no operation, so no plan can use it"}, s.Warnings...)
+	}
 	if len(s.Warnings) > maxWarnings {
 		more := len(s.Warnings) - maxWarnings
 		s.Warnings = append(slices.Clone(s.Warnings[:maxWarnings]), fmt.Sprintf("and %d more", more))

@@ -206,13 +206,14 @@ func TestRegisterStoresWhatWasFound(t *testing.T) {
 	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
 		t.Error("the key was not stored")
 	}
-	again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
-	if err != nil || !strings.Contains(strings.Join(again.Warnings, " "), s.ID) {
-		t.Errorf("registered twice: %v, %v", again.Warnings, err)
+	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrTwice) || fault.Of(err).Args["id"] != s.ID {
+		t.Errorf("registered twice: %v", err)
 	}
-	other, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now)
-	if err != nil || strings.Contains(strings.Join(other.Warnings, " "), s.ID) {
-		t.Errorf("another account: %v, %v", other.Warnings, err)
+	if again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Force: true}, now); err != nil || again.ID == s.ID {
+		t.Errorf("forced: %v", err)
+	}
+	if _, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now); err != nil {
+		t.Errorf("another account: %v", err)
 	}
 }
 
@@ -387,7 +388,7 @@ func TestOnlyOperationsArePreviewed(t *testing.T) {
 	if got, err := r.SetPreview(t.Context(), "acc", s.ID, false); err != nil || got.Preview {
 		t.Errorf("%+v %v", got, err)
 	}
-	named, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Kind: KindMCP}, now)
+	named, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Kind: KindMCP, Force: true}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ var (
 	ErrRefusedUs      = fault.New(fault.Invalid, "mcp.unauthorized")     // answers 401 or 403 to the key it has, or to none
 	ErrRole           = fault.New(fault.Invalid, "mcp.role_unsupported") // only a server of kind mcp can be an agent
 	ErrAgentName      = fault.New(fault.Invalid, "mcp.agent_name")       // not 1 to 40 letters, digits, - or _
+	ErrTwice          = fault.New(fault.Conflict, "mcp.twice")           // the account has the service already, in the same role
 	ErrAgentTaken     = fault.New(fault.Conflict, "mcp.agent_taken")     // another agent of the account has the name
 	ErrNoChat         = fault.New(fault.Invalid, "mcp.no_chat_tool")     // an agent without the tool "chat", or one that takes no message
 	ErrPreview        = fault.New(fault.Invalid, "mcp.preview")          // a tool with a name is called, and never only looked at
