@@ -57,6 +57,7 @@ type Persona struct {
 	Personality string
 	Modality    string
 	Greeting    string
+	Language    string // as it was written; "": nobody said
 	More        map[string]json.RawMessage
 }
 

@@ -43,7 +43,7 @@ func (c Platform) Name() string {
 }
 
 const (
-	modelTimeout = time.Minute      // of one call, whatever the turn allows
+	modelTimeout = 15 * time.Minute // of one call, when nothing else ends it: the turn does
 	keyLife      = 5 * time.Minute  // a key that was replaced is read again by then
 	noKeyLife    = 30 * time.Second // and one that was missing
 	ownKey       = "API_KEY"        // the name in an account's own secret

@@ -15,6 +15,7 @@ import (
 
 	"piloto/internal/eligibility"
 	"piloto/internal/llm"
+	"piloto/internal/turn"
 )
 
 func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
@@ -162,5 +163,24 @@ func TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone(t *testing.T) {
 		if err != nil || len(seen) != 1 || seen[0] != x.sent {
 			t.Errorf("%+v: sent %q, %v", x.candidate, seen, err)
 		}
+	}
+}
+
+// TestATurnTakesAsLongAsIsSetWhereNobodyGivesUp: an HTTP API gives up after 30 s.
+func TestATurnTakesAsLongAsIsSetWhereNobodyGivesUp(t *testing.T) {
+	e := Environment{"OPENAI_TIMEOUT": "60", "MCP_TIMEOUT": "120", "CONTEXTO_NEGOCIO_TIMEOUT": "20"}
+	if whole, err := TurnTime(e); err != nil || whole < 200*time.Second {
+		t.Errorf("%v, %v", whole, err)
+	}
+	if got, want := (World{Patient: true}).limits(Waits{60}), (turn.Limits{Model: time.Minute}); got != want {
+		t.Errorf("%+v", got)
+	}
+	for _, set := range []int{10, 60} {
+		if got := (World{Local: true}).limits(Waits{set}); got.Route >= 29*time.Second || got.Model > got.Route || got.Model > seconds(set) {
+			t.Errorf("%d: %+v", set, got)
+		}
+	}
+	if p := (Delegation{Failures: 5, Reset: 60, Timeout: 120}).policy(); p.Probe <= 2*time.Minute {
+		t.Errorf("a probe is given up after %v", p.Probe)
 	}
 }

@@ -65,6 +65,11 @@ type Drafts struct {
 	DraftHours int `env:"DRAFT_HOURS" envDefault:"24"`
 }
 
+// Waits says how long the model is waited for in a turn.
+type Waits struct {
+	ModelWait int `env:"OPENAI_TIMEOUT" envDefault:"25"` // seconds, of all of its calls
+}
+
 // Machine names the state machine.
 type Machine struct {
 	ARN string `env:"STATE_MACHINE_ARN,required,notEmpty"`
@@ -80,6 +85,7 @@ type (
 		Push
 		AI
 		Drafts
+		Waits
 		Business
 		Delegation
 	}
@@ -107,6 +113,7 @@ type (
 		Socket Socket
 		Platform
 		Drafts
+		Waits
 		Business
 		Delegation
 		SecretARN string `env:"MODEL_SECRET_ARN"`

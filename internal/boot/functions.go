@@ -111,10 +111,15 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
+	if w.Patient {
+		if s.http.Once.Lease, err = TurnTime(e); err != nil {
+			return nil, err
+		}
+	}
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
 		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: w.previews(s, t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
+		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: w.limits(c.Waits), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
 }

@@ -21,7 +21,8 @@ import (
 
 // Business says where the router asks what is known of a company.
 type Business struct {
-	URL string `env:"BUSINESS_CONTEXT_URL"` // for accounts that name no other; empty: nowhere
+	URL  string `env:"BUSINESS_CONTEXT_URL"`                     // for accounts that name no other; empty: nowhere
+	Wait int    `env:"CONTEXTO_NEGOCIO_TIMEOUT" envDefault:"10"` // seconds
 }
 
 // Delegation says how agents are called, in document 001's names.
@@ -29,12 +30,13 @@ type Delegation struct {
 	Failures int `env:"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD" envDefault:"5"` // in a row, that open a breaker
 	Reset    int `env:"MCP_CIRCUIT_BREAKER_RESET_TIMEOUT" envDefault:"60"`    // seconds that it stays open
 	Attempts int `env:"MCP_MAX_RETRIES" envDefault:"3"`                       // at one message
-	Timeout  int `env:"MCP_TIMEOUT" envDefault:"30"`                          // seconds of an attempt, within the turn's own
+	Timeout  int `env:"MCP_TIMEOUT" envDefault:"30"`                          // seconds of all of them
 }
 
 func (d Delegation) policy() agent.Policy {
 	p := agent.Usual
-	p.Failures, p.Open = d.Failures, time.Duration(d.Reset)*time.Second
+	p.Failures, p.Open = d.Failures, seconds(d.Reset)
+	p.Probe = max(p.Probe, seconds(d.Timeout)+agentMargin)
 	return p
 }
 
@@ -44,10 +46,34 @@ type Signing struct {
 }
 
 const (
-	agentPause   = time.Second      // after the first attempt at most, and twice that after each further one
-	agentTrust   = 30 * time.Second // in what is known of an agent's tools: only words come back from it
-	contextLimit = 10 * time.Second // of asking for a business context
+	agentPause  = time.Second      // after the first attempt at most, and twice that after each further one
+	agentTrust  = 30 * time.Second // in what is known of an agent's tools: only words come back from it
+	agentMargin = 10 * time.Second // that a probe has to end, after its call had to
+	routeTime   = 25 * time.Second // of a turn whose answer an HTTP API waits for: it gives up at 30
+	turnMargin  = 15 * time.Second // to read and to store, beside what a turn waits for
 )
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// limits are how long a turn may take: where nobody gives up waiting as long as is
+// set, elsewhere no longer than an HTTP API waits.
+func (w World) limits(c Waits) turn.Limits {
+	if w.Patient {
+		return turn.Limits{Model: seconds(c.ModelWait)}
+	}
+	return turn.Limits{Model: min(seconds(c.ModelWait), routeTime), Route: routeTime}
+}
+
+// TurnTime is what a turn may take at most in a Patient world, with the environment
+// of functions/chat.
+func TurnTime(e Environment) (time.Duration, error) {
+	c, err := read[struct {
+		Waits
+		Business
+		Delegation
+	}](e)
+	return seconds(c.ModelWait) + seconds(c.Wait) + seconds(c.Timeout) + turnMargin, err
+}
 
 // tokens exchanges the credentials of OAuth clients.
 func (w World) tokens() *outbound.Tokens {
@@ -56,11 +82,11 @@ func (w World) tokens() *outbound.Tokens {
 
 // router builds what routing needs.
 func (s site) router(b Business, d Delegation, t Tools) turn.Router {
-	timeout := time.Duration(d.Timeout) * time.Second
+	timeout, asking := seconds(d.Timeout), seconds(b.Wait)
 	return turn.Router{
 		Memory: s.sessions(), Settings: s.table, Context: b.URL,
 		Business: &agent.Businesses{
-			Store: s.table, Source: outbound.NewBusinesses(s.outbound(contextLimit)), Limit: contextLimit,
+			Store: s.table, Source: outbound.NewBusinesses(s.outbound(asking)), Limit: asking,
 			Now: s.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
@@ -128,7 +154,6 @@ const Version = "0.5.0"
 // effective is the configuration in force, under document 001's names where it has
 // one.
 func (s site) effective(c RecordsConfig) httpapi.Effective {
-	seconds := func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 	return httpapi.Effective{
 		{Group: "service", Name: "version", Value: Version},
 		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
@@ -140,7 +165,7 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "openai", Name: "openai_model", Value: c.Model},
 		{Group: "openai", Name: "openai_base_url", Value: c.BaseURL},
 		{Group: "openai", Name: "openai_api_key", Value: c.SecretARN, Secret: true},
-		{Group: "openai", Name: "openai_timeout", Value: seconds(turn.ModelTime)},
+		{Group: "openai", Name: "openai_timeout", Value: strconv.Itoa(c.ModelWait)},
 		{Group: "openai", Name: "openai_temperature", Value: strconv.FormatFloat(agent.Temperature, 'g', -1, 64)},
 		{Group: "openai", Name: "groq_base_url", Value: c.GroqURL},
 		{Group: "openai", Name: "charge_credits", Value: strconv.FormatBool(c.Charge)},
@@ -149,10 +174,10 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "mcp", Name: "mcp_circuit_breaker_failure_threshold", Value: strconv.Itoa(c.Failures)},
 		{Group: "mcp", Name: "mcp_circuit_breaker_reset_timeout", Value: strconv.Itoa(c.Reset)},
 		{Group: "contexto_negocio", Name: "contexto_negocio_url", Value: c.URL},
-		{Group: "contexto_negocio", Name: "contexto_negocio_timeout", Value: seconds(contextLimit)},
+		{Group: "contexto_negocio", Name: "contexto_negocio_timeout", Value: strconv.Itoa(c.Wait)},
 		{Group: "memory", Name: "memory_max_turns", Value: strconv.Itoa(agent.Kept)},
 		{Group: "memory", Name: "memory_shown_turns", Value: strconv.Itoa(agent.Shown)},
-		{Group: "memory", Name: "memory_ttl", Value: seconds(agent.MemoryLife)},
+		{Group: "memory", Name: "memory_ttl", Value: strconv.Itoa(int(agent.MemoryLife / time.Second))},
 	}
 }
 

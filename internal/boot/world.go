@@ -37,6 +37,8 @@ type World struct {
 	DemoKey string
 	// Local says that this is one process on one machine.
 	Local bool
+	// Patient says that no gateway gives up waiting for an answer.
+	Patient bool
 	// AloneSince is when a deployment of one process began; zero for any other.
 	AloneSince time.Time
 	// SocketPath is where sockets are opened, when that is on the API's own host.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -13,13 +14,31 @@ import (
 	"piloto/internal/parallel"
 )
 
-// ModelTime is what all calls of the model, and the delay before them, may take
-// together: an HTTP API gives up after 30 s, and the person must be told before
-// that.
-const ModelTime = 25 * time.Second
+// Limits are how long a turn may take.
+type Limits struct {
+	// Model is of all calls of the model, and of the delay before them; 25 s when zero.
+	Model time.Duration
+	// Route is until whoever asked must have their answer, because the route gives up
+	// soon after it; zero: it waits for as long as the answer takes.
+	Route time.Duration
+}
+
+// usualModelTime leaves time to answer before an HTTP API gives up, after 30 s.
+const usualModelTime = 25 * time.Second
+
+// modelTime is what all calls of the model may take together.
+func (s *Service) modelTime() time.Duration { return cmp.Or(s.Limits.Model, usualModelTime) }
 
 // answerTime is how long a message is somebody's to answer.
-const answerTime = ModelTime + 5*time.Second
+func (s *Service) answerTime() time.Duration { return s.modelTime() + 5*time.Second }
+
+// until bounds what the route waits for of a turn that began at a time.
+func (l Limits) until(ctx context.Context, began, now time.Time) (context.Context, context.CancelFunc) {
+	if l.Route == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, l.Route-now.Sub(began))
+}
 
 // ErrTaken is a message that somebody else is answering.
 var ErrTaken = errors.New("turn: it is being answered")
@@ -47,7 +66,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	account, at := req.Principal.Account, s.Now()
 	said, busy, err := s.open(ctx, account, chat, at)
 	if err == nil && said.ID != "" && !busy {
-		err = s.Store.TakeAnswer(ctx, account, chat.ID, said.ID, at, at.Add(answerTime))
+		err = s.Store.TakeAnswer(ctx, account, chat.ID, said.ID, at, at.Add(s.answerTime()))
 		busy = errors.Is(err, ErrTaken)
 	}
 	switch {
@@ -60,7 +79,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	}
 	defer func() {
 		over := context.WithoutCancel(ctx)
-		if err := s.Store.TakeAnswer(over, account, chat.ID, said.ID, at.Add(answerTime), s.Now()); err != nil {
+		if err := s.Store.TakeAnswer(over, account, chat.ID, said.ID, at.Add(s.answerTime()), s.Now()); err != nil {
 			s.Log.WarnContext(over, "turn.answer_kept", "chat_id", chat.ID, "error", err) // until its time is over
 		}
 	}()
@@ -81,7 +100,7 @@ func (s *Service) open(ctx context.Context, account string, chat conversation.Ch
 		return conversation.Message{}, false, err
 	}
 	last := messages[len(messages)-1].ID == said.ID
-	return said, last && at.Before(said.At.Add(answerTime)) && chat.Automation != string(eligibility.Manual), nil
+	return said, last && at.Before(said.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual), nil
 }
 
 // unanswered is the last message of a person, when neither an answer nor a plan
@@ -134,7 +153,7 @@ func (s *Service) respond(ctx context.Context, w way, said conversation.Message,
 	q := w.asks()
 	req, account := q.req, q.req.Principal.Account
 	q.began = s.Now()
-	asking, cancel := context.WithTimeout(ctx, ModelTime)
+	asking, cancel := context.WithTimeout(ctx, s.modelTime())
 	defer cancel()
 	var snapshot eligibility.Snapshot
 	var stored error

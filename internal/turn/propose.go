@@ -119,7 +119,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	d.aim(ctx, &r, d.began.Add(ModelTime))
+	d.aim(ctx, &r, d.began.Add(d.modelTime()))
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
 		return Reply{}, err

@@ -261,7 +261,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
 	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req, viewer: d.req.Viewer(), said: d.beside}
-	reply, err := d.change(ctx, c, d.began.Add(ModelTime))
+	reply, err := d.change(ctx, c, d.began.Add(d.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Text(d.req.Locale, "turn.draft_moved"))
 		return reply, nil, err

@@ -87,6 +87,7 @@ type Service struct {
 	Previews    Previewer // nil: nothing is looked at before it is confirmed
 
 	Router    Router
+	Limits    Limits
 	DraftLife time.Duration
 	ShowTime  time.Duration // how long whoever is shown a card again waits for it
 	IDs       *ident.Source

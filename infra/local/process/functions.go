@@ -64,7 +64,9 @@ func (f *functions) build(world boot.World, d *template.Deployment) (err error) 
 	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
 	for _, fn := range f.template.Functions {
 		environment := boot.Environment(d.Environment[fn.ID])
-		f.timeouts[fn.ID] = fn.Timeout
+		if f.timeouts[fn.ID], err = timeOf(fn, environment); err != nil {
+			return err
+		}
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
@@ -78,6 +80,16 @@ func (f *functions) build(world boot.World, d *template.Deployment) (err error) 
 		}
 	}
 	return nil
+}
+
+// timeOf is how long a function may take. On one machine no route gives up, so that a
+// turn may take what its parts are set to.
+func timeOf(fn template.Function, e boot.Environment) (time.Duration, error) {
+	if fn.Name != "chat" {
+		return fn.Timeout, nil
+	}
+	turn, err := boot.TurnTime(e)
+	return max(fn.Timeout, turn), err
 }
 
 // Invoke implements stepfunctions.Invoker. Once the process is stopping, a call

@@ -38,6 +38,7 @@ const (
 var parameters = map[string]string{
 	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
 	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
+	"OPENAI_TIMEOUT": "ModelTimeoutSeconds", "CONTEXTO_NEGOCIO_TIMEOUT": "ContextTimeoutSeconds",
 	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
