@@ -19,6 +19,7 @@ import (
 )
 
 // The router's contract (document 001).
+const agentPath = "/api/agent/chat"
 
 // maxPersona bounds each text of a config, in bytes, and maxConfig all of it.
 const (
@@ -68,6 +69,7 @@ func (AgentConfig) Schema(huma.Registry) *huma.Schema {
 			"personalidad":       text("", "amable y profesional"),
 			"modalidad":          text("", nil),
 			"frase_saludo":       text("", "Hola! En que puedo ayudarte?"),
+			"idioma":             text("the language of reply: a tag (es, en-GB) or its name (español, inglés); else that of the request. The agents get it as it is", nil),
 		},
 	}
 	s.PrecomputeMessages()
@@ -89,7 +91,7 @@ func (c *AgentConfig) UnmarshalJSON(raw []byte) error {
 	delete(members, "id_empresa")
 	for name, to := range map[string]*string{
 		"nombre_bot": &c.persona.Name, "objetivo_principal": &c.persona.Goal, "personalidad": &c.persona.Personality,
-		"modalidad": &c.persona.Modality, "frase_saludo": &c.persona.Greeting,
+		"modalidad": &c.persona.Modality, "frase_saludo": &c.persona.Greeting, "idioma": &c.persona.Language,
 	} {
 		if err := json.Unmarshal(orNull(members[name]), to); err != nil {
 			c.bad("string_type", name)
@@ -146,7 +148,16 @@ type AgentAnswer struct {
 	Action    agent.Action        `json:"action" enum:"delegate,respond"`
 	ChatID    string              `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
 	Notes     []conversation.Note `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
+	Agent     string              `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
+	Failure   *AgentFailure       `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
+	Manual    bool                `json:"manual,omitempty" doc:"a person took over: reply only confirms that the message came, and need not be sent"`
 	Block     *Block              `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
+}
+
+// AgentFailure is why an agent did not answer.
+type AgentFailure struct {
+	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time"`
+	RetryAt string `json:"retry_at,omitempty" format:"date-time" doc:"it is not called before"`
 }
 
 func (s sender) agent(ctx context.Context, in *struct {
@@ -157,23 +168,26 @@ func (s sender) agent(ctx context.Context, in *struct {
 	if len(in.Body.Message) > conversation.MaxMessage {
 		return nil, errMessage
 	}
+	persona := in.Body.Config.persona
+	lang := locale.Spoken(persona.Language, askedFrom(ctx).lang)
 	return once(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
-			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
-			Route: &turn.Route{Persona: in.Body.Config.persona}, MessageID: t.ID, MessageAt: t.At,
+			Locale: lang, TraceID: s.config.Trace(ctx),
+			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At,
 		})
 		if err != nil {
 			return AgentAnswer{}, err
 		}
-		return showRouted(got, in.Body.SessionID, askedFrom(ctx).lang), unkept(got)
+		return showRouted(got, in.Body.SessionID, lang), unkept(got)
 	})
 }
 
 // unkept is nil for a turn whose answer is given again when its request comes again:
-// a turn that could not run may run by then.
+// a turn that could not run, an agent that failed, and a person who took over may not
+// stand in the way by then.
 func unkept(got turn.Reply) error {
-	if got.Block != nil {
+	if r := got.Routed; got.Block != nil || r != nil && (r.Failure != nil || r.Manual) {
 		return replay.ErrNothingDone
 	}
 	return nil
@@ -188,8 +202,13 @@ func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
 		v.Reply = locale.Text(lang, "router.busy")
 	case got.Routed != nil:
 		v.Action = got.Routed.Action
+		v.Manual = got.Routed.Manual
 		if name := got.Routed.Agent; name != "" {
 			v.AgentUsed = &name
+		}
+		if err := got.Routed.Failure; err != nil {
+			f := fault.Of(err)
+			v.Agent, v.Failure = got.Routed.Asked, &AgentFailure{Code: f.Code, RetryAt: f.Args["retry_at"]}
 		}
 	}
 	return v

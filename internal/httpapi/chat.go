@@ -36,7 +36,7 @@ func (a *api) chat(turns Turns) {
 		failures: []int{409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/agent/chat", id: "agentChat", access: withChat, class: rate.Turns, signed: true,
+		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, signed: true,
 		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
 		failures: []int{409, 413, 415, 422, 503},
 	}, sender{a.config, turns}.agent)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,6 +76,7 @@ type Problem struct {
 	Code          string        `json:"code" doc:"stable; what a program matches on"`
 	Detail        any           `json:"detail" doc:"a sentence for a person; on /operator routes a code or the list of errors"`
 	Message       string        `json:"message,omitempty" doc:"on /operator routes: the sentence"`
+	Reply         string        `json:"reply,omitempty" doc:"on /api/agent/chat, of what is wrong with a request: what to tell the customer"`
 	Action        string        `json:"action,omitempty" doc:"what to do next"`
 	Reason        string        `json:"reason,omitempty" doc:"on /operator/chat: why the turn may not run"`
 	Remedy        string        `json:"remedy,omitempty" doc:"on /operator/chat: where to mend it"`
@@ -199,8 +201,11 @@ func problem(ctx context.Context, err error) *Problem {
 		p.TraceID = a.config.Trace(ctx)
 	}
 	tellWhen(a.header, f)
-	if a.operator {
+	switch {
+	case a.operator:
 		p.asOperator()
+	case a.path == agentPath:
+		p.Reply = apology(a.lang, f)
 	}
 	return p
 }
@@ -244,6 +249,23 @@ func sentence(lang locale.Tag, key string, args map[string]string) string {
 	}
 	maps.Copy(known, args)
 	return locale.Fill(lang, key, known)
+}
+
+// apology tells a customer what is wrong with the request that brought their message:
+// something of the message, which they can mend, or of what came with it, which they
+// cannot. It is "" when nothing is.
+func apology(lang locale.Tag, f *fault.Error) string {
+	switch {
+	case f.Code == errMessage.Code, f.Kind == fault.TooLarge:
+		return locale.Text(lang, "router.invalid.long")
+	case f.Kind != fault.Invalid && f.Kind != fault.Malformed && f.Kind != fault.Unsupported:
+		return ""
+	case slices.ContainsFunc(f.Fields, func(at fault.Field) bool {
+		return len(at.Loc) == 2 && at.Loc[1] == "message"
+	}):
+		return locale.Text(lang, "router.invalid.empty")
+	}
+	return locale.Text(lang, "router.invalid.setup")
 }
 
 // asOperator gives a problem the details that document 004 shows.

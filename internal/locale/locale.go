@@ -65,6 +65,30 @@ func Match(accept string) Tag {
 	return Tags()[i]
 }
 
+// inWords are the languages as people name them.
+var inWords = map[string]Tag{
+	"español": Spanish, "espanol": Spanish, "castellano": Spanish, "spanish": Spanish,
+	"inglés": English, "ingles": English, "english": English,
+}
+
+// Spoken returns the language that somebody wrote, as a tag or in words; the other one
+// when they wrote none that we speak.
+func Spoken(written string, otherwise Tag) Tag {
+	written = strings.ToLower(strings.TrimSpace(written))
+	if tag, ok := inWords[written]; ok {
+		return tag
+	}
+	tag, err := language.Parse(written)
+	if err != nil {
+		return otherwise
+	}
+	_, i, confidence := matcher().Match(tag)
+	if confidence == language.No {
+		return otherwise
+	}
+	return Tags()[i]
+}
+
 // Text returns the sentence under key with its placeholders filled from
 // name, value pairs. A key that does not exist is shown as itself, so that a
 // mistake is visible and never empty.

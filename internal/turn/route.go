@@ -146,9 +146,15 @@ func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent
 }
 
 // due implements way: whoever asks the router wants its answer now, and the same one
-// when there is one.
-func (r *routing) due(ctx context.Context, _ conversation.Message, _ eligibility.Snapshot) (bool, Reply, error) {
-	if r.known.ID == "" {
+// when there is one. A chat that a person took over is theirs to answer.
+func (r *routing) due(ctx context.Context, _ conversation.Message, snapshot eligibility.Snapshot) (bool, Reply, error) {
+	switch {
+	case r.known.ID != "":
+	case snapshot.Automation().Mode == eligibility.Manual:
+		reply := r.aside(r.req, r.chat, "router.manual")
+		reply.Routed = &Routed{Action: agent.Respond, Manual: true}
+		return true, reply, nil
+	default:
 		return false, Reply{}, nil
 	}
 	routed := Routed{Action: agent.Respond}
@@ -185,7 +191,9 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	case !ok:
 		return r.finish(ctx, locale.Text(r.req.Locale, "router.apology"), Routed{Action: agent.Respond, Sorry: true})
 	case decision.Action == agent.Delegate:
-		text, routed := r.delegate(asking, decision.Agent)
+		waiting, cancel := r.Limits.until(ctx, r.began, r.Now())
+		defer cancel()
+		text, routed := r.delegate(waiting, decision.Agent)
 		return r.finish(ctx, text, routed)
 	}
 	return r.finish(ctx, decision.Response, Routed{Action: decision.Action})
@@ -259,7 +267,7 @@ func (r *routing) context() map[string]any {
 	}
 	for name, value := range map[string]string{
 		"nombre_bot": p.Name, "objetivo_principal": p.Goal, "personalidad": p.Personality, "modalidad": p.Modality,
-		"frase_saludo": p.Greeting, "contexto_negocio": r.business, "idioma": string(r.req.Locale),
+		"frase_saludo": p.Greeting, "contexto_negocio": r.business, "idioma": cmp.Or(p.Language, string(r.req.Locale)),
 	} {
 		if value != "" {
 			c[name] = value
@@ -282,11 +290,15 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	if routed.Failure != nil || routed.Sorry { // the system's own words
 		kind = conversation.KindNotice
 	}
+	req := r.req
+	if routed.Failure != nil { // the message is tried again when it comes again: this answers it for now only
+		req.MessageID = ""
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	_ = parallel.Do(
 		func() error {
-			reply, err = r.text(ctx, r.req, r.chat, kind, text, by, r.notes(kind, text, routed)...)
+			reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, text, routed)...)
 			return nil
 		},
 		func() error {

@@ -91,6 +91,7 @@ type Routed struct {
 	Failures int    // those of them that it failed
 	Failure  error
 	Sorry    bool // the model decided nothing that could be used
+	Manual   bool // a person took over: nobody else answers
 }
 
 // Reply is what a turn came to.
