@@ -34,7 +34,10 @@ type definition struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  struct {
+	Execution    struct {
+		TaskSupport string `json:"taskSupport"`
+	} `json:"execution"`
+	Annotations struct {
 		Title       string `json:"title"`
 		Destructive *bool  `json:"destructiveHint"`
 	} `json:"annotations"`
@@ -91,6 +94,9 @@ func (d definition) operation() (tool.Operation, error) {
 		Entry:       tool.Entry{Name: d.Name, Summary: d.summary()},
 		Description: cut(plain(d.Description, true), maxDescription),
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
+	}
+	if d.Execution.TaskSupport == "required" {
+		return op, errors.New("it is only done as a task, and tasks are not waited for")
 	}
 	input, err := written(d.InputSchema, true)
 	if err != nil {

@@ -1,0 +1,19 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAToolThatIsOnlyDoneAsATaskIsLeftOut: we wait for an answer, and start no tasks.
+func TestAToolThatIsOnlyDoneAsATaskIsLeftOut(t *testing.T) {
+	for support, left := range map[string]bool{"required": true, "optional": false, "forbidden": false} {
+		raw := json.RawMessage(fmt.Sprintf(`{"name":"report","inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, support))
+		ops, warnings := operations(listing{tools: []json.RawMessage{raw}}, true)
+		if (len(ops) == 0) != left || left != (len(warnings) == 1 && strings.Contains(warnings[0], "report: it is only done as a task")) {
+			t.Errorf("%s: %+v, %q", support, ops, warnings)
+		}
+	}
+}
