@@ -96,12 +96,16 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	return err
 }
 
-// introduce registers the demonstration service and agent.
+// introduce registers the agents that the environment names, and the demonstration
+// service and agent. The agent of the demonstration makes way for one of its name.
 func (p *Process) introduce(ctx context.Context) error {
+	servers := registry.Of(p.world(), p.Table)
+	if err := p.introduceAgents(ctx, servers); err != nil {
+		return err
+	}
 	if !p.Demo {
 		return nil
 	}
-	servers := registry.Of(p.world(), p.Table)
 	for _, part := range demoParts {
 		as := part.as
 		as.URL, as.Key = p.origin+part.path, p.demoCredential()

@@ -1,6 +1,10 @@
 package process
 
-import "piloto/internal/secrets"
+import (
+	"strings"
+
+	"piloto/internal/secrets"
+)
 
 // Settings are what a person may set in the environment of the process.
 type Settings struct {
@@ -15,6 +19,8 @@ type Settings struct {
 	GroqKey     secrets.Key // GROQ_API_KEY
 	GroqBaseURL string      // GROQ_BASE_URL
 	GroqModel   string      // GROQ_MODEL
+
+	Agents map[string]string // MCP_RESERVA_URL, MCP_CITA_URL, MCP_VENTA_URL: an agent's address by its name
 
 	ContextURL string // PILOTO_CONTEXT_URL: where the router asks what is known of a company
 
@@ -49,8 +55,15 @@ func SettingsFrom(getenv func(string) string) Settings {
 	for variable, parameter := range parameters {
 		set[parameter] = getenv(variable)
 	}
+	agents := map[string]string{}
+	for _, name := range []string{"reserva", "cita", "venta"} {
+		if at := getenv("MCP_" + strings.ToUpper(name) + "_URL"); at != "" {
+			agents[name] = at
+		}
+	}
 	return Settings{
-		Token: getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
+		Agents: agents,
+		Token:  getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),

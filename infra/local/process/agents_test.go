@@ -1,0 +1,73 @@
+package process
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"piloto/infra/local/demo"
+	"piloto/internal/boot"
+	"piloto/internal/tool"
+)
+
+// TestTheEnvironmentNamesAgents: document 001's way. One that is away at first is looked
+// for at the next start.
+func TestTheEnvironmentNamesAgents(t *testing.T) {
+	rooms, err := demo.NewService()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var up atomic.Bool
+	up.Store(true)
+	agent := demo.NewAgent(rooms, boot.Clock)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !up.Load() {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
+		agent.ServeHTTP(w, r)
+	}))
+	defer elsewhere.Close()
+	p, _, _, _ := deploy(t, Settings{Demo: true})
+	own := func() tool.Server {
+		t.Helper()
+		if err := p.introduce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		servers, err := p.Table.Servers(t.Context(), defaultAccount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []tool.Server
+		for _, s := range servers {
+			if s.IsAgent() && s.Name == "reserva" {
+				found = append(found, s)
+			}
+		}
+		if len(found) != 1 {
+			t.Fatalf("%+v", servers)
+		}
+		return found[0]
+	}
+	if s := own(); s.BaseURL != p.origin+demoAgentPath {
+		t.Fatalf("%+v", s)
+	}
+	up.Store(false)
+	p.Agents = SettingsFrom(func(name string) string {
+		return map[string]string{"MCP_RESERVA_URL": elsewhere.URL + "/mcp"}[name]
+	}).Agents
+	if s := own(); s.BaseURL != elsewhere.URL+"/mcp" || s.Status != tool.Offline {
+		t.Fatalf("away: %+v", s)
+	}
+	up.Store(true)
+	for range 2 {
+		if s := own(); s.Status != tool.Online || s.Operations == 0 {
+			t.Fatalf("back: %+v", s)
+		}
+	}
+	if _, err := os.Stat(p.Data + "/agent.reserva.registered"); err != nil {
+		t.Error(err)
+	}
+}
