@@ -15,7 +15,7 @@ func TestOneThingIsDoneAtATime(t *testing.T) {
 		"-rotate-key -backup b":        "one by one",
 		"-backup b -accept-older":      "one by one",
 		"-accept-older -restore b":     "one by one",
-		"-open -backup b":            "one by one",
+		"-open -backup b":              "one by one",
 		"-backup b c":                  `unknown argument "c"`,
 		"engines":                      "engines needs -aws",
 		"engines -aws 0.0.0.0:8000":    "loopback only",
