@@ -1,6 +1,10 @@
 package canon
 
-import "strconv"
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // HalfPair reports whether a JSON text writes \ud800 to \udfff without the other half.
 // That is no character, and readers of JSON quietly put another in its place.
@@ -52,4 +56,41 @@ func escapedUnit(text []byte) int {
 		return -1
 	}
 	return int(unit)
+}
+
+// Plain returns a JSON text with characters in the place of their escapes, so that a
+// person reads «té» and not «t\u00e9». It is the same JSON: what has to be escaped stays
+// so, and so does half a pair.
+func Plain(text []byte) []byte {
+	var out []byte
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		r, size := escapedRune(text[i:])
+		if r < ' ' || r == '"' || r == '\\' {
+			out = append(out, text[i:i+size]...)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+		i += size - 1
+	}
+	return out
+}
+
+// escapedRune is the character that an escape at the beginning of text stands for, and
+// the length of the escape; -1 for one that is no character of its own.
+func escapedRune(text []byte) (rune, int) {
+	unit := escapedUnit(text)
+	switch {
+	case unit < 0:
+		return -1, 2 // \n and its like
+	case unit < 0xd800 || unit > 0xdfff:
+		return rune(unit), 6
+	}
+	if r := utf16.DecodeRune(rune(unit), rune(escapedUnit(text[6:]))); r != utf8.RuneError {
+		return r, 12
+	}
+	return -1, 6
 }

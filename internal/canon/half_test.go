@@ -2,6 +2,7 @@ package canon
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -27,4 +28,33 @@ func TestHalfOfAPairIsFoundAndMadeLegible(t *testing.T) {
 	for _, cut := range []string{`\`, `\u`, `\ud8`, `\ud800\`, `\ud800\u`, `\ud800\udc`, `"\ud800`, strings.Repeat(`\`, 7)} {
 		HalfPair([]byte(cut)) // of what is no JSON it says anything, and does not fall over
 	}
+}
+
+func TestPlainIsTheSameJSONInCharacters(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"t\u00e9 \u003ca\u003e"}`:     `{"a":"té <a>"}`,
+		`"\ud83d\ude00 \ud83d x \ude00"`:    `"😀 \ud83d x \ude00"`,
+		`"\u0022 \u005c \u0007 \n \\u00e9"`: `"\u0022 \u005c \u0007 \n \\u00e9"`,
+		`"\u00e`:                            `"\u00e`,
+		`"\`:                                `"\`,
+		`"\ud83d\n"`:                        `"\ud83d\n"`,
+		`{"é":1}`:                           `{"é":1}`,
+	} {
+		if got := string(Plain([]byte(text))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	f.Add([]byte(`{"a":"t\u00e9 \ud83d\ude00 \ud83d"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var before, after any
+		if json.Unmarshal(text, &before) != nil {
+			return
+		}
+		if err := json.Unmarshal(Plain(text), &after); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q: %q, %v", text, Plain(text), err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"piloto/internal/canon"
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/ref"
@@ -26,10 +27,10 @@ func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 		binding, _ := p.Binding(s.ID)
 		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
 		if len(s.Query) > 0 {
-			b.WriteString(" " + seen(string(s.Query), jsonEscape))
+			b.WriteString(" " + inJSON(s.Query))
 		}
 		if len(s.Body) > 0 {
-			b.WriteString("\n   " + seen(string(s.Body), jsonEscape))
+			b.WriteString("\n   " + inJSON(s.Body))
 		}
 		for _, line := range beside(tag, p, s) {
 			b.WriteString("\n   " + line)
@@ -74,7 +75,7 @@ func sent(s plan.Step) string {
 	text := ""
 	for _, part := range []json.RawMessage{s.Query, s.Body} {
 		if len(part) > 0 {
-			text += " " + seen(string(part), jsonEscape)
+			text += " " + inJSON(part)
 		}
 	}
 	return text
@@ -87,6 +88,10 @@ func target(s plan.Step, b plan.Binding) string {
 	}
 	return s.Method + " " + b.BaseURL + seen(s.Path, url.PathEscape)
 }
+
+// inJSON writes a JSON text as a person reads it: in characters, but for those that do
+// not show.
+func inJSON(raw json.RawMessage) string { return seen(string(canon.Plain(raw)), jsonEscape) }
 
 // seen escapes what does not show, or changes the order of what does.
 func seen(text string, escape func(string) string) string {

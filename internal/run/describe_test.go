@@ -61,3 +61,14 @@ func TestAPlanAsTextHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A model that writes escapes is read in characters; what does not show stays escaped.
+func TestAPlanAsTextIsReadInCharacters(t *testing.T) {
+	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
+	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
+	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: "s1", Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
+	text := run.Describe(locale.Spanish, p, false)
+	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
+		t.Errorf("%d times in\n%s", n, text)
+	}
+}
