@@ -138,6 +138,9 @@ func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 		"conversationId": {chat, nothing}, "chat_id": {chat, nothing}, "project_id": {project, nothing}, "accountId": {"default", "nobody"},
 	} {
 		sweep["GET /ai/eligibility "+name] = attempt{id[0], id[1], "/ai/eligibility?" + name + "=ID", ""}
+		if name == "accountId" {
+			sweep["GET /ai/status "+name] = attempt{id[0], id[1], "/ai/status?" + name + "=ID", ""}
+		}
 		sweep["POST /ai/eligibility "+name] = attempt{id[0], id[1], "", fmt.Sprintf(`{%q:"ID"}`, name)}
 	}
 	var document struct {

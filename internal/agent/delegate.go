@@ -227,7 +227,7 @@ func (x *asking) judge(a tool.Answer) ending {
 		e.wait, e.again = wait, a.Status == 429 || a.Status == 503 && asked
 		return e
 	case a.Failed:
-		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
+		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: a.Unheard} // then its tools are looked at
 	}
 	text, whole := speech(a.Body)
 	if text == "" || a.Truncated && !whole {

@@ -132,6 +132,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 		"unavailable until":        {[]deed{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
 		"unavailable":              {[]deed{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
 		"busy for too long":        {[]deed{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
+		"no such tool, then is":    {[]deed{{answer: tool.Answer{Status: 200, Failed: true, Unheard: true}}, ok}, nil, 2, time.Second, 0},
 		"refused":                  {[]deed{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
 		"10 MB":                    {[]deed{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"a text that was cut":      {[]deed{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},

@@ -134,7 +134,7 @@ func TestWhatBecameOfACallIsToldExactly(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || a.Status != c.status || a.Failed != c.failed || !json.Valid(a.Body) {
+			if err != nil || a.Status != c.status || a.Failed != c.failed || a.Unheard != (c.name == "error") || !json.Valid(a.Body) {
 				t.Errorf("%v: %+v %s", err, a, a.Body)
 			}
 			if want := a.Headers["Retry-After"]; (want == "7") != (c.name == "throttled" || c.name == "unavailable until") {

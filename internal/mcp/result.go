@@ -25,7 +25,7 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 		if code == "" {
 			code = "0"
 		}
-		a.Failed = true
+		a.Failed, a.Unheard = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
 		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(known(m.Error.Message, secret))}}
 		return a, fit(&a, said, limit)
 	}

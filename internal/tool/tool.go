@@ -262,6 +262,7 @@ type Call struct {
 type Answer struct {
 	Status    int
 	Failed    bool
+	Unheard   bool // it failed before any tool was called: there is none of that name, or with those arguments
 	Headers   map[string]string
 	Body      []byte
 	Bytes     int
