@@ -126,7 +126,7 @@ func (s site) counting() tally.Recorder {
 // signing knows who signs requests, and what they were answered.
 func (s site) signing(c Signing) site {
 	s.http.Webhooks = s.webhooks(c)
-	s.http.Once = &replay.Once{Store: s.table, NewID: s.IDs.New, Now: s.Now, Log: s.log}
+	s.http.Once = &replay.Once{Store: s.table, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 	return s
 }
 

@@ -33,6 +33,7 @@ import (
 
 	"piloto/internal/failpoint"
 	"piloto/internal/fault"
+	"piloto/internal/ident"
 )
 
 // MaxAnswer is how long an answer may be, in bytes.
@@ -111,6 +112,10 @@ type Once struct {
 	Log   *slog.Logger
 	Life  time.Duration // how long an answer is remembered; 24 h when zero
 	Lease time.Duration // how long one request may take; 35 s when zero
+
+	// AloneSince says that nobody else has served requests since then: who held a claim
+	// before is gone. Zero: others may.
+	AloneSince time.Time
 }
 
 const (
@@ -181,7 +186,7 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 			return Claim{}, ErrReused
 		case there.Done:
 			return there, nil
-		case at.Before(there.Until):
+		case at.Before(there.Until) && !o.gone(there.Holder):
 			return Claim{}, busy(there.Until.Sub(at))
 		}
 		if there.Fingerprint == fingerprint {
@@ -238,6 +243,11 @@ func (o *Once) free(ctx context.Context, c Claim) {
 func busy(left time.Duration) error {
 	seconds := (min(left, mostWait) + time.Second - 1) / time.Second
 	return ErrBusy.With("retry_after", strconv.Itoa(int(max(1, seconds))))
+}
+
+// gone reports a holder of before the only process that serves began.
+func (o *Once) gone(holder string) bool {
+	return !o.AloneSince.IsZero() && holder < ident.First(o.AloneSince)
 }
 
 func (o *Once) life() time.Duration {

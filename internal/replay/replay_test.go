@@ -258,6 +258,30 @@ func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForAProcessThatIsGone: on one machine the start knows that nobody holds
+// what was held before it, and only that.
+func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
+	table := lab.Table(t)
+	dead := newDesk(dying{table})
+	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrUnkept) {
+		t.Fatal(err)
+	}
+	next := newDesk(table)
+	next.AloneSince = next.Now() // it began when that was held: it is its own
+	if _, _, err := next.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) {
+		t.Errorf("held by this process: %v", err)
+	}
+	next.AloneSince = next.Now().Add(time.Millisecond)
+	next.later(time.Millisecond)
+	if _, _, err := next.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+		t.Errorf("another request: %v", err)
+	}
+	got, replayed, err := next.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return []byte("told"), nil })
+	if err != nil || replayed || string(got) != "told" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+}
+
 // TestTheFirstAnswerIsEverybodys: one serves beyond its lease while another took
 // the request over.
 func TestTheFirstAnswerIsEverybodys(t *testing.T) {
