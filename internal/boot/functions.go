@@ -119,7 +119,7 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
 		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: w.previews(s, t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: w.limits(c.Waits), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
+		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: w.limits(c.Waits), AloneSince: w.AloneSince, DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
 }

@@ -138,3 +138,16 @@ func TestAnAgentIsToldTheLanguageThatWasAskedFor(t *testing.T) {
 		t.Errorf("%v %v", p.messages, err)
 	}
 }
+
+// TestAMessageOfBeforeTheProcessBeganIsLookedFor: it was answered, and whoever answered was
+// killed before it said so. It comes again at once.
+func TestAMessageOfBeforeTheProcessBeganIsLookedFor(t *testing.T) {
+	w, p := phoned(t, "hola")
+	id, at := w.IDs.New(w.Clock()), w.Clock()
+	w.route(t, id, "una mesa", at)
+	w.Pass(10 * time.Millisecond)
+	w.service.AloneSince = w.Clock()
+	if again := w.route(t, id, "una mesa", at); again.Message.Content != "hola" || len(p.messages) != 1 {
+		t.Errorf("%+v, told %d times", again, len(p.messages))
+	}
+}

@@ -86,8 +86,12 @@ type Service struct {
 	Tally       Tally
 	Previews    Previewer // nil: nothing is looked at before it is confirmed
 
-	Router    Router
-	Limits    Limits
+	Router Router
+	Limits Limits
+
+	// AloneSince is when the only process that serves began; zero: others may serve.
+	AloneSince time.Time
+
 	DraftLife time.Duration
 	ShowTime  time.Duration // how long whoever is shown a card again waits for it
 	IDs       *ident.Source
@@ -210,9 +214,10 @@ func (s *Service) again(ctx context.Context, req Request, chat conversation.Chat
 const justNow = time.Second
 
 // mayBeAgain reports a request that may have been served before: only of such ones is
-// an older answer looked for.
+// an older answer looked for. One that came before this process began was served by
+// another, as much as it was.
 func (s *Service) mayBeAgain(req Request) bool {
-	return req.MessageID != "" && !s.Now().Before(req.MessageAt.Add(justNow))
+	return req.MessageID != "" && (req.MessageAt.Before(s.AloneSince) || !s.Now().Before(req.MessageAt.Add(justNow)))
 }
 
 // replyOf is the kind of reply that a message of the assistant makes.
