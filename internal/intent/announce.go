@@ -120,7 +120,7 @@ func negatedAt(all []token, at int) bool {
 	for least := at - 4; at > max(0, least) && clitics()[all[at-1].word]; {
 		at--
 	}
-	return at > 0 && (all[at-1].word == "no" || all[at-1].word == "ni" || all[at-1].word == "solo")
+	return at > 0 && (all[at-1].word == "no" || all[at-1].word == "ni")
 }
 
 // onlyText reports a verb whose effect is only words: «te dejo un ejemplo»,

@@ -84,10 +84,12 @@ func wantsData(s *sentence) bool {
 	if _, rest, ok := tellMine.find(s.tokens); ok && !mentions(rest, consentWords()) {
 		return true
 	}
+	asks := !s.asksLate
 	for i := range s.tokens {
 		t := &s.tokens[i]
+		asks = asks || t.asks
 		switch {
-		case t.quoted:
+		case t.quoted, !asks:
 		case interrogatives()[t.word] && t.opens, t.word == "que"+accent, t.word == "que" && (i == 0 || t.opens || prepositions()[s.tokens[i-1].word] && (i == 1 || s.tokens[i-1].opens)),
 			interrogatives()[t.word] && i > 0 && (prepositions()[s.tokens[i-1].word] || clauseLead()[s.tokens[i-1].word]):
 			return true

@@ -107,9 +107,10 @@ var tags = setOf(`works work sale jala arre ok okay green light agree confirm co
 
 // begs ask for a consent, or tell how to give it, without a question.
 var begs = compile(`
+pendiente|pendientes|atento|atenta|espera|retenido|retenida|falta|hasta ..2 que {c}* {agrees}
 like|need|needs|require|requires|await|awaits|awaiting|waiting|wait|pending|with|upon|subject|give|have|get|requesting|request|for|on ..2 your ..1 confirmation|approval|permission|consent|authorization|authorisation|ok|okay|signoff
 need|require|await|awaiting|waiting|pending|with|upon|give|have|get|on|for ..2 your|the|a|me go|green|thumbs ahead|light|up
-espero|esperando|espera|aguardo|atento|atenta|pendiente|necesito|requiero|requiere|necesita|con|dame|deme|sujeto|tras|falta|solo|mediante|pido|solicito|tener ..3 tu|su|vuestra|vuestro ..1 confirmacion|aprobacion|autorizacion|permiso|consentimiento|conformidad|ok|visto|luz|validacion
+espero|esperando|espera|aguardo|aguardando|atento|atenta|pendiente|pendientes|retenido|retenida|necesito|requiero|requiere|necesita|con|dame|deme|sujeto|tras|falta|hasta|queda|solo|mediante|pido|solicito|tener|listo|lista|listos|listas ..3 tu|su|vuestra|vuestro ..1 {assent}
 dame|deme|das|des|necesito|tenga|espero|reciba ..2 luz|visto verde|bueno
 a falta de tu|su {cited}
 tu|su|your confirmacion|aprobacion|confirmation|approval|ok es|is|basta|suffices
@@ -123,7 +124,6 @@ podria|puedo|podemos {I} ..4 ahora|ya mismo
 ^ awaiting|pending|pendiente|pendientes|esperando|aguardando|espero|aguardo|waiting for|de|on|la|una? la|your|user? confirmation|approval|confirmacion|aprobacion|autorizacion
 say|speak|give the word
 que {c}* confirmes|apruebes|autorices|valides|confirme|apruebe|autorice|digas|diga|des ..1 $
-pendiente|atento|atenta|espera de|a que {c}* confirmes|apruebes|autorices|valides|digas|des|confirme|apruebe|autorice|diga
 necesito|necesitaria|quisiera|quiero|espero|requiero|falta|espera ..1 que {c}* confirmaras|confirmara|aprobaras|autorizaras|confirmes|apruebes|autorices|valides|confirme|apruebe|autorice
 let|tell me know? ..1 if|when|whether|once you'd|you ..1 want|like|need|wish|prefer me|us to {ad}* {V}
 let|tell me know? ..1 if|when|whether you'd|you ..1 want|like|need|wish|prefer me|us to $
@@ -144,7 +144,6 @@ necesito|requiero|requiere|need|require|requires ..1 autorizacion|aprobacion|con
 can|could|will|would you ..1 confirm that's|that|it's ..1 what|is
 das|da|dan|des|de´ ..1 tu|su|vuestra|el conformidad|aprobacion|consentimiento|permiso|autorizacion|visto|ok|si´
 await|awaiting|wait|waiting ..1 for|on ..1 approval|confirmation|go-ahead|authorisation|authorization
-falta|espero|necesito|solo|queda|aguardo ..2 tu|su si´|ok|firma|palabra|bendicion
 need|await|awaiting|missing|want|just|only your yes|ok|nod|word|signal|go-ahead|thumbs
 just|only|solo|solamente|nomas need|have|falta|tienes|queda|necesitas ..2 confirm|confirmar|confirmarlo|confirmarla|approve|aprobar|aprobarlo|autorizarlo
 a su|tu|vuestra aprobacion|consideracion|autorizacion|conformidad
@@ -157,7 +156,7 @@ usted ..2 autorice|confirme|apruebe|valide
 give|need|get|gimme ..1 a|the|one ..1 yes|nod|thumbs|signal|shout
 dame|deme|necesito|espero|dar ..1 un|el si´|ok
 ^ say when
-usted|tu|vos|ustedes me? dira´|diras|dirá|mandas|decides|decidis|deciden $
+usted|tu|vos|ustedes me? dices|decis|dice|avisas|dira´|diras|dirá|mandas|decides|decidis|deciden $
 i'm|we're|everything's ..1 set|ready|prepared to {V}
 i|we|everything am|are|is ..1 set|ready|prepared to {V}
 ^ reply|respond|type|answer|write|responde|responda|responde´|escribe|escriba|escribi´|contesta|conteste|contesta´ ..4 to|para {advance}
@@ -178,7 +177,7 @@ necesito|espero|need|await|awaiting ..1 tu|your|un|a {cited}
 // pointers show where to confirm.
 var pointers = compile(`
 button|buttons ..1 below|underneath
-pulsa|pulse|pulses|pulsar|pulsas|pulsa´|presiona|presione|presiones|presionar|presiona´|toca|toque|dale|pincha|clic|click|press|tap|hit ..4 {agree}
+pulsa|pulse|pulses|pulsar|pulsas|pulsa´|oprime|oprima|dele|presiona|presione|presiones|presionar|presiona´|toca|toque|dale|pincha|clic|click|press|tap|hit ..4 {agree}
 pulsa|pulse|pulses|presiona|presione|toca|toque|clic|click|press|tap ..1 aqui|here
 press|click|hit|tap|push|use ..1 button below|underneath|here
 boton|botones ..4 abajo|debajo
@@ -215,6 +214,7 @@ para|to {any} ..3 responde|responda|escribe|escriba|pulsa|contesta|type|reply|sa
 
 // orders are consents asked for in the imperative.
 var orders = compile(`
+revisa|revise|revisalo|reviselo|revisala|check|review ..4 y|and acepta|acepte|accept|aprueba|confirma|approve|confirm $
 please|favor ..6 and|y confirm|approve|confirma|confirme|aprueba|apruebe
 ^ confirm|approve|authorize|authorise|confirma|confirmame|confirmalo|confirmala|confirma´|confirme|confirmeme|confirmelo|confirmemelo|autoriza|autorizame|autorice|autoriza´|aprueba|apruebalo|apruebe|aproba´|valida|confirmad|confirmen
 y confirmame|confirmeme|confirmanos $

@@ -230,6 +230,11 @@ var classes = map[string]func(*token) bool{
 	"yes": func(t *token) bool {
 		return yesWords()[t.word] || t.quoted && t.word == "si"
 	},
+	// agrees: a second person that agrees: «confirmes», «pulses», «firme».
+	"agrees": func(t *token) bool {
+		return !t.quoted && (approving()[t.word] || formOf(strings.TrimSuffix(t.word, "s"))&(consent|subjunctive) == consent|subjunctive)
+	},
+	"assent": func(t *token) bool { return !t.quoted && assentNouns()[t.word] },
 	"name":   func(t *token) bool { return !t.quoted && t.form == 0 && !readers()[t.word] && !function()[t.word] },
 	"agree":  func(t *token) bool { return agreeWords()[t.word] },
 	"num":    func(t *token) bool { return !t.quoted && isNumber(t.word) },
@@ -240,7 +245,9 @@ var classes = map[string]func(*token) bool{
 }
 
 var (
-	agreeWords  = setOf(`confirmar confirm aprobar approve confirmacion confirmation`)
+	agreeWords  = setOf(`confirmar confirm aprobar approve confirmacion confirmation autorizar authorize authorise aceptar accept`)
+	approving   = setOf(`pulses pulse toques toque presiones presione oprimas oprima firmes firme digas diga des de´`)
+	assentNouns = setOf(`confirmacion aprobacion autorizacion permiso consentimiento conformidad validacion firma si´ ok okay visto luz palabra bendicion`)
 	participles = setOf(`sent made done run put shut set written cut taken told`)
 	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
 	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
