@@ -119,7 +119,7 @@ func claimsThing(all []token, i int) bool {
 	case "sido", "been", "quedo" + accent, "quedaron", "quedaste", "quedado", "queda", "quedan":
 		j := skipSmall(all, i+1)
 		return j < len(all) && !all[j].opens && effected(&all[j]) && !agent(all[j+1:]) && !onlyDrafts(all, j)
-	case "esta", "estan", "estas", "is", "are", "was", "were", "you're", "it's", "they're":
+	case "esta", "estan", "estas", "estais", "is", "are", "was", "were", "you're", "it's", "they're":
 		return claimsState(all, i)
 	case "tienes", "tenes", "teneis", "tengo", "tenemos":
 		for j := i + 1; j < min(len(all), i+6) && !all[j].opens; j++ {
@@ -202,15 +202,18 @@ func claimsInBrief(s *sentence, i int) bool {
 	if i > 0 && i < 4 && !s.question && strangerEd(&all[i]) && clauseStart(all, i) == 0 && !persons()[all[i-1].word] && !subjectless(all[:i]) && !hasFinite(all[i:]) && (i+1 == len(all) || linking()[all[i+1].word]) {
 		return true // "Server calibrated", "Guest list trimmed to 80"
 	}
+	if !s.question && !s.heading && placed(all, i) {
+		return true
+	}
 	looked := i == 0 && reads(&all[i])
 	invariant := i > 0 && i+1 < len(all) && all[i].form&(pastEN|infinitive) == pastEN|infinitive && linking()[all[i+1].word] &&
 		all[i-1].form&^(infinitive|act) == 0 && len(all[i-1].word) > 3 && !strings.Contains(all[i-1].word, "'") // "Reminder set for 8"
-	if s.question || all[i].form&infinitive != 0 && !invariant || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !looked && !ended()[all[i].word] {
+	if s.question || all[i].form&infinitive != 0 && !invariant || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !absolute(all, i) && !looked && !ended()[all[i].word] {
 		return false
 	}
 	rest := all[i+1:]
-	if ready()[all[i].word] { // «Listo.», «Listo el cambio»; «listo para enviar» is no claim
-		return i == 0 && (len(rest) == 0 || determiners()[rest[0].word])
+	if ready()[all[i].word] { // «Listo.», «Listo el cambio», «Listo lo de Ana»; «listo para enviar» is no claim
+		return i == 0 && (len(rest) == 0 || determiners()[rest[0].word] || rest[0].word == "lo")
 	}
 	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || !s.item && (!ended()[all[i].word] || all[i].form&pastEN != 0) || anyActed(rest))
 	lead := i == 0 || all[i].opens && acknowledges(all[:i])
@@ -230,6 +233,19 @@ func claimsInBrief(s *sentence, i int) bool {
 	return len(rest) == 0 || (start < 3 && i < 6 || all[start].colon) && (closed || linking()[rest[0].word])
 }
 
+// absolute reports at i a Spanish participle that begins the sentence, with its
+// object: «Cursada la reposición». There it is no noun.
+func absolute(all []token, i int) bool {
+	return i == 0 && len(all) > 1 && !all[1].opens && definite()[all[1].word] && effected(&all[i]) && didBefore(&all[i])
+}
+
+// placed reports at i where a thing was put: «Ana dentro del grupo, Luis fuera».
+func placed(all []token, i int) bool {
+	start := clauseStart(all, i)
+	return whereabouts()[all[i].word] && i > start && i-start < 4 && all[start].form == 0 && all[i-1].form == 0 && !subjectless(all[start:i]) && !hasFinite(clause(all[i+1:])) &&
+		(i+1 == len(all) || all[i+1].opens || all[i+1].word == "de" || all[i+1].word == "del")
+}
+
 // tellsToDo reports at i a word that begins an order to the person: what the order
 // is about is not asserted. «Dile que ya se envió», "Make sure it was sent".
 func tellsToDo(all []token, i int) bool {
@@ -237,9 +253,9 @@ func tellsToDo(all []token, i int) bool {
 	return !t.quoted && (tasks()[t.word] || saysThat(all, i) || t.form&imperative != 0 && t.form&past3 == 0 && hasAny(t.word, "le", "les"))
 }
 
-// saysThat reports at i «di que», which orders; «di de baja» tells.
+// saysThat reports at i «di que» or «di "va"», which order; «di de baja» tells.
 func saysThat(all []token, i int) bool {
-	return all[i].word == "di" && i+1 < len(all) && all[i+1].word == "que"
+	return all[i].word == "di" && i+1 < len(all) && (all[i+1].word == "que" || all[i+1].quoted)
 }
 
 func anyActed(all []token) bool {

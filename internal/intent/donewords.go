@@ -23,9 +23,9 @@ var (
 	contracted = setOf(`everything's it's that's what's here's there's let's he's she's who's where's how's when's`)
 	done       = setOf(`completado completada completed done hecho hecha finalizado finalizada finished ejecutado ejecutada executed sent enviado enviada ok`)
 	ready      = setOf(`listo lista`)
-	nounal     = setOf(`got given built started pedido pedidos estado resultado`)
+	nounal     = setOf(`got given built started pedido pedidos estado resultado certificado certificados`)
 	// wordsmith are the pasts of verbs that may work on a text alone.
-	wordsmith = setOf(`hecho creado anadido agregado cambiado corregido ordenado puesto incluido dejado dado generado reducido completado quitado ajustado actualizado usado utilizado marcado eliminado modificado aplicado pasado
+	wordsmith = setOf(`armado arme´ montado monte´ disenado disene´ hecho creado anadido agregado cambiado corregido ordenado puesto incluido dejado dado generado reducido completado quitado ajustado actualizado usado utilizado marcado eliminado modificado aplicado pasado
 		hice cree´ anadi´ agregue´ cambie´ corregi´ ordene´ puse inclui´ deje´ di genere´ ajuste´ quite´ use´ utilice´ marque´ pase´
 		organized organised sorted arranged ranked ordered made created added changed corrected fixed put included left given gave generated compiled built updated marked used removed attached taken cut`)
 	// ended are short answers that say all is done.
@@ -35,7 +35,7 @@ var (
 	// standing are states that things have by themselves: a shop is closed on Sundays.
 	standing = setOf(`shared abierto abierta abiertos abiertas cerrado cerrada cerrados cerradas closed connected conectado conectada`)
 	// reached say that a state is new or is the reader's; after may follow one.
-	reached = setOf(`now already ya ahora your tu tus su sus you're you all everything todo estas both correctamente successfully`)
+	reached = setOf(`now already ya ahora your tu tus su sus you're you all everything todo estas estais both correctamente successfully`)
 	after   = setOf(`out off up over down back en by por and y but pero for para at a on under desde from until hasta as con correctamente successfully to`)
 	// tasks begin an order to the person.
 	tasks = setOf(`make check tell ask ensure remind verify say asegurate asegurese fijate fijese revisa verifica comprueba`)
@@ -44,6 +44,8 @@ var (
 	// persons and stateNouns are no things that a participle after them tells of.
 	persons    = setOf(`it he she they we you who el ella`)
 	stateNouns = setOf(`status state estado situacion`)
+	// whereabouts say where a thing was put.
+	whereabouts = setOf(`dentro fuera adentro afuera`)
 	// drafting and proposals: «he preparado un plan» only says so.
 	drafting = setOf(`creado disenado armado montado dejado puesto hecho generado trazado organizado actualizado scheduled put made created built set drawn designed assembled updated
 		cree´ disene´ arme´ deje´ hice puse genere´ trace´`)
@@ -62,7 +64,9 @@ var (
 var outcomes = compile(`
 that's the|your|my|all ..3 {did}
 ^ the|your|that|it's ..3 is|are gone
+le|les llego´|llegaron el|la|los|las|tu|su
 ya le|les llego´|llegaron
+salieron|salido|salio´ de|del ..2 cuenta|bono|tarjeta|caja|saldo|fondo
 ^ arranco´|empezo´|comenzo´|inicio´|termino´|salio´|entro´ el|la|tu|los|las
 doy|damos por {did}
 acaba de {any}
@@ -89,6 +93,7 @@ out the door
 taken|took the liberty
 we're|you're on for
 figura|figuran|aparece|aparecen|consta|constan ..1 ya
+ya figura|figuran|aparece|aparecen|consta|constan en
 taken|took|taking care of
 it's|that's|all|everything|is|are|am already|all? done|finished
 it's|that's|all|everything|is|are already|all|now? sorted|handled|covered|settled $

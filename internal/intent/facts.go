@@ -58,7 +58,7 @@ func ago(all []token, i int) bool {
 	j := i - 1
 	switch w := all[i].word; {
 	case periods()[w]:
-		return j >= 0 && lastly()[all[j].word] || i+1 < len(all) && lastly()[all[i+1].word]
+		return j >= 0 && lastly()[all[j].word] || j == 0 && thisOne()[all[j].word] || i+1 < len(all) && lastly()[all[i+1].word]
 	case isNumber(w) && j > 0 && (all[j].word == "the" || all[j].word == "dia"):
 	case !calendar()[w]:
 		return false
@@ -128,6 +128,7 @@ var (
 		lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 	periods    = setOf(`week month quarter year semana mes trimestre ano`)
 	lastly     = setOf(`last previous past pasado pasada anterior`)
+	thisOne    = setOf(`this esta este`)
 	inDates    = setOf(`the de of dia dias early late mid pasado`)
 	dateLead   = setOf(`on in since last during el en desde durante`)
 	numerals   = setOf(`two three four five six seven eight nine ten dos tres cuatro cinco seis siete ocho nueve diez`)

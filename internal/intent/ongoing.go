@@ -82,7 +82,7 @@ func startsRun(s *sentence) bool {
 			rest = rest[1:]
 		}
 		switch {
-		case s.trailing:
+		case s.trailing, len(s.tokens) == 1 && t.form&act != 0 && !s.item && !s.heading && strings.HasSuffix(s.raw, "."):
 			return true
 		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest) || acts3(rest):
 		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:

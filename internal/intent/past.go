@@ -149,6 +149,6 @@ var (
 	// likeParticiples end as participles do and are none.
 	likeParticiples = setOf(`estado estados mercado mercados lado lados grado grados resultado resultados sentido sentidos partido partidos apellido apellidos sonido contenido contenidos significado tratado abogado abogada abogados
 		juzgado juzgados soldado ganado pescado senado delegado empleado empleados empleada mitad salida salidas entrada entradas comida comidas medida medidas vida vidas bebida bebidas partida llegada jornada jornadas temporada llamada llamadas parada mirada
-		cantidad moneda monedas rapido rapida rapidos solido liquido acido valido valida unido unidos unidas sabado sabados pasada sentada delicado segundo limonada ensalada cuidado teclado caida pedido pedidos usted huesped pared cesped hundred indeed embed`)
+		cantidad moneda monedas rapido rapida rapidos solido liquido acido valido valida unido unidos unidas sabado sabados pasada sentada delicado segundo limonada ensalada cuidado teclado caida pedido pedidos usted huesped pared cesped hundred indeed embed enfado licenciado licenciada`)
 	notPast = setOf(`cache´ cliche´ carne´ aqui´ alli´ cafe´ comite´ jose´ bebe´ chale´ pure´ rubi´ quiza´ porque´ tambie´ este´ colibri´ consegui´ ojala´`)
 )

@@ -83,7 +83,7 @@ var (
 	prose = sync.OnceValue(func() map[string]bool {
 		return map[string]bool{"": true, "text": true, "markdown": true, "plaintext": true, "md": true}
 	})
-	drafts = setOf(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases`)
+	drafts = setOf(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases anuncio ad listing dialogo dialogue`)
 )
 
 func closing(lines []string, from int) int {

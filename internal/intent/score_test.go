@@ -103,8 +103,9 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 // are halves of one pool, p scored after the rules had met o. Split q came in ten batches,
 // each scored once before it shaped the rules, by an author who knew them: it seeks their gaps.
 // Split r is of an author who knew neither rules nor texts, and has shaped nothing. So are s and
-// t, halves of one pool, Spanish, half of it near the border by look; and u, in both languages,
-// of drafted letters, minutes, quotations, tables and denials beside their posing twins.
+// t, halves of one pool, Spanish, half of it near the border by look (s then shaped the rules,
+// t has not); and u, in both languages, of drafted letters, minutes, quotations, tables and
+// denials beside their posing twins.
 func readPoses(t testing.TB) []sample {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/poses.tsv")

@@ -47,7 +47,8 @@ var families = map[form]string{
 		depositar ingresar canjear traspasar compartir gestionar abonar trasladar elevar rechazar denegar firmar reponer prorrogar reparar silenciar recargar formatear cifrar
 		almacenar incorporar descartar reintegrar redirigir/redirijo/redirija desvincular desinstalar expedir/expido/expida radicar consignar alojar reagendar
 		coordinar incrementar disminuir rebajar grabar comprimir colgar/cuelgo/cuelgue tachar reubicar recalcular enlazar aumentar fijar domiciliar aprovisionar retrasar adelantar
-		congelar descongelar desviar volver/vuelvo/vuelva retomar firmar matricular sacar tirar cortar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda procesar`,
+		congelar descongelar desviar volver/vuelvo/vuelva retomar firmar matricular sacar tirar cortar apartar colocar ordenar implementar corregir compilar atender/atiendo/atienda procesar
+		separar girar liberar acelerar alterar superar`,
 	advance: `proceder ejecutar continuar seguir/sigo/siga avanzar comenzar/comienzo/comience empezar/empiezo/empiece ocupar encargar trabajar`,
 	look: `buscar consultar comprobar/compruebo/compruebe verificar revisar obtener/obtengo/obtenga recuperar chequear averiguar leer filtrar
 		localizar mirar analizar validar preguntar extraer/extraigo/extraiga`,
@@ -62,7 +63,7 @@ var families = map[form]string{
 
 // nouns are first persons that are oftener a noun; only a pronoun before them
 // or the start of a clause makes them verbs.
-const nouns = `quito adjunto mando roto saco tiro filtro anoto paso abono aumento contrato deposito disparo domicilio incremento ingreso recargo despacho silencio traspaso traslado retraso recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio
+const nouns = `quito adjunto mando roto saco tiro filtro anoto paso abono aumento contrato deposito disparo domicilio incremento ingreso recargo despacho silencio traspaso traslado retraso recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio fijo giro
 	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
 
 // english verbs by base form; * marks one that is oftener a noun or adjective.
