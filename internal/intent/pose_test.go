@@ -31,7 +31,7 @@ func TestPosesArePreciseAndComplete(t *testing.T) {
 // held are the splits below 0.95, with what their worst score is. Those but s have not
 // shaped the rules: they say how texts to come fare, less well than we want. The texts of r
 // are ordinary answers; half of s and t, and most of u, were written to be hard.
-var held = map[string]float64{"r": 0.90, "s": 0.90, "t": 0.80, "u": 0.59}
+var held = map[string]float64{"r": 0.90, "s": 0.90, "t": 0.80, "u": 0.59, "v": 0.63}
 
 // least is what the scores of a split must reach.
 func least(split string) float64 {
