@@ -240,7 +240,7 @@ func TestAnAgentIsRegisteredAndApprovedFromThePage(t *testing.T) {
 	_ = json.Unmarshal([]byte(b.asked[0]), &sent)
 	b.world.mu.Unlock()
 	got, _ := json.Marshal(sent)
-	if want := `{"allow_offline":false,"description":"Reservas de salas","key":{"in":"oauth","name":"cliente","token_url":"https://auth.example/token","value":"s3cret-canary"},"keywords":["mesa","sala","hora"],"kind":"mcp","name":"reserva","role":"agent","url":"https://agent.example/mcp"}`; string(got) != want {
+	if want := `{"allow_offline":false,"description":"Reservas de salas","force":false,"key":{"in":"oauth","name":"cliente","token_url":"https://auth.example/token","value":"s3cret-canary"},"keywords":["mesa","sala","hora"],"kind":"mcp","name":"reserva","role":"agent","url":"https://agent.example/mcp"}`; string(got) != want {
 		t.Errorf("registered\n%s\ninstead of\n%s", got, want)
 	}
 	b.visit("/?view=servers&id=agent-r")
