@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,6 +33,23 @@ func SessionCookie(secure bool, host string) string {
 		port = "80"
 	}
 	return "piloto_session_" + port
+}
+
+// mostSessions is how many cookies of one name are looked at.
+const mostSessions = 8
+
+// Sessions returns the secrets in the cookies of one name, in the order to look at them: the
+// last first. There may be several, because another server of the host, on another port, can
+// set one of the same name for a longer path. Browsers send those first, and ours, which is
+// for every path, last.
+func Sessions(cookies []string) []string {
+	var secrets []string
+	for _, secret := range slices.Backward(cookies) {
+		if secret != "" && len(secrets) < mostSessions && !slices.Contains(secrets, secret) {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
 }
 
 // ByTLS reports whether X-Forwarded-Proto says that the client came by TLS. Of several

@@ -31,9 +31,8 @@ type Asking struct {
 //
 // It counts what comes, by user, and of whom nobody knows by address. rate.ErrTooMany
 // stands beside a principal who asked too often, and alone for an address that did, or
-// that sent too many bad tokens: a good one from there passes all the same, until there
-// are so many that no token of that address is looked at. A bad cookie is no bad token:
-// a browser sends an old one with every image. What other pages have a browser send is
+// that sent too many bad tokens: a good one from there passes all the same. A bad cookie
+// is no bad token: a browser sends an old one with every image. What other pages have a browser send is
 // counted apart, so that a page that is visited takes nothing from who visits it.
 func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.Time, a Asking) (auth.Principal, *fault.Error) {
 	from := rate.Address(a.Address)
@@ -50,17 +49,14 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 		}
 		return auth.Principal{}, why
 	}
-	secret, kind := credential(a.Header, a.Host)
-	if secret == "" {
+	secrets, kind := credentials(a.Header, a.Host)
+	if len(secrets) == 0 {
 		return nobody(auth.ErrRequired)
 	}
 	if kind == auth.KindSession && (safe(a.Method) && auth.FromAnotherPage(a.Header, a.Host) || !safe(a.Method) && !auth.SameOrigin(a.Header, a.Host)) {
 		return nobody(auth.ErrCrossOrigin)
 	}
-	if err := meter.Full(ctx, rate.Floods, from, at); err != nil {
-		return auth.Principal{}, fault.Of(err)
-	}
-	p, err := auth.Authenticate(ctx, store, secret, at, kind)
+	p, err := firstGood(ctx, store, secrets, at, kind)
 	switch {
 	case errors.Is(err, auth.ErrRequired) && kind == auth.KindSession:
 		return nobody(auth.ErrRequired)
@@ -107,29 +103,49 @@ func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) c
 	return auth.NewContext(ctx, p)
 }
 
-// credential returns the secret that was presented and where it may be used. A
-// header that stands twice is one text that no token equals. The cookie of TLS counts
-// wherever it is, because no other site can set it; the other one where it is not known
-// that the client came by TLS.
-func credential(h http.Header, host string) (string, auth.Kind) {
+// firstGood authenticates by the first secret that is good.
+func firstGood(ctx context.Context, store auth.Store, secrets []string, at time.Time, kind auth.Kind) (p auth.Principal, err error) {
+	for _, secret := range secrets {
+		if p, err = auth.Authenticate(ctx, store, secret, at, kind); !errors.Is(err, auth.ErrRequired) {
+			return p, err
+		}
+	}
+	return p, err
+}
+
+// credentials returns the secrets that were presented, and where they may be used. Of a
+// header there is one: one that stands twice is a text that no token equals. The cookie of
+// TLS counts wherever it is, because no other site can set it; the other one where it is
+// not known that the client came by TLS.
+func credentials(h http.Header, host string) ([]string, auth.Kind) {
 	scheme, secret, _ := strings.Cut(strings.TrimSpace(strings.Join(h.Values("Authorization"), ",")), " ")
 	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(secret), auth.KindToken
+		return presented(secret), auth.KindToken
 	}
 	if values := h.Values("X-Vx11-Token"); len(values) > 0 {
-		return strings.TrimSpace(strings.Join(values, ",")), auth.KindToken
+		return presented(strings.Join(values, ",")), auth.KindToken
 	}
-	r := http.Request{Header: h}
-	if c, err := r.Cookie(auth.SecureCookie); err == nil {
-		return c.Value, auth.KindSession
+	if secrets := auth.Sessions(cookies(h, auth.SecureCookie)); len(secrets) > 0 || auth.ByTLS(h.Get("X-Forwarded-Proto")) {
+		return secrets, auth.KindSession
 	}
-	if auth.ByTLS(h.Get("X-Forwarded-Proto")) {
-		return "", ""
+	return auth.Sessions(cookies(h, auth.SessionCookie(false, host))), auth.KindSession
+}
+
+// cookies are the values of the cookies of a name, as they were sent.
+func cookies(h http.Header, name string) []string {
+	var values []string
+	for _, c := range (&http.Request{Header: h}).CookiesNamed(name) {
+		values = append(values, c.Value)
 	}
-	if c, err := r.Cookie(auth.SessionCookie(false, host)); err == nil {
-		return c.Value, auth.KindSession
+	return values
+}
+
+// presented is the secret of a header; none when it is empty.
+func presented(secret string) []string {
+	if secret = strings.TrimSpace(secret); secret != "" {
+		return []string{secret}
 	}
-	return "", ""
+	return nil
 }
 
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -68,6 +69,15 @@ func tokens() shelf {
 	return s
 }
 
+// guesses are n different cookies of a session.
+func guesses(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "piloto_session_80=guess-%d; ", i)
+	}
+	return all.String()
+}
+
 func TestIdentify(t *testing.T) {
 	const host = "piloto.example"
 	same := "origin: https://" + host
@@ -108,6 +118,11 @@ func TestIdentify(t *testing.T) {
 		{"cookie is typed in", "GET", "cookie: __Host-piloto_session=session\nsec-fetch-site: none\nsec-fetch-mode: navigate", "session"},
 		{"cookie of this port", "GET", "cookie: piloto_session_80=session", "session"},
 		{"cookie of another port", "GET", "cookie: piloto_session_8080=session", "auth_required"},
+		{"a bad cookie of a longer path", "GET", "cookie: piloto_session_80=nope; piloto_session_80=session", "session"},
+		{"a bad cookie after it", "GET", "cookie: piloto_session_80=session; piloto_session_80=nope; piloto_session_80=", "session"},
+		{"more cookies than are looked at", "GET", "cookie: " + strings.Repeat("piloto_session_80=nope; ", 100) + "piloto_session_80=session", "session"},
+		{"many other cookies than are looked at", "GET", "cookie: " + guesses(100) + "piloto_session_80=session", "session"},
+		{"only bad cookies", "GET", "cookie: " + guesses(100) + "piloto_session_80=nope", "auth_required"},
 		{"cookie of no port", "GET", "cookie: piloto_session=session", "auth_required"},
 		{"plain cookie by TLS", "GET", "cookie: piloto_session_80=session\nx-forwarded-proto: https", "auth_required"},
 		{"plain cookie by TLS and two proxies", "GET", "cookie: piloto_session_80=session\nx-forwarded-proto: https, http", "auth_required"},

@@ -57,8 +57,8 @@ func (d *door) knock(method, address string, headers ...string) string {
 
 const tooMany = "request.too_many"
 
-// TestBadTokensOfAnAddressAreCounted: guessing is slow, and no guess of a neighbour locks a
-// good token out before there are very many.
+// TestBadTokensOfAnAddressAreCounted: guesses are refused, and no number of them locks a good
+// token of the same address out.
 func TestBadTokensOfAnAddressAreCounted(t *testing.T) {
 	d := newDoor(rate.Limits{BadTokens: 20, Requests: 100_000})
 	guess := func(i int) string {
@@ -70,25 +70,13 @@ func TestBadTokensOfAnAddressAreCounted(t *testing.T) {
 			t.Fatalf("guess %d: %s", i, got)
 		}
 	}
-	for i := range 199 {
+	for i := range 1000 {
 		if got := guess(i); got != tooMany {
 			t.Fatalf("guess %d more: %s", i, got)
 		}
 		if got := good("192.0.2.1:10"); got != "token" {
 			t.Fatalf("a neighbour's guess %d locks out a good token: %s", i, got)
 		}
-	}
-	for guess(0) != tooMany || d.meter.Full(t.Context(), rate.Floods, rate.Address("192.0.2.1"), noon) == nil {
-	}
-	before := d.asked
-	if got := guess(1); got != tooMany || d.asked != before {
-		t.Errorf("a flood is %s, and looked up %d times", got, d.asked-before)
-	}
-	if got := good("192.0.2.1:10"); got != tooMany {
-		t.Errorf("from an address that floods: %s", got)
-	}
-	if got := good("192.0.2.2:10"); got != "token" {
-		t.Errorf("from another address: %s", got)
 	}
 	d.at = noon.Add(time.Minute)
 	if got := good("192.0.2.1:10"); got != "token" {

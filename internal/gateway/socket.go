@@ -91,8 +91,8 @@ func visit(e events.APIGatewayWebsocketProxyRequest) realtime.Visit {
 	if v.Host == "" {
 		v.Host = e.RequestContext.DomainName
 	}
-	if secret, kind := credential(header, v.Host); kind == auth.KindToken {
-		v.Token = secret
+	if secrets, kind := credentials(header, v.Host); kind == auth.KindToken && len(secrets) > 0 {
+		v.Token = secrets[0]
 	}
 	v.Ticket = e.QueryStringParameters[ticketParameter]
 	if len(e.MultiValueQueryStringParameters[ticketParameter]) > 1 {

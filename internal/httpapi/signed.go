@@ -73,15 +73,10 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 }
 
 // signer returns who sent a delivery. A bad signature counts as a bad token of the address.
-// After too many of them, signatures from that address are not checked any more.
 func (c Config) signer(ctx context.Context, from rate.Who, d auth.Delivery) (auth.Principal, error) {
-	at := c.Now()
-	if err := c.Meter.Full(ctx, rate.Floods, from, at); err != nil {
-		return auth.Principal{}, err
-	}
 	p, err := c.Webhooks.Authenticate(ctx, d)
 	if errors.Is(err, auth.ErrRequired) {
-		if many := c.Meter.Bad(ctx, from, at); many != nil {
+		if many := c.Meter.Bad(ctx, from, c.Now()); many != nil {
 			return p, many
 		}
 	}

@@ -45,21 +45,16 @@ const (
 	Requests  Class = "requests"   // whatever came, reads among them
 	Messages  Class = "messages"   // what comes over one socket
 	BadTokens Class = "bad_tokens" // tokens, codes and signatures that are none
-	Floods    Class = "floods"     // bad tokens beyond those: then the address itself is refused
 )
 
 // Classes lists the classes, as text.
 func Classes() []string {
-	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens), string(Floods)}
+	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens)}
 }
 
 // mostMessages is how many messages a socket may bring in a minute, where requests have a
 // limit: a client pings every other minute.
 const mostMessages = 60
-
-// floodFactor times the limit of bad tokens, an address is refused without a look at its
-// token.
-const floodFactor = 10
 
 // Limits are the requests of each class in a minute; 0: no limit.
 type Limits struct {
@@ -81,8 +76,6 @@ func (l Limits) of(c Class) int {
 		return min(l.Requests, mostMessages)
 	case BadTokens:
 		return l.BadTokens
-	case Floods:
-		return l.BadTokens * floodFactor
 	}
 	return 0
 }
@@ -179,25 +172,10 @@ func (m *Meter) Take(ctx context.Context, c Class, who Who, at time.Time) (Stand
 	return Standing{Class: c, Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
 }
 
-// Full takes nothing, and returns ErrTooMany when the process knows that there is no room.
-func (m *Meter) Full(ctx context.Context, c Class, who Who, at time.Time) error {
-	if m == nil || m.Limits.of(c) <= 0 {
-		return nil
-	}
-	whole := m.Own.whole(c, who)
-	if _, ok := QuotaOf(m.Limits.of(c)).Take(whole, at); ok {
-		return nil
-	}
-	return m.refuse(ctx, c, who, at, whole)
-}
-
-// Bad counts a bad token of an address, and returns ErrTooMany after too many of them. Call
-// Full with Floods before a token is looked at.
+// Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A good
+// one is never counted, and passes however many bad ones come from its address.
 func (m *Meter) Bad(ctx context.Context, who Who, at time.Time) error {
 	_, err := m.Take(ctx, BadTokens, who, at)
-	if err != nil {
-		_, _ = m.Take(ctx, Floods, who, at)
-	}
 	return err
 }
 
@@ -210,11 +188,7 @@ func (m *Meter) refuse(ctx context.Context, c Class, who Who, at, whole time.Tim
 	n := m.Limits.of(c)
 	q := QuotaOf(n)
 	wait := max(1, seconds(whole.Add(q.Part).Sub(at)-q.Room))
-	reason := c
-	if c == Floods {
-		reason = BadTokens
-	}
-	return ErrTooMany.With("reason", string(reason)).With("limit", strconv.Itoa(n)).With("retry_after", strconv.Itoa(wait))
+	return ErrTooMany.With("reason", string(c)).With("limit", strconv.Itoa(n)).With("retry_after", strconv.Itoa(wait))
 }
 
 // seconds rounds a duration up to whole seconds.

@@ -384,10 +384,10 @@ func TestConnectingIsCounted(t *testing.T) {
 	}
 	r.say("c1", "what no client says")
 	r.wantLast("c1", "error request.too_many")
-	for range 30 {
+	for range 300 {
 		_ = visit("x", "", "192.0.2.1")
 	}
-	if err := visit("bob", "", "192.0.2.1"); !errors.Is(err, rate.ErrTooMany) {
-		t.Errorf("from an address that floods: %v", err)
+	if err := visit("bob", "", "192.0.2.1"); err != nil {
+		t.Errorf("a good token from an address that guesses: %v", err)
 	}
 }

@@ -48,9 +48,9 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
 }
 
-// look has a secret exchanged for what it is good for, unless its address sent so many bad
-// ones that none is looked at. It counts a bad one; of those that other pages have a browser
-// send, apart, because a page that is visited must not keep anybody from signing in.
+// look has a secret exchanged for what it is good for. It counts a bad one; of those that other
+// pages have a browser send, apart, because a page that is visited must not change what a person
+// is told who mistypes.
 func (s *site) look(v visit, exchange func() error) error {
 	from := rate.Address(v.RemoteAddr)
 	switch {
@@ -58,9 +58,6 @@ func (s *site) look(v visit, exchange func() error) error {
 		from = from.Pages()
 	case auth.ByLink(v.Header):
 		from = from.Links()
-	}
-	if err := s.Meter.Full(v.Context(), rate.Floods, from, v.now); err != nil {
-		return err
 	}
 	err := exchange()
 	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
