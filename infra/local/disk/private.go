@@ -21,8 +21,21 @@ func Private(path string) error {
 		return fmt.Errorf("%s is not a plain file", path)
 	}
 	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
-		return fmt.Errorf("%s has mode %04o, so that others may reach the keys in it; run `chmod 600 %s`, and replace the keys if anyone else uses this machine",
+		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it; run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
 			path, info.Mode().Perm(), path)
+	}
+	return nil
+}
+
+// Owned returns why a folder cannot hold private files: somebody besides its owner may put
+// others in their place.
+func Owned(folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if open := info.Mode().Perm() & 0o022; open != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s has mode %04o, so that others may put files of theirs in it; run `chmod 700 %s`", folder, info.Mode().Perm(), folder)
 	}
 	return nil
 }

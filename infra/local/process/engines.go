@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -41,10 +42,29 @@ const (
 	lambdaConcurrency = 1000
 )
 
+// ownFolder makes a data folder. One that is there is refused when others may change what is
+// in it, or read its data file.
+func ownFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := disk.Owned(folder); err != nil {
+		return err
+	}
+	data, err := filepath.EvalSymlinks(filepath.Join(folder, dataFile))
+	if err == nil {
+		err = disk.Private(data)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it is made by the first start
+		return nil
+	}
+	return err
+}
+
 // openEngines opens the data folder. Another process that has it is named. given
 // is what the deployment's secret holds; empty: there is none.
 func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error, given string) (*engines, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := ownFolder(folder); err != nil {
 		return nil, err
 	}
 	store, err := openStore(folder, log)

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -195,6 +197,52 @@ func TestAFileOfSecretsThatOthersReadStopsTheStart(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestDataThatOthersReachStopsTheStart, and says what to do: the data file, also where the
+// folder leads to it, and a folder in which others may put another.
+func TestDataThatOthersReachStopsTheStart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it keeps no such modes")
+	}
+	folder := filepath.Join(t.TempDir(), "data")
+	start := func() error {
+		p, err := Open(t.Context(), Options{Data: folder, Template: "../../../template.yaml", Log: io.Discard}, Settings{}, "http://127.0.0.1:1")
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}
+	if err := start(); err != nil {
+		t.Fatal(err)
+	}
+	file, elsewhere := filepath.Join(folder, dataFile), filepath.Join(t.TempDir(), "elsewhere.db")
+	judge := func(path string, mode os.FileMode, open bool) {
+		t.Helper()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		err := start()
+		if open != (err != nil) {
+			t.Errorf("%s with mode %04o: %v", path, mode, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), path+"`") {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+	}
+	for _, mode := range []os.FileMode{0o644, 0o620, 0o606, 0o666} {
+		judge(file, mode, true)
+	}
+	judge(file, 0o600, false)
+	for _, mode := range []os.FileMode{0o777, 0o770, 0o702} {
+		judge(folder, mode, true)
+	}
+	judge(folder, 0o755, false)
+	if err := errors.Join(os.Rename(file, elsewhere), os.Symlink(elsewhere, file)); err != nil {
+		t.Fatal(err)
+	}
+	judge(elsewhere, 0o640, true)
+	judge(elsewhere, 0o600, false)
 }
 
 func TestSettingsComeFromTheirVariables(t *testing.T) {
