@@ -82,6 +82,10 @@ func (d *Desk) Connect(ctx context.Context, v Visit) error {
 	if err := d.Connections.AddConnection(ctx, c); err != nil {
 		return err
 	}
+	// Again, because Part may have looked before the connection stood there.
+	if _, err := auth.Lives(ctx, d.Tokens, c.Parent, at); err != nil {
+		return errors.Join(err, d.Connections.RemoveConnection(ctx, c.Account, c.ID))
+	}
 	d.Log.InfoContext(ctx, "realtime.connected", "account", p.Account)
 	d.close(ctx, c, at)
 	return nil

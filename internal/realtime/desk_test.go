@@ -1,6 +1,7 @@
 package realtime_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,6 +256,57 @@ func TestAConnectionEndsWithItsTokenAtTheNextPing(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
+}
+
+// TestASignOutPartsItsConnectionsAtOnce: from then on nothing is pushed to what the session
+// opened, and to all else everything is. A client that was connecting meanwhile is let in before
+// it, and parted from, or not at all.
+func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
+	r := newReception(t)
+	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.token("other", "other", "ana", auth.ScopeChat, time.Time{})
+	opened := map[string]string{"a": "token", "b": "session", "c": "session", "d": "other"}
+	for id, token := range opened {
+		r.open(id, token)
+		r.say(id, ping)
+	}
+	end := func() {
+		if err := errors.Join(r.table.DeleteToken(ctx, ident.Hash("session")), realtime.Part(ctx, r.table, "acme", ident.Hash("session"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	for _, account := range []string{"acme", "other"} {
+		hub(r.table, r.office, r.at).Notify(ctx, account, said("secret"))
+	}
+	for id, token := range opened {
+		if told := len(r.box(t, id)) > 0; told == (token == "session") {
+			t.Errorf("%s of %s is told: %v", id, token, told)
+		}
+	}
+	r.say("b", ping)
+	r.wantLast("b", "error realtime.unknown")
+
+	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
+	r.Connections = meanwhile{r.table, end}
+	if err := r.Connect(ctx, realtime.Visit{ID: "late", Token: "session"}); !errors.Is(err, auth.ErrRequired) {
+		t.Errorf("who connects while the session ends: %v", err)
+	}
+	if _, err := r.table.Connection(ctx, "late"); !errors.Is(err, realtime.ErrGone) {
+		t.Errorf("it is still connected: %v", err)
+	}
+}
+
+// meanwhile are connections; something happens just before one is added.
+type meanwhile struct {
+	*dynamo.Table
+	before func()
+}
+
+func (m meanwhile) AddConnection(ctx context.Context, c realtime.Connection) error {
+	m.before()
+	return m.Table.AddConnection(ctx, c)
 }
 
 // TestAClientThatDoesNotPingIsNotToldAndSeesAGap: nobody is told for long who does

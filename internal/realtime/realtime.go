@@ -13,7 +13,8 @@
 //   - What is pushed to an account is pushed to its own connections only, shows
 //     what the API shows, and holds no more than one frame of API Gateway.
 //   - A connection is served only while it keeps asking: it ends with the token
-//     it was opened with, at its next ping.
+//     it was opened with, at its next ping. After a sign-out nothing more is pushed
+//     to it: see Part.
 //
 // A number is taken only once the event is stored: a process that ends between
 // the two leaves no gap. So a client that is connected still asks the API now and

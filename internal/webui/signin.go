@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -105,22 +106,27 @@ func (s *site) refused(w http.ResponseWriter, v visit, err error, why string) er
 // are deleted: a token that found its way into a cookie stays what it is.
 func (s *site) signOut(w http.ResponseWriter, v visit) error {
 	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.Host)} {
-		c, err := v.Cookie(name)
-		if err != nil || c.Value == "" {
-			continue
-		}
-		hash := ident.Hash(c.Value)
-		t, err := s.Tokens.Token(v.Context(), hash)
-		if err == nil && t.Kind == auth.KindSession {
-			err = s.Tokens.DeleteToken(v.Context(), hash)
-		}
-		if err != nil && !isMissing(err) {
-			return err
+		for _, c := range v.CookiesNamed(name) {
+			if err := s.endSession(v.Context(), ident.Hash(c.Value)); err != nil && !isMissing(err) {
+				return err
+			}
 		}
 	}
 	s.setSession(w, v.Request, "", -1)
 	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
 	return nil
+}
+
+// endSession deletes a session, and then has nothing more pushed to whom it let connect.
+func (s *site) endSession(ctx context.Context, hash string) error {
+	t, err := s.Tokens.Token(ctx, hash)
+	if err != nil || t.Kind != auth.KindSession {
+		return err
+	}
+	if err := s.Tokens.DeleteToken(ctx, hash); err != nil || s.Part == nil {
+		return err
+	}
+	return s.Part(ctx, t.Account, hash)
 }
 
 func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {

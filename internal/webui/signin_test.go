@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,12 +76,23 @@ func TestSigningIn(t *testing.T) {
 		}
 	}
 
-	out := post("/signout", "", "Cookie", "piloto_session_80="+c.Value)
+	var parted []string
+	w.page = New(Deps{Tokens: w.memory, Now: at(noon), Part: func(_ context.Context, account, session string) error {
+		if _, err := w.Token(context.Background(), session); err == nil {
+			t.Error("its connections are looked for before the session is deleted")
+		}
+		parted = append(parted, account+" "+session)
+		return nil
+	}})
+	out := post("/signout", "", "Cookie", "piloto_session_80=tok; piloto_session_80="+c.Value+"; piloto_session_80=nope")
 	if gone := session(out); out.Code != http.StatusSeeOther || gone == nil || gone.MaxAge >= 0 {
 		t.Errorf("%d %v", out.Code, gone)
 	}
 	if _, err := w.Token(context.Background(), hashOf(c.Value)); err == nil {
 		t.Error("the session is still there")
+	}
+	if want := []string{"acc " + hashOf(c.Value)}; !slices.Equal(parted, want) {
+		t.Errorf("parted from %v, want %v", parted, want)
 	}
 	post("/signout", "", "Cookie", "piloto_session_80="+"tok")
 	if _, err := w.Token(context.Background(), hashOf("tok")); err != nil {

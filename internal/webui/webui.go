@@ -115,6 +115,7 @@ type Deps struct {
 	Assistants Assistants
 	Credits    Credits
 	Tokens     auth.Store
+	Part       func(ctx context.Context, account, session string) error // has nothing more pushed to the connections of a session, by its hash; nil: nothing is pushed
 	Facts      Facts
 	Meter      *rate.Meter // how often one may ask; nil: as often as they like
 	Now        func() time.Time

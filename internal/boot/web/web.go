@@ -2,9 +2,11 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
 	"piloto/internal/boot"
+	"piloto/internal/realtime"
 	"piloto/internal/webui"
 )
 
@@ -22,6 +24,9 @@ func page(p boot.Page) http.Handler {
 	return webui.New(webui.Deps{
 		Chats: p.Table, Runs: p.Table, Servers: p.Table, Projects: p.Table, Tokens: p.Table,
 		Assistants: p.Assistants, Credits: p.Table, Breakers: p.Breakers, Webhooks: p.Table, Rules: p.Table, Facts: facts, Meter: p.Meter,
+		Part: func(ctx context.Context, account, session string) error {
+			return realtime.Part(ctx, p.Table, account, session)
+		},
 		Now: p.Now, Log: p.Logger,
 	})
 }
