@@ -73,7 +73,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		also = out
 	}
 	o.Log = process.NewLog(o.Data, also)
-	return process.Serve(ctx, o, process.SettingsFrom(os.Getenv), out)
+	settings, err := process.SettingsFrom(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return process.Serve(ctx, o, settings, out)
 }
 
 // task is what there is to do when it is not the deployment to serve.

@@ -55,9 +55,13 @@ func TestTheEnvironmentNamesAgents(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	up.Store(false)
-	p.Agents = SettingsFrom(func(name string) string {
+	settings, err := SettingsFrom(func(name string) string {
 		return map[string]string{"MCP_RESERVA_URL": elsewhere.URL + "/mcp"}[name]
-	}).Agents
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Agents = settings.Agents
 	if s := own(); s.BaseURL != elsewhere.URL+"/mcp" || s.Status != tool.Offline {
 		t.Fatalf("away: %+v", s)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,12 +21,14 @@ const (
 	demoModelName   = "piloto-demo"
 )
 
-// demoParts are what is registered of the demonstration, in this order, and the
-// file that remembers where.
-var demoParts = []struct {
+type demoPart struct {
 	path, mark string
 	as         tool.Registration
-}{
+}
+
+// demoParts are what is registered of the demonstration, in this order, and the
+// file that remembers where.
+var demoParts = []demoPart{
 	{path: demoServicePath, mark: "demo.registered"},
 	{path: demoAgentPath, mark: "demo.agent.registered", as: tool.Registration{
 		Name: demo.AgentName, Kind: tool.KindMCP, Role: tool.RoleAgent,
@@ -55,6 +58,52 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 			api.ServeHTTP(w, r) // a mux would clean paths that the API must see as they are
 		}
 	}), nil
+}
+
+// demoOff is the file that names the parts of the demonstration that a start without it
+// switched off, by the ids of their servers.
+const demoOff = "demo.off"
+
+// switchDemo switches the registered parts of the demonstration off where nothing answers at
+// their address, so that no model proposes them. What it switched off it switches on when the
+// demonstration is back; what a person switched off stays so.
+func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error {
+	mark := firstStart{filepath.Join(p.Data, demoOff)}
+	text, err := mark.read()
+	if err != nil {
+		return err
+	}
+	off := strings.Fields(text)
+	servers, err := registry.List(ctx, defaultAccount)
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		switch {
+		case p.Demo && !s.Active && slices.Contains(off, s.ID):
+			_, err = registry.SetActive(ctx, defaultAccount, s.ID, true, p.Clock())
+		case !p.Demo && s.Active && p.ofDemo(s):
+			off = append(off, s.ID)
+			if err = mark.write(strings.Join(off, " ")); err == nil {
+				_, err = registry.SetActive(ctx, defaultAccount, s.ID, false, p.Clock())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.Demo && text != "" {
+		return mark.write("")
+	}
+	return nil
+}
+
+// ofDemo reports whether a server is a part of the demonstration, wherever it was registered.
+func (p *Process) ofDemo(s tool.Server) bool {
+	return slices.ContainsFunc(demoParts, func(part demoPart) bool {
+		at, err := firstStart{filepath.Join(p.Data, part.mark)}.read()
+		return err == nil && at != "" && s.BaseURL == at
+	})
 }
 
 // registerDemo registers a part of the demonstration at the first start, and again

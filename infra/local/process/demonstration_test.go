@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"piloto/infra/local/demo"
@@ -134,5 +135,66 @@ func TestOnlyTheAgentsOwnAddressIsItsOwn(t *testing.T) {
 		if res.StatusCode != want {
 			t.Errorf("GET %s: %d, want %d", path, res.StatusCode, want)
 		}
+	}
+}
+
+// TestTheDemonstrationStandsAsideAndComesBack: where it is left out, its service and its agent
+// are switched off, so that no plan of a real model calls what does not answer. What a person
+// switched off is not switched on with it.
+func TestTheDemonstrationStandsAsideAndComesBack(t *testing.T) {
+	p, _, _, _ := deploy(t, Settings{Demo: true})
+	registry := tool.Registry{Store: p.Table, IDs: ident.NewSource(nil)}
+	begin := func(demo bool, want ...string) {
+		t.Helper()
+		p.Demo = demo
+		if err := p.introduce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var active []string
+		servers, err := registry.List(t.Context(), defaultAccount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range servers {
+			if s.Active {
+				active = append(active, s.Name)
+			}
+		}
+		same(t, "active", active, want...)
+	}
+	begin(true, "Reservas", "reserva")
+	begin(false)
+	begin(false)
+	begin(true, "Reservas", "reserva")
+	servers, err := registry.List(t.Context(), defaultAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := registry.SetActive(t.Context(), defaultAccount, servers[0].ID, false, p.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	begin(true, "reserva")
+	begin(false)
+	begin(true, "reserva")
+}
+
+// TestHealthSaysOkOnceAllIsThere, and not while the demonstration is being registered.
+func TestHealthSaysOkOnceAllIsThere(t *testing.T) {
+	var ready atomic.Bool
+	h := onceReady(&ready, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	ask := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		return w
+	}
+	if w := ask("/health"); w.Code != http.StatusServiceUnavailable || w.Body.String() != "{\"status\":\"starting\"}\n" || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask("/demo/rooms/openapi.json"); w.Code != http.StatusTeapot {
+		t.Errorf("all else is not served: %d", w.Code)
+	}
+	ready.Store(true)
+	if w := ask("/health"); w.Code != http.StatusTeapot {
+		t.Errorf("%d", w.Code)
 	}
 }

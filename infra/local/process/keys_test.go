@@ -246,8 +246,55 @@ func TestDataThatOthersReachStopsTheStart(t *testing.T) {
 }
 
 func TestSettingsComeFromTheirVariables(t *testing.T) {
-	s := SettingsFrom(func(name string) string { return "<" + name + ">" })
-	if s.Key.Reveal() != "<OPENAI_API_KEY>" || s.GroqKey.Reveal() != "<GROQ_API_KEY>" || s.GroqBaseURL != "<GROQ_BASE_URL>" || s.GroqModel != "<GROQ_MODEL>" {
+	s, err := SettingsFrom(func(name string) string {
+		if name == "PILOTO_DEMO" || name == "PILOTO_CREDITS" {
+			return ""
+		}
+		return "<" + name + ">"
+	})
+	if err != nil || s.Key.Reveal() != "<OPENAI_API_KEY>" || s.GroqKey.Reveal() != "<GROQ_API_KEY>" || s.GroqBaseURL != "<GROQ_BASE_URL>" || s.GroqModel != "<GROQ_MODEL>" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestTheDemonstrationStandsAsideForARealModel, unless somebody asks for it. A switch takes
+// what people write, and nothing else.
+func TestTheDemonstrationStandsAsideForARealModel(t *testing.T) {
+	read := func(set ...string) (Settings, error) {
+		return SettingsFrom(func(name string) string {
+			for _, s := range set {
+				if value, is := strings.CutPrefix(s, name+"="); is {
+					return value
+				}
+			}
+			return ""
+		})
+	}
+	for _, c := range []struct {
+		set  []string
+		demo bool
+	}{
+		{nil, true},
+		{[]string{"PILOTO_DEMO="}, true},
+		{[]string{"OPENAI_MODEL=x"}, true},
+		{[]string{"OPENAI_API_KEY=k"}, false},
+		{[]string{"OPENAI_BASE_URL=http://localhost:11434/v1"}, false},
+		{[]string{"GROQ_API_KEY=k"}, false},
+		{[]string{"OPENAI_API_KEY=k", "PILOTO_DEMO=on"}, true},
+		{[]string{"OPENAI_API_KEY=k", "PILOTO_DEMO= Sí "}, true},
+		{[]string{"PILOTO_DEMO=off"}, false},
+		{[]string{"PILOTO_DEMO=False"}, false},
+		{[]string{"PILOTO_DEMO=0"}, false},
+	} {
+		if s, err := read(c.set...); err != nil || s.Demo != c.demo {
+			t.Errorf("%q: %v, %v", c.set, s.Demo, err)
+		}
+	}
+	for _, name := range []string{"PILOTO_DEMO", "PILOTO_CREDITS"} {
+		for _, value := range []string{"maybe", "2", "onn", "off;"} {
+			if _, err := read(name + "=" + value); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s=%s: %v", name, value, err)
+			}
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"piloto/infra/local/stepfunctions"
@@ -67,7 +68,8 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	failed := make(chan error, 2)
 	listening := 1
 	named := hostsOf(listener.Addr(), p.Addr, p.Hosts)
-	go func() { failed <- serve(ctx, listener, named.guard(handler), p.log) }()
+	var ready atomic.Bool
+	go func() { failed <- serve(ctx, listener, named.guard(onceReady(&ready, handler)), p.log) }()
 	if p.AWS != "" {
 		engines, err := net.Listen("tcp", p.AWS)
 		if err != nil {
@@ -82,6 +84,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	if err := p.Start(ctx); err != nil {
 		return err
 	}
+	ready.Store(true)
 	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
 		return signInURL(ctx, p.Table, token, p.origin, p.Clock())
 	})
@@ -96,6 +99,22 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	return err
 }
 
+// onceReady has GET /health say that the process starts until it is ready: it serves before
+// that, because its own services are looked at over it.
+func onceReady(ready *atomic.Bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/health" || ready.Load() {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"status":"starting"}`+"\n")
+	})
+}
+
 // introduce registers the agents that the environment names, and the demonstration
 // service and agent. The agent of the demonstration makes way for one of its name.
 func (p *Process) introduce(ctx context.Context) error {
@@ -103,8 +122,8 @@ func (p *Process) introduce(ctx context.Context) error {
 	if err := p.introduceAgents(ctx, servers); err != nil {
 		return err
 	}
-	if !p.Demo {
-		return nil
+	if err := p.switchDemo(ctx, servers); err != nil || !p.Demo {
+		return err
 	}
 	for _, part := range demoParts {
 		as := part.as

@@ -1,6 +1,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"piloto/internal/secrets"
@@ -9,7 +11,7 @@ import (
 // Settings are what a person may set in the environment of the process.
 type Settings struct {
 	Token    string      // PILOTO_TOKEN: of the default account
-	Demo     bool        // PILOTO_DEMO=off leaves out the demonstration model, service and agent
+	Demo     bool        // the demonstration model, service and agent are there: PILOTO_DEMO, else where no provider is named
 	Key      secrets.Key // OPENAI_API_KEY
 	BaseURL  string      // OPENAI_BASE_URL
 	Model    string      // OPENAI_MODEL
@@ -28,8 +30,8 @@ type Settings struct {
 	// somebody may ask, by the parameter of the template that it sets.
 	Parameters map[string]string
 
-	// Credits is PILOTO_CREDITS=on: what the keys above pay for costs credits. On
-	// one's own machine they are one's own.
+	// Credits is PILOTO_CREDITS: what the keys above pay for costs credits. On one's own
+	// machine they are one's own.
 	Credits bool
 }
 
@@ -49,8 +51,8 @@ var parameters = map[string]string{
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
-// SettingsFrom reads the settings.
-func SettingsFrom(getenv func(string) string) Settings {
+// SettingsFrom reads the settings. A switch that is neither on nor off is an error.
+func SettingsFrom(getenv func(string) string) (Settings, error) {
 	set := map[string]string{}
 	for variable, parameter := range parameters {
 		set[parameter] = getenv(variable)
@@ -61,14 +63,36 @@ func SettingsFrom(getenv func(string) string) Settings {
 			agents[name] = at
 		}
 	}
-	return Settings{
-		Agents: agents,
-		Token:  getenv("PILOTO_TOKEN"), Demo: getenv("PILOTO_DEMO") != "off",
+	s := Settings{
+		Agents: agents, Token: getenv("PILOTO_TOKEN"),
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
-		ContextURL: getenv("PILOTO_CONTEXT_URL"), Parameters: set, Credits: getenv("PILOTO_CREDITS") == "on",
+		ContextURL: getenv("PILOTO_CONTEXT_URL"), Parameters: set,
 	}
+	var demo, credits error
+	s.Demo, demo = on(getenv, "PILOTO_DEMO", s.Key == "" && s.BaseURL == "" && s.GroqKey == "")
+	s.Credits, credits = on(getenv, "PILOTO_CREDITS", false)
+	return s, errors.Join(demo, credits)
+}
+
+// words are what people write for on and off.
+var words = map[string]bool{
+	"on": true, "true": true, "1": true, "yes": true, "y": true, "sí": true, "si": true, "t": true,
+	"off": false, "false": false, "0": false, "no": false, "n": false, "f": false,
+}
+
+// on reads a switch; unset is what it is where nothing was said.
+func on(getenv func(string) string, name string, unset bool) (bool, error) {
+	said := strings.ToLower(strings.TrimSpace(getenv(name)))
+	if said == "" {
+		return unset, nil
+	}
+	is, known := words[said]
+	if !known {
+		return false, fmt.Errorf("%s is %q: write on or off", name, getenv(name))
+	}
+	return is, nil
 }
 
 // demoModel reports whether the built-in demonstration model answers: nothing
