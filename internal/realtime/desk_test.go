@@ -272,7 +272,7 @@ func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
 		r.say(id, ping)
 	}
 	end := func() {
-		if err := errors.Join(r.table.DeleteToken(ctx, ident.Hash("session")), realtime.Part(ctx, r.table, "acme", ident.Hash("session"))); err != nil {
+		if err := errors.Join(r.table.DeleteToken(ctx, ident.Hash("session")), realtime.Part(ctx, r.table, "acme", ident.Hash("session"), r.at)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,7 +286,7 @@ func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
 		}
 	}
 	r.say("b", ping)
-	r.wantLast("b", "error realtime.unknown")
+	r.wantLast("b", "error auth_required")
 
 	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.Connections = meanwhile{r.table, end}

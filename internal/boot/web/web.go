@@ -25,7 +25,7 @@ func page(p boot.Page) http.Handler {
 		Chats: p.Table, Runs: p.Table, Servers: p.Table, Projects: p.Table, Tokens: p.Table,
 		Assistants: p.Assistants, Credits: p.Table, Breakers: p.Breakers, Webhooks: p.Table, Rules: p.Table, Facts: facts, Meter: p.Meter,
 		Part: func(ctx context.Context, account, session string) error {
-			return realtime.Part(ctx, p.Table, account, session)
+			return realtime.Part(ctx, p.Table, account, session, p.Now())
 		},
 		Now: p.Now, Log: p.Logger,
 	})
