@@ -11,13 +11,15 @@ import (
 )
 
 // startOrders starts the service of testdata/service/orders.yaml.
-func startOrders(t testing.TB) *service {
+func startOrders(t testing.TB) *service { return startOrdersAt(t, freeAddress(t)) }
+
+func startOrdersAt(t testing.TB, addr string) *service {
 	t.Helper()
 	document, err := os.ReadFile(filepath.Join("testdata", "service", "orders.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newService(freeAddress(t), "/openapi.yaml", string(document))
+	s := newService(addr, "/openapi.yaml", string(document))
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}

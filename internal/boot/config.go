@@ -13,12 +13,15 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"piloto/internal/rate"
+	"piloto/internal/tool"
 )
 
 // Config is what every function reads.
 type Config struct {
 	TableName string     `env:"TABLE_NAME,required,notEmpty"`
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	// Private are the private networks that registered servers and providers may be in.
+	Private tool.Networks `env:"ALLOW_PRIVATE"`
 	Rates
 }
 

@@ -47,6 +47,7 @@ type site struct {
 }
 
 func (w World) site(c Config) site {
+	w.Private = c.Private
 	log, table := w.Log(c.LogLevel), dynamo.New(w.DynamoDB, c.TableName)
 	meter := w.meter(c.Rates, table, log)
 	return site{
@@ -118,7 +119,7 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	}
 	eligible, models := s.eligible(c.AI)
 	turns := &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: w.previews(s, t), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
 		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: w.limits(c.Waits), AloneSince: w.AloneSince, DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return s.serve(httpapi.Chat(s.http, turns)), nil
@@ -128,8 +129,8 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 const previewTimeout = 5 * time.Second
 
 // previews is how a plan's reads are made before it is confirmed.
-func (w World) previews(s site, t Tools) step.Preview {
-	return step.Preview{Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(w.outbound(previewTimeout)).With(w.tokens()), Log: s.log}
+func (s site) previews(t Tools) step.Preview {
+	return step.Preview{Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log}
 }
 
 // Confirm builds functions/confirm.
@@ -156,7 +157,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
 	s.http.Rules = s.table
-	return s.serve(httpapi.Registry(s.http, registrar(w, s.table), s.companies())), nil
+	return s.serve(httpapi.Registry(s.http, registrar(s.World, s.table), s.companies())), nil
 }
 
 // Records builds functions/records.
@@ -199,9 +200,9 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).telling(c.Push)
-	bearer := w.tokens()
+	bearer := s.tokens()
 	executor := &step.Executor{
-		Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(w.outbound(stepTimeout)).With(bearer), Caller: t.Caller(w, stepTimeout, bearer),
+		Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
 		Waker: stepfn.New(w.StepFunctions, ""), // it knows no state machine, which knows it: a token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,

@@ -32,6 +32,8 @@ type World struct {
 
 	// AllowLoopback lets servers be registered and called on this machine.
 	AllowLoopback bool
+	// Private are the private networks in which they may be.
+	Private tool.Networks
 	// Demo says that the built-in demonstration model answers, to who has DemoKey.
 	Demo    bool
 	DemoKey string
@@ -52,7 +54,7 @@ type World struct {
 
 // outbound are the guards of calls to registered servers.
 func (w World) outbound(timeout time.Duration) outbound.Options {
-	return outbound.Options{AllowLoopback: w.AllowLoopback, Timeout: timeout}
+	return outbound.Options{AllowLoopback: w.AllowLoopback, Private: w.Private, Timeout: timeout}
 }
 
 // Client is the guarded client of calls to registered servers.
@@ -73,7 +75,7 @@ func (w World) Discovery() Discovery {
 	return Discovery{w.Client(discoverTimeout), w.tokens(), discoverTotal, w.policy()}
 }
 
-func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback} }
+func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback, Private: w.Private} }
 
 // Clock is the time, to the millisecond that is stored, in UTC.
 func Clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -91,7 +91,7 @@ func (s *skeleton) baseURL(registered, documentURL string, servers []string) str
 		}
 		prefix := "/" + strings.Trim(u.EscapedPath(), "/")
 		full := origin.Scheme + "://" + origin.Host + strings.TrimSuffix(prefix, "/")
-		clean, err := tool.NormalizeURL(full, tool.Policy{AllowLoopback: true, AllowPrivate: true})
+		clean, err := tool.NormalizeURL(full, tool.Policy{AllowLoopback: true, Private: tool.AnyNetwork()})
 		if err != nil || u.RawQuery != "" || u.User != nil {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/agent"
 	"piloto/internal/fault"
+	"piloto/internal/tool"
 )
 
 func TestABusinessIsAskedForAsDocument001Says(t *testing.T) {
@@ -89,7 +90,7 @@ func TestABusinessThatIsNotToldSaysWhy(t *testing.T) {
 	}{
 		{"refused", closed.URL, loopback, "refused"},
 		{"guarded", closed.URL, Options{}, "target"},
-		{"metadata", "http://169.254.169.254/latest", Options{AllowLoopback: true, AllowPrivate: true}, "target"},
+		{"metadata", "http://169.254.169.254/latest", Options{AllowLoopback: true, Private: tool.AnyNetwork()}, "target"},
 		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&names{}).serve(t)}, "dns"},
 		{"silent", serveRaw(t, func(net.Conn) { <-t.Context().Done() }).url, loopback, "timeout"},
 		{"redirect", answers(302, other.URL), loopback, "status"},

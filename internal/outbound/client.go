@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"piloto/internal/tool"
 )
 
 // Limits of every exchange.
@@ -17,8 +19,8 @@ const (
 // Options say what a deployment allows. The zero value allows public addresses
 // only. Timeout bounds a whole exchange, the body included (default 30 s).
 type Options struct {
-	AllowLoopback bool // 127.0.0.0/8 and ::1
-	AllowPrivate  bool // RFC 1918 and unique local addresses
+	AllowLoopback bool          // 127.0.0.0/8 and ::1
+	Private       tool.Networks // beyond the public addresses
 	Timeout       time.Duration
 	Resolver      *net.Resolver // nil: the system's
 	TLS           *tls.Config   // nil: verify against the system's roots
@@ -58,7 +60,7 @@ func newClient(opts Options, t *http.Transport) *http.Client {
 func (o Options) transport() *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  dialTimeout,
-		Control:  newGuard(o.AllowLoopback, o.AllowPrivate).control,
+		Control:  newGuard(o.AllowLoopback, o.Private).control,
 		Resolver: o.Resolver,
 	}
 	var one http.Protocols

@@ -19,29 +19,25 @@ import (
 
 // guard decides at every connection, on the address that was resolved.
 type guard struct {
-	always   []netip.Prefix
+	never    tool.Networks // whatever is allowed
 	guardian *ssrf.Guardian
 }
 
-func newGuard(allowLoopback, allowPrivate bool) guard {
+func newGuard(allowLoopback bool, private tool.Networks) guard {
 	var v4, v6 []netip.Prefix
 	if allowLoopback {
 		v4 = append(v4, netip.MustParsePrefix("127.0.0.0/8"))
 		v6 = append(v6, netip.MustParsePrefix("::1/128"))
 	}
-	if allowPrivate {
-		v4 = append(v4, netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"))
-		v6 = append(v6, netip.MustParsePrefix("fc00::/7"))
+	for _, p := range private {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
 	}
 	return guard{
-		always: []netip.Prefix{ // whatever is allowed: the metadata services of clouds
-			netip.MustParsePrefix("169.254.0.0/16"),
-			netip.MustParsePrefix("168.63.129.16/32"),
-			netip.MustParsePrefix("100.100.100.200/32"),
-			netip.MustParsePrefix("192.0.0.192/32"),
-			netip.MustParsePrefix("fd00:ec2::/32"),
-			netip.MustParsePrefix("fd20:ce::/32"),
-		},
+		never:    tool.Metadata(),
 		guardian: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)),
 	}
 }
@@ -49,7 +45,7 @@ func newGuard(allowLoopback, allowPrivate bool) guard {
 // control is a net.Dialer's Control.
 func (g guard) control(network, address string, c syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err == nil {
-		for _, p := range g.always {
+		for _, p := range g.never {
 			if p.Contains(to.Addr().WithZone("")) {
 				return tool.ErrTarget
 			}

@@ -1,8 +1,12 @@
 package tool
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
+	"unicode"
 )
 
 // reserved are the address blocks that are not the public Internet, beside those
@@ -22,6 +26,69 @@ func prefixes(texts ...string) []netip.Prefix {
 		list[i] = netip.MustParsePrefix(t)
 	}
 	return list
+}
+
+// lan are the networks that a deployment may be told to reach: of organisations (RFC 1918,
+// unique local) and of carriers and VPNs (RFC 6598).
+var lan = sync.OnceValue(func() Networks {
+	return prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+})
+
+// Metadata are the addresses at which clouds tell a machine its keys, and link-local ones.
+// Nothing allows them.
+var Metadata = sync.OnceValue(func() Networks {
+	return prefixes("169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32")
+})
+
+// Networks are private networks that a deployment may reach.
+type Networks []netip.Prefix
+
+// AnyNetwork are all networks that a deployment can be told to reach.
+func AnyNetwork() Networks { return lan() }
+
+// Contain reports whether one of the networks has an address. None has one of metadata.
+func (n Networks) Contain(a netip.Addr) bool {
+	has := func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) }
+	return slices.ContainsFunc(n, has) && !slices.ContainsFunc(Metadata(), has)
+}
+
+// String is what ParseNetworks reads.
+func (n Networks) String() string {
+	texts := make([]string, len(n))
+	for i, p := range n {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// ParseNetworks reads networks (192.168.1.0/24) and addresses, separated by commas or blanks.
+// Each lies in a private network: 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10
+// or fc00::/7. Loopback, link-local, public and metadata addresses are errors.
+func ParseNetworks(text string) (Networks, error) {
+	var list Networks
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) }) {
+		p, err := netip.ParsePrefix(word)
+		if a, single := netip.ParseAddr(word); single == nil && a.Zone() == "" {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network: write one as 192.168.1.0/24", word)
+		}
+		if !slices.ContainsFunc(lan(), func(all netip.Prefix) bool { return all.Overlaps(p) && all.Bits() <= p.Bits() }) {
+			return nil, fmt.Errorf("%s is not private: allowed are networks within %s", word, lan())
+		}
+		if slices.ContainsFunc(Metadata(), func(m netip.Prefix) bool { return m.Bits() <= p.Bits() && m.Overlaps(p) }) {
+			return nil, fmt.Errorf("%s is of metadata, which is never reached", word)
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *Networks) UnmarshalText(text []byte) (err error) {
+	*n, err = ParseNetworks(string(text))
+	return err
 }
 
 // public reports whether an address is on the public Internet: what a deployment

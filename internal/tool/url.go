@@ -15,7 +15,7 @@ import (
 // Policy says which addresses beyond the public ones a deployment allows.
 type Policy struct {
 	AllowLoopback bool // 127.0.0.0/8, ::1 and localhost
-	AllowPrivate  bool // RFC 1918, unique local and single-label names
+	Private       Networks // addresses in these; where there are any, names that only such networks know
 }
 
 // maxURL is how long a registered URL may be, in bytes.
@@ -276,9 +276,11 @@ func (h host) allowed(p Policy) error {
 		if p.AllowLoopback {
 			return nil
 		}
+	case h.addr.IsValid() && p.Private.Contain(h.addr):
+		return nil
 	case h.text == "metadata.google.internal" || h.text == "instance-data.ec2.internal":
 	case h.private():
-		if p.AllowPrivate {
+		if !h.addr.IsValid() && len(p.Private) > 0 {
 			return nil
 		}
 	case !h.addr.IsValid() || public(h.addr):

@@ -7,7 +7,7 @@ import (
 )
 
 func TestNormalizeURL(t *testing.T) {
-	loopback, private, all := Policy{AllowLoopback: true}, Policy{AllowPrivate: true}, Policy{true, true}
+	loopback, private, all := Policy{AllowLoopback: true}, Policy{Private: AnyNetwork()}, Policy{true, AnyNetwork()}
 	cases := []struct {
 		in   string
 		p    Policy
@@ -141,7 +141,7 @@ func TestNormalizeURL(t *testing.T) {
 		{"http://172.16.0.1", Policy{}, "target"},
 		{"http://172.32.0.1", Policy{}, "http://172.32.0.1"},
 		{"http://192.168.0.1", Policy{}, "target"},
-		{"http://100.64.0.1", all, "target"},
+		{"http://100.64.0.1", all, "http://100.64.0.1"},
 		{"http://169.254.169.254", all, "target"},
 		{"http://168.63.129.16", all, "target"},
 		{"http://metadata.google.internal", all, "target"},

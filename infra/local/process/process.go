@@ -33,6 +33,7 @@ import (
 	"piloto/internal/ident"
 	"piloto/internal/rate"
 	"piloto/internal/telemetry"
+	"piloto/internal/tool"
 )
 
 const awsRegion = "us-east-1"
@@ -73,6 +74,7 @@ type Process struct {
 	origin     string     // http://127.0.0.1:8080
 	demoKey    string     // what the demonstration asks of whoever calls it; empty: there is none
 	began      time.Time
+	private    tool.Networks
 }
 
 // Open reads the template, opens the data folder and builds the functions.
@@ -99,6 +101,9 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	o.Log = &shared{to: o.Log}
 	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
 	var err error
+	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
+		return nil, fmt.Errorf("PILOTO_ALLOW_PRIVATE: %w", err)
+	}
 	if p.template, err = template.Read(o.Template); err != nil {
 		return nil, err
 	}
@@ -233,7 +238,7 @@ func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil), Counted: rate.NewMemory(),
-		Patient: p.Lambda != AsProcess,
+		Patient: p.Lambda != AsProcess, Private: p.private,
 		Log:     func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.local())
 }

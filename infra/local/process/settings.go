@@ -26,8 +26,8 @@ type Settings struct {
 
 	ContextURL string // PILOTO_CONTEXT_URL: where the router asks what is known of a company
 
-	// Parameters is what the environment says of how agents are called and of how often
-	// somebody may ask, by the parameter of the template that it sets.
+	// Parameters is what the environment says of how agents are called, of what may be reached
+	// and of how often somebody may ask, by the parameter of the template that it sets.
 	Parameters map[string]string
 
 	// Credits is PILOTO_CREDITS: what the keys above pay for costs credits. On one's own
@@ -42,12 +42,13 @@ const (
 )
 
 // parameters are the variables that set a parameter of the template: of how agents are
-// called, as document 001 names them, and of how often somebody may ask in a minute.
+// called, as document 001 names them, of the private networks that may be reached, and of
+// how often somebody may ask in a minute.
 var parameters = map[string]string{
 	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
 	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
 	"OPENAI_TIMEOUT": "ModelTimeoutSeconds", "CONTEXTO_NEGOCIO_TIMEOUT": "ContextTimeoutSeconds",
-	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
+	"PILOTO_ALLOW_PRIVATE": "AllowPrivate", "PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
