@@ -75,7 +75,9 @@ func (w World) Discovery() Discovery {
 	return Discovery{w.Client(discoverTimeout), w.tokens(), discoverTotal, w.policy()}
 }
 
-func (w World) policy() tool.Policy { return tool.Policy{AllowLoopback: w.AllowLoopback, Private: w.Private} }
+func (w World) policy() tool.Policy {
+	return tool.Policy{AllowLoopback: w.AllowLoopback, Private: w.Private}
+}
 
 // Clock is the time, to the millisecond that is stored, in UTC.
 func Clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -14,7 +14,7 @@ import (
 
 // Policy says which addresses beyond the public ones a deployment allows.
 type Policy struct {
-	AllowLoopback bool // 127.0.0.0/8, ::1 and localhost
+	AllowLoopback bool     // 127.0.0.0/8, ::1 and localhost
 	Private       Networks // addresses in these; where there are any, names that only such networks know
 }
 

@@ -239,7 +239,7 @@ func (p *Process) world() boot.World {
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
 		Now: p.Clock, IDs: ident.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private,
-		Log:     func(slog.Level) *slog.Logger { return p.log },
+		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.local())
 }
 
