@@ -1,5 +1,7 @@
 package intent
 
+import "unicode/utf8"
+
 // Pose says what a text of the model pretends although no call of a tool
 // stands behind it. Words are data: whether a plan really waits, or something
 // really ran, only the record knows.
@@ -14,19 +16,77 @@ type Pose struct {
 // Poses reads a whole text of the model. It never fails, and its cost is linear
 // in the text's length.
 func Poses(text string) Pose {
+	rules := rulesOf(text)
+	sentences := sentencesOf(text)
+	if size := wordsIn(sentences); size < fewest || size > most {
+		return rules.Pose
+	}
+	v, model := vectorOf(sentences), learned()
+	return Pose{
+		Pending: rules.asked || together(rules.Pending, model.pending.margin(v)),
+		Done:    together(rules.Done, model.done.margin(v)),
+	}
+}
+
+// How the rules and the model decide together, as TestTheModelIsOfTheseTexts -validate measures
+// it.
+const (
+	eager = 0.5 // what is added to how sure the model is, because a miss costs more than an alarm
+	trust = 1   // how sure the model must then be to be right against the rules
+
+	// A text of fewer words gives the model too little to judge by, and of more it knows none:
+	// there the rules decide alone.
+	fewest, most = 4, 200
+)
+
+// together is what two readers say: the rules by yes or no, the model by how sure it is.
+func together(rules bool, sure float64) bool {
+	return decided(rules, sure+eager, trust)
+}
+
+func decided(rules bool, sure, trust float64) bool {
+	if rules {
+		return sure > -trust
+	}
+	return sure > trust
+}
+
+func wordsIn(sentences [][]string) int {
+	n := 0
+	for _, s := range sentences {
+		for _, word := range s {
+			if first, _ := utf8.DecodeRuneInString(word); letter(first) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// said is what the rules read in a text.
+type said struct {
+	Pose
+	asked bool // its last sentence asks for a consent, or it prints a call: nothing else can be meant
+}
+
+func rulesOf(text string) said {
 	p := readPage(text)
 	general := p.general()
 	found := signals{general: general, editing: p.fenced}
-	var done bool
+	var done, asked bool
 	for i := range p.sentences {
 		s := &p.sentences[i]
+		before := found.asked
+		found.asked = false
 		found.place(s)
 		plain := !general && !found.past && !found.report
 		claims := !found.letter && !(found.drafts && s.item) && (claimsDone(s, plain) || ongoing(s, plain))
 		done = done || claims
 		found.read(s, claims)
+		asked, found.asked = found.asked, before || found.asked
 	}
-	return Pose{Pending: printsCall(p.folded) || found.poses(), Done: done}
+	printed := printsCall(p.folded)
+	return said{Pose{Pending: printed || found.poses(), Done: done}, printed || asked}
 }
 
 // general reports a text that explains how any plan is confirmed and run.

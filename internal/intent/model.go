@@ -1,0 +1,217 @@
+package intent
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"math"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The model is the second reader of a text: a logistic regression over the words of it,
+// learned from testdata/poses.tsv by TestTheModelIsOfTheseTexts -update. The rules say what
+// a text says; the model, what such texts mostly mean. Where they disagree, how sure the
+// model is decides.
+
+// buckets is how many weights a label has: features share one where their hashes meet.
+const buckets = 1 << 16
+
+//go:embed weights.bin
+var weightsFile []byte
+
+// weights is what was learned of one label.
+type weights struct {
+	scale, bias float32
+	each        []byte // of each bucket, an int8 that scale multiplies
+}
+
+// learned are the weights of both labels. The file has the SHA-256 of the texts, and for
+// each label its scale and its bias as little-endian floats, and its buckets.
+var learned = sync.OnceValue(func() (l struct{ pending, done weights }) {
+	rest := weightsFile[sumSize:]
+	for _, w := range []*weights{&l.pending, &l.done} {
+		w.scale = math.Float32frombits(binary.LittleEndian.Uint32(rest))
+		w.bias = math.Float32frombits(binary.LittleEndian.Uint32(rest[4:]))
+		w.each, rest = rest[8:8+buckets], rest[8+buckets:]
+	}
+	return l
+})
+
+const sumSize = 32
+
+// margin is how sure the label is: above zero for yes.
+func (w weights) margin(v vector) float64 {
+	sum := 0.0
+	for i, at := range v.at {
+		sum += float64(int8(w.each[at])) * v.value[i]
+	}
+	return float64(w.scale)*sum + float64(w.bias)
+}
+
+// vector is a text as the model reads it: the buckets of its features, and for each how
+// often it stands there, of length 1 in all.
+type vector struct {
+	at    []uint16
+	value []float64
+}
+
+func vectorOf(sentences [][]string) vector {
+	counts := make([]uint32, buckets)
+	var v vector
+	features(sentences, func(at uint16) {
+		if counts[at] == 0 {
+			v.at = append(v.at, at)
+		}
+		counts[at]++
+	})
+	v.value = make([]float64, len(v.at))
+	length := 0.0
+	for i, at := range v.at {
+		v.value[i] = 1 + math.Log(float64(counts[at]))
+		length += v.value[i] * v.value[i]
+	}
+	for i := range v.value {
+		v.value[i] /= math.Sqrt(length)
+	}
+	return v
+}
+
+// features calls add for each feature of the sentences of a text: its words, two and three of
+// them in a row or with one left out, the beginnings and endings of long ones after what stands
+// before them; the same again of the first and of the last sentence; and the words of questions
+// and of all else. They are as many as a constant times the words.
+func features(sentences [][]string, add func(bucket uint16)) {
+	for n, words := range sentences {
+		place := ""
+		switch {
+		case n == len(sentences)-1 && n == 0:
+			place = "FL"
+		case n == len(sentences)-1:
+			place = "L"
+		case n == 0:
+			place = "F"
+		}
+		mood := "A"
+		if words[len(words)-2] == "?" {
+			mood = "Q"
+		}
+		for i, word := range words {
+			sequences(words[i:], func(parts ...string) {
+				add(bucket("", parts...))
+				for _, p := range place {
+					add(bucket(string(p), parts...))
+				}
+			})
+			add(bucket(mood, word))
+			affixes(words[:i+1], add)
+		}
+	}
+}
+
+// sequences calls add for what begins at a word.
+func sequences(words []string, add func(parts ...string)) {
+	add(words[0])
+	if len(words) > 1 {
+		add(words[0], words[1])
+	}
+	if len(words) > 2 {
+		add(words[0], words[1], words[2])
+		add(words[0], "_", words[2])
+	}
+}
+
+// affixes calls add for the beginning and the ending of the last word, when it is a long one.
+func affixes(words []string, add func(bucket uint16)) {
+	last := len(words) - 1
+	letters := []rune(words[last])
+	if len(letters) < 5 {
+		return
+	}
+	head, tail := string(letters[:4])+"*", "*"+string(letters[len(letters)-3:])
+	add(bucket("", head))
+	add(bucket("", tail))
+	if last > 0 {
+		add(bucket("", words[last-1], head))
+		add(bucket("", words[last-1], tail))
+	}
+	if last > 1 {
+		add(bucket("", words[last-2], words[last-1], tail))
+	}
+}
+
+// bucket is where the weight of a feature is: the FNV-1a hash of its parts, folded.
+func bucket(kind string, parts ...string) uint16 {
+	sum := uint32(2166136261)
+	write := func(s string) {
+		for i := range len(s) {
+			sum = (sum ^ uint32(s[i])) * 16777619
+		}
+	}
+	write(kind)
+	for _, p := range parts {
+		write("\x00")
+		write(p)
+	}
+	return uint16(sum ^ sum>>16)
+}
+
+// sentencesOf are the sentences of a text, each between ^ and $: words in lower case, with
+// their accents, 0 for any number, and signs one by one.
+func sentencesOf(text string) [][]string {
+	var all [][]string
+	sentence := []string{"^"}
+	end := func() {
+		if len(sentence) > 1 {
+			all = append(all, append(sentence, "$"))
+			sentence = []string{"^"}
+		}
+	}
+	for rest := lowered(text); rest != ""; {
+		first, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case unicode.IsDigit(first):
+			size = span(rest, unicode.IsDigit)
+			sentence = append(sentence, "0")
+		case letter(first):
+			size = span(rest, letter)
+			sentence = append(sentence, rest[:size])
+		case first == '\n':
+			end()
+		case !unicode.IsSpace(first):
+			sentence = append(sentence, rest[:size])
+			if strings.ContainsRune(".!?…", first) {
+				end()
+			}
+		}
+		rest = rest[size:]
+	}
+	end()
+	return all
+}
+
+func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+
+// span is how many bytes at the beginning of a text are of a kind.
+func span(text string, of func(rune) bool) int {
+	if end := strings.IndexFunc(text, func(r rune) bool { return !of(r) }); end >= 0 {
+		return end
+	}
+	return len(text)
+}
+
+// lowered is a text without what is not seen of it, in lower case.
+func lowered(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		case r == '’':
+			return '\''
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKC.String(text))
+}
