@@ -134,8 +134,11 @@ func badServers(urls map[string]string) []bad {
 	}
 	return []bad{
 		register("credentials", 422, "mcp.url_invalid", "url", "http://user:secret@127.0.0.1:9/"),
-		register("a fragment", 422, "mcp.url_invalid", "url", "http://127.0.0.1:9/#x"),
-		register("a query", 422, "mcp.url_invalid", "url", "http://127.0.0.1:9/?x=1"),
+		register("a fragment and a query alone", 422, "mcp.url_invalid", "url", "#x?x=1"),
+		register("credentials of a document", 422, "mcp.url_invalid", "url", urls["page"], "document_url", "http://user:secret@127.0.0.1:9/"),
+		register("a document of metadata", 422, "mcp.url_refused", "url", urls["page"], "document_url", "http://169.254.169.254/latest"),
+		register("a document in a private network", 422, "mcp.url_refused", "url", urls["page"], "document_url", "http://10.0.0.1/openapi.json"),
+		register("a document of a server without any", 422, "mcp.url_invalid", "url", urls["page"], "kind", "mcp", "document_url", urls["page"]),
 		register("another scheme", 422, "mcp.url_invalid", "url", "ftp://127.0.0.1/"),
 		register("a file", 422, "mcp.url_invalid", "url", "file:///etc/passwd"),
 		register("nothing", 422, "request.invalid", "url", ""),

@@ -26,6 +26,7 @@ type serverRow struct {
 	Frozen      []string `dynamodbav:"frozen,stringset,omitempty"`
 	BaseURL     string   `dynamodbav:"base_url"`
 	DocumentURL string   `dynamodbav:"document_url,omitempty"`
+	Said        string   `dynamodbav:"document_said,omitempty"`
 	Active      bool     `dynamodbav:"active"`
 	Preview     bool     `dynamodbav:"preview,omitempty"`
 	State       string   `dynamodbav:"state"`
@@ -46,7 +47,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
 		PK: accountKey(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
-		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Active: s.Active, Preview: s.Preview, State: string(s.Status), Catalogue: s.Catalogue,
+		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, Preview: s.Preview, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: millis(s.CreatedAt), UpdatedAt: millis(s.UpdatedAt), RefreshedAt: millis(s.RefreshedAt),
 	}
@@ -58,7 +59,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 
 func (row serverRow) server() tool.Server {
 	s := tool.Server{
-		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL,
+		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL, DocumentSaid: row.Said,
 		Active: row.Active, Preview: row.Preview, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
 		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
 		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,

@@ -187,7 +187,7 @@ func problem(ctx context.Context, err error) *Problem {
 		Type: "urn:piloto:problem:" + f.Code, Status: status, Code: f.Code, Instance: a.path,
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
 		Detail: detail(a.lang, f),
-		Action: sentence(a.lang, "fault."+f.Code+".do", f.Args),
+		Action: action(a.lang, f),
 		Errors: localised(a.lang, f), Running: f.Args["run_id"],
 	}
 	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
@@ -230,6 +230,15 @@ func detail(lang locale.Tag, f *fault.Error) string {
 		text += " " + changed
 	}
 	return text
+}
+
+// action is what to do next: the code's sentence, or the one it has for Args["reason"].
+func action(lang locale.Tag, f *fault.Error) string {
+	key := "fault." + f.Code + ".do"
+	if particular := key + "." + f.Args["reason"]; known(lang, particular) {
+		key = particular
+	}
+	return sentence(lang, key, f.Args)
 }
 
 func known(lang locale.Tag, key string) bool {

@@ -86,7 +86,8 @@ func (k *KeyRequest) credential() *tool.Credential {
 
 // RegisterRequest is the body of POST /api/mcps.
 type RegisterRequest struct {
-	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint"`
+	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint; a query and a fragment are left out"`
+	DocumentURL  string      `json:"document_url,omitempty" maxLength:"2048" doc:"where the OpenAPI document is, when it is not at the service; it may be on another origin, and calls still go to url"`
 	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent; an agent's is its agent_name, and is required"`
 	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp" doc:"openapi when absent; mcp of an agent"`
 	Role         tool.Role   `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
@@ -148,7 +149,7 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 
 func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
-		URL: in.Body.URL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
+		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
 		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
 		Key: in.Body.Key.credential(),
 	}, r.config.Now())

@@ -35,7 +35,7 @@ func unavailable(ctx context.Context, e *errand, err error) error {
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
 	case status >= 500, status == http.StatusTooManyRequests:
-		return tool.ErrUnreachable.With("status", strconv.Itoa(status))
+		return tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(status))
 	case reply != nil && reply.Error != nil:
 		return tool.ErrSpeech.With("reason", "refused").With("status", strconv.Itoa(status)).Because(e.clean(errors.New(reply.Error.Message)))
 	case status >= 300:

@@ -10,11 +10,13 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"piloto/internal/fault"
+	"piloto/internal/netfail"
 	"piloto/internal/tool"
 )
 
@@ -47,27 +49,31 @@ type Discoverer struct {
 
 // Discover looks for the document of the service at base: where it was known to
 // be, at base itself when that looks like a document, at the usual places below
-// base and then below its origin, and where an HTML page there says.
+// base and then below its origin, and where an HTML page there says. Where a person said
+// that it is, it looks there alone.
 func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
-	base, known := t.Base, t.Known
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
-	found, err := d.search(within, base, known, t.Key)
+	found, err := d.search(within, t)
 	if err != nil && ctx.Err() != nil { // the caller went away: that says nothing about the service
 		return tool.Found{}, ctx.Err()
 	}
 	return found, err
 }
 
-func (d Discoverer) search(ctx context.Context, base, known string, key *tool.Credential) (tool.Found, error) {
-	u, err := url.Parse(base)
+func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, error) {
+	u, err := url.Parse(t.Base)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: base, key: key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	if t.Said != "" {
+		return q.said(ctx, t.Said)
+	}
+	known := t.Known
 	if looksLikeDocument(u.Path) {
 		q.base = q.origin
-		known = base
+		known = t.Base
 	}
 	for _, at := range q.candidates(known) {
 		if found, done, err := q.try(ctx, at); done {
@@ -82,6 +88,40 @@ func (d Discoverer) search(ctx context.Context, base, known string, key *tool.Cr
 		}
 	}
 	return tool.Found{}, q.why
+}
+
+// said reads the document that a person said is at a place, of the service at base: its
+// relative servers are below base, and a prefix that base has stays.
+func (q *quest) said(ctx context.Context, at string) (tool.Found, error) {
+	if !tool.SameOrigin(at, q.origin) {
+		q.key = nil // it is for the service
+	}
+	q.origin = originOf(at)
+	raw, err := q.fetch(ctx, at, maxDocument)
+	switch {
+	case err != nil:
+		q.over(ctx, err)
+		return tool.Found{}, q.why
+	case raw == nil:
+		return tool.Found{}, q.why
+	}
+	found, err := parseWithin(ctx, raw, q.base, q.base)
+	if err != nil {
+		return tool.Found{}, err
+	}
+	found.DocumentURL = at
+	if u, err := url.Parse(q.base); err == nil && u.Path != "" {
+		found.BaseURL = q.base
+	}
+	return found, nil
+}
+
+func originOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 func looksLikeDocument(p string) bool {
@@ -164,7 +204,7 @@ func (q *quest) over(ctx context.Context, err error) bool {
 		q.why = tool.ErrTarget.Because(err)
 		return true
 	case !q.answered:
-		q.why = tool.ErrUnreachable.Because(plain(err))
+		q.why = tool.ErrUnreachable.With("reason", netfail.Reason(err)).Because(plain(err))
 	}
 	if isTimeout(err) {
 		q.timeouts++
@@ -205,7 +245,7 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode >= 500 {
 		if !q.answered && errors.Is(q.why, tool.ErrNoDocument) {
-			q.why = tool.ErrUnreachable.With("status", res.Status)
+			q.why = tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(res.StatusCode))
 		}
 		return nil, nil
 	}
@@ -214,7 +254,10 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 	}
 	q.answered = true
 	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
-		q.why = tool.ErrNoDocument.With("redirect", to.Scheme+"://"+to.Host) // said, never followed
+		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // said, never followed
+	}
+	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
+		q.why = tool.ErrRefusedUs.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
 	}
 	if res.StatusCode != http.StatusOK {
 		return nil, nil

@@ -106,25 +106,35 @@ func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
 	defer slow.Close()
 	guarded := discoverer()
 	guarded.Client.Transport = refusing{}
+	locked := serve(t, nil)
+	locked.other = http.StatusForbidden
+	plain := httptest.NewUnstartedServer(http.NotFoundHandler())
+	plain.StartTLS() // by nobody's authority
+	defer plain.Close()
 	cases := []struct {
-		name string
-		d    Discoverer
-		base string
-		want *fault.Error
+		name   string
+		d      Discoverer
+		base   string
+		want   *fault.Error
+		reason string
 	}{
-		{"nothing there", discoverer(), serve(t, nil).URL, tool.ErrNoDocument},
-		{"not a document", discoverer(), serve(t, map[string]string{"/openapi.json": `{"swagger":"1.2"}`}).URL, tool.ErrDocument},
-		{"nobody answers", discoverer(), away.URL, tool.ErrUnreachable},
-		{"only errors", discoverer(), down.URL, tool.ErrUnreachable},
-		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument},
-		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable},
-		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable},
-		{"guarded", guarded, "http://10.0.0.1", tool.ErrTarget},
-		{"no URL", discoverer(), "::", tool.ErrURL},
+		{"nothing there", discoverer(), serve(t, nil).URL, tool.ErrNoDocument, ""},
+		{"not a document", discoverer(), serve(t, map[string]string{"/openapi.json": `{"swagger":"1.2"}`}).URL, tool.ErrDocument, "-"},
+		{"nobody answers", discoverer(), away.URL, tool.ErrUnreachable, "refused"},
+		{"nobody has the name", discoverer(), "http://nobody.invalid", tool.ErrUnreachable, "dns"},
+		{"no certificate", discoverer(), plain.URL, tool.ErrUnreachable, "tls"},
+		{"only errors", discoverer(), down.URL, tool.ErrUnreachable, "status"},
+		{"locked", discoverer(), locked.URL, tool.ErrRefusedUs, "document"},
+		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument, "redirect"},
+		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
+		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
+		{"guarded", guarded, "http://10.0.0.1", tool.ErrTarget, ""},
+		{"no URL", discoverer(), "::", tool.ErrURL, "form"},
 	}
 	for _, c := range cases {
-		if _, err := c.d.Discover(t.Context(), tool.Target{Base: c.base}); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want.Code)
+		_, err := c.d.Discover(t.Context(), tool.Target{Base: c.base})
+		if reason := fault.Of(err).Args["reason"]; !errors.Is(err, c.want) || c.reason != "-" && reason != c.reason {
+			t.Errorf("%s: %v (%s), want %s (%s)", c.name, err, reason, c.want.Code, c.reason)
 		}
 	}
 	if len(elsewhere.asked) != 0 {
@@ -133,6 +143,29 @@ func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
 	_, err := discoverer().Discover(t.Context(), tool.Target{Base: moved.URL})
 	if fault.Of(err).Args["redirect"] != elsewhere.URL {
 		t.Errorf("%v does not say where the service redirects to", err)
+	}
+}
+
+// TestADocumentIsReadWhereAPersonSaid: there alone, and calls go to the service, which alone
+// is shown the key.
+func TestADocumentIsReadWhereAPersonSaid(t *testing.T) {
+	const there = `"servers":[{"url":"/v2"},{"url":"https://other.example"}],"paths"`
+	for name, x := range map[string]struct{ prefix, want string }{"at its host": {"", "/v2"}, "below a prefix": {"/v9", "/v9"}} {
+		docs := serve(t, map[string]string{"/rooms.json": strings.Replace(small, `"paths"`, there, 1)})
+		api := serve(t, map[string]string{"/openapi.json": small})
+		key := &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "key-of-the-service"}
+		found, err := discoverer().Discover(t.Context(), tool.Target{Base: api.URL + x.prefix, Said: docs.URL + "/rooms.json?v=1", Key: key})
+		if err != nil || found.BaseURL != api.URL+x.want || found.DocumentURL != docs.URL+"/rooms.json?v=1" || len(found.Operations) != 1 {
+			t.Errorf("%s: base %s, document %s, %d operations, %v", name, found.BaseURL, found.DocumentURL, len(found.Operations), err)
+		}
+		if len(api.asked) != 0 || len(docs.asked) != 1 {
+			t.Errorf("%s: asked %v of the service, %v of the documents", name, api.asked, docs.asked)
+		}
+		docs.pages, docs.other = nil, http.StatusUnauthorized
+		_, err = discoverer().Discover(t.Context(), tool.Target{Base: api.URL, Said: docs.URL + "/rooms.json", Key: key})
+		if !errors.Is(err, tool.ErrRefusedUs) || len(docs.asked) != 2 || len(api.asked) != 0 {
+			t.Errorf("%s, locked: %v; asked %v and %v: the key is the service's", name, err, docs.asked, api.asked)
+		}
 	}
 }
 

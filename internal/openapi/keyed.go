@@ -8,12 +8,16 @@ import (
 	"piloto/internal/redact"
 )
 
+func asksForKey(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
 // ask sends a request for a document, and again with the service's key when it was
 // refused without it: a key is shown to who asks for it. What answers has the key taken
 // out, because documents are shown. A client's credentials (in "oauth") are not sent.
 func (q *quest) ask(req *http.Request) (*http.Response, error) {
 	res, err := q.client.Do(req)
-	if err != nil || q.key == nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
+	if err != nil || q.key == nil || !asksForKey(res.StatusCode) {
 		return res, err
 	}
 	again := req.Clone(req.Context())

@@ -67,11 +67,14 @@ type Registry struct {
 
 // Registration is what a person asks to register. Name may be empty: the
 // document's title, or the host, stands in; but an agent is called by it. The
-// zero Kind is KindOpenAPI, and KindMCP of an agent. AllowOffline stores a service
+// zero Kind is KindOpenAPI, and KindMCP of an agent. URL loses its fragment and its query.
+// Document, of KindOpenAPI, says where the document is, if need be on another origin: then it is
+// sought nowhere else, and calls go to URL. AllowOffline stores a service
 // that cannot be reached now for a later Refresh; Force, one that the account has. A Key whose place is empty goes
 // where the document says, else as a bearer token.
 type Registration struct {
 	URL          string
+	Document     string
 	Name         string
 	Kind         Kind
 	Role         Role
@@ -145,7 +148,13 @@ func (r Registry) described(in Registration) (Server, error) {
 	if s.IsAgent() && !agentName().MatchString(s.Name) {
 		return s, ErrAgentName
 	}
-	s.BaseURL, err = NormalizeURL(in.URL, r.Policy)
+	if s.BaseURL, err = NormalizeURL(cleaned(in.URL), r.Policy); err != nil || in.Document == "" {
+		return s, err
+	}
+	if s.Kind != KindOpenAPI {
+		return s, atDocument(ErrURL.With("reason", "no_documents"))
+	}
+	s.DocumentSaid, err = documentAt(in.Document, r.Policy)
 	return s, err
 }
 
@@ -188,7 +197,7 @@ func (r Registry) discover(ctx context.Context, account string, s Server, key *C
 		return Found{}, err
 	}
 	defer end()
-	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Key: key})
+	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Said: s.DocumentSaid, Key: key})
 	if err != nil {
 		return Found{}, err
 	}

@@ -126,21 +126,24 @@ type Server struct {
 	Role        Role
 	BaseURL     string // scheme://host[:port][/prefix], no trailing slash; of KindMCP: its endpoint
 	DocumentURL string // where the document was found
-	Transport   Transport
-	About       string   // of an agent: when to delegate to it
-	Keywords    []string // of an agent
-	Frozen      []string // names of tools that are others than the approved ones; a refresh approves them
-	Active      bool
-	Preview     bool // its GETs change nothing and may be done before a plan is confirmed, to show what the plan is about
-	Status      Status
-	Catalogue   string // ULID
-	Operations  int
-	Warnings    []string
-	Key         *KeyPlace
-	LastError   string // why the last discovery failed, as a code
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	RefreshedAt time.Time
+	// DocumentSaid is where the person who registered the server said that its document is, "" for
+	// nowhere: it may be on another origin than BaseURL.
+	DocumentSaid string
+	Transport    Transport
+	About        string   // of an agent: when to delegate to it
+	Keywords     []string // of an agent
+	Frozen       []string // names of tools that are others than the approved ones; a refresh approves them
+	Active       bool
+	Preview      bool // its GETs change nothing and may be done before a plan is confirmed, to show what the plan is about
+	Status       Status
+	Catalogue    string // ULID
+	Operations   int
+	Warnings     []string
+	Key          *KeyPlace
+	LastError    string // why the last discovery failed, as a code
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	RefreshedAt  time.Time
 }
 
 // IsAgent reports whether turns are delegated to the server.
@@ -291,10 +294,12 @@ func (a Answer) RetryAfter(now time.Time) (time.Duration, bool) {
 }
 
 // Target is a service to discover. Known is where its document was the last time,
-// "" for never; Key is sent only by those who need it to ask.
+// "" for never; Said is the one place where a person said that it is; Key is sent only to
+// the origin of Base, by those who need it to ask.
 type Target struct {
 	Base  string
 	Known string
+	Said  string
 	Key   *Credential
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"piloto/internal/fault"
 )
 
 // Policy says which addresses beyond the public ones a deployment allows.
@@ -66,6 +68,47 @@ func NormalizeURL(raw string, policy Policy) (string, error) {
 		return "", err
 	}
 	return strings.ToLower(u.Scheme) + "://" + h.text + port + prefix, nil
+}
+
+// cleaned is an address as a person copied it from a browser, without what a page's own
+// state is: a fragment and a query.
+func cleaned(raw string) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(raw), "#")
+	text, _, _ = strings.Cut(text, "?")
+	return text
+}
+
+// documentAt is the address of a document that a person named, without a fragment: its
+// origin as NormalizeURL writes it, its path and its query as they are. It returns ErrURL and
+// ErrTarget as NormalizeURL does, at the field.
+func documentAt(raw string, policy Policy) (string, error) {
+	text, _, _ := strings.Cut(strings.TrimSpace(raw), "#")
+	if reason := oddText(text); reason != "" {
+		return "", atDocument(ErrURL.With("reason", reason))
+	}
+	path, query, asks := strings.Cut(text, "?")
+	authority := path
+	if _, rest, ok := strings.Cut(path, "://"); ok {
+		authority = rest
+	}
+	_, place, _ := strings.Cut(authority, "/")
+	origin, err := NormalizeURL(strings.TrimSuffix(path, "/"+place), policy)
+	if err != nil {
+		return "", atDocument(err)
+	}
+	at := origin + "/" + place
+	if asks {
+		at += "?" + query
+	}
+	if _, err := url.Parse(at); err != nil {
+		return "", atDocument(ErrURL.With("reason", "form"))
+	}
+	return at, nil
+}
+
+// atDocument says that the document's address is what is wrong.
+func atDocument(err error) error {
+	return fault.Of(err).At(fault.Field{Loc: []any{"body", "document_url"}, Msg: "is not the address of a document that may be read", Type: "value_error"})
 }
 
 // LeadsTo is where the Location of an answer leads from the URL that was asked, for a

@@ -229,3 +229,31 @@ func TestALocationIsToldByItsHost(t *testing.T) {
 		t.Errorf("from nowhere: %q", got)
 	}
 }
+
+func TestAnAddressFromABrowserIsCleaned(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://api.example.com/docs#/default/list_rooms": "https://api.example.com",
+		"https://api.example.com/v1/?key=1#top\n":          "https://api.example.com/v1",
+		"api.example.com?x=#y":                             "https://api.example.com",
+	} {
+		if got, err := NormalizeURL(cleaned(raw), Policy{}); err != nil || got != want {
+			t.Errorf("%q: %q %v, want %q", raw, got, err, want)
+		}
+	}
+	for raw, want := range map[string]string{
+		"https://docs.example.com/rooms.json?v=1#/x":  "https://docs.example.com/rooms.json?v=1",
+		"https://DOCS.example.com:443/docs/api.yaml":  "https://docs.example.com/docs/api.yaml",
+		"docs.example.com":                            "https://docs.example.com/",
+		"https://docs.example.com?format=openapi":     "https://docs.example.com/?format=openapi",
+		"https://docs.example.com/a?next=https://b/c": "https://docs.example.com/a?next=https://b/c",
+	} {
+		if got, err := documentAt(raw, Policy{}); err != nil || got != want {
+			t.Errorf("document %q: %q %v, want %q", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{"http://127.0.0.1/x", "https://u:p@docs.example.com/x", "ftp://docs.example.com/x", "https://10.0.0.1/x", "#", "https:///x", "https://docs.example.com/%zz", "a b"} {
+		if got, err := documentAt(raw, Policy{}); err == nil {
+			t.Errorf("document %q: %q", raw, got)
+		}
+	}
+}
