@@ -21,6 +21,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"piloto/infra/local/apigateway"
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/lambda"
 	"piloto/infra/local/stepfunctions"
@@ -103,6 +104,11 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	var err error
 	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
 		return nil, fmt.Errorf("PILOTO_ALLOW_PRIVATE: %w", err)
+	}
+	if said := s.Parameters["CorsOrigins"]; said != "" {
+		if s.Parameters["CorsOrigins"], err = origins(said); err != nil {
+			return nil, fmt.Errorf("PILOTO_CORS_ORIGINS: %w", err)
+		}
 	}
 	if p.template, err = template.Read(o.Template); err != nil {
 		return nil, err
@@ -254,7 +260,10 @@ func (p *Process) local() boot.Local {
 
 // Handler is everything that is served: the API, and the demonstration.
 func (p *Process) Handler() (http.Handler, error) {
-	api := p.withSockets(p.functions)
+	allowed := p.deployment.CORS
+	api := apigateway.CORS{
+		Origins: allowed.Origins, Methods: allowed.Methods, Headers: allowed.Headers, Expose: allowed.Expose, MaxAge: allowed.MaxAge,
+	}.Serve(p.withSockets(p.functions))
 	if !p.Demo {
 		return api, nil
 	}

@@ -3,7 +3,9 @@ package process
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
+	"unicode"
 
 	"piloto/internal/secrets"
 )
@@ -42,13 +44,14 @@ const (
 )
 
 // parameters are the variables that set a parameter of the template: of how agents are
-// called, as document 001 names them, of the private networks that may be reached, and of
-// how often somebody may ask in a minute.
+// called, as document 001 names them, of the private networks that may be reached, of the origins
+// whose pages may ask, and of how often somebody may ask in a minute.
 var parameters = map[string]string{
 	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
 	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
 	"OPENAI_TIMEOUT": "ModelTimeoutSeconds", "CONTEXTO_NEGOCIO_TIMEOUT": "ContextTimeoutSeconds",
-	"PILOTO_ALLOW_PRIVATE": "AllowPrivate", "PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
+	"PILOTO_ALLOW_PRIVATE": "AllowPrivate", "PILOTO_CORS_ORIGINS": "CorsOrigins",
+	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
@@ -75,6 +78,21 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 	s.Demo, demo = on(getenv, "PILOTO_DEMO", s.Key == "" && s.BaseURL == "" && s.GroqKey == "")
 	s.Credits, credits = on(getenv, "PILOTO_CREDITS", false)
 	return s, errors.Join(demo, credits)
+}
+
+// origins reads a list of origins as people write it (spaces, a slash at the end) and
+// writes them as a browser does, separated by commas.
+func origins(said string) (string, error) {
+	var list []string
+	for _, text := range strings.FieldsFunc(said, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host {
+			return "", fmt.Errorf("%q is no origin: write it as https://app.example.com", text)
+		}
+		usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme] // which a browser leaves out
+		list = append(list, strings.TrimSuffix(u.String(), usual))
+	}
+	return strings.Join(list, ","), nil
 }
 
 // words are what people write for on and off.

@@ -20,6 +20,7 @@ type Deployment struct {
 	Substitutions map[string]map[string]string // state machine id → name → value
 	Rules         []EventRule
 	Outputs       map[string]string
+	CORS          CORS
 }
 
 // EventRule is a rule whose pattern has its values.
@@ -96,6 +97,7 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	for _, m := range t.StateMachines {
 		d.Substitutions[m.ID] = s.texts(m.Substitutions)
 	}
+	d.CORS = s.cors()
 	for _, o := range t.outputs {
 		if text, ok := s.text(o.Value); ok {
 			d.Outputs[o.Name] = text

@@ -157,7 +157,7 @@ func (r *reader) api(id string, n *yaml.Node, path string) {
 	r.out.API.ID, r.out.API.Line = id, n.Line
 	named := ""
 	r.object(n, path, handlers{
-		"FailOnWarnings":       unused("nothing is imported"),
+		"CorsConfiguration":    r.cors,
 		"AccessLogSettings":    unused("each request is logged by its handler"),
 		"DefaultRouteSettings": unused("one machine is not throttled for its owner"),
 		"Auth": r.nested(handlers{

@@ -35,6 +35,7 @@ type Template struct {
 	Unused        []Unused // what has no counterpart in one process
 
 	conditions map[string]*yaml.Node
+	cors       *allowance // nil: pages of other origins may ask nothing
 	outputs    []Output
 	resources  map[string]string // logical id → type
 }

@@ -46,6 +46,7 @@ Transform: AWS::Serverless-2016-10-31
 Parameters:
   Model: {Type: String, Default: small}
   Secret: {Type: String}
+  Pages: {Type: String, Default: "https://a.example,https://b.example"}
   Hours: {Type: Number, Default: 24, MinValue: 1, MaxValue: 48}
   Level: {Type: String, Default: info, AllowedValues: [debug, info]}
 Conditions:
@@ -60,6 +61,7 @@ Resources:
   Api:
     Type: AWS::Serverless::HttpApi
     Properties:
+      CorsConfiguration: !If [HasSecret, {AllowOrigins: !Split [",", !Ref Pages], AllowMethods: [GET], AllowHeaders: [authorization], MaxAge: 600}, !Ref AWS::NoValue]
       Auth:
         DefaultAuthorizer: Who
         Authorizers:
@@ -187,8 +189,11 @@ func TestResolveGivesWhatADeploymentWould(t *testing.T) {
 	if got := d.Outputs["Url"]; got != "https://api.example" {
 		t.Errorf("output %q", got)
 	}
+	if d.CORS.Origins != nil {
+		t.Errorf("pages of %v may ask", d.CORS.Origins)
+	}
 	values["Secret"] = "s"
-	if d, err = tpl.Resolve(values); err != nil || d.Environment["ChatFunction"]["SECRET"] != "s" {
+	if d, err = tpl.Resolve(values); err != nil || d.Environment["ChatFunction"]["SECRET"] != "s" || len(d.CORS.Origins) != 2 || d.CORS.MaxAge != 600 {
 		t.Errorf("with a secret: %v, %v", d, err)
 	}
 }
@@ -243,12 +248,15 @@ func TestRuleMatchesOnlyWhatItsPatternNames(t *testing.T) {
 
 func TestWhatIsNotUnderstoodIsRefusedByLineAndPath(t *testing.T) {
 	for name, c := range map[string]struct{ old, with, want string }{
-		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:68: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
+		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:70: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
 		"function property":   {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
 		"runtime":             {"Runtime: provided.al2023", "Runtime: nodejs22.x", `Globals.Function.Runtime: "nodejs22.x" is not supported`},
 		"top-level section":   {"Outputs:", "Mappings:", "Mappings: is not something"},
 		"intrinsic":           {"!Ref Hours", "!ImportValue Hours", "Variables.HOURS: the intrinsic function !ImportValue is not understood"},
 		"long form":           {"!Ref Hours", "{Ref: Hours}", "Variables.HOURS.Ref: write the short form"},
+		"a star for origins":  {`!Split [",", !Ref Pages]`, `["*"]`, `Api.Properties.CorsConfiguration.AllowOrigins: must be !Split`},
+		"always some origins": {"!Ref AWS::NoValue]", "{}]", "Api.Properties.CorsConfiguration: must be !If"},
+		"credentials":         {"MaxAge: 600", "AllowCredentials: true", "Api.Properties.CorsConfiguration.AllowCredentials: is not something"},
 		"dangling reference":  {"!Ref Hours", "!Ref Days", `Variables.HOURS: "Days" is neither a parameter nor a resource`},
 		"dangling attribute":  {"!GetAtt ChatFunction.Arn", "!GetAtt Chat.Arn", `Resources.Run.Properties.DefinitionSubstitutions.Chat: "Chat" is not a resource`},
 		"unknown attribute":   {"!GetAtt ChatFunction.Arn", "!GetAtt ChatFunction.Url", `the attribute "Url" of AWS::Serverless::Function`},

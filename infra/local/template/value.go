@@ -19,6 +19,7 @@ const (
 	tagSub       = "!Sub"
 	tagGetAtt    = "!GetAtt"
 	tagIf        = "!If"
+	tagSplit     = "!Split"
 	tagEquals    = "!Equals"
 	tagNot       = "!Not"
 	tagAnd       = "!And"
@@ -132,6 +133,10 @@ func (r *reader) checkIntrinsic(n *yaml.Node, path string) {
 			r.checkCondition(n.Content[0], path, n.Content[0].Value)
 			r.check(n.Content[1], path+"[1]")
 			r.check(n.Content[2], path+"[2]")
+		}
+	case tagSplit:
+		if r.arguments(n, path, 2, 2) {
+			r.check(n.Content[1], path+"[1]")
 		}
 	case tagEquals, tagNot, tagAnd, tagOr:
 		least, most := arity(n.Tag)
