@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -188,7 +187,7 @@ func (p *Process) configure(level slog.Level) {
 			p.names[name] = value
 		}
 	}
-	set("LogLevel", strings.ToLower(level.String()))
+	set("LogLevel", level.String())
 	if p.platformSecret() != "" {
 		set("SecretArn", platformSecretARN)
 	}
