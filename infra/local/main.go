@@ -35,6 +35,7 @@ import (
 	"syscall"
 
 	"piloto/infra/local/process"
+	"piloto/internal/auth"
 )
 
 func main() {
@@ -61,6 +62,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return process.Restore(ctx, task.restore, o.Data, out)
 	case task.signIn:
 		return process.SignIn(ctx, o.Data, out)
+	case task.token.Do != "":
+		return process.Tokens(ctx, o.Data, task.token, out)
 	case task.rotate:
 		return process.RotateKey(o.Data, out)
 	case task.older:
@@ -86,13 +89,14 @@ type task struct {
 	backup, restore string // files
 	older, signIn   bool
 	rotate          bool
+	token           process.TokenTask
 	verbose         bool // not a thing to do: the deployment logs on stdout too
 }
 
 // several reports whether there is more to do than one thing.
 func (t task) several() bool {
 	n := 0
-	for _, asked := range []bool{t.backup != "", t.restore != "", t.older, t.signIn, t.rotate} {
+	for _, asked := range []bool{t.backup != "", t.restore != "", t.older, t.signIn, t.rotate, t.token.Do != ""} {
 		if asked {
 			n++
 		}
@@ -129,6 +133,11 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 		flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
 		flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
 		flags.BoolVar(&what.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
+		flags.StringVar(&what.token.Do, "token", "", "make, list or revoke tokens of the process that has the data folder (`what`: make, list, revoke), and end")
+		flags.StringVar(&what.token.User, "user", "", "with -token make: who will have it")
+		flags.StringVar(&what.token.Scopes, "scopes", "chat", "with -token make: "+auth.ScopesText)
+		flags.DurationVar(&what.token.Life, "life", 0, "with -token make: how long it is good for (720h); 0: for ever")
+		flags.StringVar(&what.token.ID, "id", "", "with -token revoke: the ID that -token list shows")
 		flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
 		flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	}
@@ -140,7 +149,7 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 	case flags.NArg() > 0:
 		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
 	case what.several():
-		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key and -open are things to do one by one")
+		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key, -token and -open are things to do one by one")
 	case engines && o.AWS == "":
 		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
 	case o.AWS != "" && !process.OnThisMachine(o.AWS):

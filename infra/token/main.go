@@ -10,10 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"piloto/internal/auth"
@@ -27,34 +24,26 @@ func main() {
 	}
 }
 
-// name is what an account or a user may be called: no key of the table can be
-// read as another's.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
-
 func run(args []string, now time.Time, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("token", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	table := flags.String("table", "", "the deployment's table (output TableName)")
 	account := flags.String("account", "default", "the account it belongs to")
 	user := flags.String("user", "admin", "the person or program that holds it")
-	scopes := flags.String("scopes", "admin", "chat; admin, which includes it; billing, which moves credit; or several: admin,billing")
+	scopes := flags.String("scopes", "admin", auth.ScopesText)
 	life := flags.Duration("life", 0, "how long it is good for; 0: for ever")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	granted := strings.Split(*scopes, ",")
-	switch {
-	case *table == "":
+	if *table == "" {
 		return fmt.Errorf("-table is missing: it is the deployment's output TableName")
-	case !name.MatchString(*account) || !name.MatchString(*user):
-		return fmt.Errorf("an account or user has 1 to 64 letters, digits, dots, @, - or _")
-	case slices.ContainsFunc(granted, func(s string) bool { return !slices.Contains(auth.Scopes(), auth.Scope(s)) }):
-		return fmt.Errorf("-scopes %s: there are chat, admin and billing", *scopes)
-	case *life < 0:
-		return fmt.Errorf("-life %s: it would be over", *life)
 	}
 	secret := ident.Secret()
-	item, err := json.Marshal(row(secret, *account, *user, granted, now, *life))
+	token, err := auth.NewToken(secret, *account, *user, *scopes, now, *life)
+	if err != nil {
+		return err
+	}
+	item, err := json.Marshal(row(token))
 	if err != nil {
 		return err
 	}
@@ -65,18 +54,18 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 type value map[string]any
 
 // row is the item of a token, as internal/dynamo reads it.
-func row(secret, account, user string, scopes []string, now time.Time, life time.Duration) map[string]value {
-	list := make([]value, len(scopes))
-	for i, s := range scopes {
-		list[i] = value{"S": s}
+func row(t auth.Token) map[string]value {
+	list := make([]value, len(t.Scopes))
+	for i, s := range t.Scopes {
+		list[i] = value{"S": string(s)}
 	}
 	item := map[string]value{
-		"PK": {"S": "TOKEN#" + ident.Hash(secret)}, "SK": {"S": "TOKEN"}, "kind": {"S": string(auth.KindToken)},
-		"account": {"S": account}, "user": {"S": user}, "scopes": {"L": list}, "created_at": number(now.UnixMilli()),
+		"PK": {"S": "TOKEN#" + t.Hash}, "SK": {"S": "TOKEN"}, "kind": {"S": string(t.Kind)},
+		"account": {"S": t.Account}, "user": {"S": t.User}, "scopes": {"L": list}, "created_at": number(t.CreatedAt.UnixMilli()),
 	}
-	if life > 0 {
-		item["expires_at"] = number(now.Add(life).UnixMilli())
-		item["ttl"] = number(now.Add(life + 24*time.Hour).Unix())
+	if !t.ExpiresAt.IsZero() {
+		item["expires_at"] = number(t.ExpiresAt.UnixMilli())
+		item["ttl"] = number(t.ExpiresAt.Add(24 * time.Hour).Unix())
 	}
 	return item
 }

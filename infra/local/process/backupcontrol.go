@@ -154,6 +154,9 @@ func askControl(ctx context.Context, folder, method, path string, w io.Writer) e
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		if answer.StatusCode == http.StatusBadRequest { // a sentence for whoever asked
+			return errors.New(strings.TrimSpace(string(text)))
+		}
 		return fmt.Errorf("it answered %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
 	_, err = io.Copy(w, answer.Body)

@@ -16,8 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"piloto/infra/local/stepfunctions"
 	"piloto/internal/boot/registry"
+	"piloto/internal/ident"
 	"piloto/internal/telemetry"
 )
 
@@ -88,6 +91,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
 		return signInURL(ctx, p.Table, token, p.origin, p.Clock())
 	})
+	p.engines.control.offerTokens(tokenDesk{table: p.Table, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ident.Hash(token), now: p.Clock})
 	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}

@@ -2,13 +2,10 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
-	"syscall"
 )
 
 // exposed is the warning for an address that other machines can reach.
@@ -69,9 +66,5 @@ func (c *control) offerSignIn(make func(context.Context) (string, error)) {
 
 // SignIn asks the process that has a folder for an address that signs in once, and prints it.
 func SignIn(ctx context.Context, folder string, out io.Writer) error {
-	err := askControl(ctx, folder, http.MethodPost, signInPath, out)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, word(folder))
-	}
-	return err
+	return refusedBy(folder, askControl(ctx, folder, http.MethodPost, signInPath, out))
 }

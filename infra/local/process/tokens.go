@@ -1,0 +1,202 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/internal/auth"
+	"piloto/internal/ident"
+	"piloto/internal/realtime"
+)
+
+// tokensPath is where the process of a folder is asked to make (POST), list (GET) and revoke
+// (DELETE) tokens of its account.
+const tokensPath = "/tokens"
+
+// shortID is how many characters of a token's hash name it: nobody can use them.
+const shortID = 12
+
+// TokenTask is what to do with the tokens of a data folder.
+type TokenTask struct {
+	Do     string        // make, list or revoke
+	User   string        // who will have the new one
+	Scopes string        // of the new one, separated by commas
+	Life   time.Duration // of the new one; 0: for ever
+	ID     string        // of the one to revoke
+}
+
+// Tokens has the process of a folder do a task, and writes what came of it.
+func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) error {
+	query := url.Values{"user": {task.User}, "scopes": {task.Scopes}, "life": {task.Life.String()}, "id": {task.ID}}
+	method, known := map[string]string{"make": http.MethodPost, "list": http.MethodGet, "revoke": http.MethodDelete}[task.Do]
+	if !known {
+		return fmt.Errorf("-token %s: write make, list or revoke", task.Do)
+	}
+	return refusedBy(folder, askControl(ctx, folder, method, tokensPath+"?"+query.Encode(), out))
+}
+
+// refusedBy says that nobody has a folder, where that is why the control socket did not answer.
+func refusedBy(folder string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, word(folder))
+	}
+	return err
+}
+
+// offerTokens answers on the control socket.
+func (c *control) offerTokens(desk tokenDesk) {
+	for method, do := range map[string]func(context.Context, url.Values, io.Writer) error{
+		http.MethodPost: desk.make, http.MethodGet: desk.list, http.MethodDelete: desk.revoke,
+	} {
+		c.mux.HandleFunc(method+" "+tokensPath, func(w http.ResponseWriter, r *http.Request) {
+			var said strings.Builder
+			if err := do(r.Context(), r.URL.Query(), &said); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			_, _ = io.WriteString(w, said.String())
+		})
+	}
+}
+
+// tokenDesk makes, lists and revokes the tokens of the account. owner is the hash of the one
+// that the process was started with, which only its file or PILOTO_TOKEN changes.
+type tokenDesk struct {
+	table interface {
+		auth.Store
+		realtime.Connections
+	}
+	client *dynamodb.Client
+	name   string // of the table
+	owner  string
+	now    func() time.Time
+}
+
+func (d tokenDesk) make(ctx context.Context, asked url.Values, out io.Writer) error {
+	life, err := time.ParseDuration(asked.Get("life"))
+	if err != nil {
+		return err
+	}
+	secret := ident.Secret()
+	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), asked.Get("scopes"), d.now(), life)
+	if err != nil {
+		return err
+	}
+	if err := d.table.PutToken(ctx, token); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: -token revoke -id %s\n", secret, token.User, scopesOf(token), token.Hash[:shortID])
+	return nil
+}
+
+func (d tokenDesk) list(ctx context.Context, _ url.Values, out io.Writer) error {
+	all, err := d.all(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tUSER\tSCOPES\tMADE\tENDS")
+	for _, t := range all {
+		if t.Kind != auth.KindToken {
+			continue
+		}
+		user, ends := t.User, "never"
+		if t.Hash == d.owner {
+			user += " (the owner)"
+		}
+		if !t.ExpiresAt.IsZero() {
+			ends = t.ExpiresAt.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Hash[:shortID], user, scopesOf(t), t.CreatedAt.UTC().Format(time.DateTime), ends)
+	}
+	return table.Flush()
+}
+
+// revoke removes a token and the sessions that were opened with it. Nothing is pushed to
+// their connections from then on.
+func (d tokenDesk) revoke(ctx context.Context, asked url.Values, out io.Writer) error {
+	all, err := d.all(ctx)
+	if err != nil {
+		return err
+	}
+	id := strings.ToLower(asked.Get("id"))
+	var gone []auth.Token
+	for _, t := range all {
+		if t.Kind == auth.KindToken && len(id) >= 8 && strings.HasPrefix(t.Hash, id) {
+			gone = append(gone, t)
+		}
+	}
+	switch {
+	case len(gone) == 0:
+		return fmt.Errorf("-id %s: there is no such token; -token list shows them", id)
+	case len(gone) > 1:
+		return fmt.Errorf("-id %s: more than one token begins so", id)
+	case gone[0].Hash == d.owner:
+		return errors.New("that is the token of the owner: to change it, start with another PILOTO_TOKEN, or remove the token file")
+	}
+	for _, t := range all {
+		if t.Parent == gone[0].Hash {
+			gone = append(gone, t)
+		}
+	}
+	for _, t := range gone { // the token first: no session is opened with it then
+		if err := errors.Join(d.table.DeleteToken(ctx, t.Hash), realtime.Part(ctx, d.table, t.Account, t.Hash, d.now())); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "revoked the token of %s, and what was signed in with it (%d)\n", gone[0].User, len(gone)-1)
+	return nil
+}
+
+// all are the tokens of every kind that are not over, of the account, the oldest first.
+func (d tokenDesk) all(ctx context.Context) ([]auth.Token, error) {
+	var list []auth.Token
+	pages := dynamodb.NewScanPaginator(d.client, &dynamodb.ScanInput{
+		TableName: &d.name, FilterExpression: aws.String("begins_with(PK, :t)"), ProjectionExpression: aws.String("PK"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":t": &types.AttributeValueMemberS{Value: "TOKEN#"}},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Items {
+			pk, ok := row["PK"].(*types.AttributeValueMemberS)
+			if !ok {
+				continue
+			}
+			t, err := d.table.Token(ctx, strings.TrimPrefix(pk.Value, "TOKEN#"))
+			if err != nil || t.Account != defaultAccount || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(d.now()) {
+				continue // it ended meanwhile
+			}
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b auth.Token) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Hash, b.Hash))
+	})
+	return list, nil
+}
+
+func scopesOf(t auth.Token) string {
+	list := make([]string, len(t.Scopes))
+	for i, s := range t.Scopes {
+		list[i] = string(s)
+	}
+	return strings.Join(list, ",")
+}
