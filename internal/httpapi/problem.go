@@ -232,11 +232,13 @@ func detail(lang locale.Tag, f *fault.Error) string {
 	return text
 }
 
-// action is what to do next: the code's sentence, or the one it has for Args["reason"].
+// action is what to do next: the code's sentence, or the one it has for Args["case"] or Args["reason"].
 func action(lang locale.Tag, f *fault.Error) string {
 	key := "fault." + f.Code + ".do"
-	if particular := key + "." + f.Args["reason"]; known(lang, particular) {
-		key = particular
+	for _, arg := range []string{"case", "reason"} {
+		if particular := key + "." + f.Args[arg]; known(lang, particular) {
+			return sentence(lang, particular, f.Args)
+		}
 	}
 	return sentence(lang, key, f.Args)
 }

@@ -77,6 +77,9 @@ func stale(tag locale.Tag, key string, pairs ...string) error {
 	return plan.ErrStale.With("changed", locale.Text(tag, key, pairs...))
 }
 
+// unbound says that the plan is as it was shown, and what it needs is not.
+func unbound(why string) error { return plan.ErrStale.With("case", "bound").With("changed", why) }
+
 // holds reports whether everything that the plan calls still is as it was shown: the
 // servers and tools of what is to run, and that no rule of the account denies it. The
 // error is plan.ErrStale and says what changed.
@@ -95,12 +98,13 @@ func (s *Service) holds(ctx context.Context, r plan.Run, tag locale.Tag) error {
 			if err != nil {
 				var f *fault.Error
 				if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Unavailable {
-					return plan.ErrStale.With("changed", locale.Fill(tag, f.Code, f.Args))
+					b, _ := r.Plan.Binding(call.ID)
+					return unbound(locale.Text(tag, "run.changed_bound", "server", b.ServerName, "why", locale.Fill(tag, f.Code, f.Args)))
 				}
 				return err
 			}
 			if v := rules.Judge(rule.CallOf(call, server.Name)); v.Effect == rule.Deny {
-				return stale(tag, "run.changed_denied", "called", call.Called(), "reason", v.Rule.Reason)
+				return unbound(locale.Text(tag, "run.changed_denied", "called", call.Called(), "reason", v.Rule.Reason))
 			}
 		}
 	}
