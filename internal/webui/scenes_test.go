@@ -117,6 +117,23 @@ func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
 	}
 }
 
+func TestWhatWasNotSentStaysAboveWhatIsNewer(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.see(confirmButton)
+	for range 2 {
+		b.say("un 503 por favor")
+	}
+	b.until(`document.querySelectorAll(".line.user.failed .problem").length === 2`)
+	b.say("bloquea")
+	b.see(".line.blocked .blocked-do")
+	b.until(`document.querySelectorAll(".line.sending").length === 0`)
+	order := eval[string](b, `[...document.querySelectorAll("#thread > .line")].map(l => l.matches(".failed") ? "failed" : l.matches(".blocked") ? "blocked" : l.matches(".user") ? "said" : "told").join()`)
+	if !strings.HasSuffix(order, "told,failed,failed,said,blocked") {
+		t.Error(order)
+	}
+}
+
 func TestRefusalsAreToldWhereTheyBelong(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("un 503 por favor")

@@ -255,6 +255,7 @@ function reconcile(list, fresh) {
     }
     const old = document.getElementById(next.id);
     if (!old) {
+      while (after?.nextElementSibling?.matches(".failed")) after = after.nextElementSibling; // it was said before what is new
       if (after) after.after(next);
       else list.append(next);
       added.push(next);
