@@ -189,7 +189,8 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	if more || int64(len(body)) > limit {
 		body, a.Truncated = body[:min(limit, int64(len(body)))], true
 	}
-	a.Body = body
+	text, cut := utf8Of(res.Header.Get("Content-Type"), body, limit)
+	a.Body, a.Truncated = text, a.Truncated || cut
 	for _, name := range kept {
 		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
 			a.Headers[name] = value

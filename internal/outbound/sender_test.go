@@ -105,6 +105,33 @@ func TestSendAnswersWithStatusHeadersAndBody(t *testing.T) {
 	}
 }
 
+// TestAnAnswerInAnOlderCharsetIsRead: what a person reads is what the service wrote.
+func TestAnAnswerInAnOlderCharsetIsRead(t *testing.T) {
+	for name, c := range map[string]struct{ kind, body, want string }{
+		"latin 1":             {"application/json; charset=ISO-8859-1", "{\"ciudad\":\"M\xe1laga\"}", `{"ciudad":"Málaga"}`},
+		"as Windows means it": {"text/csv;charset=latin1", "5 \x80;\x93s\xed\x94", "5 €;“sí”"},
+		"latin 9":             {"text/plain; charset=iso-8859-15", "5 \xa4", "5 €"},
+		"what it is not":      {"text/plain; charset=iso-8859-1", "Málaga", "Málaga"},
+		"another":             {"text/plain; charset=shift_jis", "\x82\xa0", "\x82\xa0"},
+		"none":                {"text/plain", "M\xe1laga", "M\xe1laga"},
+		"broken":              {"text/plain; charset", "M\xe1laga", "M\xe1laga"},
+		"cut":                 {"text/plain; charset=latin1", strings.Repeat("\xe1", 15), "ááááá"},
+		"without the secret":  {"text/plain; charset=latin1", "\xe1" + secret, "á[redacted]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serveRaw(t, say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", c.kind, len(c.body), c.body)))
+			limit := int64(100)
+			if name == "cut" {
+				limit = 11
+			}
+			a, err := sender(time.Second).Send(t.Context(), tool.Request{Method: "GET", Origin: s.url, URL: s.url + "/x"}, &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, limit)
+			if err != nil || string(a.Body) != c.want || a.Truncated != (name == "cut") {
+				t.Errorf("%q truncated %v, %v; want %q", a.Body, a.Truncated, err, c.want)
+			}
+		})
+	}
+}
+
 func TestSendPutsTheKeyWhereItBelongs(t *testing.T) {
 	cases := []struct {
 		place tool.KeyPlace

@@ -256,7 +256,8 @@ type Call struct {
 }
 
 // Answer is what a server said to a request. Headers holds only the few that a
-// plan may use, in their canonical spelling. Body is decoded (no gzip) and holds
+// plan may use, in their canonical spelling. Body is decoded (no gzip; UTF-8 where it said a
+// Western charset of one byte) and holds
 // the first bytes when Truncated; Bytes is how many there were, as far as known.
 //
 // Of a Call, Body is the result as the protocol has it ({"content": […],
