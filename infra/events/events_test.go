@@ -1,8 +1,10 @@
 package events_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -66,7 +68,7 @@ func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
 			}
 			env := append([]string{}, world.env...)
 			for name, value := range world.environment[f.ID] {
-				env = append(env, name+"="+value)
+				env = append(env, name+"="+cmp.Or(world.given[name], value))
 			}
 			sample, err := events.Samples.ReadFile(f.Name + ".json")
 			if err != nil {
@@ -135,7 +137,8 @@ func build(t *testing.T, tpl *template.Template) string {
 type world struct {
 	names       map[string]string
 	environment map[string]map[string]string
-	env         []string
+	env         []string          // that Lambda sets, and SAM with it
+	given       map[string]string // what sam local invoke is told with --env-vars: it sets what the template declares, and nothing else
 }
 
 // serve runs both engines on loopback, with the table and the state machine of
@@ -159,20 +162,24 @@ func serve(t *testing.T, tpl *template.Template) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = machines.Close() })
-	dynamo, states := httptest.NewServer(tables), httptest.NewServer(machines)
-	t.Cleanup(dynamo.Close)
-	t.Cleanup(states.Close)
+	engines := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as `engines` serves both
+		if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+			tables.ServeHTTP(w, r)
+			return
+		}
+		machines.ServeHTTP(w, r)
+	}))
+	t.Cleanup(engines.Close)
 
 	w := world{names: tpl.Names(), env: []string{
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL, "AWS_ENDPOINT_URL_SFN=" + states.URL,
-	}}
+	}, given: map[string]string{"AWS_ENDPOINT_URL": engines.URL}}
 	d, err := tpl.Resolve(w.names)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.environment = d.Environment
-	create(t, tpl, d, w.names, dynamo.URL, states.URL)
+	create(t, tpl, d, w.names, engines.URL, engines.URL)
 	return w
 }
 
