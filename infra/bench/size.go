@@ -9,8 +9,9 @@ import (
 
 // beyond are the executables that the limit is still an aim for, and what they may not
 // grow over, in bytes: chat talks to models, agents and previews, judges by JSON Schema,
-// and reads what texts claim, by words and learned weights. What deploys is arm64.
-var beyond = map[string]int64{"arm64/chat": 16_050_000, "amd64/chat": 17_500_000, "amd64/mcp": 15_600_000}
+// and reads what texts claim, by words and learned weights; the charsets of old services are
+// 0.1 MB. What deploys is arm64.
+var beyond = map[string]int64{"arm64/chat": 16_150_000, "amd64/chat": 17_600_000, "amd64/mcp": 15_700_000}
 
 // checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
 // as `make build` makes them) and fails at the first that is over the limit.
