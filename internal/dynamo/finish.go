@@ -51,7 +51,7 @@ func (t *Table) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	}
 	ended := after(r, to, rec)
 	for _, st := range closed {
-		ended = withState(ended, st)
+		ended = ended.With(st)
 	}
 	return ended, t.moved(ctx, ended, chat.ID != "", rec, t.commit(ctx, writes...))
 }

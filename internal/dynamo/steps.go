@@ -198,7 +198,7 @@ func (t *Table) EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec 
 // when none of its steps waits any more.
 func goesOn(r plan.Run, st plan.StepState) plan.Status {
 	waits := func(s plan.StepState) bool { return s.Status == plan.StepWaiting }
-	if r.Status == plan.Waiting && !slices.ContainsFunc(withState(r, st).Steps, waits) {
+	if r.Status == plan.Waiting && !slices.ContainsFunc(r.With(st).Steps, waits) {
 		return plan.Running
 	}
 	return r.Status
@@ -249,23 +249,11 @@ func (t *Table) writeStep(ctx context.Context, s stepWrite) (plan.Run, error) {
 			return r, err
 		}
 	}
-	next := withState(after(r, s.to, s.rec), st)
+	next := after(r, s.to, s.rec).With(st)
 	if !s.due.IsZero() {
 		next.DueAt = s.due
 	}
 	return next, t.moved(ctx, next, true, s.rec, t.commit(ctx, append(writes, w, moved)...))
-}
-
-// withState is the run with a step's new state.
-func withState(r plan.Run, st plan.StepState) plan.Run {
-	at := slices.IndexFunc(r.Steps, func(s plan.StepState) bool { return s.StepID == st.StepID })
-	r.Steps = slices.Clone(r.Steps)
-	if at < 0 {
-		r.Steps = append(r.Steps, st)
-	} else {
-		r.Steps[at] = st
-	}
-	return r
 }
 
 func zip(raw []byte) ([]byte, error) {

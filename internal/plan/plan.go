@@ -357,6 +357,44 @@ func (r Run) State(stepID string) StepState {
 	return StepState{StepID: stepID, Status: StepPending}
 }
 
+// With returns the run with another state of a step.
+func (r Run) With(st StepState) Run {
+	r.Steps = slices.Clone(r.Steps)
+	at := slices.IndexFunc(r.Steps, func(s StepState) bool { return s.StepID == st.StepID })
+	if at < 0 {
+		r.Steps = append(r.Steps, st)
+	} else {
+		r.Steps[at] = st
+	}
+	return r
+}
+
+// WaitsUntil is, of a run that does nothing but wait for approvals, when the first of them
+// is over. It is false while a step of the wave may go on by itself.
+func (r Run) WaitsUntil(at time.Time) (time.Time, bool) {
+	var until time.Time
+	waves, err := Waves(r.Plan.Steps)
+	if err != nil || r.CancelAt != nil || r.UndoAt != nil {
+		return until, false
+	}
+	for _, wave := range waves {
+		for _, id := range wave {
+			st := r.State(id)
+			switch {
+			case st.Status.Terminal():
+			case st.Status != StepWaiting || !st.Approval.Open(at) || st.Approval.Token == "":
+				return time.Time{}, false
+			case until.IsZero() || st.Approval.ExpiresAt.Before(until):
+				until = st.Approval.ExpiresAt
+			}
+		}
+		if !until.IsZero() {
+			return until, true
+		}
+	}
+	return until, false
+}
+
 // Event is one transition of a run. Seq counts from 1 without gaps.
 type Event struct {
 	Seq    int             `json:"seq"`

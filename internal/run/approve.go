@@ -84,7 +84,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision
 			rec.Messages = []conversation.Message{answer}
 		}
 		to := plan.Running
-		for _, other := range with(r, st).Steps {
+		for _, other := range r.With(st).Steps {
 			if other.Status == plan.StepWaiting {
 				to = plan.Waiting
 			}

@@ -257,6 +257,37 @@ func TestTheSweepWakesWhatNobodyWoke(t *testing.T) {
 	}
 }
 
+// TestTheSweepLeavesARunAloneThatOnlyWaits: it is due again when its approval is over. One
+// of which another step may go on is compared with its execution as any other.
+func TestTheSweepLeavesARunAloneThatOnlyWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		needs []string // of the second step
+		ends  bool     // the second step ends before
+		due   time.Duration // after it began to wait
+	}{
+		"a step that needs it":          {[]string{"s1"}, false, time.Hour},
+		"a step beside it":              {[]string{}, false, 2 * run.CheckEvery},
+		"a step beside it that is done": {[]string{}, true, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHand(t)
+			second := undoable("Dos")
+			second.Needs = &c.needs
+			r := w.running(t, undoable("Una"), second)
+			w.waits(t, r.ID, "s1", anybody)
+			asked := w.Clock()
+			if c.ends {
+				w.do(t, r.ID, "s2", plan.StepDone)
+			}
+			w.Pass(asked.Add(run.CheckEvery).Sub(w.Clock()))
+			sweep(t, w.World)
+			if due := w.Read(r.ID).DueAt.Sub(asked); due != c.due {
+				t.Errorf("due %s after it began to wait, want %s", due, c.due)
+			}
+		})
+	}
+}
+
 func TestAWaitingRunDoesNotHoldItsChat(t *testing.T) {
 	w := newHand(t)
 	slow := w.running(t, undoable("Lenta"))

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	"piloto/internal/locale"
 	"piloto/internal/plan"
 )
@@ -14,7 +12,7 @@ func (s *Service) open(r plan.Run) []plan.StepState {
 	end := func(st plan.StepState, status plan.StepStatus, failure *plan.Failure) {
 		st.Status, st.Error, st.Last.Open, st.UpdatedAt = status, failure, false, s.Now()
 		closed = append(closed, st)
-		r = with(r, st)
+		r = r.With(st)
 	}
 	for _, st := range r.Steps {
 		if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo && !st.Status.Terminal() {
@@ -93,18 +91,6 @@ func (s *Service) closedEach(r plan.Run, st plan.StepState) (plan.StepStatus, *p
 		return plan.StepCancelled, nil
 	}
 	return plan.StepFailed, &plan.Failure{Code: "step.interrupted", Message: locale.Text(tagOf(r), "step.interrupted")}
-}
-
-// with is the run with another state of an effect.
-func with(r plan.Run, st plan.StepState) plan.Run {
-	r.Steps = slices.Clone(r.Steps)
-	at := slices.IndexFunc(r.Steps, func(s plan.StepState) bool { return s.StepID == st.StepID })
-	if at < 0 {
-		r.Steps = append(r.Steps, st)
-	} else {
-		r.Steps[at] = st
-	}
-	return r
 }
 
 // verdict says how a run whose effects are all closed ended, and why. That something

@@ -73,7 +73,7 @@ type ending struct {
 // closing is the run with the states that close it.
 func closing(r plan.Run, closed []plan.StepState) plan.Run {
 	for _, st := range closed {
-		r = with(r, st)
+		r = r.With(st)
 	}
 	return r
 }

@@ -136,7 +136,7 @@ func (w hand) ask(id, effect string, ask plan.Ask) error {
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.AskApproval(context.Background(), r, st, until, run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: effect})
+	_, err := w.Store.AskApproval(context.Background(), r, st, run.LookAgain(r.With(st), w.Clock()), run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: effect})
 	return err
 }
 

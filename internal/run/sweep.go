@@ -132,13 +132,16 @@ func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 			return err
 		}
 	}
-	return s.Store.Postpone(ctx, r, s.lookAgain(r))
+	return s.Store.Postpone(ctx, r, LookAgain(r, s.Now()))
 }
 
-// lookAgain is when the sweep should look at a run that goes on: in a while, or when
-// the first of its approvals is over.
-func (s *Service) lookAgain(r plan.Run) time.Time {
-	at := s.Now()
+// LookAgain is when the sweep should look at a run that goes on: when the first of its
+// approvals is over, if it does nothing but wait for them, or else in a while. Who decides
+// before then makes it due, and so does an execution that ends badly.
+func LookAgain(r plan.Run, at time.Time) time.Time {
+	if until, waits := r.WaitsUntil(at); waits {
+		return until
+	}
 	next := at.Add(CheckEvery)
 	for _, st := range r.Steps {
 		if st.Status == plan.StepWaiting && st.Approval.Open(at) && st.Approval.ExpiresAt.Before(next) {

@@ -10,9 +10,6 @@ import (
 	"piloto/internal/run"
 )
 
-// lookAgain is how soon the sweep looks at a run that waits.
-const lookAgain = 2 * time.Minute
-
 // maxAsked is how large a body may be that somebody approves, in bytes: it is shown
 // whole.
 const maxAsked = 128 << 10
@@ -169,10 +166,6 @@ func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w wanted
 		rec.Data["requests"] = w.requests
 	}
 	st.Status, st.Approval, st.UpdatedAt = plan.StepWaiting, &a, at
-	due := at.Add(lookAgain)
-	if a.ExpiresAt.Before(due) {
-		due = a.ExpiresAt
-	}
-	_, err := x.Store.AskApproval(ctx, r, st, due, rec)
+	_, err := x.Store.AskApproval(ctx, r, st, run.LookAgain(r.With(st), at), rec)
 	return err
 }

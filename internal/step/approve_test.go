@@ -81,6 +81,9 @@ func TestAStepThatDestroysWaitsForSomebody(t *testing.T) {
 		a.Request != plan.RequestHash("DELETE", a.URL, nil) || a.Token != "token-1" || !a.ExpiresAt.Equal(w.Clock().Add(24*time.Hour)) {
 		t.Errorf("%s, %+v", now.Status, a)
 	}
+	if !now.DueAt.Equal(a.ExpiresAt) {
+		t.Errorf("the sweep looks at it at %s, and it waits until %s", now.DueAt, a.ExpiresAt)
+	}
 	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) || len(w.Requests()) != 1 {
 		t.Errorf("ended %s, %d requests", got, len(w.Requests()))
 	}
