@@ -91,11 +91,9 @@ func TestEveryAlarmTellsSomebody(t *testing.T) {
 // unwatched are functions whose errors are no alarm's, for a reason.
 var unwatched = map[string]string{"StepFunction": "an error is how a step says that a server refused; the state machine's alarm sees the rest"}
 
-// TestEveryFunctionIsWatched holds that each is on the dashboard, and in an alarm
-// for its errors and one for its throttles.
-func TestEveryFunctionIsWatched(t *testing.T) {
-	resources := rawResources(t)
-	watched := map[string][]string{} // metric, functions
+// watchedBy returns the values of the dimensions of each metric that an alarm adds up.
+func watchedBy(resources map[string]*yaml.Node) map[string][]string {
+	watched := map[string][]string{}
 	for _, r := range resources {
 		if kindOf(r) != "AWS::CloudWatch::Alarm" {
 			continue
@@ -108,6 +106,31 @@ func TestEveryFunctionIsWatched(t *testing.T) {
 			}
 		}
 	}
+	return watched
+}
+
+// TestEveryTableIsWatched holds that an alarm sees the throttles of each table and of each
+// of its indexes, which DynamoDB counts apart.
+func TestEveryTableIsWatched(t *testing.T) {
+	watched := watchedBy(rawResources(t))
+	for _, table := range readTemplate(t).Tables {
+		list := []string{table.ID}
+		for _, index := range table.Indexes {
+			list = append(list, index.Name)
+		}
+		for _, name := range list {
+			if !slices.Contains(watched["ReadThrottleEvents"], name) || !slices.Contains(watched["WriteThrottleEvents"], name) {
+				t.Errorf("no alarm sees that %s throttles", name)
+			}
+		}
+	}
+}
+
+// TestEveryFunctionIsWatched holds that each is on the dashboard, and in an alarm
+// for its errors and one for its throttles.
+func TestEveryFunctionIsWatched(t *testing.T) {
+	resources := rawResources(t)
+	watched := watchedBy(resources)
 	body := find(resources["Dashboard"], "Properties", "DashboardBody").Value
 	for _, f := range readTemplate(t).Functions {
 		if (unwatched[f.ID] == "") != slices.Contains(watched["Errors"], f.ID) || !slices.Contains(watched["Throttles"], f.ID) {

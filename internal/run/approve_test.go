@@ -261,8 +261,8 @@ func TestTheSweepWakesWhatNobodyWoke(t *testing.T) {
 // of which another step may go on is compared with its execution as any other.
 func TestTheSweepLeavesARunAloneThatOnlyWaits(t *testing.T) {
 	for name, c := range map[string]struct {
-		needs []string // of the second step
-		ends  bool     // the second step ends before
+		needs []string      // of the second step
+		ends  bool          // the second step ends before
 		due   time.Duration // after it began to wait
 	}{
 		"a step that needs it":          {[]string{"s1"}, false, time.Hour},

@@ -45,6 +45,7 @@ func (r *reader) table(id string, n *yaml.Node, path string) {
 	t := Table{ID: id, Line: n.Line}
 	r.object(n, path, handlers{
 		"BillingMode":                      r.oneOf("PAY_PER_REQUEST"),
+		"DeletionProtectionEnabled":        unused("nothing here deletes a table"),
 		"PointInTimeRecoverySpecification": unused("a copy of the data folder is the backup"),
 		"SSESpecification":                 unused("the disk of the machine is its owner's to encrypt"),
 		"KeySchema":                        func(n *yaml.Node, at string) { t.Key = r.key(n, at) },
