@@ -89,10 +89,11 @@ asl: $(ASL) ## Validate the state machine (needs npm)
 .PHONY: template
 template: ## Hold template.yaml against the code and against what one process can honour
 	go test ./infra/local/template ./internal/archtest
-	@# It has found what no reading did: a circle of references.
-	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml; \
-	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then $(CFNLINT) template.yaml; \
-	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; fi
+	@# cfn-lint has found what no reading did: a circle of references. It brings AWS's transform.
+	@if python3 -c 'import cfnlint' 2>/dev/null; then python=python3; \
+	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then python=$(dir $(CFNLINT))python; \
+	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; exit 0; fi; \
+	$$python -c 'from cfnlint.runner import main; main()' template.yaml && $$python infra/transform.py template.yaml
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in what is called (needs vuln.go.dev)
