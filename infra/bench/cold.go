@@ -25,6 +25,7 @@ import (
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/lambda"
 	"piloto/infra/local/process"
+	"piloto/infra/local/provision"
 	"piloto/infra/local/secretsmanager"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
@@ -145,7 +146,7 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 		names[table.ID] = "piloto"
 	}
 	config := aws.Config{Region: region, Credentials: credentials.NewStaticCredentialsProvider("x", "x", ""), BaseEndpoint: &s.endpoint}
-	if err := process.ProvisionTables(ctx, config, t, names); err != nil {
+	if err := provision.Tables(ctx, config, t, names); err != nil {
 		return nil, errors.Join(err, stop())
 	}
 	return stop, nil

@@ -4,25 +4,22 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	client "github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sfn"
-	states "github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
 	"piloto/infra/events"
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/lambda"
 	"piloto/infra/local/process"
+	"piloto/infra/local/provision"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
 )
@@ -179,7 +176,12 @@ func serve(t *testing.T, tpl *template.Template) world {
 		t.Fatal(err)
 	}
 	w.environment = d.Environment
-	create(t, tpl, d, w.names, engines.URL, engines.URL)
+	config := aws.Config{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), BaseEndpoint: &engines.URL,
+	}
+	if err := errors.Join(provision.Tables(t.Context(), config, tpl, w.names), provision.Machines(t.Context(), config, tpl, d, w.names)); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -188,36 +190,4 @@ type nobody struct{}
 
 func (nobody) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	return nil, nil, context.Canceled
-}
-
-func create(t *testing.T, tpl *template.Template, d *template.Deployment, names map[string]string, dynamoURL, statesURL string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	config := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
-	dynamo := client.NewFromConfig(config, func(o *client.Options) { o.BaseEndpoint = &dynamoURL })
-	for _, table := range tpl.Tables {
-		if _, err := dynamo.CreateTable(ctx, table.CreateTable(names[table.ID])); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := dynamo.UpdateTimeToLive(ctx, &client.UpdateTimeToLiveInput{
-			TableName:               aws.String(names[table.ID]),
-			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &table.TTL, Enabled: aws.Bool(true)},
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	machines := sfn.NewFromConfig(config, func(o *sfn.Options) { o.BaseEndpoint = &statesURL })
-	for _, m := range tpl.StateMachines {
-		definition, err := tpl.Definition(m, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := machines.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
-			Name: aws.String(names[m.ID+".Name"]), Definition: aws.String(string(definition)),
-			RoleArn: aws.String("arn:aws:iam::123456789012:role/local"), Type: states.StateMachineTypeStandard,
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -15,7 +15,7 @@ import (
 	"piloto/infra/local/disk"
 	"piloto/infra/local/dynamodb"
 	"piloto/infra/local/inproc"
-	"piloto/infra/local/process"
+	"piloto/infra/local/provision"
 	"piloto/infra/local/template"
 	"piloto/internal/dynamo"
 )
@@ -50,7 +50,7 @@ func Raw(t testing.TB, wrap func(aws.HTTPClient) aws.HTTPClient) (*dynamo.Table,
 		t.Fatal(err)
 	}
 	names := deployment.Names()
-	if err := process.ProvisionTables(context.Background(), config, deployment, names); err != nil {
+	if err := provision.Tables(context.Background(), config, deployment, names); err != nil {
 		t.Fatal(err)
 	}
 	wrapped := config

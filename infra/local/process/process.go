@@ -23,6 +23,7 @@ import (
 	"piloto/infra/local/apigateway"
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/lambda"
+	"piloto/infra/local/provision"
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
 	"piloto/infra/local/websocket"
@@ -216,10 +217,10 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if len(p.template.Tables) == 0 {
 		return fmt.Errorf("%s declares no table", p.Template)
 	}
-	if err := ProvisionTables(ctx, config, p.template, p.names); err != nil {
+	if err := provision.Tables(ctx, config, p.template, p.names); err != nil {
 		return err
 	}
-	if err := provisionMachines(ctx, config, p.template, p.deployment, p.names); err != nil {
+	if err := provision.Machines(ctx, config, p.template, p.deployment, p.names); err != nil {
 		return err
 	}
 	if err := p.staff(ctx, folder); err != nil {

@@ -1,4 +1,6 @@
-package process
+// Package provision owns what CloudFormation does with tables and state machines: it makes
+// them as the template says, by the calls that any deployment would take.
+package provision
 
 import (
 	"context"
@@ -13,9 +15,9 @@ import (
 	"piloto/infra/local/template"
 )
 
-// ProvisionTables makes the template's tables, as a deployment would, and leaves
+// Tables makes the template's tables, as a deployment would, and leaves
 // those that exist.
-func ProvisionTables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
+func Tables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
 	client := dynamodb.NewFromConfig(config)
 	for _, table := range t.Tables {
 		name := names[table.ID]
@@ -40,8 +42,8 @@ func ProvisionTables(ctx context.Context, config aws.Config, t *template.Templat
 	return nil
 }
 
-// provisionMachines makes or updates the template's state machines.
-func provisionMachines(ctx context.Context, config aws.Config, t *template.Template, d *template.Deployment, names map[string]string) error {
+// Machines makes or updates the template's state machines.
+func Machines(ctx context.Context, config aws.Config, t *template.Template, d *template.Deployment, names map[string]string) error {
 	client := sfn.NewFromConfig(config)
 	for _, m := range t.StateMachines {
 		definition, err := t.Definition(m, d)
