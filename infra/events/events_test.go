@@ -50,6 +50,9 @@ var answers = map[string]answer{
 }
 
 func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds every function")
+	}
 	tpl, err := template.Read(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)

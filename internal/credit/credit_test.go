@@ -93,7 +93,10 @@ func TestAThousandOpensOnABalanceOfTen(t *testing.T) {
 	faults.Stop()
 	b.grant(t, 10)
 	faults.Resume()
-	const clients = 1000
+	clients := 1000
+	if testing.Short() {
+		clients = 200
+	}
 	opened := make([]string, clients)
 	try := func() {
 		start := make(chan struct{})

@@ -152,7 +152,7 @@ func TestAnyOneChangeIsFoundAlsoWhenAllIsCountedAgain(t *testing.T) {
 		}
 		for i, way := range leaves(tree(t, raw), nil) {
 			seen[form(way)] = true
-			if i%5 > 0 && !own(way) || raced && i%8 > 0 { // of events and plans, one in five
+			if i%5 > 0 && !own(way) || sampled() && i%8 > 0 { // of events and plans, one in five
 				continue
 			}
 			for how, f := range map[string]func(any) any{"changed": other, "removed": func(any) any { return nil }} {
