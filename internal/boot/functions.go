@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"piloto/internal/agent"
+	"piloto/internal/conversation"
 	"piloto/internal/credit"
 	"piloto/internal/dynamo"
 	"piloto/internal/eligibility"
 	"piloto/internal/gateway"
 	"piloto/internal/httpapi"
+	"piloto/internal/locale"
 	"piloto/internal/outbound"
 	"piloto/internal/parallel"
 	"piloto/internal/rate"
@@ -266,6 +268,16 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		return nil, err
 	}
 	runs.Sealer = sealer
+	chats := &conversation.Sweeper{
+		Store: s.table, IDs: w.IDs, Now: w.Now, Log: s.log,
+		Say: func(lang string) conversation.Message {
+			tag := locale.Tag(lang)
+			return conversation.Message{
+				Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: string(eligibility.InternalError),
+				Content: "⚠️ " + locale.Text(tag, "turn.left"), Action: locale.Text(tag, "turn.left_do"),
+			}
+		},
+	}
 	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Ended.Over() {
 			_, err := runs.Finish(ctx, wake.Ended.Account, wake.Ended.Name, wake.Ended.Status)
@@ -274,11 +286,12 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		var swept Swept
 		err := parallel.Do(
 			func() (err error) { swept.Runs, err = runs.Sweep(ctx); return },
+			func() (err error) { swept.Chats, err = chats.Sweep(ctx); return },
 			func() (err error) { swept.Credit, err = credits.Sweep(ctx); return },
 			func() (err error) { swept.Receipts, err = sealer.Sweep(ctx); return },
 		)
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "credit", swept.Credit, "receipts", swept.Receipts)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts)
 		}
 		return swept, err
 	}), nil
@@ -286,8 +299,9 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 
 // Swept is what one sweep did.
 type Swept struct {
-	Runs   run.Swept    `json:"runs"`
-	Credit credit.Swept `json:"credit"`
+	Runs   run.Swept          `json:"runs"`
+	Chats  conversation.Swept `json:"chats"`
+	Credit credit.Swept       `json:"credit"`
 
 	Receipts receipt.Swept `json:"receipts"`
 }

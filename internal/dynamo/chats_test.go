@@ -21,7 +21,7 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 		if err := w.Store.AddMessages(t.Context(), lab.Account, w.Chat.ID, "", at, m); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Store.TakeAnswer(t.Context(), lab.Account, w.Chat.ID, id, at, at.Add(time.Minute)); err != nil {
+		if err := w.Store.TakeAnswer(t.Context(), conversation.Answering{Account: lab.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -154,7 +154,7 @@ func aLife(t *testing.T, table *dynamo.Table) *lab.World {
 			ok(table.Place(ctx, link, now))
 		}
 	}
-	ok(table.TakeAnswer(ctx, lab.Account, w.Chat.ID, "m1", w.Clock(), w.Clock().Add(time.Minute)))
+	ok(table.TakeAnswer(ctx, conversation.Answering{Account: lab.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
 	ok(table.AskStop(ctx, lab.Account, w.Chat.ID, w.Clock()))
 	ok(table.CreateProject(ctx, lab.Account, conversation.Project{ID: ids.New(now), Name: "P", CreatedAt: now, UpdatedAt: now}))
 	ok(table.PutAssistant(ctx, lab.Account, "", *lab.Assistant("openai", "m")))

@@ -8,8 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/failpoint"
-	"piloto/internal/run"
-	"piloto/internal/turn"
 )
 
 type stopRow struct {
@@ -42,23 +40,3 @@ func (t *Table) StopAsked(ctx context.Context, account, chatID string) (time.Tim
 }
 
 var errNoStop = errors.New("dynamo: nobody asked to stop")
-
-type answerRow struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
-	Until int64  `dynamodbav:"taken_until"`
-	TTL   int64  `dynamodbav:"ttl"`
-}
-
-// TakeAnswer makes answering a message the caller's until a time, when it is
-// nobody's at a time.
-func (t *Table) TakeAnswer(ctx context.Context, account, chatID, messageID string, at, until time.Time) error {
-	w, err := t.put(answerRow{
-		PK: chatKey(account, chatID), SK: "ANSWER#" + messageID, Until: millis(until), TTL: until.Add(time.Hour).Unix(),
-	}, "attribute_not_exists(PK) OR taken_until <= :at", turn.ErrTaken)
-	if err != nil {
-		return err
-	}
-	w.Put.ExpressionAttributeValues = item{":at": num(millis(at))}
-	return run.Retry(ctx, func() error { return t.commit(ctx, w) })
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"piloto/internal/auth"
@@ -40,15 +39,39 @@ func (l Limits) until(ctx context.Context, began, now time.Time) (context.Contex
 	return context.WithTimeout(ctx, l.Route-now.Sub(began))
 }
 
-// ErrTaken is a message that somebody else is answering.
-var ErrTaken = errors.New("turn: it is being answered")
-
 // answer stores the message and has it answered.
 func (s *Service) answer(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	at := s.Now()
-	return s.respond(ctx, s.dialog(req, chat), s.said(req, at), func(said conversation.Message) (conversation.Chat, error) {
+	d := s.dialog(req, chat)
+	defer func() { s.endAnswer(ctx, d.held) }()
+	return s.respond(ctx, d, s.said(req, at), func(said conversation.Message) (conversation.Chat, error) {
 		return s.add(ctx, req, chat, at, said)
 	})
+}
+
+// takeAnswer makes a message of a chat the caller's to answer, for as long as that may
+// take: should the caller die, the sweep tells the chat. It returns conversation.ErrAnswering.
+func (s *Service) takeAnswer(ctx context.Context, req Request, chatID, messageID string) (conversation.Answering, error) {
+	at := s.Now()
+	a := conversation.Answering{
+		Account: req.Principal.Account, ChatID: chatID, MessageID: messageID,
+		Until: at.Add(s.answerTime()), Asked: req.asked, Locale: string(req.Locale),
+	}
+	if err := s.Store.TakeAnswer(ctx, a, at); err != nil {
+		return conversation.Answering{}, err
+	}
+	return a, nil
+}
+
+// endAnswer ends what was taken, if anything was.
+func (s *Service) endAnswer(ctx context.Context, a conversation.Answering) {
+	if a.MessageID == "" {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.Store.EndAnswer(ctx, a, s.Now()); err != nil {
+		s.Log.WarnContext(ctx, "turn.answer_kept", "chat_id", a.ChatID, "error", err) // until its time is over
+	}
 }
 
 // Answer has what was last said in a chat answered, when nothing answered it: in
@@ -64,10 +87,12 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 		return s.aside(req, chat, "turn.routed"), nil
 	}
 	account, at := req.Principal.Account, s.Now()
+	req.asked = true
+	var held conversation.Answering
 	said, busy, err := s.open(ctx, account, chat, at)
 	if err == nil && said.ID != "" && !busy {
-		err = s.Store.TakeAnswer(ctx, account, chat.ID, said.ID, at, at.Add(s.answerTime()))
-		busy = errors.Is(err, ErrTaken)
+		held, err = s.takeAnswer(ctx, req, chat.ID, said.ID)
+		busy = errors.Is(err, conversation.ErrAnswering)
 	}
 	switch {
 	case busy:
@@ -77,17 +102,12 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	case said.ID == "":
 		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
 	}
-	defer func() {
-		over := context.WithoutCancel(ctx)
-		if err := s.Store.TakeAnswer(over, account, chat.ID, said.ID, at.Add(s.answerTime()), s.Now()); err != nil {
-			s.Log.WarnContext(over, "turn.answer_kept", "chat_id", chat.ID, "error", err) // until its time is over
-		}
-	}()
+	defer func() { s.endAnswer(ctx, held) }()
 	// Whoever had it before may have answered it since it was read.
 	if again, _, err := s.open(ctx, account, chat, at); err != nil || again.ID != said.ID {
 		return s.aside(req, chat, "turn.nothing_to_answer"), err
 	}
-	req.Message, req.asked, req.speaksFor = said.Content, true, chat.UserID
+	req.Message, req.speaksFor = said.Content, chat.UserID
 	return s.respond(ctx, s.dialog(req, chat), said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
 }
 
@@ -95,26 +115,12 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 // busy says that the turn it came with is still at it.
 func (s *Service) open(ctx context.Context, account string, chat conversation.Chat, at time.Time) (said conversation.Message, busy bool, err error) {
 	messages, err := s.newest(ctx, account, chat.ID)
-	said, ok := unanswered(messages)
+	said, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
 		return conversation.Message{}, false, err
 	}
 	last := messages[len(messages)-1].ID == said.ID
 	return said, last && at.Before(said.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual), nil
-}
-
-// unanswered is the last message of a person, when neither an answer nor a plan
-// came after it.
-func unanswered(messages []conversation.Message) (conversation.Message, bool) {
-	for _, m := range slices.Backward(messages) {
-		switch {
-		case m.Role == conversation.RoleUser:
-			return m, true
-		case m.Kind == conversation.KindText || m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal:
-			return m, false
-		}
-	}
-	return conversation.Message{}, false
 }
 
 // Stop ends the answer that is being written in a chat, if there is one. What

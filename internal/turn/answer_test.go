@@ -122,24 +122,20 @@ func TestABlockedTurnIsNeverSilent(t *testing.T) {
 	// Recovery: credits come, and what was said is answered.
 	w.grant(t, 1)
 	w.model.answers = []any{used("hola de nuevo", 10, 10)}
-	answered, err := w.service.Answer(context.Background(), w.request1())
+	answered, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || answered.Kind != turn.KindMessage || answered.Message.Content != "hola de nuevo" {
 		t.Fatalf("%+v, %v", answered, err)
 	}
 	if asked := w.model.asked[0].Messages; asked[len(asked)-1].Content != "hola" {
 		t.Errorf("what was asked: %+v", asked[1:])
 	}
-	again, err := w.service.Answer(context.Background(), w.request1())
+	again, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || again.Kind != turn.KindNotice || len(w.model.asked) != 1 {
 		t.Errorf("answered twice: %+v, %v", again, err)
 	}
 }
 
 // request1 is a request of no message.
-func (w *world) request1() turn.Request {
-	return turn.Request{Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Locale: locale.Spanish}
-}
-
 func TestASwapIsVisibleEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		balance int64
@@ -320,7 +316,7 @@ func TestAChatIsAnsweredWhenItsModeSays(t *testing.T) {
 		t.Errorf("manual: %+v", reply)
 	}
 	w.send(t, "dos")
-	reply, err := w.service.Answer(context.Background(), w.request1())
+	reply, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || reply.Kind != turn.KindMessage {
 		t.Fatalf("asked for: %+v, %v", reply, err)
 	}

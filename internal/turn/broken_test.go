@@ -143,7 +143,7 @@ func TestOneMessageIsAnsweredOnceHoweverManyAsk(t *testing.T) {
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
-			reply, err := w.service.Answer(context.Background(), w.request1())
+			reply, err := w.service.Answer(context.Background(), w.message(""))
 			if err != nil {
 				t.Error(err)
 			}
@@ -170,7 +170,7 @@ func TestAskingForAnAnswerThatIsBeingWrittenMakesNoSecond(t *testing.T) {
 	w.service.Models = providers{s}
 	first := w.begin("hola")
 	<-s.said
-	reply, err := w.service.Answer(context.Background(), w.request1())
+	reply, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || reply.Kind != turn.KindNotice || reply.Message.Content != locale.Text(locale.Spanish, "turn.being_answered") {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -185,7 +185,7 @@ func TestABlockedAnswerCanBeAskedForAgainAtOnce(t *testing.T) {
 	w := newWorldWith(t, paid())
 	w.send(t, "hola")
 	for range 2 {
-		if reply, err := w.service.Answer(context.Background(), w.request1()); err != nil || reply.Kind != turn.KindBlocked {
+		if reply, err := w.service.Answer(context.Background(), w.message("")); err != nil || reply.Kind != turn.KindBlocked {
 			t.Fatalf("%+v, %v", reply, err)
 		}
 		w.Pass(time.Second)

@@ -30,7 +30,8 @@ const (
 type dialog struct {
 	inquiry
 	gathered
-	heard    conversation.Message // of the person: what is answered
+	heard    conversation.Message   // of the person: what is answered
+	held     conversation.Answering // what the chat is told of, should the delay be the end of this process
 	persona  string
 	pending  *plan.Run // the draft that waits, when the model may change it
 	searches int
@@ -80,6 +81,12 @@ func (d *dialog) due(ctx context.Context, said conversation.Message, snapshot el
 	delay := time.Duration(automation.DelayMS) * time.Millisecond
 	if automation.Mode != eligibility.Automatic || delay <= 0 {
 		return false, Reply{}, nil
+	}
+	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, said.ID); {
+	case errors.Is(err, conversation.ErrAnswering): // somebody asked for the answer meanwhile
+		return true, s.aside(req, chat, "turn.being_answered"), nil
+	case err != nil:
+		return true, Reply{}, err
 	}
 	select {
 	case <-ctx.Done():

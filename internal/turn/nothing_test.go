@@ -11,10 +11,8 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/internal/agent"
-	"piloto/internal/auth"
 	"piloto/internal/intent"
 	"piloto/internal/llm"
-	"piloto/internal/locale"
 	"piloto/internal/plan"
 	"piloto/internal/schema"
 	"piloto/internal/step"
@@ -136,9 +134,8 @@ func TestNothingButAPersonsConfirmationExecutes(t *testing.T) {
 // says sends a message by one of the ways there are.
 func (w *world) says(t *testing.T, rt *rapid.T, message string, seen plan.Digest) {
 	t.Helper()
-	r := turn.Request{
-		Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: message, Locale: locale.Spanish, Seen: seen,
-	}
+	r := w.message(message)
+	r.Seen = seen
 	var err error
 	switch rapid.SampledFrom([]string{"page", "page", "operator", "router"}).Draw(rt, "way") {
 	case "page":

@@ -50,9 +50,10 @@ type Store interface {
 	// when that was; the zero time: never.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error
 	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
-	// TakeAnswer makes answering a message the caller's until a time, when it is
-	// nobody's at a time; ErrTaken.
-	TakeAnswer(ctx context.Context, account, chatID, messageID string, at, until time.Time) error
+	// TakeAnswer makes answering a message the caller's, when it is nobody's at a time;
+	// conversation.ErrAnswering. EndAnswer gives it back.
+	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
+	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error
 }
 
 // Runs decides over drafts.

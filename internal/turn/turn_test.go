@@ -108,9 +108,11 @@ func (w *world) send(t testing.TB, message string) turn.Reply {
 }
 
 func (w *world) try(message string) (turn.Reply, error) {
-	return w.service.Send(context.Background(), turn.Request{
-		Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: message, Locale: locale.Spanish,
-	})
+	return w.service.Send(context.Background(), w.message(message))
+}
+
+func (w *world) message(message string) turn.Request {
+	return turn.Request{Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: message, Locale: locale.Spanish}
 }
 
 func text(s string) llm.Reply { return llm.Reply{Text: s} }
