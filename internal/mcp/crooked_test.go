@@ -22,6 +22,8 @@ type crooked struct {
 	tools   func() string                                           // the result of tools/list
 	answers func(w http.ResponseWriter, r *http.Request, id string) // to tools/call
 	gate    func(w http.ResponseWriter, method string) bool         // false: it answered by itself
+	listed  func(w http.ResponseWriter, r *http.Request, id string) // to tools/list; nil: with tools
+	rest    func(w http.ResponseWriter, r *http.Request)            // answers who resumes a stream; nil: nobody may
 
 	handshake string // the result of any request before tools/list; "": a good one
 
@@ -71,6 +73,8 @@ func (c *crooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case r.Method == http.MethodGet && c.rest != nil:
+		c.rest(w, r)
 	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case c.handshake != "" && (m.Method == "initialize" || m.Method == "server/discover"):
@@ -78,6 +82,8 @@ func (c *crooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", fmt.Sprintf("session-%d", c.opened.Add(1)))
 		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"crooked","version":"1"}}}`)
+	case m.Method == "tools/list" && c.listed != nil:
+		c.listed(w, r, string(m.ID))
 	case m.Method == "tools/list":
 		c.lists.Add(1)
 		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+c.tools()+`}`)

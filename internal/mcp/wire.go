@@ -45,7 +45,7 @@ var (
 
 // wire carries the SDK's requests. The SDK never sees the network: it gets an
 // answer that was read to its end here, as one plain JSON message, so that it can
-// neither reconnect, nor resume, nor repeat anything.
+// neither reconnect nor repeat anything. A stream that broke off is resumed here.
 type wire struct {
 	reads   http.RoundTripper // may keep connections
 	calls   http.RoundTripper // each tools/call on a connection of its own: whatever fails before it is handed out was not sent
@@ -276,11 +276,11 @@ func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, 
 	return errNoReply
 }
 
-// readEvents reads a stream until the answer is in it. What else is in it is
-// declined or dropped.
-func (w *wire) readEvents(ctx context.Context, req *http.Request, body io.Reader, e *errand, x *exchange) error {
+// readEvents reads a stream until the answer is in it, and what follows it on others when
+// it breaks off. What else is in it is declined or dropped. The bounds are of all of it.
+func (w *wire) readEvents(ctx context.Context, req *http.Request, body *bounded, e *errand, x *exchange) error {
 	asked := 0
-	s := events{each: func(name string, data []byte) {
+	s := events{retry: usualRetry, each: func(name string, data []byte) {
 		for _, m := range messages(data) {
 			e.note(m)
 			switch {
@@ -291,22 +291,21 @@ func (w *wire) readEvents(ctx context.Context, req *http.Request, body io.Reader
 			}
 		}
 	}}
-	chunk := make([]byte, 16<<10)
-	for {
-		n, err := body.Read(chunk)
-		s.feed(chunk[:n])
-		if err != nil {
-			s.end()
-		}
-		switch {
-		case x.answer() != nil:
-			return nil
-		case errors.Is(err, io.EOF):
-			return errNoReply
-		case err != nil:
+	last := io.NopCloser(body) // the first is closed by who asked for it
+	defer func() { _ = last.Close() }()
+	for range maxResumed {
+		err := s.read(body, func() bool { return x.answer() != nil })
+		if err == nil || errors.Is(err, errTooLarge) || s.id == "" {
 			return err
 		}
+		rest, wrong := w.resume(ctx, req, e, x, &s)
+		if wrong != nil {
+			return err
+		}
+		_ = last.Close()
+		last, body.of = rest, rest
 	}
+	return errNoReply
 }
 
 // maxAsked is how many requests of a server are declined during one exchange.

@@ -1,0 +1,75 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// How a stream that broke off is gone on with. A server may end its streams at will, and
+// say when to come again; one that cannot be reached is asked a few times.
+const (
+	lastEventHeader = "Last-Event-Id"
+	maxEventID      = 1 << 10 // bytes
+	maxResumed      = 60      // streams of one exchange
+	maxLost         = 4       // in a row that did not come
+	usualRetry      = time.Second
+	leastRetry      = 100 * time.Millisecond
+	mostRetry       = 10 * time.Second
+)
+
+// errEnded is that a stream cannot be gone on with.
+var errEnded = errors.New("the stream cannot be resumed")
+
+// resume asks for the rest of a stream whose last event had an id. It is a request that
+// has no effect: what was posted is not posted again.
+func (w *wire) resume(ctx context.Context, of *http.Request, e *errand, x *exchange, s *events) (io.ReadCloser, error) {
+	wait := min(max(s.retry, leastRetry), mostRetry)
+	for range maxLost {
+		pause := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, ctx.Err()
+		case <-pause.C:
+		}
+		rest, err := w.rest(ctx, of, e, x, s.id)
+		if err == nil || errors.Is(err, errEnded) {
+			return rest, err
+		}
+		wait = min(2*wait, mostRetry)
+	}
+	return nil, errEnded
+}
+
+// rest makes one such request. It returns errEnded when the server has no such stream.
+func (w *wire) rest(ctx context.Context, of *http.Request, e *errand, x *exchange, after string) (io.ReadCloser, error) {
+	req := of.Clone(ctx)
+	req.Method = http.MethodGet
+	for name := range req.Header {
+		if strings.HasPrefix(name, "Mcp-") && name != "Mcp-Protocol-Version" && name != sessionHeader || strings.HasPrefix(name, "Content-") {
+			delete(req.Header, name) // they are of what was posted
+		}
+	}
+	req.Header.Set("Accept", eventStream)
+	req.Header.Set(lastEventHeader, after)
+	out, err := w.outgoing(watch(ctx, x), req, nil, e)
+	if err != nil {
+		return nil, errEnded
+	}
+	res, err := w.reads.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode == http.StatusOK && mediaType(res.Header) == eventStream {
+		return res.Body, nil
+	}
+	_ = res.Body.Close()
+	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError && res.StatusCode != http.StatusNotImplemented {
+		return nil, errNoReply // for now
+	}
+	return nil, errEnded
+}
