@@ -273,7 +273,7 @@ func (s site) eligible(c AI) (*eligibility.Service, *minds) {
 }
 
 func (s site) credits() *credit.Service {
-	return &credit.Service{Store: s.table, IDs: s.IDs, Now: s.Now, Log: s.log}
+	return &credit.Service{Store: s.table, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 }
 
 // addresses is the policy of the base URLs that accounts give.

@@ -31,6 +31,7 @@ var (
 	ErrMovement      = fault.New(fault.Invalid, "credit.movement")         // what was asked for is none
 	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // expired, refunded, or without room
 	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the day's or the month's
+	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room that there is, and gave none back in time
 	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // or given back: the hold is gone
 )
 
@@ -114,6 +115,9 @@ func (s Session) Has(tokens int, at time.Time) bool {
 	return !s.Closed && at.Before(s.ExpiresAt) && s.Free >= tokens
 }
 
+// Held is what turns that go on hold of a session, because they may use it.
+func (s Session) Held() int { return max(0, s.Tokens-s.Used-s.Free) }
+
 // Standing is what an account has and has spent, as one snapshot reads it.
 type Standing struct {
 	Balance  int64     // credits
@@ -134,6 +138,23 @@ func Best(sessions []Session, tokens int, at time.Time) (Session, bool) {
 		}
 	}
 	return best, ok
+}
+
+// Awaited reports whether a session could hold tokens once others have given back what they
+// hold and do not use; of own is what the asker holds itself.
+func Awaited(sessions []Session, tokens int, own Hold, at time.Time) (Session, bool) {
+	for _, s := range sessions {
+		others := s.Held()
+		for _, p := range own.Parts {
+			if p.SessionID == s.ID {
+				others -= p.Tokens
+			}
+		}
+		if s.Free += others; others > 0 && s.Has(tokens, at) {
+			return s, true
+		}
+	}
+	return Session{}, false
 }
 
 // Units is how many times a session's cost buys room for tokens at once: one,

@@ -434,6 +434,34 @@ func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
 	}
 }
 
+// TestAHoldOfTheProcessBeforeIsGivenBackAtOnce: where one process is alone, what the dead one
+// held is nobody's; what it holds itself stays.
+func TestAHoldOfTheProcessBeforeIsGivenBackAtOnce(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 1)
+	take := func(id string) {
+		if _, err := b.turn(id, 400, 7_000, credit.Limits{Day: 20_000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take("01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	b.pass(time.Second)
+	b.AloneSince = b.clock()
+	take("01ARZ3NDEKTSV4RRFFQ69G5FAW")
+	for range 2 {
+		if _, err := b.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.standing(t); s.Sessions[0].Free != 600 || s.Day != 7_000 {
+			t.Errorf("%+v", s)
+		}
+	}
+	b.pass(credit.HoldLife + time.Second)
+	if swept, err := b.Sweep(ctx); err != nil || swept.Released != 1 || b.standing(t).Sessions[0].Free != 1_000 {
+		t.Errorf("its own, past its deadline: %+v, %v", swept, err)
+	}
+}
+
 // TestALedgerThatDoesNotAddUpIsFound: somebody changed a balance by hand.
 func TestALedgerThatDoesNotAddUpIsFound(t *testing.T) {
 	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })

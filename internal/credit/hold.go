@@ -1,6 +1,7 @@
 package credit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,14 +31,18 @@ const takeTime = 3 * time.Second
 // zero is a new one. Turns that need a session at once open one together, since
 // what names a session is the one before it.
 //
-// It returns ErrInsufficient or ErrBudget, holding no more than before, and
+// What other turns hold is not spent: a turn that begins, or has no credits for another
+// session, waits for it, and opens no other.
+//
+// It returns ErrInsufficient, ErrBudget or ErrBusy, holding no more than before, and
 // ErrSettled when the hold was given back meanwhile.
 func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 	h.Asked = true
+	enough := time.After(s.patience(ctx))
 	for ctx.Err() == nil {
 		part := Part{}
 		if n.Tokens > 0 {
-			session, err := s.room(ctx, h.Account, n)
+			session, err := s.room(ctx, h, n, enough)
 			if err != nil {
 				return h, err
 			}
@@ -72,15 +77,51 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	return h, nil
 }
 
-// room is an open session with room, opened when there is none.
-func (s *Service) room(ctx context.Context, account string, n Need) (Session, error) {
-	standing, err := s.Store.Standing(ctx, account, s.Now())
-	if err != nil {
-		return Session{}, err
+// How a turn waits for what others hold.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+	mostWait  = 30 * time.Second
+)
+
+// patience is how long that may take: half of the time there is, because then comes the
+// answer.
+func (s *Service) patience(ctx context.Context) time.Duration {
+	most := cmp.Or(s.Patience, mostWait)
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, deadline.Sub(s.Now())/2)
 	}
-	if session, ok := Best(standing.Sessions, n.Tokens, s.Now()); ok {
-		return session, nil
+	return most
+}
+
+// room is an open session with room for a hold: one there is, or will be once others give
+// back what they hold, or one that is opened.
+func (s *Service) room(ctx context.Context, h Hold, n Need, enough <-chan time.Time) (Session, error) {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		at := s.Now()
+		standing, err := s.Store.Standing(ctx, h.Account, at)
+		if err != nil {
+			return Session{}, err
+		}
+		if session, ok := Best(standing.Sessions, n.Tokens, at); ok {
+			return session, nil
+		}
+		begun := !h.At.IsZero() && standing.Balance >= n.Policy.SessionCost*n.Policy.Units(n.Tokens)
+		if _, awaited := Awaited(standing.Sessions, n.Tokens, h, at); begun || !awaited {
+			return s.another(ctx, h.Account, standing, n)
+		}
+		select {
+		case <-ctx.Done():
+			return Session{}, ctx.Err()
+		case <-enough:
+			return Session{}, ErrBusy
+		case <-time.After(pause):
+		}
 	}
+}
+
+// another opens a session after those there are.
+func (s *Service) another(ctx context.Context, account string, standing Standing, n Need) (Session, error) {
 	id := ident.Derive("session", account, standing.Last)
 	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
 	if errors.Is(err, ErrSession) { // it was opened and used up by others, or refunded

@@ -92,29 +92,86 @@ func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoHasCreditIsNeverToldOtherwise: turns each of which needs a session for
-// itself, many at once.
+// TestWhoHasCreditIsNeverToldOtherwise: turns each of which uses a session up, many at
+// once.
 func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
 	b := newBank(lab.Table(t))
 	b.grant(t, 1000)
+	const turns = 8
+	b.together(t, turns, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 800) })
+	if s := b.standing(t); s.Balance != 1000-turns || len(s.Sessions) != turns {
+		t.Errorf("%d sessions, balance %d", len(s.Sessions), s.Balance)
+	}
+}
+
+// TestWhatIsOnlyHeldIsWaitedFor: turns each of which holds nearly a whole session and uses
+// little of it take their turn in one, and no other is bought.
+func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
+	for _, credits := range []int64{1, 10} {
+		b := newBank(lab.Table(t))
+		b.grant(t, credits)
+		b.together(t, 5, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 10) })
+		if s := b.standing(t); s.Balance != credits-1 || len(s.Sessions) != 1 || s.Sessions[0].Used != 50 || s.Sessions[0].Held() != 0 {
+			t.Errorf("with %d credits: %+v", credits, s)
+		}
+	}
+}
+
+// TestOneThatHoldsForLongIsSaidToBeBusy: whoever waits is not told that there are no
+// credits. A turn that goes on does not wait for what another holds while there are.
+func TestOneThatHoldsForLongIsSaidToBeBusy(t *testing.T) {
+	for credits, goesOn := range map[int64]error{1: credit.ErrBusy, 2: nil} {
+		b := newBank(lab.Table(t))
+		b.grant(t, credits)
+		b.Patience = 50 * time.Millisecond
+		cover := func(h credit.Hold, tokens int) (credit.Hold, error) {
+			if h.ID == "" {
+				h = credit.Hold{ID: b.IDs.New(b.clock()), Account: account}
+			}
+			return b.Cover(ctx, h, need(tokens))
+		}
+		if _, err := cover(credit.Hold{}, 600); err != nil {
+			t.Fatal(err)
+		}
+		second, err := cover(credit.Hold{}, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cover(credit.Hold{}, 200); !errors.Is(err, credit.ErrBusy) {
+			t.Errorf("with %d credits, one that begins: %v", credits, err)
+		}
+		if _, err := cover(second, 200); !errors.Is(err, goesOn) {
+			t.Errorf("with %d credits, one that goes on: %v", credits, err)
+		}
+	}
+}
+
+// takes is a turn that holds tokens, and uses some of them a little later.
+func (b *bank) takes(ctx context.Context, i, holds, uses int) error {
+	id := ident.Derive(fmt.Sprint(i))
+	hold, err := b.Cover(ctx, credit.Hold{ID: id, Account: account}, need(holds))
+	if err != nil {
+		return err
+	}
+	time.Sleep(20 * time.Millisecond)
+	return b.Settle(ctx, hold, credit.Turn{ID: id, At: b.clock(), Outcome: credit.OutcomeStopped, Charged: uses, Micros: 10})
+}
+
+// together has n do the same at once.
+func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
+	t.Helper()
 	start := make(chan struct{})
 	var all sync.WaitGroup
-	const turns = 40
-	for i := range turns {
+	for i := range n {
 		all.Go(func() {
 			<-start
-			asking, cancel := context.WithTimeout(ctx, 25*time.Second)
-			defer cancel()
-			if _, err := b.Cover(asking, credit.Hold{ID: ident.Derive(fmt.Sprint(i)), Account: account}, need(900)); err != nil {
+			if err := do(ctx, i); err != nil {
 				t.Errorf("turn %d: %v", i, err)
 			}
 		})
 	}
 	close(start)
 	all.Wait()
-	if s := b.standing(t); s.Balance != 1000-turns || len(s.Sessions) != turns {
-		t.Errorf("%d sessions, balance %d", len(s.Sessions), s.Balance)
-	}
 }
 
 func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {

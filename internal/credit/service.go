@@ -41,7 +41,7 @@ type Store interface {
 	Settle(ctx context.Context, h Hold, t Turn) error
 	// Hold returns a hold as the last write left it; ErrSettled when it is gone.
 	Hold(ctx context.Context, account, id string) (Hold, error)
-	// Release ends a hold whose turn was cut off; ErrSettled.
+	// Release ends a hold whose turn was cut off; ErrSettled when its deadline is after at.
 	Release(ctx context.Context, h Hold, at time.Time) error
 	// DueHolds lists holds whose deadline has passed, the oldest first. One that cannot
 	// be read is an error beside the others.
@@ -80,6 +80,11 @@ type Service struct {
 	IDs   *ident.Source
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	Patience time.Duration // that a turn has with what others hold, at most; 30 s when zero
+	// AloneSince says that nobody else has answered turns since then: who took a hold before
+	// is dead. Zero: others may go on.
+	AloneSince time.Time
 }
 
 // Movement is a grant, an adjustment or a refund that somebody asks for.

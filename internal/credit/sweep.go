@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Swept counts what one sweep did.
@@ -20,11 +21,14 @@ const sweepMost = 1000
 // nothing mends it but a person.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	holds, err := s.Store.DueHolds(ctx, s.Now(), sweepMost)
+	holds, err := s.Store.DueHolds(ctx, s.lookAhead(), sweepMost)
 	problems := []error{err}
 	for _, h := range holds {
 		if ctx.Err() != nil {
 			break
+		}
+		if !s.cutOff(h) {
+			continue
 		}
 		if err := alone(func() error { return s.release(ctx, h, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
@@ -43,6 +47,20 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
+// lookAhead is up to when holds may be due that the sweep must look at. Where one process is
+// alone, the holds of the one before it are among those that are due later.
+func (s *Service) lookAhead() time.Time {
+	if s.AloneSince.IsZero() {
+		return s.Now()
+	}
+	return s.Now().Add(HoldLife)
+}
+
+// cutOff reports whether nobody will settle a hold any more.
+func (s *Service) cutOff(h Hold) bool {
+	return h.At.Before(s.AloneSince) || !s.Now().Before(h.Deadline)
+}
+
 // alone turns a panic of f into an error, so that it stops nothing else.
 func alone(do func() error) (err error) {
 	defer func() {
@@ -55,7 +73,11 @@ func alone(do func() error) (err error) {
 
 // release gives back the hold of a turn that was cut off.
 func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
-	err := s.Store.Release(ctx, h, s.Now())
+	at := s.Now()
+	if at.Before(h.Deadline) { // its process is dead: it is over before its time
+		at = h.Deadline
+	}
+	err := s.Store.Release(ctx, h, at)
 	if errors.Is(err, ErrSettled) { // it was settled meanwhile
 		return nil
 	}

@@ -29,6 +29,7 @@ const (
 	ProviderUnreachable Reason = "provider_unreachable"
 	RateLimited         Reason = "rate_limited"
 	BudgetExceeded      Reason = "budget_exceeded"
+	Busy                Reason = "busy"
 	InternalError       Reason = "internal_error"
 	ProviderRefused     Reason = "provider_refused"
 )
@@ -37,7 +38,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		AIDisabled, NotEntitled, NoAssistant, NoAPIKey, InsufficientCredits, ProviderUnreachable, RateLimited, BudgetExceeded,
-		InternalError, ProviderRefused,
+		Busy, InternalError, ProviderRefused,
 	}
 }
 
@@ -54,7 +55,7 @@ const (
 var remedies = map[Reason]Remedy{
 	AIDisabled: ManageAssistants, NotEntitled: ManageAssistants, NoAssistant: ManageAssistants, NoAPIKey: ManageAssistants,
 	ProviderRefused: ManageAssistants, InsufficientCredits: ManageCredits, BudgetExceeded: ManageCredits,
-	ProviderUnreachable: Retry, RateLimited: Retry, InternalError: Retry,
+	ProviderUnreachable: Retry, RateLimited: Retry, Busy: Retry, InternalError: Retry,
 }
 
 // Mode says when a chat is answered.
@@ -82,12 +83,12 @@ const MaxDelay = 10 * time.Second
 type Choice struct {
 	Provider string   `json:"provider"`
 	Model    string   `json:"model"`
-	On       []Reason `json:"on,omitempty" doc:"reasons for which it may stand in; absent means no_api_key, insufficient_credits, provider_unreachable and rate_limited"`
+	On       []Reason `json:"on,omitempty" doc:"reasons for which it may stand in; absent means no_api_key, insufficient_credits, busy, provider_unreachable and rate_limited"`
 }
 
 // Swappable are the reasons for which another provider may be used.
 func Swappable() []Reason {
-	return []Reason{NoAPIKey, InsufficientCredits, ProviderUnreachable, RateLimited}
+	return []Reason{NoAPIKey, InsufficientCredits, Busy, ProviderUnreachable, RateLimited}
 }
 
 // standsIn reports whether the choice may be used when the preferred one may not.

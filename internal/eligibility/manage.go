@@ -282,7 +282,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 		check(!seen[c.Provider+" "+c.Model], at("model", "is in the order already", "duplicate"))
 		seen[c.Provider+" "+c.Model] = true
 		for _, r := range c.On {
-			check(slices.Contains(Swappable(), r), at("on", "holds no_api_key, insufficient_credits, provider_unreachable or rate_limited", "enum"))
+			check(slices.Contains(Swappable(), r), at("on", "holds no_api_key, insufficient_credits, busy, provider_unreachable or rate_limited", "enum"))
 		}
 	}
 	return wrong

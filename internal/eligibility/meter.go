@@ -51,6 +51,8 @@ func (m *Meter) Cover(ctx context.Context, p *Plan, r llm.Request, session strin
 		return InsufficientCredits, nil
 	case errors.Is(err, credit.ErrBudget):
 		return BudgetExceeded, nil
+	case errors.Is(err, credit.ErrBusy):
+		return Busy, nil
 	}
 	return "", err
 }

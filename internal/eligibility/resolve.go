@@ -101,6 +101,10 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		out.SessionID = session.ID
 		return out, ""
 	}
+	if session, ok := credit.Awaited(s.Standing.Sessions, tokens, credit.Hold{}, s.At); ok { // the turn waits for it
+		out.SessionID = session.ID
+		return out, ""
+	}
 	if s.Standing.Balance < s.Policy.SessionCost*s.Policy.Units(tokens) {
 		return out, InsufficientCredits
 	}

@@ -54,11 +54,24 @@ export async function api(method, url, body, headers = {}) {
   } catch {
     if (response.ok) throw noAnswer();
   }
+  if (response.status === 202 && answer.turn_id) return later(answer.read);
   if (response.ok) return answer;
   signedOut(response);
   if (response.status === 429 && !answer?.code) throw hurried(response);
   const trace = response.headers.get("X-Trace-Id");
   throw new Problem(answer && typeof answer === "object" ? answer : {}, response.status, trace);
+}
+
+// later waits for a turn that takes longer than its request did.
+async function later(turn) {
+  for (let lost = 0; ; ) {
+    await new Promise((again) => setTimeout(again, 1000));
+    try {
+      return await api("GET", turn, undefined, { Prefer: "wait=15" });
+    } catch (failure) {
+      if (!(failure instanceof Problem) || failure.status || ++lost > 5) throw failure;
+    }
+  }
 }
 
 /** fragment returns the nodes of a part of the page, and whether it is the view of an error. */

@@ -9,14 +9,14 @@ import { again, view } from "./view.js";
 const assistantPath = (project) => (project ? `/api/projects/${encodeURIComponent(project)}/assistant` : "/ai/assistant");
 const providerPath = (name, ...more) => ["/ai/providers", ...[name, ...more].map(encodeURIComponent)].join("/");
 const nameOf = (node) => node.closest("[data-provider]").dataset.provider;
-const every = ["no_api_key", "insufficient_credits", "provider_unreachable", "rate_limited"];
 
 // choices reads the fallback order as it stands. All reasons are no list at all.
 function choices(form) {
   return [...form.querySelectorAll(".stand-in")].map((row) => {
-    const on = [...row.querySelectorAll("[name=on]:checked")].map((box) => box.value);
+    const reasons = [...row.querySelectorAll("[name=on]")];
+    const on = reasons.filter((box) => box.checked).map((box) => box.value);
     const choice = { provider: row.querySelector("[name=fallback_provider]").value, model: row.querySelector("[name=fallback_model]").value.trim() };
-    return on.length && on.length < every.length ? { ...choice, on } : choice;
+    return on.length && on.length < reasons.length ? { ...choice, on } : choice;
   });
 }
 
