@@ -28,13 +28,14 @@ type replayRow struct {
 	ExpiresAt   int64  `dynamodbav:"expires_at"`
 	Done        bool   `dynamodbav:"done"`
 	Answer      []byte `dynamodbav:"answer,omitempty"`
+	Request     []byte `dynamodbav:"request,omitempty"`
 	TTL         int64  `dynamodbav:"ttl"` // cleans up; the comparison is on expires_at
 }
 
 func replayRowOf(c replay.Claim) replayRow {
 	return replayRow{
 		PK: replayKey(c.Account, c.Key), SK: replaySK, Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: millis(c.Ticket.At),
-		Holder: c.Holder, Until: millis(c.Until), ExpiresAt: millis(c.ExpiresAt), Done: c.Done, Answer: c.Answer,
+		Holder: c.Holder, Until: millis(c.Until), ExpiresAt: millis(c.ExpiresAt), Done: c.Done, Answer: c.Answer, Request: c.Request,
 		TTL: c.ExpiresAt.Add(time.Hour).Unix(),
 	}
 }
@@ -43,10 +44,15 @@ func replayRowOf(c replay.Claim) replayRow {
 func claimIn(it item, account, hash string) (replay.Claim, error) {
 	var row replayRow
 	err := attributevalue.UnmarshalMap(it, &row)
+	return row.claim(account, hash), err
+}
+
+func (row replayRow) claim(account, hash string) replay.Claim {
 	return replay.Claim{
 		Account: account, Key: hash, Fingerprint: row.Fingerprint, Ticket: replay.Ticket{ID: row.Ticket, At: fromMillis(row.At)},
 		Holder: row.Holder, Until: fromMillis(row.Until), ExpiresAt: fromMillis(row.ExpiresAt), Done: row.Done, Answer: row.Answer,
-	}, err
+		Request: row.Request,
+	}
 }
 
 // ClaimReplay implements replay.Store.
@@ -56,6 +62,13 @@ func (t *Table) ClaimReplay(ctx context.Context, c replay.Claim, at time.Time) (
 		return c, nil
 	}
 	return there, err
+}
+
+// Replay implements replay.Store.
+func (t *Table) Replay(ctx context.Context, account, hash string) (replay.Claim, error) {
+	var row replayRow
+	err := t.get(ctx, replayKey(account, hash), replaySK, &row, replay.ErrUnknown)
+	return row.claim(account, hash), err
 }
 
 // TakeReplay implements replay.Store.

@@ -38,7 +38,7 @@ func TestModel(t *testing.T) {
 		known := map[[2]string]state{}
 		steps := rapid.IntRange(1, 25).Draw(t, "steps")
 		for range steps {
-			pause := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 34 * time.Second, 35 * time.Second, 24*time.Hour - time.Millisecond, 24 * time.Hour}).Draw(t, "pause")
+			pause := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 14 * time.Second, 15 * time.Second, 24*time.Hour - time.Millisecond, 24 * time.Hour}).Draw(t, "pause")
 			alive.later(pause)
 			dead.later(pause)
 			now := alive.at.Load()
@@ -93,7 +93,7 @@ func TestModel(t *testing.T) {
 					t.Fatalf("answered: %q %v %v", got, replayed, err)
 				}
 			case "died":
-				next.until = now + (35 * time.Second).Milliseconds()
+				next.until = now + (15 * time.Second).Milliseconds()
 				if !errors.Is(err, replay.ErrUnkept) {
 					t.Fatalf("died: %v", err)
 				}

@@ -9,10 +9,12 @@
 //     failure, and nothing was acknowledged.
 //   - A key is its account's, and of one scope there: what another account sends
 //     under the same key neither sees nor disturbs it.
-//   - Whoever serves a request holds the key for a lease, and is stopped at its
-//     end. A lease that is over (the process died) is taken over by the next
-//     request; it is given the ticket of the first, so that effects which are
-//     keyed by the ticket happen once. So it is when serving failed.
+//   - Whoever serves a request holds the key by a lease, renews it while they serve,
+//     and are stopped when they lost it. A lease that is over (the process died) is
+//     taken over by the next request; it is given the ticket of the first, so that
+//     effects which are keyed by the ticket happen once. So it is when serving failed.
+//   - A request that was begun is kept, whole, until somebody has served it: who brought
+//     it may leave, and who serves it may die.
 //   - Times are compared, when a row is read and in every condition: a row that is
 //     past its time is not there, whether or not it was cleaned up.
 //
@@ -86,6 +88,7 @@ type Claim struct {
 	ExpiresAt   time.Time // it is forgotten from then on
 	Done        bool
 	Answer      []byte // once it is done
+	Request     []byte // that was begun, until it is done
 }
 
 // Store keeps claims. Every verb is one conditional write.
@@ -102,6 +105,8 @@ type Store interface {
 	FinishReplay(ctx context.Context, c Claim) (Claim, error)
 	// FreeReplay ends the lease of c, if c's holder still has it.
 	FreeReplay(ctx context.Context, c Claim) error
+	// Replay returns the claim under a key. It returns ErrUnknown.
+	Replay(ctx context.Context, account, key string) (Claim, error)
 }
 
 // Once serves each request once.
@@ -111,7 +116,7 @@ type Once struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 	Life  time.Duration // how long an answer is remembered; 24 h when zero
-	Lease time.Duration // how long one request may take; 35 s when zero
+	Lease time.Duration // how long a key is held by who does not renew it; 15 s when zero
 
 	// AloneSince says that nobody else has served requests since then: who held a claim
 	// before is gone. Zero: others may.
@@ -120,7 +125,8 @@ type Once struct {
 
 const (
 	standardLife  = 24 * time.Hour
-	standardLease = 35 * time.Second // a request may take the 30 s of an HTTP API
+	standardLease = 15 * time.Second // a few times what a write may take that is tried again
+	renewals      = 3                // of a lease, before it is over
 	storeTime     = 5 * time.Second  // to note how it ended, whoever has left meanwhile
 	mostLooks     = 4                // at a claim that others move
 	mostWait      = 5 * time.Second  // that a sender is told; most are served sooner than their lease
@@ -148,9 +154,12 @@ func (o *Once) Do(
 			o.free(ctx, c)
 		}
 	}()
-	serving, cancel := context.WithTimeout(ctx, o.lease())
-	defer cancel()
-	switch c.Answer, err = f(serving, c.Ticket); {
+	serving, renewed := o.renew(ctx, c)
+	func() {
+		defer renewed() // also when f panics
+		c.Answer, err = f(serving, c.Ticket)
+	}()
+	switch {
 	case errors.Is(err, ErrNothingDone):
 		return c.Answer, false, nil
 	case err != nil:
@@ -161,6 +170,50 @@ func (o *Once) Do(
 	}
 	kept = true // or nobody knows
 	return o.finish(ctx, c)
+}
+
+// errLost is why a request is not served on: its key is another's.
+var errLost = errors.New("replay: the lease is lost")
+
+// renew returns the context of who serves a request. It ends when the lease of c is lost,
+// which is renewed until done is called.
+func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, done func()) {
+	serving, cancel := context.WithCancelCause(ctx)
+	tick := time.NewTicker(o.lease() / renewals)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			next := c
+			next.Until = o.Now().Add(o.lease())
+			held, err := o.again(ctx, next)
+			switch {
+			case err == nil && held:
+				c = next
+			case err == nil || !o.Now().Before(c.Until):
+				cancel(errLost)
+				return
+			}
+		}
+	}()
+	return serving, func() { // nothing is renewed any more when it returns
+		tick.Stop()
+		close(over)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// again takes a claim that is the caller's once more.
+func (o *Once) again(ctx context.Context, c Claim) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	return o.Store.TakeReplay(ctx, c, c.Holder)
 }
 
 // claim returns a claim that is done, or one that is the caller's to serve.
@@ -186,11 +239,11 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 			return Claim{}, ErrReused
 		case there.Done:
 			return there, nil
-		case at.Before(there.Until) && !o.gone(there.Holder):
+		case at.Before(there.Until) && !o.gone(there.Holder) && !there.begun():
 			return Claim{}, busy(there.Until.Sub(at))
 		}
 		if there.Fingerprint == fingerprint {
-			mine.Ticket = there.Ticket
+			mine.Ticket, mine.Request = there.Ticket, there.Request
 		}
 		taken, err := o.take(ctx, mine, there.Holder)
 		if err != nil {
@@ -220,6 +273,7 @@ func (o *Once) take(ctx context.Context, mine Claim, holder string) (bool, error
 func (o *Once) finish(ctx context.Context, c Claim) ([]byte, bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
+	c.Request = nil
 	failpoint.Here("replay.finish.before")
 	there, err := o.Store.FinishReplay(ctx, c)
 	failpoint.Here("replay.finish.after")
