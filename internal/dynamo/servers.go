@@ -41,7 +41,13 @@ type serverRow struct {
 	CreatedAt   int64    `dynamodbav:"created_at"`
 	UpdatedAt   int64    `dynamodbav:"updated_at"`
 	RefreshedAt int64    `dynamodbav:"refreshed_at,omitempty"`
+	Looks       int      `dynamodbav:"looks,omitempty"`
+	DuePK       string   `dynamodbav:"DuePK,omitempty"` // while it is looked for
+	DueSK       string   `dynamodbav:"DueSK,omitempty"`
 }
+
+// dueAbsent is what servers are due for that have no allowlist yet.
+const dueAbsent = "ABSENT"
 
 func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
@@ -53,6 +59,9 @@ func rowOfServer(account string, s tool.Server) serverRow {
 	}
 	if s.Key != nil {
 		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
+	}
+	if s.Catalogue == "" && s.Active {
+		row.DuePK, row.DueSK = dueAbsent, dueAt(s.CreatedAt, s.ID)
 	}
 	return row
 }
@@ -208,7 +217,7 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 	}
 	w := t.update(row.PK, row.SK,
 		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed REMOVE frozen",
+			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed REMOVE frozen, looks, DuePK, DueSK",
 		"catalogue = :seen", item{
 			":rev": str(s.Catalogue), ":seen": str(seen), ":state": str(row.State), ":ops": num(int64(row.Operations)),
 			":transport": str(row.Transport), ":warnings": warnings, ":doc": str(row.DocumentURL), ":base": str(row.BaseURL), ":error": str(row.LastError),
@@ -218,14 +227,65 @@ func (t *Table) mark(ctx context.Context, account string, s tool.Server, seen st
 	return t.commit(ctx, w)
 }
 
-// SetServerActive switches a server on or off.
+// Absent lists servers that are due to be looked for. One that cannot be read is an error
+// beside the others.
+func (t *Table) Absent(ctx context.Context, at time.Time, limit int) ([]tool.Absent, error) {
+	keys, err := t.dueKeys(ctx, dueAbsent, at, limit)
+	problems := []error{err}
+	var list []tool.Absent
+	for _, k := range keys {
+		var row serverRow
+		err := t.get(ctx, k.PK, k.SK, &row, tool.ErrServerNotFound)
+		if errors.Is(err, tool.ErrServerNotFound) || err == nil && row.DueSK != k.DueSK { // the index is behind
+			continue
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, tool.Absent{Account: strings.TrimPrefix(k.PK, "A#"), ID: row.ServerID, Looks: row.Looks, Seen: row.DueSK})
+	}
+	return list, errors.Join(problems...)
+}
+
+// PutOffServer notes that an absent server is looked for.
+func (t *Table) PutOffServer(ctx context.Context, a tool.Absent, until time.Time) error {
+	return t.commit(ctx, t.update(accountKey(a.Account), "SERVER#"+a.ID, "SET DueSK = :next ADD looks :one", "DueSK = :seen", item{
+		":next": str(dueAt(until, a.ID)), ":seen": str(a.Seen), ":one": num(1),
+	}, tool.ErrServerMoved))
+}
+
+// SetServerActive switches a server on or off. One that is off is not looked for.
 func (t *Table) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
-	w := t.update(accountKey(account), "SERVER#"+id, "SET active = :active, updated_at = :now", "attribute_exists(PK)",
-		item{":active": &types.AttributeValueMemberBOOL{Value: active}, ":now": num(millis(at))}, tool.ErrServerNotFound)
-	if err := t.commit(ctx, w); err != nil {
+	var err error = tool.ErrServerMoved
+	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
+		err = t.setActive(ctx, account, id, active, at)
+	}
+	if err != nil {
 		return tool.Server{}, err
 	}
 	return t.Server(ctx, account, id)
+}
+
+// mostMoves is how often a server that others refresh is switched again.
+const mostMoves = 4
+
+func (t *Table) setActive(ctx context.Context, account, id string, active bool, at time.Time) error {
+	s, err := t.Server(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	values := item{":active": &types.AttributeValueMemberBOOL{Value: active}, ":now": num(millis(at)), ":seen": str(s.Catalogue)}
+	set := "SET active = :active, updated_at = :now"
+	switch {
+	case s.Catalogue != "":
+	case active:
+		set += ", DuePK = :absent, DueSK = :due"
+		values[":absent"], values[":due"] = str(dueAbsent), str(dueAt(at, id))
+	default:
+		set += " REMOVE looks, DuePK, DueSK"
+	}
+	return t.commit(ctx, t.update(accountKey(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
 }
 
 // SetServerPreview says whether a server's GETs may be done before a plan is

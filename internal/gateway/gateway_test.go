@@ -398,3 +398,22 @@ func TestARequestCameWhenTheGatewayGotIt(t *testing.T) {
 		t.Errorf("of no request: %v", at)
 	}
 }
+
+// TestAFunctionTellsWhatWakesItFromWhatAsksIt: one that answers HTTP and is called on a
+// schedule. What a client says is never taken for the schedule.
+func TestAFunctionTellsWhatWakesItFromWhatAsksIt(t *testing.T) {
+	asked := func(called string) Function {
+		return NewFunction(func(context.Context, json.RawMessage) (string, error) { return called, nil })
+	}
+	both := either{http: asked("http"), wake: asked("wake")}
+	for payload, want := range map[string]string{
+		`{"version":"0","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`:                                "wake",
+		`{"version":"2.0","routeKey":"POST /api/mcps","body":"{\"detail-type\":\"Scheduled Event\"}","requestContext":{}}`: "http",
+		`{"version":"2.0","headers":{"detail-type":"Scheduled Event"}}`:                                                    "http",
+		`{}`: "http",
+	} {
+		if got, err := both.Invoke(t.Context(), []byte(payload)); err != nil || string(got) != `"`+want+`"` {
+			t.Errorf("%s: %s %v", payload, got, err)
+		}
+	}
+}

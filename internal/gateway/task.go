@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -45,5 +47,32 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 	return messages.InvokeResponse_Error{Type: name, Message: message}
 }
 
-// StartHTTP serves API Gateway with h until the environment ends. It does not return.
-func StartHTTP(h http.Handler) { lambda.Start(Handler(h)) }
+// Woken is a handler of HTTP that is called on a schedule, too.
+type Woken struct {
+	http.Handler
+	Function
+}
+
+// StartHTTP serves API Gateway with h until the environment ends, and what wakes it when it
+// is Woken. It does not return.
+func StartHTTP(h http.Handler) {
+	if both, ok := h.(Woken); ok {
+		lambda.Start(either{lambda.NewHandler(Handler(both.Handler)), both.Function})
+	}
+	lambda.Start(Handler(h))
+}
+
+// either tells the events of EventBridge, which alone have a detail-type, from those of API
+// Gateway.
+type either struct{ http, wake Function }
+
+// Invoke implements Function.
+func (e either) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	var event struct {
+		DetailType string `json:"detail-type"`
+	}
+	if json.Unmarshal(payload, &event) == nil && event.DetailType != "" {
+		return e.wake.Invoke(ctx, payload)
+	}
+	return e.http.Invoke(ctx, payload)
+}

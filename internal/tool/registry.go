@@ -51,6 +51,12 @@ type Store interface {
 	// the allowlist in force.
 	FreezeTool(ctx context.Context, account, id, seen, tool string, at time.Time) error
 	DeleteServer(ctx context.Context, account, id string) error
+	// Absent lists servers of all accounts that are due to be looked for: they are active
+	// and have no allowlist yet.
+	Absent(ctx context.Context, at time.Time, limit int) ([]Absent, error)
+	// PutOffServer notes that one is looked for, and until when not again; ErrServerMoved when
+	// it is absent no more, or another looks for it.
+	PutOffServer(ctx context.Context, a Absent, until time.Time) error
 	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
 	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
 	Credential(ctx context.Context, account string, s Server) (Credential, error)

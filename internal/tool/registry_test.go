@@ -21,10 +21,12 @@ type shelf struct {
 	servers map[string]Server
 	ops     map[string][]Operation // by server and revision
 	keys    map[string]Credential
+	due     map[string]time.Time // of absent servers, by account and id
+	looks   map[string]int
 }
 
 func newShelf() *shelf {
-	return &shelf{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}}
+	return &shelf{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}, due: map[string]time.Time{}, looks: map[string]int{}}
 }
 
 func (s *shelf) Server(_ context.Context, account, id string) (Server, error) {
@@ -154,6 +156,31 @@ func (s *shelf) Credential(_ context.Context, account string, of Server) (Creden
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keys[account+"/"+of.ID], nil
+}
+
+func (s *shelf) Absent(_ context.Context, at time.Time, limit int) ([]Absent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Absent
+	for k, v := range s.servers {
+		if v.Catalogue == "" && v.Active && !s.due[k].After(at) && len(list) < limit {
+			account, _, _ := strings.Cut(k, "/")
+			list = append(list, Absent{account, v.ID, s.looks[k], s.due[k].String()})
+		}
+	}
+	return list, nil
+}
+
+func (s *shelf) PutOffServer(_ context.Context, a Absent, until time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := a.Account + "/" + a.ID
+	if v, ok := s.servers[k]; !ok || v.Catalogue != "" || s.due[k].String() != a.Seen {
+		return ErrServerMoved
+	}
+	s.due[k] = until
+	s.looks[k]++
+	return nil
 }
 
 func (s *shelf) FreezeTool(context.Context, string, string, string, string, time.Time) error {

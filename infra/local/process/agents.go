@@ -10,8 +10,8 @@ import (
 )
 
 // introduceAgents registers the agents that the environment names, as document 001
-// does. One that cannot be reached is registered too, and looked for again at the next
-// start; one whose address is refused keeps nothing else from starting.
+// does. One that cannot be reached is registered too, and looked for by functions/mcp; one
+// whose address is refused keeps nothing else from starting.
 func (p *Process) introduceAgents(ctx context.Context, registry tool.Registry) error {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		if err := p.makeWay(ctx, registry, name); err != nil {
@@ -23,7 +23,7 @@ func (p *Process) introduceAgents(ctx context.Context, registry tool.Registry) e
 			p.log.ErrorContext(ctx, "agent.not_registered", "agent_name", name, "error", err)
 		}
 	}
-	return p.lookAgain(ctx, registry)
+	return nil
 }
 
 // makeWay removes the demonstration's agent of a name.
@@ -32,20 +32,6 @@ func (p *Process) makeWay(ctx context.Context, registry tool.Registry, name stri
 	for _, s := range servers {
 		if s.IsAgent() && s.Name == name && s.BaseURL == p.origin+demoAgentPath {
 			return registry.Delete(ctx, defaultAccount, s.ID)
-		}
-	}
-	return err
-}
-
-// lookAgain discovers the named agents that were away when they were last looked for.
-func (p *Process) lookAgain(ctx context.Context, registry tool.Registry) error {
-	servers, err := registry.List(ctx, defaultAccount)
-	for _, s := range servers {
-		if _, named := p.Agents[s.Name]; !named || !s.IsAgent() || s.Status != tool.Offline {
-			continue
-		}
-		if _, _, _, err := registry.Refresh(ctx, defaultAccount, s.ID, p.Clock()); err != nil {
-			p.log.WarnContext(ctx, "agent.offline", "agent_name", s.Name, "error", err)
 		}
 	}
 	return err

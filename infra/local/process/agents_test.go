@@ -13,7 +13,7 @@ import (
 )
 
 // TestTheEnvironmentNamesAgents: document 001's way. One that is away at first is looked
-// for at the next start.
+// for on a schedule.
 func TestTheEnvironmentNamesAgents(t *testing.T) {
 	rooms, err := demo.NewService()
 	if err != nil {
@@ -67,6 +67,9 @@ func TestTheEnvironmentNamesAgents(t *testing.T) {
 	}
 	up.Store(true)
 	for range 2 {
+		if err := p.functions.wake(t.Context(), "MCPFunction"); err != nil {
+			t.Fatal(err)
+		}
 		if s := own(); s.Status != tool.Online || s.Operations == 0 {
 			t.Fatalf("back: %+v", s)
 		}
