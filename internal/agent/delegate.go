@@ -230,8 +230,11 @@ func (x *asking) judge(a tool.Answer) ending {
 		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: a.Unheard} // then its tools are looked at
 	}
 	text, whole := speech(a.Body)
-	if text == "" || a.Truncated && !whole {
+	switch {
+	case text == "" || a.Truncated && !whole:
 		return ending{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed}
+	case broke(text):
+		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
 	}
 	return ending{text: text, outcome: Answered}
 }

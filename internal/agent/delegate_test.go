@@ -126,6 +126,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 		"says it failed":           {[]deed{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
 		"garbage":                  {[]deed{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"no answer to a request":   {[]deed{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
+		"n8n says that it broke":   {[]deed{{answer: words(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrFailed, 1, 0, 1},
 		"nothing to read":          {[]deed{{answer: words("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"busy until":               {[]deed{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
 		"busy":                     {[]deed{busy(429, ""), ok}, nil, 2, time.Second, 0},

@@ -179,6 +179,10 @@ func speech(body []byte) (text string, whole bool) {
 	return ended(text, mostText), len(text) <= mostText
 }
 
+// broke reports the sentence that n8n has a tool say whose workflow failed: what follows it
+// is for whoever keeps the workflow, and not for a customer.
+func broke(text string) bool { return strings.HasPrefix(text, `There was an error: "`) }
+
 // unwrapped is a text, or what it says when it is JSON: an object or a list that
 // says nothing to a person is no text for one.
 func unwrapped(text string) string {

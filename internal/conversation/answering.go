@@ -26,6 +26,10 @@ type Answering struct {
 // ErrAnswering is a message that is somebody else's to answer.
 var ErrAnswering = errors.New("conversation: it is being answered")
 
+// ErrAsked is a message that an agent was asked already, by one who died before they said
+// what came of it.
+var ErrAsked = errors.New("conversation: an agent was asked, and nobody knows what came of it")
+
 // Unanswered is the last message of a person, when neither an answer nor a plan came
 // after it.
 func Unanswered(messages []Message) (Message, bool) {

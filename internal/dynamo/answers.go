@@ -75,6 +75,44 @@ func (t *Table) EndAnswer(ctx context.Context, a conversation.Answering, at time
 	return t.told(ctx, a.Account, a.ChatID, said, t.commit(ctx, append(writes, ended, touched)...))
 }
 
+// askedRow is that an agent is asked for a message, or was.
+type askedRow struct {
+	PK   string `dynamodbav:"PK"`
+	SK   string `dynamodbav:"SK"`
+	Told bool   `dynamodbav:"told"` // that the agent failed: it may be asked again
+	TTL  int64  `dynamodbav:"ttl"`
+}
+
+const (
+	askedKind = "ASKED#"
+	askedLife = 25 * time.Hour // a request may come again for a day
+)
+
+func asked(account, chatID, messageID string, told bool, at time.Time) askedRow {
+	return askedRow{PK: chatKey(account, chatID), SK: askedKind + messageID, Told: told, TTL: at.Add(askedLife).Unix()}
+}
+
+// NoteAsked notes that an agent is about to be asked for a message; conversation.ErrAsked
+// when one was, and EndAsked did not follow.
+func (t *Table) NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+	w, err := t.put(asked(account, chatID, messageID, false, at), "attribute_not_exists(PK) OR told = :yes", conversation.ErrAsked)
+	if err != nil {
+		return err
+	}
+	w.Put.ExpressionAttributeValues = item{":yes": yes}
+	return t.commit(ctx, w)
+}
+
+// EndAsked lets an agent be asked for a message again. The row stays, because who answers
+// turns may delete nothing of a chat.
+func (t *Table) EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+	w, err := t.put(asked(account, chatID, messageID, true, at), "", nil)
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx, w)
+}
+
 // LeftAnswers lists what was not ended by a time, the oldest first. One that cannot be read
 // is an error beside the others.
 func (t *Table) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]conversation.Answering, error) {

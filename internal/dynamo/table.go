@@ -14,6 +14,7 @@
 //	A#acct#S#id#rev     IDX#nnnn            a piece of the allowlist of one revision
 //	A#acct#S#id#rev     OP#hash             one operation of it
 //	A#acct#C#id         M#seq               message
+//	A#acct#C#id         ASKED#message       that an agent is, or was, asked for it
 //	A#acct#C#id         ANSWER#message      until when somebody is answering it  GSI2: ANSWERING
 //	A#acct#C#id         SIGHT#viewer        the plan that somebody was shown last
 //	A#acct#C#id         STOP                when somebody wanted its answer to end

@@ -139,19 +139,28 @@ func TestABlockedTurnIsNeverSilent(t *testing.T) {
 func TestASwapIsVisibleEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		balance int64
+		held    int   // tokens, by another turn
 		first   []any // of the preferred provider
 		reason  eligibility.Reason
 		calls   int
 	}{
-		"no credits":         {0, nil, eligibility.InsufficientCredits, 1},
-		"it does not answer": {1, []any{llm.ErrUnreachable}, eligibility.ProviderUnreachable, 2},
-		"it asks to wait":    {1, []any{llm.ErrLimited}, eligibility.RateLimited, 2},
-		"it refuses the key": {1, []any{llm.ErrNoKey}, eligibility.NoAPIKey, 2},
+		"no credits":         {0, 0, nil, eligibility.InsufficientCredits, 1},
+		"others hold them":   {1, 99_000, nil, eligibility.Busy, 1},
+		"it does not answer": {1, 0, []any{llm.ErrUnreachable}, eligibility.ProviderUnreachable, 2},
+		"it asks to wait":    {1, 0, []any{llm.ErrLimited}, eligibility.RateLimited, 2},
+		"it refuses the key": {1, 0, []any{llm.ErrNoKey}, eligibility.NoAPIKey, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorldWith(t, paid(free), append(c.first, used("desde groq", 20, 20))...)
 			if c.balance > 0 {
 				w.grant(t, c.balance)
+			}
+			if c.held > 0 {
+				w.service.Credit.Patience = 50 * time.Millisecond
+				other := credit.Hold{ID: "another", Account: lab.Account}
+				if _, err := w.service.Credit.Cover(context.Background(), other, credit.Need{Tokens: c.held, Policy: credit.DefaultPolicy()}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			reply := w.send(t, "hola")
 			if reply.Kind != turn.KindMessage || reply.By == nil || *reply.By != (conversation.By{Provider: "groq", Model: "llama-3.1-8b-instant", Preferred: "openai", Reason: string(c.reason)}) {
@@ -231,6 +240,7 @@ func TestWhatTurnsAtOnceMayUseIsHeldBeforeTheyAsk(t *testing.T) {
 	const turns = 12
 	gate := &gate{open: make(chan struct{}), of: turns, reply: used("ya", 1_000, 10)}
 	w.service.Models = providers{gate}
+	w.service.Credit.Patience = 50 * time.Millisecond // the others use nothing before all have asked
 	var mu sync.Mutex
 	kinds := map[turn.Kind]int{}
 	var all sync.WaitGroup
@@ -247,6 +257,9 @@ func TestWhatTurnsAtOnceMayUseIsHeldBeforeTheyAsk(t *testing.T) {
 			defer mu.Unlock()
 			if kinds[reply.Kind]++; reply.Kind == turn.KindBlocked {
 				gate.arrived() // it will not ask
+				if reply.Block.Reason != eligibility.Busy {
+					t.Errorf("%+v", reply.Block)
+				}
 			}
 		})
 	}

@@ -151,3 +151,31 @@ func TestAMessageOfBeforeTheProcessBeganIsLookedFor(t *testing.T) {
 		t.Errorf("%+v, told %d times", again, len(p.messages))
 	}
 }
+
+// TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt: of a request that may come again it is
+// noted that an agent is asked. What is known to have come of it lets the agent be asked again.
+func TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt(t *testing.T) {
+	w, p := phoned(t, agent.ErrSilent.With("agent", "loro"), "hola")
+	send := func(id string) turn.Reply {
+		t.Helper()
+		reply, err := w.service.Route(t.Context(), turn.Request{
+			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "s", Message: "una mesa", Locale: locale.Spanish,
+			Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: w.Clock(), MayCome: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply
+	}
+	id := w.IDs.New(w.Clock())
+	chat := send(id).Chat.ID
+	if err := w.Store.NoteAsked(t.Context(), lab.Account, chat, id, w.Clock()); err != nil { // and died
+		t.Fatal(err)
+	}
+	if reply := send(id); fault.Of(reply.Routed.Failure).Code != "agent.timeout" || reply.Routed.Attempts != 0 || len(p.messages) != 1 {
+		t.Errorf("%+v, asked %d times", reply.Routed, len(p.messages))
+	}
+	if reply := send(id); reply.Message.Content != "hola" || len(p.messages) != 2 {
+		t.Errorf("%+v, asked %d times", reply.Routed, len(p.messages))
+	}
+}

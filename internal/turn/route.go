@@ -235,7 +235,7 @@ func (r *routing) read(answer llm.Reply) (agent.Decision, error) {
 // that is, and what happens next.
 func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	at := slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })
-	answer, err := r.Router.Agents.Ask(ctx, r.req.Principal.Account, r.agents[at], agent.Message{
+	answer, err := r.consult(ctx, r.agents[at], agent.Message{
 		Text: r.req.Message, Session: r.req.ChatID, Context: r.context(), Idempotency: r.said.ID, TraceID: r.req.TraceID,
 	})
 	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
@@ -255,6 +255,34 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 		key = "router.agent_open"
 	}
 	return locale.Text(r.req.Locale, key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
+}
+
+// consult asks an agent. Of a request that may come again it is noted before, because who
+// dies while they ask has it come again, and no agent is asked twice for that: it may have
+// done what it was asked for.
+func (r *routing) consult(ctx context.Context, a agent.Agent, m agent.Message) (agent.Answer, error) {
+	account := r.req.Principal.Account
+	if !r.req.MayCome {
+		return r.Router.Agents.Ask(ctx, account, a, m)
+	}
+	switch err := r.Store.NoteAsked(ctx, account, r.chat.ID, r.said.ID, r.Now()); {
+	case errors.Is(err, conversation.ErrAsked):
+		return agent.Answer{}, agent.ErrLate.With("agent", a.Name).Because(err)
+	case err != nil:
+		return agent.Answer{}, agent.ErrSilent.With("agent", a.Name).Because(err)
+	}
+	return r.Router.Agents.Ask(ctx, account, a, m)
+}
+
+// mayAsk notes that somebody was told that the agent failed: who sends the message again
+// means it. Of an answer nothing needs to be noted, because it stands in the chat.
+func (r *routing) mayAsk(ctx context.Context) {
+	if !r.req.MayCome {
+		return
+	}
+	if err := r.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.said.ID, r.Now()); err != nil {
+		r.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
+	}
 }
 
 // context is what an agent is told beside the message (document 001): who speaks,
@@ -308,6 +336,9 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 		func() error { r.remember(ctx, text, routed.Agent); return nil },
 	)
 	reply.Routed = &routed
+	if err == nil && routed.Failure != nil {
+		r.mayAsk(ctx)
+	}
 	return reply, err
 }
 

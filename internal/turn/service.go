@@ -54,6 +54,10 @@ type Store interface {
 	// conversation.ErrAnswering. EndAnswer gives it back.
 	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
 	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error
+	// NoteAsked notes that an agent is about to be asked for a message, conversation.ErrAsked
+	// when one was; EndAsked lets one be asked again.
+	NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
+	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
 }
 
 // Runs decides over drafts.

@@ -57,6 +57,7 @@ type Request struct {
 	// Of a request that may come again: the message it is stored as, each time.
 	MessageID string
 	MessageAt time.Time
+	MayCome   bool // again, because whoever serves it may die
 
 	// When the person's words came, at the latest: they answer nothing that was shown
 	// after it. Zero: now.
