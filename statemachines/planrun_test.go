@@ -125,8 +125,19 @@ func (w *world) count(what string) int {
 	return n
 }
 
-// execute runs one execution to its end and returns its status.
+// execute runs one run to its end and returns the status of its execution.
 func execute(t *testing.T, w *world) types.ExecutionStatus {
+	t.Helper()
+	definition := strings.NewReplacer(
+		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.SettleFunctionArn+"}", settleARN,
+		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
+	).Replace(string(statemachines.Definition))
+	return perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
+}
+
+// perform runs one execution of a definition to its end and returns its status; knows is
+// given the client of the engine first.
+func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) types.ExecutionStatus {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
@@ -134,7 +145,7 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 	}
 	defer func() { _ = store.Close() }()
 	ended := make(chan string, 8)
-	engine, err := stepfunctions.Open(store, w,
+	engine, err := stepfunctions.Open(store, functions,
 		stepfunctions.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
 		stepfunctions.WithStatusChange(func(_ context.Context, e stepfunctions.Event) error {
 			ended <- e.Detail.Status
@@ -151,18 +162,14 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		BaseEndpoint: aws.String("http://states.local"), HTTPClient: inproc.Transport{Handler: engine},
 	})
-	w.states = client
-	definition := strings.NewReplacer(
-		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.SettleFunctionArn+"}", settleARN,
-		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
-	).Replace(string(statemachines.Definition))
+	knows(client)
 	machine, err := client.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{
-		Name: aws.String("planrun"), Definition: &definition, RoleArn: aws.String("arn:aws:iam::123456789012:role/test"),
+		Name: aws.String("machine"), Definition: &definition, RoleArn: aws.String("arn:aws:iam::123456789012:role/test"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	input, err := json.Marshal(statemachines.Input{RunID: "run1", AccountID: "acct1"})
+	input, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
 	}

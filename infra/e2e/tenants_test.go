@@ -37,6 +37,8 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	ours.must(t, 200, "PUT", "/api/router/7", object("context", "Nuestro spa."))
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Nuestra respuesta."}`})
 	ours.must(t, 200, "POST", "/api/agent/chat", routed("shared-name", "Hola"), "Idempotency-Key", "shared-key")
+	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Nuestra respuesta."}`, release: t.Context().Done()})
+	later := ours.must(t, 202, "POST", "/api/agent/chat", routed("slow-name", "Hola"), "Prefer", "respond-async").text("turn_id")
 	money := func() string {
 		var all strings.Builder
 		for _, path := range []string{"/ai/providers/ours", "/ai/credits", "/memory/shared-name", "/api/router/7", "/api/webhooks"} {
@@ -56,6 +58,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		"/ai/providers/{name}":     {"ours", "none"},
 		"/api/webhooks/{id}":       {webhook, "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/memory/{session_id}":     {"shared-name", "other-name"},
+		"/api/turns/{id}":          {later, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/router/{id_empresa}": {"7", "8"},
 	}
 	// Names of theirs that happen to be ours: whatever they are, they answer alike.

@@ -46,6 +46,7 @@ var answers = map[string]answer{
 	"settle":      {failed: "Task.Failed"},
 	"step":        {failed: "Task.Failed"},
 	"sweep":       {body: "0"},
+	"turn":        {body: "{}"}, // it is of no turn
 	"web":         {status: 200, body: "<html"},
 }
 

@@ -10,8 +10,8 @@ import (
 // costly are libraries that make a program large, or slow to start, and the functions
 // that are for what they do. No other may hold them, even through others.
 var costly = map[string][]string{
-	"github.com/santhosh-tekuri/jsonschema":    {"chat", "mcp", "step"}, // compiles its meta-schemas at each start
-	"github.com/modelcontextprotocol/go-sdk":   {"chat", "mcp", "step"},
+	"github.com/santhosh-tekuri/jsonschema":    {"chat", "mcp", "step", "turn"}, // compiles its meta-schemas at each start
+	"github.com/modelcontextprotocol/go-sdk":   {"chat", "mcp", "step", "turn"},
 	"github.com/getkin/kin-openapi":            {"mcp"},
 	"github.com/yuin/goldmark":                 {"web"},
 	"github.com/aws/aws-sdk-go-v2/service/kms": {"settle", "sweep"},

@@ -180,6 +180,9 @@ func TestATurnTakesAsLongAsIsSetWhereNobodyGivesUp(t *testing.T) {
 			t.Errorf("%d: %+v", set, got)
 		}
 	}
+	if got := (World{within: lambdaTime}).limits(Waits{600}); got.Model != 10*time.Minute || got.Route >= 15*time.Minute-turnMargin {
+		t.Errorf("apart from its request: %+v", got)
+	}
 	if p := (Delegation{Failures: 5, Reset: 60, Timeout: 120}).policy(); p.Probe <= 2*time.Minute {
 		t.Errorf("a probe is given up after %v", p.Probe)
 	}

@@ -81,8 +81,8 @@ type Machine struct {
 // The configuration of each function. A test holds the variables of each equal
 // to that function's environment in template.yaml.
 type (
-	// ChatConfig is what functions/chat reads.
-	ChatConfig struct {
+	// Answering is what the functions read that answer turns.
+	Answering struct {
 		Config
 		Machine
 		Push
@@ -92,6 +92,14 @@ type (
 		Business
 		Delegation
 	}
+	// ChatConfig is what functions/chat reads.
+	ChatConfig struct {
+		Answering
+		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"` // of turns that are answered apart from their requests
+		LongTurns   bool   `env:"LONG_TURNS"`                         // every turn is, so that none is cut at the time of an HTTP API
+	}
+	// TurnConfig is what functions/turn reads.
+	TurnConfig struct{ Answering }
 	// EligibilityConfig is what functions/eligibility reads.
 	EligibilityConfig struct {
 		Config

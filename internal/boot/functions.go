@@ -37,6 +37,9 @@ const (
 	discoverTotal   = 24 * time.Second // of a whole discovery: whoever waits is answered within the function's 29 s
 )
 
+// longestWait is how long a request may wait for its answer, where no route gives up.
+const longestWait = 10 * time.Minute
+
 // site is what every HTTP function shares.
 type site struct {
 	World
@@ -113,18 +116,47 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
-	if w.Patient {
-		if s.http.Once.Lease, err = TurnTime(e); err != nil {
-			return nil, err
+	s := w.answering(c.Answering)
+	s.http.Later = &httpapi.Later{Start: stepfn.New(w.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
+	if !w.Patient {
+		s.http.Later.Most = routeTime
+		if c.LongTurns {
+			s.http.Later.Wait = routeTime
 		}
 	}
-	eligible, models := s.eligible(c.AI)
-	turns := &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: w.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: w.limits(c.Waits), AloneSince: w.AloneSince, DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: w.IDs, Now: w.Now, Log: s.log,
+	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t))), nil
+}
+
+// Turn builds functions/turn, whose turns no route gives up.
+func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
+	w.within = lambdaTime
+	c, err := read[TurnConfig](e)
+	if err != nil {
+		return nil, err
 	}
-	return s.serve(httpapi.Chat(s.http, turns)), nil
+	s := w.answering(c.Answering)
+	apart := httpapi.Apart{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
+		if in.GiveUp {
+			return struct{}{}, apart.GiveUp(ctx, in.AccountID, in.TurnID)
+		}
+		return struct{}{}, apart.Serve(ctx, in.AccountID, in.TurnID)
+	}), nil
+}
+
+// answering is the site of a function that answers turns.
+func (w World) answering(c Answering) site {
+	return w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
+}
+
+// turns answers messages.
+func (s site) turns(c Answering, t Tools) *turn.Service {
+	eligible, models := s.eligible(c.AI)
+	return &turn.Service{
+		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Retry: s.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
+		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
+	}
 }
 
 // previewTimeout is of one look at what a plan is about.
@@ -150,7 +182,8 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 // Registrar makes a registry of servers over a store.
 type Registrar func(World, tool.Store) tool.Registry
 
-// MCP builds functions/mcp, with what asks servers what they can do (package registry).
+// MCP builds functions/mcp, with what asks servers what they can do (package registry). On
+// a schedule it looks for those that were away.
 func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	c, err := read[MCPConfig](e)
 	if err != nil {
@@ -159,7 +192,20 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
 	s.http.Rules = s.table
-	return s.serve(httpapi.Registry(s.http, registrar(s.World, s.table), s.companies())), nil
+	servers := registrar(s.World, s.table)
+	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
+		found, err := servers.Look(ctx, w.Now)
+		if found > 0 {
+			s.log.InfoContext(ctx, "servers.found", "count", found)
+		}
+		return Looked{found}, err
+	})
+	return gateway.Woken{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
+}
+
+// Looked is what came of looking for servers that were away when they were registered.
+type Looked struct {
+	Found int `json:"found"`
 }
 
 // Records builds functions/records.

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -50,22 +51,24 @@ const (
 	agentTrust  = 30 * time.Second // in what is known of an agent's tools: only words come back from it
 	agentMargin = 10 * time.Second // that a probe has to end, after its call had to
 	routeTime   = 25 * time.Second // of a turn whose answer an HTTP API waits for: it gives up at 30
+	lambdaTime  = 14 * time.Minute // of one that nobody waits for: Lambda ends a function after 15
 	turnMargin  = 15 * time.Second // to read and to store, beside what a turn waits for
 )
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // limits are how long a turn may take: where nobody gives up waiting as long as is
-// set, elsewhere no longer than an HTTP API waits.
+// set, elsewhere no longer than an HTTP API waits, or a function is given.
 func (w World) limits(c Waits) turn.Limits {
 	if w.Patient {
 		return turn.Limits{Model: seconds(c.ModelWait)}
 	}
-	return turn.Limits{Model: min(seconds(c.ModelWait), routeTime), Route: routeTime}
+	most := cmp.Or(w.within, routeTime)
+	return turn.Limits{Model: min(seconds(c.ModelWait), most), Route: most}
 }
 
 // TurnTime is what a turn may take at most in a Patient world, with the environment
-// of functions/chat.
+// of a function that answers turns.
 func TurnTime(e Environment) (time.Duration, error) {
 	c, err := read[struct {
 		Waits

@@ -41,6 +41,8 @@ type World struct {
 	Local bool
 	// Patient says that no gateway gives up waiting for an answer.
 	Patient bool
+	// within is how long a turn may take that no gateway waits for; zero: as one does.
+	within time.Duration
 	// AloneSince is when a deployment of one process began; zero for any other.
 	AloneSince time.Time
 	// SocketPath is where sockets are opened, when that is on the API's own host.

@@ -79,8 +79,9 @@ type operation struct {
 	status       int        // of success; 200 when not set
 	failures     []int      // documented besides 400, 401, 403, 429 and 500
 	optionalBody bool       // its body may be left out; that reads as an empty object
+	long         bool       // it is a turn, which may be answered apart from its request
 
-	contents func(huma.API, map[string]*huma.MediaType) // says what else an answer may be; nil: nothing
+	describe func(huma.API, *huma.Operation) // says what its types do not; nil: nothing
 }
 
 // register adds a route to the router, with how it is bound to huma. The handler
@@ -119,8 +120,8 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		if op.optionalBody {
 			operationOf(h, op.method, op.path).RequestBody.Required = false
 		}
-		if op.contents != nil {
-			op.contents(h, operationOf(h, op.method, op.path).Responses["200"].Content)
+		if op.describe != nil {
+			op.describe(h, operationOf(h, op.method, op.path))
 		}
 	})
 }

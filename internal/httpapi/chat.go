@@ -15,8 +15,8 @@ import (
 )
 
 // Chat serves the routes that answer a message: POST /api/send,
-// POST /operator/chat, POST /api/agent/chat, those that ask for an answer and stop it, and
-// PATCH /api/runs/{id}/plan, which writes a plan as a turn does.
+// POST /operator/chat, POST /api/agent/chat, those that ask for an answer and stop it, the one
+// that reads an answer which took long, and PATCH /api/runs/{id}/plan, which writes a plan as a turn does.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -26,22 +26,22 @@ func Chat(c Config, turns Turns) http.Handler {
 func (a *api) chat(turns Turns) {
 	a.function = FunctionChat
 	register(a, operation{
-		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns,
+		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
 		failures: []int{404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.send)
 	register(a, operation{
-		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns,
+		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{409, 410, 413, 415, 422, 503},
 	}, sender{a.config, turns}.operator)
 	register(a, operation{
-		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, signed: true,
+		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, long: true, describe: describeLong, signed: true,
 		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
 		failures: []int{409, 413, 415, 422, 503},
 	}, sender{a.config, turns}.agent)
 	register(a, operation{
-		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns,
+		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Have what was last said answered: in manual mode, or after a block",
 		failures: []int{404, 409, 410, 413, 415, 422},
 	}, sender{a.config, turns}.answer)
@@ -50,6 +50,11 @@ func (a *api) chat(turns Turns) {
 		summary:  "Stop the answer that is being written; what was written so far stays",
 		failures: []int{404},
 	}, sender{a.config, turns}.stop)
+	register(a, operation{
+		method: http.MethodGet, path: turnsPath + "{id}", id: "readTurn", access: withChat, describe: describeTurn,
+		summary:  "Read what a turn was answered that took longer than its request waited",
+		failures: []int{404, 503},
+	}, a.config.readTurn)
 	a.edits(turns)
 }
 

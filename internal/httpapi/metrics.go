@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
@@ -21,10 +20,9 @@ func (a *api) metrics(o operations) {
 		method: http.MethodGet, path: "/metrics", id: "metrics", access: withChat,
 		summary: "How the account's turns went: Prometheus text, or JSON", failures: []int{422},
 	}
-	op.contents = func(h huma.API, content map[string]*huma.MediaType) {
-		content["application/json"] = &huma.MediaType{
-			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Metrics](), true, "Metrics"),
-		}
+	op.describe = func(h huma.API, op *huma.Operation) {
+		content := op.Responses["200"].Content
+		content["application/json"] = &huma.MediaType{Schema: schemaOf[Metrics](h)}
 		content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	register(a, op, o.metrics)

@@ -40,8 +40,12 @@ func unhurried(ctx context.Context, to *route) error {
 }
 
 // take counts one request of a class for the webhook that signed it, else for its user. The
-// header of the answer says what is left.
+// header of the answer says what is left. A turn that is served apart from its request was
+// counted with that.
 func (c Config) take(ctx context.Context, class rate.Class) error {
+	if _, counted := ticketOf(ctx); counted {
+		return nil
+	}
 	who := rate.User(caller(ctx).Account, caller(ctx).User)
 	if d, ok := ctx.Value(deliveryKey{}).(delivery); ok {
 		who = rate.Webhook(caller(ctx).Account, d.webhook)

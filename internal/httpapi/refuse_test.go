@@ -44,6 +44,8 @@ func owned(path string) string {
 		return projectID
 	case strings.HasPrefix(path, "/operator"):
 		return sessionID
+	case strings.HasPrefix(path, turnsPath):
+		return turnID
 	}
 	return chatID
 }
@@ -86,7 +88,7 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
-		"answerChat stopAnswer aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
+		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules")
 	approvers := []string{"approveStep"}

@@ -39,6 +39,7 @@ type route struct {
 	access   access
 	signed   bool           // a webhook's signature may say who is asking
 	class    rate.Class     // what it counts as
+	long     bool           // it may take longer than its route waits
 	bind     func(huma.API) // describes it, and registers its handler
 	bound    func() bound
 }
@@ -83,7 +84,7 @@ type router struct {
 // is bound must not change what another reads.
 func (t *router) add(function Function, op operation, bind func(huma.API)) {
 	t.routes = append(t.routes, &route{
-		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed,
+		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long,
 		class: cmp.Or(op.class, classOf(op.method)),
 		bind:  bind,
 		bound: sync.OnceValue(func() bound {
@@ -119,6 +120,10 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	admitted, err := t.admit(w, r, to)
 	if err != nil {
 		t.config.render(w, r, err)
+		return
+	}
+	if wait, ok := t.config.apart(to, admitted); ok {
+		t.config.answerApart(w, admitted, wait)
 		return
 	}
 	to.bound().serve(w, admitted)

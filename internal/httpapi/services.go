@@ -35,6 +35,7 @@ type Config struct {
 	Rules    Rules        // of the accounts, for Registry
 	Webhooks Webhooks     // who signed requests are from; nil: from nobody
 	Once     *replay.Once // what was answered to a request with a key
+	Later    *Later       // how turns are answered apart from their requests; nil: with them
 }
 
 // Realtime is where clients open a socket. URL is absolute (wss://…), or a path

@@ -168,10 +168,21 @@ func (c Config) came(ctx context.Context, t ticket) time.Time {
 	if c.Came == nil {
 		return time.Time{}
 	}
+	if brought, ok := ticketOf(ctx); ok {
+		return brought.At
+	}
 	if at := c.Came(ctx); at.Before(t.At) && t.At.Sub(at) <= mostUnderway {
 		return at
 	}
 	return t.At
+}
+
+// mayCome reports a request that is served again when whoever serves it dies: it has a key, or is
+// served apart from who brought it.
+func mayCome(ctx context.Context) bool {
+	key, _, err := replayKey(ctx)
+	_, brought := ticketOf(ctx)
+	return brought || err == nil && key != replay.Key{}
 }
 
 // replayed is an answer that is given again, byte for byte, to the request that is
@@ -221,7 +232,11 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 		return nil, err
 	case key == replay.Key{}:
 		at := c.Now()
-		raw, err := serve(ctx, ticket{ID: c.NewID(at), At: at})
+		t, brought := ticketOf(ctx)
+		if !brought {
+			t = ticket{ID: c.NewID(at), At: at}
+		}
+		raw, err := serve(ctx, t)
 		if errors.Is(err, replay.ErrNothingDone) {
 			err = nil
 		}

@@ -134,6 +134,16 @@ func (h *hookShelf) ClaimReplay(_ context.Context, c replay.Claim, at time.Time)
 	return c, nil
 }
 
+func (h *hookShelf) Replay(_ context.Context, account, key string) (replay.Claim, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	there, ok := h.claims[account+" "+key]
+	if !ok {
+		return there, replay.ErrUnknown
+	}
+	return there, nil
+}
+
 func (h *hookShelf) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +27,9 @@ func (a *api) usage(s adviser) {
 		method: http.MethodGet, path: "/ai/usage", id: "usage", access: withChat,
 		summary: "What was used in a span of time, added up, as JSON or CSV", failures: []int{422},
 	}
-	op.contents = func(h huma.API, content map[string]*huma.MediaType) {
-		content["application/json"] = &huma.MediaType{
-			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Usage](), true, "Usage"),
-		}
+	op.describe = func(h huma.API, op *huma.Operation) {
+		content := op.Responses["200"].Content
+		content["application/json"] = &huma.MediaType{Schema: schemaOf[Usage](h)}
 		content["text/csv"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	register(a, op, s.usage)

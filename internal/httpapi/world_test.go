@@ -34,6 +34,7 @@ const (
 	projectID = "01K0000000000000000000000B"
 	runID     = "01K0000000000000000000000C"
 	serverID  = "01K0000000000000000000000D"
+	turnID    = "01K0000000000000000000000T"
 	ghostID   = "01K0000000000000000000000Z"
 	sessionID = "session-001"
 )
@@ -508,6 +509,7 @@ func newSite(checks ...Check) *site {
 	}
 	c.Rules = w
 	c.Webhooks, c.Once = w.hooks.services(c)
+	keptTurn(c)
 	watch := newWatch(w)
 	c.Ops = watched(watch)
 	return &site{world: w, attic: &attic{}, office: newOffice(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}

@@ -1,6 +1,6 @@
-// Package stepfn starts and watches executions of the plan's state machine in
-// Step Functions. An execution is named for its run, which is what makes a
-// second start of the same run no start at all.
+// Package stepfn starts and watches executions of the state machines in Step
+// Functions. An execution is named for its run, or its turn, which is what makes a
+// second start of the same no start at all.
 package stepfn
 
 import (
@@ -32,15 +32,26 @@ func New(config aws.Config, arn string) *Machine {
 // StartExecution starts a run's execution. One that was started before is
 // started.
 func (m *Machine) StartExecution(ctx context.Context, account, runID string) error {
-	input, err := json.Marshal(statemachines.Input{RunID: runID, AccountID: account})
+	failpoint.Here("stepfn.start.before")
+	err := m.start(ctx, runID, statemachines.Input{RunID: runID, AccountID: account})
+	failpoint.Here("stepfn.start.after")
+	return err
+}
+
+// StartTurn starts the execution of a turn that is answered apart from its request. One that
+// was started before is started.
+func (m *Machine) StartTurn(ctx context.Context, account, turnID string) error {
+	return m.start(ctx, turnID, statemachines.TurnInput{TurnID: turnID, AccountID: account})
+}
+
+func (m *Machine) start(ctx context.Context, name string, input any) error {
+	raw, err := json.Marshal(input)
 	if err != nil {
 		return err
 	}
-	failpoint.Here("stepfn.start.before")
 	_, err = m.client.StartExecution(ctx, &sfn.StartExecutionInput{
-		StateMachineArn: &m.arn, Name: &runID, Input: aws.String(string(input)),
+		StateMachineArn: &m.arn, Name: &name, Input: aws.String(string(raw)),
 	})
-	failpoint.Here("stepfn.start.after")
 	var exists *types.ExecutionAlreadyExists
 	if errors.As(err, &exists) {
 		return nil

@@ -32,7 +32,7 @@ var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler,
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": tools.Step, "settle": receipts.Settle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "turn": tools.Turn, "settle": receipts.Settle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 
@@ -70,6 +70,9 @@ func (f *functions) build(world boot.World, d *template.Deployment) (err error) 
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
+			if woken, ok := f.http[fn.ID].(gateway.Woken); ok {
+				f.tasks[fn.ID] = woken.Function
+			}
 		} else if build, ok := taskFunctions[fn.Name]; ok {
 			f.tasks[fn.ID], err = build(world, environment)
 		} else {
@@ -85,7 +88,7 @@ func (f *functions) build(world boot.World, d *template.Deployment) (err error) 
 // timeOf is how long a function may take. On one machine no route gives up, so that a
 // turn may take what its parts are set to.
 func timeOf(fn template.Function, e boot.Environment) (time.Duration, error) {
-	if fn.Name != "chat" {
+	if fn.Name != "chat" && fn.Name != "turn" {
 		return fn.Timeout, nil
 	}
 	turn, err := boot.TurnTime(e)

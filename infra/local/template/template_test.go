@@ -23,15 +23,17 @@ func TestTheProjectsTemplateIsUnderstoodWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tpl.Tables) != 1 || len(tpl.StateMachines) != 1 {
-		t.Fatalf("%d tables and %d state machines, want one of each", len(tpl.Tables), len(tpl.StateMachines))
+	if len(tpl.Tables) != 1 || len(tpl.StateMachines) != 2 {
+		t.Fatalf("%d tables and %d state machines, want one and two", len(tpl.Tables), len(tpl.StateMachines))
 	}
-	definition, err := tpl.Definition(tpl.StateMachines[0], d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !json.Valid(definition) || strings.Contains(string(definition), "${") {
-		t.Errorf("the definition is not whole:\n%s", definition)
+	for _, m := range tpl.StateMachines {
+		definition, err := tpl.Definition(m, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(definition) || strings.Contains(string(definition), "${") {
+			t.Errorf("the definition of %s is not whole:\n%s", m.ID, definition)
+		}
 	}
 	for _, f := range tpl.Functions {
 		if f.Folder != filepath.Join("functions", f.Name) || d.Environment[f.ID]["TABLE_NAME"] == "" {

@@ -1,5 +1,5 @@
-// Package tools puts together what judges and calls tools, for functions/chat and
-// functions/step, which alone (beside package registry) hold its code.
+// Package tools puts together what judges and calls tools, for functions/chat,
+// functions/turn and functions/step, which alone (beside package registry) hold its code.
 package tools
 
 import (
@@ -17,11 +17,17 @@ import (
 // StartChat runs functions/chat.
 func StartChat() { boot.StartHTTP(Chat) }
 
+// StartTurn runs functions/turn.
+func StartTurn() { boot.StartTask(Turn) }
+
 // StartStep runs functions/step.
 func StartStep() { boot.StartTask(Step) }
 
 // Chat builds functions/chat.
 func Chat(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Chat(w, e, all) }
+
+// Turn builds functions/turn.
+func Turn(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Turn(w, e, all) }
 
 // Step builds functions/step.
 func Step(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Step(w, e, all) }

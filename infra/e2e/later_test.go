@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const decided = `{"action":"respond","agent_name":null,"response":"Una vez."}`
+
+// TestATurnOutlivesItsRequestAndItsProcess: one that was answered 202 is answered after the
+// process was killed in the middle of it, and is in the chat once.
+func TestATurnOutlivesItsRequestAndItsProcess(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	first := make(chan struct{})
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if asked.Add(1) == 1 {
+			close(first)
+			<-r.Context().Done() // whoever asked was killed
+			return
+		}
+		_, _ = io.WriteString(w, reply{text: decided}.completion())
+	}))
+	t.Cleanup(model.Close)
+	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
+	d.mustStart(t)
+	c := newClient(d.url(), testToken)
+	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("larga", "Hola"), "Prefer", "respond-async")
+	read := accepted.header.Get("Location")
+	<-first
+	d.kill()
+	d.mustStart(t)
+	c = newClient(d.url(), testToken)
+	got := c.must(t, http.StatusOK, "GET", read, "", "Prefer", "wait=60")
+	if got.text("reply") != "Una vez." || asked.Load() != 2 {
+		t.Errorf("%s, and the model was asked %d times", got, asked.Load())
+	}
+	messages := c.must(t, http.StatusOK, "GET", "/api/chats/"+got.text("chat_id")+"/messages", "")
+	if said := strings.Count(messages.String(), `"content":"Hola"`); said != 1 || strings.Count(messages.String(), "Una vez.") != 1 {
+		t.Errorf("the chat has %s", messages)
+	}
+}
+
+// TestASlowAgentIsAnsweredOnceAndCalledOnce: the request is answered 202, the agent takes its
+// time, and its answer is read later.
+func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
+	t.Parallel()
+	_, c, model := scripted(t)
+	slow := newToolServer(freeAddress(t))
+	if err := slow.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(slow.stop)
+	slow.mu.Lock()
+	slow.behaviours = []behaviour{{behaveHold, ""}}
+	slow.mu.Unlock()
+	c.must(t, http.StatusCreated, "POST", "/api/mcps", object("url", slow.url(), "name", "reserva", "kind", "mcp", "role", "agent"))
+	model.will(reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`})
+	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("lenta", "¿Hay mesa?"), "Prefer", "respond-async, wait=1")
+	read := accepted.text("read")
+	if err := eventually(patience, func() error {
+		if n := len(slow.got()); n != 1 {
+			return fmt.Errorf("the agent was called %d times", n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, http.StatusAccepted, "GET", read, "")
+	slow.release()
+	got := c.must(t, http.StatusOK, "GET", read, "", "Prefer", "wait=60")
+	if got.text("agent_used") != "reserva" || got.text("reply") == "" || len(slow.got()) != 1 {
+		t.Errorf("%s, called %d times", got, len(slow.got()))
+	}
+}
+
+// TestThePageWaitsForATurnThatTakesLong: whoever wrote sees that it goes on, and then the
+// answer, as ever.
+func TestThePageWaitsForATurnThatTakesLong(t *testing.T) {
+	t.Parallel()
+	d, c, model := scripted(t)
+	b := openBrowser(t, d)
+	b.signIn()
+	b.see("#composer, textarea")
+	// As where every turn is answered apart.
+	if _, err := value[bool](b, `(() => {
+		const real = window.fetch; window.asked = 0;
+		window.fetch = (url, options) => {
+			if (url.startsWith("/api/turns/")) window.asked++;
+			if (url === "/api/send") options = { ...options, headers: { ...options.headers, Prefer: "respond-async" } };
+			return real(url, options);
+		};
+		return true;
+	})()`); err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan struct{})
+	model.will(reply{text: "Ha tardado.", release: released})
+	b.say("Hola")
+	b.until(`window.asked > 0 && document.getElementById("writing") !== null`)
+	if said := b.text("#thread"); !strings.Contains(said, "Hola") || strings.Contains(said, "Ha tardado.") {
+		t.Errorf("meanwhile the page says %q", said)
+	}
+	close(released)
+	b.reads("#thread", `Ha tardado\.`)
+	if n, err := value[int](b, `document.querySelectorAll("#thread .failed, #thread .problem").length`); err != nil || n != 0 {
+		t.Errorf("%d failures are shown, %v", n, err)
+	}
+	if err := model.leftovers(); err != nil {
+		t.Error(err)
+	}
+	if n := c.must(t, http.StatusOK, "GET", "/api/chats", "").text("chats.count"); n != "1" {
+		t.Errorf("%s chats", n)
+	}
+}
+
+// TestAnAgentIsNotAskedTwiceForAProcessThatDied: it may have done what it was asked for. The
+// customer is told that no answer came, and may ask again.
+func TestAnAgentIsNotAskedTwiceForAProcessThatDied(t *testing.T) {
+	t.Parallel()
+	d, c, model := scripted(t)
+	slow := newToolServer(freeAddress(t))
+	if err := slow.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(slow.stop)
+	slow.mu.Lock()
+	slow.behaviours = []behaviour{{behaveHold, ""}}
+	slow.mu.Unlock()
+	c.must(t, http.StatusCreated, "POST", "/api/mcps", object("url", slow.url(), "name", "reserva", "kind", "mcp", "role", "agent"))
+	delegated := reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`}
+	for range 2 { // before and after the kill
+		model.will(delegated)
+	}
+	read := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("muere", "Reserva"), "Prefer", "respond-async").header.Get("Location")
+	if err := eventually(patience, func() error {
+		if n := len(slow.got()); n != 1 {
+			return fmt.Errorf("the agent was called %d times", n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.kill()
+	slow.release()
+	d.mustStart(t)
+	c = newClient(d.url(), testToken)
+	got := c.must(t, http.StatusOK, "GET", read, "", "Prefer", "wait=60")
+	if got.text("failure.code") != "agent.timeout" || got.text("agent") != "reserva" || got.text("reply") == "" || len(slow.got()) != 1 {
+		t.Errorf("%s, called %d times", got, len(slow.got()))
+	}
+	model.will(delegated)
+	again := c.must(t, http.StatusOK, "POST", "/api/agent/chat", routed("muere", "Reserva"))
+	if again.text("agent_used") != "reserva" || len(slow.got()) != 2 {
+		t.Errorf("asked again by the customer: %s, called %d times", again, len(slow.got()))
+	}
+}
