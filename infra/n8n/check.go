@@ -19,7 +19,7 @@ type step struct {
 // check goes through all the steps, prints what held, and fails when one did not.
 func (w *world) check(ctx context.Context) error {
 	steps := append(append(chatSteps(), signedSteps()...), append(planSteps(), approvalSteps()...)...)
-	steps = append(steps, downSteps()...)
+	steps = append(append(steps, agentSteps()...), downSteps()...)
 	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	broken := 0
 	for _, s := range steps {

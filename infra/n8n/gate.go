@@ -7,11 +7,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 )
 
-// gate stands between n8n and Piloto, as a network does: it sees what passes, and
-// what it is told to spoil it spoils, once.
+// gate stands between n8n and Piloto, one for each direction, as a network does: it sees
+// what passes, and what it is told to spoil it spoils, once.
 type gate struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -23,15 +24,18 @@ type gate struct {
 type passed struct {
 	Path   string
 	Header http.Header
+	Body   string
 	Status int
 }
 
 type spoil int
 
 const (
-	nothing    spoil = iota
-	loseAnswer       // the request arrives, its answer does not
-	changeBody       // one byte of the request is another
+	nothing     spoil = iota
+	loseAnswer        // the request arrives, its answer does not
+	changeBody        // one byte of the request is another
+	inHurry           // whoever asks does not wait for an answer that takes long
+	goElsewhere       // requests go to a path that nobody serves, until they are told otherwise
 )
 
 func newGate(product string) (*gate, error) {
@@ -50,21 +54,28 @@ func newGate(product string) (*gate, error) {
 }
 
 func (g *gate) pass(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
 	g.mu.Lock()
 	how := g.spoil
-	g.spoil = nothing
-	at := len(g.seen)
-	g.seen = append(g.seen, passed{Path: r.URL.Path, Header: r.Header.Clone()})
-	g.mu.Unlock()
-	if how == changeBody {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		body = bytes.Replace(body, []byte(`"message":"`), []byte(`"message":"!`), 1)
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.Header.Del("Content-Length")
+	if how != goElsewhere {
+		g.spoil = nothing
 	}
+	at := len(g.seen)
+	g.seen = append(g.seen, passed{Path: r.URL.Path, Header: r.Header.Clone(), Body: string(body)})
+	g.mu.Unlock()
+	switch how {
+	case changeBody:
+		body = bytes.Replace(body, []byte(`"message":"`), []byte(`"message":"!`), 1)
+		r.Header.Del("Content-Length")
+	case inHurry:
+		r.Header.Set("Prefer", "respond-async")
+	case goElsewhere:
+		r.URL.Path += "-elsewhere"
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	rec := httptest.NewRecorder()
 	proxy.ServeHTTP(rec, r)
 	g.mu.Lock()
@@ -87,13 +98,13 @@ func (g *gate) next(how spoil) {
 	g.spoil, g.seen = how, nil
 }
 
-// came returns the requests to a path since next.
+// came returns the requests to what begins with a path since next.
 func (g *gate) came(path string) []passed {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var out []passed
 	for _, p := range g.seen {
-		if p.Path == path {
+		if strings.HasPrefix(p.Path, path) {
 			out = append(out, p)
 		}
 	}

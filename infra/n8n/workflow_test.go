@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"piloto/internal/tool"
 )
 
 func loaded(t *testing.T) map[string]*workflow {
@@ -14,7 +16,7 @@ func loaded(t *testing.T) map[string]*workflow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 4 {
+	if len(files) != 5 {
 		t.Fatalf("there are %d workflows", len(files))
 	}
 	return files
@@ -31,6 +33,9 @@ func each(t *testing.T, f func(t *testing.T, w *workflow, n *node)) {
 }
 
 func (n *node) is(kind string) bool { return n.Type == "n8n-nodes-base."+kind }
+
+// lang reports a node of the package that n8n has for language models.
+func (n *node) lang(kind string) bool { return n.Type == "@n8n/n8n-nodes-langchain."+kind }
 
 func (n *node) text(name string) string {
 	s, _ := n.Parameters[name].(string)
@@ -118,7 +123,7 @@ func TestEveryBranchEndsInAnAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *workflow, n *node) {
 		out, want := w.outputs(n), 1
 		switch {
-		case n.is("stickyNote"), n.is("respondToWebhook"):
+		case n.is("stickyNote"), n.is("respondToWebhook"), n.lang("mcpTrigger"), n.lang("toolWorkflow"), w.ID == "piloto-agente" && n.Name == "Responder":
 			want = 0
 		case n.is("switch"): // and the one for everything else
 			want = len(n.at("rules", "values").([]any)) + 1
@@ -310,5 +315,39 @@ func TestACarelessWorkflowIsTheSameWithoutItsBranch(t *testing.T) {
 	ask := w.find("Preguntar a Piloto")
 	if w.ID == "piloto-chat" || ask.OnError != "" || ask.RetryOnFail || len(w.outputs(ask)) != 1 || w.find("Mensaje").text("path") != "careless" {
 		t.Errorf("%s %+v %v", w.ID, ask, w.outputs(ask))
+	}
+}
+
+// TestAWorkflowIsAnAgent: behind its trigger, which asks for a key, is the tool that Piloto
+// calls, with what it gives; and what answers says it where Piloto looks.
+func TestAWorkflowIsAnAgent(t *testing.T) {
+	w := loaded(t)["agent.json"]
+	trigger, chat, said := w.find("Agente"), w.find(tool.ChatTool), w.find("Responder")
+	if !trigger.lang("mcpTrigger") || trigger.text("authentication") == "none" || trigger.Credentials == nil {
+		t.Errorf("who may call it? %+v", trigger)
+	}
+	if to := w.Connections[tool.ChatTool]["ai_tool"]; !chat.lang("toolWorkflow") || len(to) != 1 || len(to[0]) != 1 || to[0][0].Node != trigger.Name {
+		t.Errorf("the tool is not the trigger's: %v", to)
+	}
+	if chat.TypeVersion < 2.2 {
+		t.Error("the tool has another name than its node")
+	}
+	// Imported by a person it has another id: it names itself.
+	if id := chat.at("workflowId", "value"); id != "={{ $workflow.id }}" {
+		t.Errorf("it calls %v", id)
+	}
+	given, _ := chat.at("workflowInputs", "value").(map[string]any)
+	taken, _ := w.find("Mensaje").at("workflowInputs", "values").([]any)
+	for _, name := range []string{"message", "session_id", "context"} {
+		if text, _ := given[name].(string); !strings.Contains(text, "$fromAI('"+name+"'") {
+			t.Errorf("%s is given as %q", name, text)
+		}
+		if !slices.ContainsFunc(taken, func(v any) bool { return v.(map[string]any)["name"] == name }) {
+			t.Errorf("%s is not taken", name)
+		}
+	}
+	fields, _ := said.at("assignments", "assignments").([]any)
+	if len(fields) != 1 || fields[0].(map[string]any)["name"] != "output" {
+		t.Errorf("it says %v", fields)
 	}
 }

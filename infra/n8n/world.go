@@ -27,7 +27,8 @@ type world struct {
 	token   string
 	piloto  *program
 
-	gate   *gate
+	gate   *gate // from n8n to Piloto
+	back   *gate // from Piloto to n8n
 	editor *program
 	hooks  string // origin of n8n
 	caller string // the key of who calls its webhooks
@@ -80,7 +81,11 @@ func (w *world) workflows(webhook string) ([]*workflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	flows := []*workflow{careless}
+	agents, err := files["agent.json"].agents()
+	if err != nil {
+		return nil, err
+	}
+	flows := append([]*workflow{careless}, agents...)
 	for _, f := range files {
 		flows = append(flows, f)
 	}
@@ -129,7 +134,11 @@ func (w *world) startEditor(ctx context.Context, path string, flows []*workflow)
 	if w.editor, err = start(ctx, w.folder, "n8n", env, path, "start"); err != nil {
 		return err
 	}
-	return w.editor.wait(ctx, editorLimit, ready...)
+	if err := w.editor.wait(ctx, editorLimit, ready...); err != nil {
+		return err
+	}
+	w.back, err = newGate(address)
+	return err
 }
 
 // environment is n8n's: a folder of its own, loopback, and nothing sent home.
@@ -154,8 +163,10 @@ func (w *world) end() error {
 			errs = append(errs, p.stop())
 		}
 	}
-	if w.gate != nil {
-		w.gate.Close()
+	for _, g := range []*gate{w.gate, w.back} {
+		if g != nil {
+			g.Close()
+		}
 	}
 	return errors.Join(errs...)
 }
