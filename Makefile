@@ -66,6 +66,11 @@ n8n: ## Import the workflows into a real n8n and drive them (needs npm; several 
 bench: ## Measure turns and runs against a floor measured in the same run
 	go run ./infra/bench
 
+.PHONY: picture
+picture: ## Take the picture of the README anew (needs chromium)
+	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots go test -count=1 ./infra/e2e -run TestAPersonHasAPlanProposedConfirmedAndDone \
+		&& cp $$shots/done-wide-light.png docs/page.png && rm -r $$shots
+
 .PHONY: check
 check: fmt vet lint asl template ## Everything that is not a test: format, vet, lint, state machine, template
 
@@ -82,9 +87,9 @@ lint: $(LINT) ## Run the linters of .golangci.yml
 	@$(LINT) run ./...
 
 .PHONY: asl
-asl: $(ASL) ## Validate the state machine (needs npm)
+asl: $(ASL) ## Validate the state machines (needs npm)
 	@# Resources are substitutions until they are deployed, hence no ARN check.
-	@$(ASL) --no-arn-check --json-path statemachines/planrun.asl.json
+	@for file in statemachines/*.asl.json; do $(ASL) --no-arn-check --json-path $$file || exit 1; done
 
 .PHONY: template
 template: ## Hold template.yaml against the code and against what one process can honour

@@ -76,7 +76,11 @@ func (v *visit) check(a *aws) (string, error) {
 	}
 	if v.run == "" {
 		wrong = append(wrong, a.settled(v))
-		return "answered", errors.Join(wrong...)
+		end := "answered"
+		if len(v.acked.untold) > 0 {
+			end = "in_doubt"
+		}
+		return end, errors.Join(wrong...)
 	}
 	for _, id := range v.acked.runs {
 		_, err := v.get("/api/runs/" + id)

@@ -250,7 +250,7 @@ have no gap and its receipt verifies; nothing is left due, held or undelivered; 
 Some scenarios hold more: no tool is called twice, whatever its server says of it; what a check says
 became of a request is so; what was edited is what ran; a request is repeated only for a refusal or a
 death; a message that comes again under its key is answered as it was, and is in the chat and in the
-memory once; whoever listens knows every event once and in order, and of what was stored while they
+memory once; an agent is asked again only by who was told that nobody knows what it did; whoever listens knows every event once and in order, and of what was stored while they
 were connected nothing is missing and nothing was pushed that is not so.
 
 A sign says how the run ended:
@@ -258,7 +258,7 @@ A sign says how the run ended:
 | sign | |
 |---|---|
 | ✓ | as it does undisturbed |
-| ? | in doubt: it was killed between an unsafe request and its answer, and the chat says so |
+| ? | in doubt: it was killed between an unsafe request, or a question to an agent, and its answer, and the chat says so |
 | ~ | not within six seconds of the next start: the machine was off for five more minutes, and what was due by then was found |
 | another word | the state it ended in |
 

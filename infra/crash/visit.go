@@ -48,6 +48,7 @@ type acked struct {
 	settled   bool
 	edited    bool
 	replies   []string // of the router
+	untold    []string // what it said of an agent of which nobody knows what it answered
 }
 
 // opens makes a chat. When the answer is lost another is made.
