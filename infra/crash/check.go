@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"piloto/infra/local/disk"
+	"piloto/infra/local/process"
 	"piloto/internal/plan"
 	"piloto/internal/receipt"
 )
@@ -57,7 +59,7 @@ func (s story) effects() []effect {
 // check holds what is there against what was answered, and against what must hold
 // after any crash. It returns how the run ended.
 func (v *visit) check(a *aws) (string, error) {
-	var wrong []error
+	wrong := []error{v.checkPolicies()}
 	for _, chat := range v.acked.chats {
 		if _, err := v.get("/api/chats/" + chat); err != nil {
 			wrong = append(wrong, fmt.Errorf("a chat that was answered is gone: %w", err))
@@ -93,6 +95,21 @@ func (v *visit) check(a *aws) (string, error) {
 	var s story
 	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.settled(v))
 	return s.Status, errors.Join(wrong...)
+}
+
+// checkPolicies: no function asked AWS for what its role in the template does not allow,
+// whatever had happened to it.
+func (v *visit) checkPolicies() error {
+	log, err := os.ReadFile(filepath.Join(v.d.data(), process.LogFile))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, process.DeniedEvent) {
+			return fmt.Errorf("on AWS this would fail: %s", line)
+		}
+	}
+	return nil
 }
 
 // checkDecisions: what somebody was told was decided is decided.

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 const (
@@ -45,11 +47,19 @@ var unlimited = []string{
 }
 
 // newDeployment returns a deployment on a folder and an address of its own, where
-// everybody may ask as often as they like. Whatever it started is ended with the test.
+// everybody may ask as often as they like. Whatever it started is ended with the test, which
+// fails when a function asked AWS for what its role in the template does not allow.
 func newDeployment(t testing.TB, env ...string) *deployment {
 	t.Helper()
 	d := &deployment{data: t.TempDir(), addr: freeAddress(t), env: env, log: newTranscript()}
-	t.Cleanup(d.kill)
+	t.Cleanup(func() {
+		d.kill()
+		for line := range strings.Lines(d.log.String()) {
+			if strings.Contains(line, process.DeniedEvent) {
+				t.Errorf("on AWS this would fail: %s", line)
+			}
+		}
+	})
 	return d
 }
 

@@ -59,12 +59,16 @@ type functions struct {
 }
 
 // build builds every function of the template with the environment a deployment
-// would give it.
-func (f *functions) build(world boot.World, d *template.Deployment) (err error) {
+// would give it, in the world that worldOf gives it.
+func (f *functions) build(worldOf func(template.Function) (boot.World, error), d *template.Deployment) (err error) {
 	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
 	for _, fn := range f.template.Functions {
 		environment := boot.Environment(d.Environment[fn.ID])
 		if f.timeouts[fn.ID], err = timeOf(fn, environment); err != nil {
+			return err
+		}
+		world, err := worldOf(fn)
+		if err != nil {
 			return err
 		}
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }

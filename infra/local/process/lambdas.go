@@ -14,6 +14,7 @@ import (
 	"piloto/infra/local/apigateway"
 	"piloto/infra/local/lambda"
 	"piloto/infra/local/stepfunctions"
+	"piloto/infra/local/template"
 	"piloto/internal/boot"
 )
 
@@ -65,7 +66,7 @@ func (p *Process) staff(ctx context.Context, folder string) (err error) {
 		return err
 	}
 	if folder == "" {
-		return f.build(world, p.deployment)
+		return f.build(func(fn template.Function) (boot.World, error) { return p.held(world, fn) }, p.deployment)
 	}
 	if p.backstage, err = openBackstage(p.engines, p.sockets.Management()); err != nil {
 		return err

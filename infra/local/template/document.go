@@ -18,12 +18,12 @@ const (
 	typeSocketRoute  = "AWS::ApiGatewayV2::Route"
 	typeSocketStage  = "AWS::ApiGatewayV2::Stage"
 	typeLogGroup     = "AWS::Logs::LogGroup"
+	typeRole         = "AWS::IAM::Role"
+	typePolicy       = "AWS::IAM::ManagedPolicy"
 )
 
 // The types of resource that one process has no use for.
 const (
-	typeRole   = "AWS::IAM::Role"
-	typePolicy = "AWS::IAM::ManagedPolicy"
 	typeInvoke = "AWS::Lambda::Permission"
 	typeKey    = "AWS::KMS::Key"
 
@@ -38,8 +38,6 @@ const (
 
 // noCounterpart says why.
 var noCounterpart = map[string]string{
-	typeRole:   "every function shares one process, so nothing enforces a role",
-	typePolicy: "every function shares one process, so nothing enforces a policy",
 	typeInvoke: "functions are called directly",
 	typeKey:    "what is signed is signed with a key in the data folder",
 
@@ -206,6 +204,8 @@ func (r *reader) resource(id string, n *yaml.Node) {
 		typeStateMachine: r.stateMachine,
 		typeTable:        r.table,
 		typeLogGroup:     r.logGroup,
+		typeRole:         r.role,
+		typePolicy:       r.policy,
 		typeSocketAPI:    r.socketAPI,
 		typeIntegration:  r.socketIntegration,
 		typeSocketRoute:  r.socketRoute,

@@ -42,7 +42,7 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 			"SystemLogLevel":      unused("Lambda's own lines are not written"),
 		}),
 		"Description":       unused("for people"),
-		"Role":              unused("nothing enforces a role in one process"),
+		"Role":              func(n *yaml.Node, at string) { f.Role = r.roleOf(n, at) },
 		"EventInvokeConfig": unused("what fails is logged, and looked for again by the next sweep"),
 		"Timeout":           func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
 		"Environment":       r.nested(handlers{"Variables": r.values(f.Environment)}),

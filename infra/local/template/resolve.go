@@ -17,6 +17,7 @@ import (
 type Deployment struct {
 	Environment   map[string]map[string]string // function id → variable → value
 	LogGroups     map[string]string            // function id → name, where it is said
+	Policies      map[string][]any             // function id → documents of its role, as YAML decodes them
 	Substitutions map[string]map[string]string // state machine id → name → value
 	Rules         []EventRule
 	Outputs       map[string]string
@@ -77,6 +78,7 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	d := &Deployment{
 		Environment:   map[string]map[string]string{},
 		LogGroups:     map[string]string{},
+		Policies:      map[string][]any{},
 		Substitutions: map[string]map[string]string{},
 		Outputs:       map[string]string{},
 	}
@@ -90,6 +92,7 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 			d.LogGroups[f.ID], _ = s.text(f.LogGroup)
 		}
 		d.Environment[f.ID] = s.texts(f.Environment)
+		d.Policies[f.ID] = s.documents(f.Role)
 		for _, rule := range f.Rules {
 			d.Rules = append(d.Rules, EventRule{f.ID, rule.Event, s.pattern(rule.Pattern)})
 		}

@@ -140,7 +140,7 @@ func (r *reader) stateMachine(id string, n *yaml.Node, path string) {
 		"Type":                    r.oneOf("STANDARD"),
 		"DefinitionUri":           r.into(&m.Definition),
 		"DefinitionSubstitutions": r.values(m.Substitutions),
-		"Role":                    unused("nothing enforces a role in one process"),
+		"Role":                    unused("executions call functions of this process, whose own roles hold"),
 		"Tracing":                 unused("there is no X-Ray"),
 		"Logging":                 unused("the history of the engine is the log"),
 	})

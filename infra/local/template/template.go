@@ -38,6 +38,8 @@ type Template struct {
 	cors       *allowance // nil: pages of other origins may ask nothing
 	outputs    []Output
 	resources  map[string]string // logical id → type
+	roles      map[string]role
+	policies   map[string]Value // the document of each managed policy
 }
 
 // Parameter is a value that a deployment may choose.
@@ -59,8 +61,9 @@ type Function struct {
 	Name        string // chat
 	Folder      string // functions/chat
 	Timeout     time.Duration
-	Memory      int   // MB
-	LogGroup    Value // its name; the zero Value: Lambda's own
+	Memory      int    // MB
+	LogGroup    Value  // its name; the zero Value: Lambda's own
+	Role        string // logical id; empty: SAM makes one
 	Environment map[string]Value
 	Schedules   []Schedule
 	Rules       []Rule
@@ -159,6 +162,8 @@ func Parse(path string, text []byte) (*Template, error) {
 			Path:       path,
 			conditions: map[string]*yaml.Node{},
 			resources:  map[string]string{},
+			roles:      map[string]role{},
+			policies:   map[string]Value{},
 		},
 	}
 	if len(doc.Content) != 1 {

@@ -80,6 +80,7 @@ Resources:
     Metadata: {BuildMethod: makefile}
     Properties:
       Timeout: 29
+      Role: !GetAtt ChatRole.Arn
       Environment:
         Variables:
           LEVEL: debug
@@ -114,9 +115,25 @@ Resources:
   Logs:
     Type: AWS::Logs::LogGroup
     Properties: {RetentionInDays: 3, LogGroupName: !Sub "/logs/${AWS::StackName}"}
+  Topic:
+    Type: AWS::SNS::Topic
+    Properties: {}
   Rights:
     Type: AWS::IAM::ManagedPolicy
-    Properties: {}
+    Properties:
+      PolicyDocument: {Version: "2012-10-17", Statement: [{Effect: Deny, Action: "dynamodb:*", Resource: !GetAtt Table.Arn}]}
+  ChatRole:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument: {}
+      ManagedPolicyArns: [!Ref Rights]
+      Policies:
+        - PolicyName: chat
+          PolicyDocument:
+            Version: "2012-10-17"
+            Statement:
+              - {Effect: Allow, Action: dynamodb:GetItem, Resource: !Sub "${Table.Arn}/index/*"}
+              - !If [HasSecret, {Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt Table.Arn}, !Ref AWS::NoValue]
 Outputs:
   Url: {Value: !Sub "https://${Api}.example"}
 `
@@ -163,7 +180,10 @@ func TestEveryPartIsRead(t *testing.T) {
 	if diff := cmp.Diff(table, tpl.Tables[0]); diff != "" {
 		t.Error(diff)
 	}
-	if len(tpl.Unused) != 1 || tpl.Unused[0].ID != "Rights" || tpl.Unused[0].Reason == "" {
+	if chat.Role != "ChatRole" {
+		t.Errorf("role %q", chat.Role)
+	}
+	if len(tpl.Unused) != 1 || tpl.Unused[0].ID != "Topic" || tpl.Unused[0].Reason == "" {
 		t.Errorf("unused: %+v", tpl.Unused)
 	}
 }
@@ -193,6 +213,16 @@ func TestResolveGivesWhatADeploymentWould(t *testing.T) {
 	}
 	if d.CORS.Origins != nil {
 		t.Errorf("pages of %v may ask", d.CORS.Origins)
+	}
+	arn := "arn:aws:dynamodb:us-east-1:123456789012:table/piloto-Table"
+	policy := func(statements ...any) any { return map[string]any{"Version": "2012-10-17", "Statement": statements} }
+	may := func(effect, action, resource string) any {
+		return map[string]any{"Effect": effect, "Action": action, "Resource": resource}
+	}
+	if diff := cmp.Diff([]any{
+		policy(may("Allow", "dynamodb:GetItem", arn+"/index/*")), policy(may("Deny", "dynamodb:*", arn)),
+	}, d.Policies["ChatFunction"]); diff != "" {
+		t.Error(diff)
 	}
 	values["Secret"] = "s"
 	if d, err = tpl.Resolve(values); err != nil || d.Environment["ChatFunction"]["SECRET"] != "s" || len(d.CORS.Origins) != 2 || d.CORS.MaxAge != 600 {
@@ -250,7 +280,7 @@ func TestRuleMatchesOnlyWhatItsPatternNames(t *testing.T) {
 
 func TestWhatIsNotUnderstoodIsRefusedByLineAndPath(t *testing.T) {
 	for name, c := range map[string]struct{ old, with, want string }{
-		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:70: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
+		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:71: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
 		"function property":   {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
 		"runtime":             {"Runtime: provided.al2023", "Runtime: nodejs22.x", `Globals.Function.Runtime: "nodejs22.x" is not supported`},
 		"top-level section":   {"Outputs:", "Mappings:", "Mappings: is not something"},

@@ -1,0 +1,203 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	management "github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+
+	"piloto/infra/local/iam"
+	"piloto/infra/local/template"
+	"piloto/internal/boot"
+)
+
+// DeniedEvent is what the log says of a request that a function's role does not allow.
+const DeniedEvent = "policy.denied"
+
+// planRun is the logical id of the one machine whose tasks wait for a token.
+const planRun = "PlanRun"
+
+// held are a function's clients, held to the policies of its role as AWS would hold them. What
+// is missing in the template is seen here then, and not after the deployment.
+func (p *Process) held(w boot.World, fn template.Function) (boot.World, error) {
+	if fn.Role == "" {
+		return w, fmt.Errorf("template.yaml:%d: %s has no role of its own", fn.Line, fn.ID)
+	}
+	policy, err := iam.Read(p.deployment.Policies[fn.ID]...)
+	if err != nil {
+		return w, fmt.Errorf("template.yaml:%d: the role of %s: %w", fn.Line, fn.ID, err)
+	}
+	g := guard{
+		policy: policy, function: fn.ID, account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
+		waits: p.names[planRun], sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
+	}
+	for _, config := range []*aws.Config{&w.DynamoDB, &w.StepFunctions, &w.Secrets, &w.Push} {
+		*config = config.Copy()
+		config.APIOptions = append(config.APIOptions, g.add)
+	}
+	return w, nil
+}
+
+// guard refuses what a policy does not allow, before it is sent.
+type guard struct {
+	policy   iam.Policy
+	function string
+
+	account, partition string
+	waits              string // ARN of the machine whose tasks wait for a token
+	sockets            string // API/STAGE of the WebSocket API
+
+	log *slog.Logger
+}
+
+func (g guard) add(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Policy", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		for _, r := range g.requests(in.Parameters) {
+			if err := g.policy.Check(r); err != nil {
+				g.log.ErrorContext(ctx, DeniedEvent, "function", g.function, "error", err)
+				return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{
+					Code: "AccessDeniedException", Message: g.function + " is " + err.Error(), Fault: smithy.FaultClient,
+				}
+			}
+		}
+		return next.HandleInitialize(ctx, in)
+	}), middleware.Before)
+}
+
+// requests are what a call of an SDK asks permission for. Each item of a transaction is asked for
+// as if it were alone; those of a batch are asked for together.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html
+func (g guard) requests(call any) []iam.Request {
+	switch in := call.(type) {
+	case *dynamodb.GetItemInput:
+		return g.items("GetItem", in.TableName, in.Key)
+	case *dynamodb.PutItemInput:
+		return g.items("PutItem", in.TableName, in.Item)
+	case *dynamodb.UpdateItemInput:
+		return g.items("UpdateItem", in.TableName, in.Key)
+	case *dynamodb.DeleteItemInput:
+		return g.items("DeleteItem", in.TableName, in.Key)
+	case *dynamodb.QueryInput:
+		return g.query(in)
+	case *dynamodb.BatchGetItemInput:
+		var all []iam.Request
+		for table, of := range in.RequestItems {
+			all = append(all, g.items("BatchGetItem", &table, of.Keys...)...)
+		}
+		return all
+	case *dynamodb.BatchWriteItemInput:
+		var all []iam.Request
+		for table, of := range in.RequestItems {
+			all = append(all, g.items("BatchWriteItem", &table, written(of)...)...)
+		}
+		return all
+	case *dynamodb.TransactWriteItemsInput:
+		var all []iam.Request
+		for _, it := range in.TransactItems {
+			all = append(all, g.inTransaction(it)...)
+		}
+		return all
+	case *sfn.StartExecutionInput:
+		return []iam.Request{{Action: "states:StartExecution", Resource: *in.StateMachineArn}}
+	case *sfn.DescribeExecutionInput:
+		return []iam.Request{{Action: "states:DescribeExecution", Resource: *in.ExecutionArn}}
+	case *sfn.SendTaskSuccessInput:
+		return []iam.Request{{Action: "states:SendTaskSuccess", Resource: g.waits}}
+	case *secretsmanager.GetSecretValueInput:
+		return g.secret("GetSecretValue", in.SecretId)
+	case *secretsmanager.PutSecretValueInput:
+		return g.secret("PutSecretValue", in.SecretId)
+	case *secretsmanager.CreateSecretInput:
+		return g.secret("CreateSecret", in.Name)
+	case *secretsmanager.RestoreSecretInput:
+		return g.secret("RestoreSecret", in.SecretId)
+	case *secretsmanager.DeleteSecretInput:
+		return g.secret("DeleteSecret", in.SecretId)
+	case *management.PostToConnectionInput:
+		return g.connection("POST", in.ConnectionId)
+	case *management.DeleteConnectionInput:
+		return g.connection("DELETE", in.ConnectionId)
+	}
+	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // which no policy allows
+}
+
+func (g guard) inTransaction(it types.TransactWriteItem) []iam.Request {
+	switch {
+	case it.Put != nil:
+		return g.items("PutItem", it.Put.TableName, it.Put.Item)
+	case it.Update != nil:
+		return g.items("UpdateItem", it.Update.TableName, it.Update.Key)
+	case it.Delete != nil:
+		return g.items("DeleteItem", it.Delete.TableName, it.Delete.Key)
+	}
+	return g.items("ConditionCheckItem", it.ConditionCheck.TableName, it.ConditionCheck.Key)
+}
+
+func written(requests []types.WriteRequest) []map[string]types.AttributeValue {
+	var keys []map[string]types.AttributeValue
+	for _, w := range requests {
+		if w.PutRequest != nil {
+			keys = append(keys, w.PutRequest.Item)
+		} else {
+			keys = append(keys, w.DeleteRequest.Key)
+		}
+	}
+	return keys
+}
+
+// partitionKey is the table's. Queries name the value as :pk, of the table as of an index.
+const partitionKey, partitionValue = "PK", ":pk"
+
+func (g guard) items(action string, table *string, keys ...map[string]types.AttributeValue) []iam.Request {
+	r := iam.Request{Action: "dynamodb:" + action, Resource: g.table(table)}
+	for _, k := range keys {
+		r.Keys = append(r.Keys, textOf(k[partitionKey]))
+	}
+	return []iam.Request{r}
+}
+
+func (g guard) query(in *dynamodb.QueryInput) []iam.Request {
+	r := iam.Request{Action: "dynamodb:Query", Resource: g.table(in.TableName), Keys: []string{textOf(in.ExpressionAttributeValues[partitionValue])}}
+	if in.IndexName != nil {
+		r.Resource += "/index/" + *in.IndexName
+	}
+	return []iam.Request{r}
+}
+
+func textOf(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func (g guard) table(name *string) string { return g.arn("dynamodb", "table/"+*name) }
+
+// secret is one by its name, to whose ARN Secrets Manager adds six letters, or by its ARN.
+func (g guard) secret(action string, id *string) []iam.Request {
+	resource := *id
+	if !strings.HasPrefix(resource, "arn:") {
+		resource = g.arn("secretsmanager", "secret:"+resource+"-a1B2c3")
+	}
+	return []iam.Request{{Action: "secretsmanager:" + action, Resource: resource}}
+}
+
+func (g guard) connection(method string, id *string) []iam.Request {
+	resource := g.arn("execute-api", g.sockets+"/"+method+"/@connections/"+*id)
+	return []iam.Request{{Action: "execute-api:ManageConnections", Resource: resource}}
+}
+
+func (g guard) arn(service, resource string) string {
+	return strings.Join([]string{"arn", g.partition, service, awsRegion, g.account, resource}, ":")
+}

@@ -1,0 +1,104 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+	"github.com/aws/smithy-go"
+
+	"piloto/infra/local/iam"
+	"piloto/internal/telemetry"
+)
+
+// TestAFunctionIsHeldToItsRole: what its role does not allow is refused before it is sent,
+// and said in the log.
+func TestAFunctionIsHeldToItsRole(t *testing.T) {
+	p, _, _, _ := deploy(t, Settings{})
+	var log bytes.Buffer
+	p.log = telemetry.New(&log, slog.LevelInfo, "test")
+	fn, _ := p.template.Function("ConfirmFunction")
+	w, err := p.held(p.world(), fn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := p.names[p.template.Tables[0].ID]
+	key := func(pk string) map[string]types.AttributeValue {
+		return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: "X"}}
+	}
+	db := dynamodb.NewFromConfig(w.DynamoDB)
+	get := func(pk string) error {
+		_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key(pk)})
+		return err
+	}
+	remove := func(pk string) error {
+		_, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			{Put: &types.Put{TableName: &table, Item: key("A#1")}}, {Delete: &types.Delete{TableName: &table, Key: key(pk)}},
+		}})
+		return err
+	}
+	scan := func() error {
+		_, err := db.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+		return err
+	}
+	batch := func(pk string) error {
+		_, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
+			table: {{DeleteRequest: &types.DeleteRequest{Key: key(pk)}}},
+		}})
+		return err
+	}
+	describe := func() error {
+		arn := "arn:aws:states:us-east-1:123456789012:execution:piloto-PlanRun:1"
+		_, err := sfn.NewFromConfig(w.StepFunctions).DescribeExecution(t.Context(), &sfn.DescribeExecutionInput{ExecutionArn: &arn})
+		return err
+	}
+	secret := func() error {
+		id := "piloto/providers/1"
+		_, err := secretsmanager.NewFromConfig(w.Secrets).GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: &id})
+		return err
+	}
+	for what, c := range map[string]struct {
+		err    error
+		denied bool
+	}{
+		"reads what is its own to read":     {get("A#1"), false},
+		"reads tokens":                      {get("TOKEN#1"), true},
+		"reads keys of servers":             {get("A#1#KEYS"), true},
+		"forgets a connection":              {remove("A#1#WS"), false},
+		"deletes of a chat":                 {remove("A#1#C#2"), true},
+		"deletes in a batch":                {batch("A#1#WS"), true},
+		"does what nobody thought of":       {scan(), true},
+		"looks at executions":               {describe(), true},
+		"reads the keys of other providers": {secret(), true},
+	} {
+		var refused smithy.APIError
+		if denied := errors.As(c.err, &refused) && refused.ErrorCode() == "AccessDeniedException"; denied != c.denied || !denied && c.err != nil {
+			t.Errorf("%s: %v", what, c.err)
+		}
+	}
+	if n := strings.Count(log.String(), DeniedEvent); n != 7 {
+		t.Errorf("%d lines of the log: %s", n, &log)
+	}
+}
+
+// TestEveryRoleIsRead: each function of the template is held to a role, and none to nothing.
+func TestEveryRoleIsRead(t *testing.T) {
+	p, _, _, _ := deploy(t, Settings{})
+	for _, fn := range p.template.Functions {
+		policy, err := iam.Read(p.deployment.Policies[fn.ID]...)
+		if err != nil || len(policy) == 0 {
+			t.Errorf("%s: %d statements, %v", fn.ID, len(policy), err)
+		}
+	}
+	fn := p.template.Functions[0]
+	fn.Role = ""
+	if _, err := p.held(p.world(), fn); err == nil {
+		t.Error("a function without a role is held to nothing")
+	}
+}
