@@ -18,7 +18,7 @@ import (
 // model is decides.
 
 // buckets is how many weights a label has: features share one where their hashes meet.
-const buckets = 1 << 16
+const buckets = 1 << 17
 
 //go:embed weights.bin
 var weightsFile []byte
@@ -55,23 +55,25 @@ func (w weights) margin(v vector) float64 {
 // vector is a text as the model reads it: the buckets of its features, and for each how
 // often it stands there, of length 1 in all.
 type vector struct {
-	at    []uint16
+	at    []uint32
 	value []float64
 }
 
 func vectorOf(sentences [][]string) vector {
-	counts := make([]uint32, buckets)
+	place := map[uint32]int{} // of a bucket in the vector
 	var v vector
-	features(sentences, func(at uint16) {
-		if counts[at] == 0 {
-			v.at = append(v.at, at)
+	features(sentences, func(at uint32) {
+		i, there := place[at]
+		if !there {
+			i = len(v.at)
+			place[at] = i
+			v.at, v.value = append(v.at, at), append(v.value, 0)
 		}
-		counts[at]++
+		v.value[i]++
 	})
-	v.value = make([]float64, len(v.at))
 	length := 0.0
-	for i, at := range v.at {
-		v.value[i] = 1 + math.Log(float64(counts[at]))
+	for i := range v.value {
+		v.value[i] = 1 + math.Log(v.value[i])
 		length += v.value[i] * v.value[i]
 	}
 	for i := range v.value {
@@ -84,7 +86,7 @@ func vectorOf(sentences [][]string) vector {
 // them in a row or with one left out, the beginnings and endings of long ones after what stands
 // before them; the same again of the first and of the last sentence; and the words of questions
 // and of all else. They are as many as a constant times the words.
-func features(sentences [][]string, add func(bucket uint16)) {
+func features(sentences [][]string, add func(bucket uint32)) {
 	for n, words := range sentences {
 		place := ""
 		switch {
@@ -125,7 +127,7 @@ func sequences(words []string, add func(parts ...string)) {
 }
 
 // affixes calls add for the beginning and the ending of the last word, when it is a long one.
-func affixes(words []string, add func(bucket uint16)) {
+func affixes(words []string, add func(bucket uint32)) {
 	last := len(words) - 1
 	letters := []rune(words[last])
 	if len(letters) < 5 {
@@ -144,7 +146,7 @@ func affixes(words []string, add func(bucket uint16)) {
 }
 
 // bucket is where the weight of a feature is: the FNV-1a hash of its parts, folded.
-func bucket(kind string, parts ...string) uint16 {
+func bucket(kind string, parts ...string) uint32 {
 	sum := uint32(2166136261)
 	write := func(s string) {
 		for i := range len(s) {
@@ -156,7 +158,7 @@ func bucket(kind string, parts ...string) uint16 {
 		write("\x00")
 		write(p)
 	}
-	return uint16(sum ^ sum>>16)
+	return (sum ^ sum>>17) & (buckets - 1)
 }
 
 // sentencesOf are the sentences of a text, each between ^ and $: words in lower case, with
