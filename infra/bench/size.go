@@ -9,10 +9,10 @@ import (
 
 // beyond are the executables that the limit is still an aim for, and what they may not
 // grow over, in bytes: chat, and turn as chat, talks to models, agents and previews, judges by JSON Schema,
-// and reads what texts claim, by words and learned weights; the charsets of old services are
+// and reads what texts claim, by words and learned weights (0.3 MB); the charsets of old services are
 // 0.1 MB. What deploys is arm64.
 var beyond = map[string]int64{
-	"arm64/chat": 16_150_000, "amd64/chat": 17_600_000, "arm64/turn": 16_150_000, "amd64/turn": 17_600_000, "amd64/mcp": 15_800_000,
+	"arm64/chat": 16_300_000, "amd64/chat": 17_750_000, "arm64/turn": 16_300_000, "amd64/turn": 17_750_000, "amd64/mcp": 15_950_000,
 }
 
 // checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
