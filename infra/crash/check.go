@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +102,7 @@ func (v *visit) check(a *aws) (string, error) {
 // whatever had happened to it.
 func (v *visit) checkPolicies() error {
 	log, err := os.ReadFile(filepath.Join(v.d.data(), process.LogFile))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is made by the first line
 		return err
 	}
 	for line := range strings.Lines(string(log)) {
