@@ -19,7 +19,7 @@ var (
 )
 
 // blind are the splits that the model never learns from.
-var blind = map[string]bool{"r": true, "af": true}
+var blind = map[string]bool{"r": true, "af": true, "ag": true}
 
 // example is a text to learn from.
 type example struct {

@@ -28,7 +28,7 @@ func TestPosesArePreciseAndComplete(t *testing.T) {
 	}
 }
 
-// held are the splits below 0.95, with what their worst score is. The texts of r and af are ordinary
+// held are the splits below 0.95, with what their worst score is. The texts of r, af and ag are ordinary
 // answers, and nothing was learned from them: they say how texts to come fare. Those of the others
 // were written to be hard, or are long.
 var held = map[string]float64{"r": 0.92, "s": 0.92, "u": 0.87, "w": 0.93, "x": 0.93, "z": 0.89, "ae": 0.87}

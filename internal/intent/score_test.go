@@ -108,6 +108,7 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 //	ad 0.94/0.98  0.93/0.91
 //	ae 0.79/0.95  0.90/0.80
 //	af 0.99/1.00  0.96/0.98
+//	ag 0.99/1.00  0.96/0.99
 //
 // Splits g and h are of another author; in them and in those after them to n a text has one
 // label: one that claims an act is a claim, whether or not it asks for another. Splits o and p
@@ -123,8 +124,9 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 // the rules. Splits aa to ae are of five more authors: ordinary answers in the Spanish of Spain, that of
 // America, and English; near the border; and long ones with Markdown. The scores of aa to ad are of the
 // readers before they learned from any of them, that of ae is of those that learned from the other four; af,
-// ordinary answers of one more author, was scored after the model had learned from all of these. The
-// model learns from all splits but r and af.
+// ordinary answers of one more author, was scored after the model had learned from all of these, and so was
+// ag, what an author without our words for the labels took for the logs of many companies. The
+// model learns from all splits but r, af and ag.
 func readPoses(t testing.TB) []sample {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/poses.tsv")
