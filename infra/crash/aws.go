@@ -69,6 +69,8 @@ func (a *aws) left(v *visit) (later bool, left error) {
 		switch {
 		case sk != "RUN" && due != "":
 			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
+		case due == "UNPLACED": // it is over, and the sweep places its receipt in the chain
+			left, later = errors.Join(left, fmt.Errorf("the receipt of run %s has no place", id)), true
 		case sk != "RUN":
 		case due != "" || !slices.Contains(terminal, status):
 			left = errors.Join(left, fmt.Errorf("run %s is %s, and due", id, status))
