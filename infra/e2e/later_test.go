@@ -47,11 +47,12 @@ func TestATurnOutlivesItsRequestAndItsProcess(t *testing.T) {
 	}
 }
 
-// TestASlowAgentIsAnsweredOnceAndCalledOnce: the request is answered 202, the agent takes its
-// time, and its answer is read later.
-func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
-	t.Parallel()
-	_, c, model := scripted(t)
+// toReserva is a model that has the agent reserva answer.
+var toReserva = reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`}
+
+// slowAgent registers an agent, reserva, that holds its first answer until it is released.
+func slowAgent(t *testing.T, c *client) *toolServer {
+	t.Helper()
 	slow := newToolServer(freeAddress(t))
 	if err := slow.start(); err != nil {
 		t.Fatal(err)
@@ -61,17 +62,32 @@ func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
 	slow.behaviours = []behaviour{{behaveHold, ""}}
 	slow.mu.Unlock()
 	c.must(t, http.StatusCreated, "POST", "/api/mcps", object("url", slow.url(), "name", "reserva", "kind", "mcp", "role", "agent"))
-	model.will(reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`})
-	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("lenta", "¿Hay mesa?"), "Prefer", "respond-async, wait=1")
-	read := accepted.text("read")
+	return slow
+}
+
+// isCalled waits until an agent was called, once.
+func isCalled(t *testing.T, agent *toolServer) {
+	t.Helper()
 	if err := eventually(patience, func() error {
-		if n := len(slow.got()); n != 1 {
+		if n := len(agent.got()); n != 1 {
 			return fmt.Errorf("the agent was called %d times", n)
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestASlowAgentIsAnsweredOnceAndCalledOnce: the request is answered 202, the agent takes its
+// time, and its answer is read later.
+func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
+	t.Parallel()
+	_, c, model := scripted(t)
+	slow := slowAgent(t, c)
+	model.will(toReserva)
+	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("lenta", "¿Hay mesa?"), "Prefer", "respond-async, wait=1")
+	read := accepted.text("read")
+	isCalled(t, slow)
 	c.must(t, http.StatusAccepted, "GET", read, "")
 	slow.release()
 	got := c.must(t, http.StatusOK, "GET", read, "", "Prefer", "wait=60")
@@ -125,28 +141,12 @@ func TestThePageWaitsForATurnThatTakesLong(t *testing.T) {
 func TestAnAgentIsNotAskedTwiceForAProcessThatDied(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
-	slow := newToolServer(freeAddress(t))
-	if err := slow.start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(slow.stop)
-	slow.mu.Lock()
-	slow.behaviours = []behaviour{{behaveHold, ""}}
-	slow.mu.Unlock()
-	c.must(t, http.StatusCreated, "POST", "/api/mcps", object("url", slow.url(), "name", "reserva", "kind", "mcp", "role", "agent"))
-	delegated := reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`}
+	slow := slowAgent(t, c)
 	for range 2 { // before and after the kill
-		model.will(delegated)
+		model.will(toReserva)
 	}
 	read := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("muere", "Reserva"), "Prefer", "respond-async").header.Get("Location")
-	if err := eventually(patience, func() error {
-		if n := len(slow.got()); n != 1 {
-			return fmt.Errorf("the agent was called %d times", n)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	isCalled(t, slow)
 	d.kill()
 	slow.release()
 	d.mustStart(t)
@@ -155,7 +155,7 @@ func TestAnAgentIsNotAskedTwiceForAProcessThatDied(t *testing.T) {
 	if got.text("failure.code") != "agent.timeout" || got.text("agent") != "reserva" || got.text("reply") == "" || len(slow.got()) != 1 {
 		t.Errorf("%s, called %d times", got, len(slow.got()))
 	}
-	model.will(delegated)
+	model.will(toReserva)
 	again := c.must(t, http.StatusOK, "POST", "/api/agent/chat", routed("muere", "Reserva"))
 	if again.text("agent_used") != "reserva" || len(slow.got()) != 2 {
 		t.Errorf("asked again by the customer: %s, called %d times", again, len(slow.got()))
