@@ -23,9 +23,9 @@ import (
 	"piloto/infra/local/disk"
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/stepfunctions"
-	"piloto/internal/gateway"
-	"piloto/internal/plan"
-	"piloto/internal/step"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/step"
 	"piloto/statemachines"
 )
 

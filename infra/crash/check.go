@@ -15,8 +15,8 @@ import (
 
 	"piloto/infra/local/disk"
 	"piloto/infra/local/process"
-	"piloto/internal/plan"
-	"piloto/internal/receipt"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
 )
 
 // effect is what the API says of one call of a run.

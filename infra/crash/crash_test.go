@@ -68,7 +68,7 @@ func TestMomentsAreInNoOtherBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"PILOTO_FAILPOINT", "internal/failpoint.", "outbound.request.before", "disk.commit.after", "turn.model.before", "mcp.call.before"} {
+	for _, word := range []string{"PILOTO_FAILPOINT", "internal/ground/failpoint.", "outbound.request.before", "disk.commit.after", "turn.model.before", "mcp.call.before"} {
 		if bytes.Contains(raw, []byte(word)) {
 			t.Errorf("%s is in the binary", word)
 		}

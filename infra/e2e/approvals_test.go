@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // TestAnotherPersonApproves: where a rule wants a second person, whoever confirmed
@@ -24,7 +24,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 		"dora": {auth.ScopeChat, auth.ScopeApprove},
 	} {
 		addToken(t, d, auth.Token{
-			Hash: ident.Hash("token-of-" + user), Kind: auth.KindToken, Account: "shared", User: user, Scopes: scopes, CreatedAt: time.Now(),
+			Hash: ids.Hash("token-of-" + user), Kind: auth.KindToken, Account: "shared", User: user, Scopes: scopes, CreatedAt: time.Now(),
 		})
 		people[user] = newClient(d.url(), "token-of-"+user)
 	}

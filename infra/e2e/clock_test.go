@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"piloto/infra/local/process"
-	"piloto/internal/auth"
-	"piloto/internal/dynamo"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
+	"piloto/internal/store/dynamo"
 )
 
 // hands are those of a clock that a test moves.
@@ -64,7 +64,7 @@ func openHere(t *testing.T, clock *hands, model string) (*client, *dynamo.Table)
 		}
 	})
 	if err := p.Table.PutToken(t.Context(), auth.Token{
-		Hash: ident.Hash(testToken), Kind: auth.KindToken, Account: "default", User: "local",
+		Hash: ids.Hash(testToken), Kind: auth.KindToken, Account: "default", User: "local",
 		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: clock.now(),
 	}); err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // TestAYesIsToNoAnswerOfAnother: two people share a chat. What one of them changed, the
@@ -23,7 +23,7 @@ func TestAYesIsToNoAnswerOfAnother(t *testing.T) {
 	people := map[string]*client{}
 	for _, user := range []string{"ana", "bea"} {
 		addToken(t, d, auth.Token{
-			Hash: ident.Hash("token-of-" + user), Kind: auth.KindToken, Account: "shared", User: user, Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: time.Now(),
+			Hash: ids.Hash("token-of-" + user), Kind: auth.KindToken, Account: "shared", User: user, Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: time.Now(),
 		})
 		people[user] = newClient(d.url(), "token-of-"+user)
 	}

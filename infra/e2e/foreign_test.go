@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
+	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
-	"piloto/internal/ident"
+	"piloto/internal/ground/ids"
 )
 
 // naming matches the members of a body and the parameters that name something.
@@ -217,7 +217,7 @@ func TestACursorOfAnotherAccountIsNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids := ident.NewSource(nil)
+		ids := ids.NewSource(nil)
 		for range 200 { // as many as a page of a session has
 			id := ids.New(time.Now())
 			m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: time.Now()}

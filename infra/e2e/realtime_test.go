@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/coder/websocket"
 
-	"piloto/internal/auth"
-	"piloto/internal/dynamo"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
+	"piloto/internal/store/dynamo"
 )
 
 // listener is a client of the WebSocket API. What it was told is kept.
@@ -222,7 +222,7 @@ func TestASocketOpensOnlyForWhoMayOpenIt(t *testing.T) {
 	}{
 		"nothing":                 {"", nil, 401},
 		"a ticket twice":          {good, nil, 401},
-		"an unknown ticket":       {"?ticket=" + ident.Secret(), nil, 401},
+		"an unknown ticket":       {"?ticket=" + ids.Secret(), nil, 401},
 		"a token as a ticket":     {"?ticket=" + testToken, nil, 401},
 		"a session as a ticket":   {"?ticket=" + session, nil, 401},
 		"a session as a token":    {"", bearer(session), 401},
@@ -257,7 +257,7 @@ func TestARevokedTokenEndsItsSocketAtTheNextPing(t *testing.T) {
 		t.Fatal("not connected")
 	}
 	l.ping(t)
-	if err := store.DeleteToken(t.Context(), ident.Hash(neighbour)); err != nil {
+	if err := store.DeleteToken(t.Context(), ids.Hash(neighbour)); err != nil {
 		t.Fatal(err)
 	}
 	l.say(t, `{"action":"ping"}`)

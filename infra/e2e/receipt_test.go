@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"piloto/internal/plan"
-	"piloto/internal/receipt"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
 )
 
 // signedReceipt waits until the receipt of an ended run is signed, and verifies it with the

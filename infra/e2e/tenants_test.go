@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"piloto/internal/auth"
-	"piloto/internal/dynamo"
+	"piloto/internal/access/auth"
+	"piloto/internal/store/dynamo"
 )
 
 // TestAnAccountSeesNothingOfAnother: over every route that the deployment says it

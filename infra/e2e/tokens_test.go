@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/httpapi"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 )
 
 // TestEveryRouteRefusesEveryTokenThatIsNone (guarantee I14) runs through the whole deployment.
@@ -18,27 +18,27 @@ func TestEveryRouteRefusesEveryTokenThatIsNone(t *testing.T) {
 	c, table := openHere(t, clock, "http://127.0.0.1:1/v1")
 	put := func(secret string, kind auth.Kind, parent string, ends time.Time) {
 		if err := table.PutToken(t.Context(), auth.Token{
-			Hash: ident.Hash(secret), Kind: kind, Account: "default", User: "local", Scopes: auth.Scopes(), Parent: parent, ExpiresAt: ends, CreatedAt: clock.now(),
+			Hash: ids.Hash(secret), Kind: kind, Account: "default", User: "local", Scopes: auth.Scopes(), Parent: parent, ExpiresAt: ends, CreatedAt: clock.now(),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put("expired", auth.KindToken, "", clock.now())
-	put("expired-session", auth.KindSession, ident.Hash(testToken), clock.now())
-	put("orphan", auth.KindSession, ident.Hash("revoked"), clock.now().Add(time.Hour))
-	put("session", auth.KindSession, ident.Hash(testToken), clock.now().Add(time.Hour))
-	put("code", auth.KindCode, ident.Hash(testToken), clock.now().Add(time.Hour))
-	put("ticket", auth.KindTicket, ident.Hash(testToken), clock.now().Add(time.Hour))
+	put("expired-session", auth.KindSession, ids.Hash(testToken), clock.now())
+	put("orphan", auth.KindSession, ids.Hash("revoked"), clock.now().Add(time.Hour))
+	put("session", auth.KindSession, ids.Hash(testToken), clock.now().Add(time.Hour))
+	put("code", auth.KindCode, ids.Hash(testToken), clock.now().Add(time.Hour))
+	put("ticket", auth.KindTicket, ids.Hash(testToken), clock.now().Add(time.Hour))
 	var ways [][]string
 	for _, secret := range []string{
-		"unknown", "", testToken[:len(testToken)-1], testToken + "x", strings.ToUpper(testToken), ident.Hash(testToken), testToken + "," + testToken,
+		"unknown", "", testToken[:len(testToken)-1], testToken + "x", strings.ToUpper(testToken), ids.Hash(testToken), testToken + "," + testToken,
 		"expired", "revoked", "session", "code", "ticket", "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJsb2NhbCJ9.",
 		"eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiJvdGhlciJ9.AAAA",
 	} {
 		ways = append(ways, []string{"Authorization", "Bearer " + secret}, []string{"X-VX11-Token", secret})
 	}
 	cookies := [][]string{}
-	for _, secret := range []string{"unknown", testToken, "expired-session", "orphan", "code", "ticket", ident.Hash("session")} {
+	for _, secret := range []string{"unknown", testToken, "expired-session", "orphan", "code", "ticket", ids.Hash("session")} {
 		cookies = append(cookies, []string{"Cookie", auth.SecureCookie + "=" + secret})
 	}
 	nobody := newClient(c.base, "")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
+	"piloto/internal/access/auth"
 )
 
 // TestASignedDeliveryIsServedOnce (guarantee I23): through the real process, a

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // startOrders starts the service of testdata/service/orders.yaml.
@@ -58,7 +58,7 @@ const neighbour = "token-of-another-account"
 func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
 	t.Helper()
 	addToken(t, d, auth.Token{
-		Hash: ident.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve", Scopes: scopes, CreatedAt: time.Now(),
+		Hash: ids.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve", Scopes: scopes, CreatedAt: time.Now(),
 	})
 	return newClient(d.url(), neighbour)
 }

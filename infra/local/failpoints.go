@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"piloto/internal/failpoint"
+	"piloto/internal/ground/failpoint"
 )
 
 // The process of the crash test: where it dies, where it says what it passed, and how

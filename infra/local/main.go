@@ -35,7 +35,7 @@ import (
 	"syscall"
 
 	"piloto/infra/local/process"
-	"piloto/internal/auth"
+	"piloto/internal/access/auth"
 )
 
 func main() {

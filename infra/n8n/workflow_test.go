@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/internal/tool"
+	"piloto/internal/tools/tool"
 )
 
 func loaded(t *testing.T) map[string]*workflow {

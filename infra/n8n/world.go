@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/ident"
+	"piloto/internal/ground/ids"
 )
 
 // world is everything that runs: the deployment, n8n, and the gate between them.
@@ -44,7 +44,7 @@ const (
 // begin starts Piloto and n8n, with the workflows imported and published.
 func (w *world) begin(ctx context.Context, editor, product string) error {
 	var err error
-	w.product, w.token, w.caller = product, ident.Secret(), ident.Secret()
+	w.product, w.token, w.caller = product, ids.Secret(), ids.Secret()
 	if w.address, err = freeAddress(); err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 
 	"piloto/infra/local/lab"
 	"piloto/infra/local/process"
-	"piloto/internal/agent"
-	"piloto/internal/llm"
-	"piloto/internal/openai"
+	"piloto/internal/chats/agent"
+	"piloto/internal/models/llm"
+	"piloto/internal/models/openai"
 )
 
 const token = "a-token-of-the-tests-of-providers"

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 func main() {
@@ -38,7 +38,7 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 	if *table == "" {
 		return fmt.Errorf("-table is missing: it is the deployment's output TableName")
 	}
-	secret := ident.Secret()
+	secret := ids.Secret()
 	token, err := auth.NewToken(secret, *account, *user, *scopes, now, *life)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 
 type value map[string]any
 
-// row is the item of a token, as internal/dynamo reads it.
+// row is the item of a token, as internal/store/dynamo reads it.
 func row(t auth.Token) map[string]value {
 	list := make([]value, len(t.Scopes))
 	for i, s := range t.Scopes {

@@ -18,8 +18,8 @@ import (
 	"piloto/infra/local/disk"
 	engine "piloto/infra/local/dynamodb"
 	"piloto/infra/local/inproc"
-	"piloto/internal/auth"
-	table "piloto/internal/dynamo"
+	"piloto/internal/access/auth"
+	table "piloto/internal/store/dynamo"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -33,9 +33,9 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/canon"
-	"piloto/internal/plan"
-	"piloto/internal/receipt"
+	"piloto/internal/ground/jcs"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
 )
 
 // The exit codes.
@@ -185,7 +185,7 @@ func read(name string, in io.Reader, into any) error {
 		return err
 	}
 	// A member that stands twice is one thing to us and another to whoever looks.
-	if err := canon.Check(raw); err != nil {
+	if err := jcs.Check(raw); err != nil {
 		return err
 	}
 	return json.Unmarshal(raw, into)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/plan"
-	"piloto/internal/receipt"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
 )
 
 // written is the receipt of a run of one step that was confirmed and done.

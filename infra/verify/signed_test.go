@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"piloto/infra/local/lab"
-	"piloto/internal/receipt"
+	"piloto/internal/runs/receipt"
 )
 
 // bundle is what a person downloads of an account: the receipts of its runs, the chain

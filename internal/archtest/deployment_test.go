@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"piloto/infra/local/template"
-	"piloto/internal/gateway"
-	"piloto/internal/httpapi"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/edge/httpapi"
 )
 
 // initials are the functions whose name is spelt in capitals.
@@ -132,7 +132,7 @@ func TestPageIsRoutedToWeb(t *testing.T) {
 	tpl := readTemplate(t)
 	patterns := pagePatterns(t)
 	if len(patterns) < 5 {
-		t.Fatalf("only %v were found in internal/webui", patterns)
+		t.Fatalf("only %v were found in internal/edge/webui", patterns)
 	}
 	for _, p := range patterns {
 		method, path, _ := strings.Cut(p, " ")
@@ -156,12 +156,12 @@ func TestPageIsRoutedToWeb(t *testing.T) {
 	}
 }
 
-// pagePatterns returns the patterns that internal/webui registers: the texts
+// pagePatterns returns the patterns that internal/edge/webui registers: the texts
 // that its calls begin with and that are one, where fragment means GET.
 func pagePatterns(t *testing.T) []string {
 	var patterns []string
 	for _, f := range sources(t, false) {
-		if f.dir() != "internal/webui" {
+		if f.dir() != "internal/edge/webui" {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {

@@ -20,8 +20,8 @@ var dialing = map[string][]string{
 
 // unguarded may, because nobody but who deploys says where to.
 var unguarded = map[string]string{
-	"internal/outbound": "it is the guard",
-	"internal/boot":     "the model that the deployment itself names may be anywhere",
+	"internal/tools/outbound": "it is the guard",
+	"internal/boot":           "the model that the deployment itself names may be anywhere",
 }
 
 // TestOnlyTheGuardDials: whatever is asked at an address that somebody gave goes through

@@ -7,7 +7,7 @@ import (
 // filing are the packages that may open files, and why. What a request says reaches none
 // of them: the product keeps what it knows in its table, and its pages are in its binaries.
 var filing = map[string]string{
-	"internal/failpoint":         "the file of a test says where to crash; a build without the tag has none of it",
+	"internal/ground/failpoint":  "the file of a test says where to crash; a build without the tag has none of it",
 	"internal/boot/receipts":     "the key of receipts of one machine, named by its configuration",
 	"infra/local/process":        "the data folder, backups and the folder of functions are named by who starts the process",
 	"infra/local/disk":           "the data file is its own",

@@ -81,7 +81,7 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 }
 
 // vague are names that a package takes when nobody knows what it owns.
-var vague = []string{"base", "common", "core", "helper", "helpers", "lib", "misc", "mock", "mocks", "models", "shared", "types", "util", "utils"}
+var vague = []string{"base", "common", "core", "helper", "helpers", "lib", "misc", "mock", "mocks", "shared", "types", "util", "utils"}
 
 func TestPackagesAreNamedForWhatTheyOwn(t *testing.T) {
 	for _, f := range sources(t, true) {

@@ -16,9 +16,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"piloto/internal/rate"
-	"piloto/internal/tally"
-	"piloto/internal/telemetry"
+	"piloto/internal/access/rate"
+	"piloto/internal/chats/usage"
+	"piloto/internal/edge/telemetry"
 )
 
 // kindOf is a resource's type.
@@ -176,7 +176,7 @@ func emitted(t *testing.T) map[string]bool {
 	t.Helper()
 	var line bytes.Buffer
 	at := func() time.Time { return time.Unix(0, 0) }
-	telemetry.Metrics(&line, at)(context.Background(), tally.Turn{})
+	telemetry.Metrics(&line, at)(context.Background(), usage.Turn{})
 	telemetry.Refusals(&line, at)(context.Background(), rate.Turns)
 	names := map[string]bool{}
 	for lines := json.NewDecoder(&line); lines.More(); {
@@ -250,7 +250,7 @@ func TestMetricsThatAreShownAreTold(t *testing.T) {
 				t.Errorf("%s: %s, which nobody tells of", w.Properties.Title, name)
 			}
 			for i := 2; i+1 < len(m); i += 2 {
-				known := map[any][]string{"Contract": tally.Contracts(), "Outcome": tally.Outcomes(), "Class": rate.Classes()}[m[i]]
+				known := map[any][]string{"Contract": usage.Contracts(), "Outcome": usage.Outcomes(), "Class": rate.Classes()}[m[i]]
 				if v, ok := m[i+1].(string); !ok || !slices.Contains(known, v) {
 					t.Errorf("%s: %v is no %v of anything counted", w.Properties.Title, m[i+1], m[i])
 				}

@@ -8,16 +8,16 @@ import (
 	"sync"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/credit"
-	"piloto/internal/eligibility"
-	"piloto/internal/httpapi"
-	"piloto/internal/llm"
-	"piloto/internal/openai"
-	"piloto/internal/outbound"
-	"piloto/internal/parallel"
-	"piloto/internal/secrets"
-	"piloto/internal/tool"
+	"piloto/internal/access/auth"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/models/openai"
+	"piloto/internal/models/secrets"
+	"piloto/internal/tools/outbound"
+	"piloto/internal/tools/tool"
 )
 
 // Platform is what there is before an account says anything.

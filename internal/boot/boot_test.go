@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/eligibility"
-	"piloto/internal/llm"
-	"piloto/internal/turn"
+	"piloto/internal/chats/turn"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
 )
 
 func TestAConfigurationSaysWhatIsMissing(t *testing.T) {

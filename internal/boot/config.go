@@ -12,8 +12,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"piloto/internal/rate"
-	"piloto/internal/tool"
+	"piloto/internal/access/rate"
+	"piloto/internal/tools/tool"
 )
 
 // Config is what every function reads.

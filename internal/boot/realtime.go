@@ -3,9 +3,9 @@ package boot
 import (
 	"strings"
 
-	"piloto/internal/gateway"
-	"piloto/internal/push"
-	"piloto/internal/realtime"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/live/managementapi"
+	"piloto/internal/live/realtime"
 )
 
 // Push says where connected clients are reached.
@@ -23,7 +23,7 @@ type RealtimeConfig struct {
 // telling has what the site stores told to whoever is connected.
 func (s site) telling(p Push) site {
 	if p.Endpoint != "" {
-		hub := &realtime.Hub{Connections: s.table, Poster: push.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
+		hub := &realtime.Hub{Connections: s.table, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
 		s.table.Telling(hub)
 		s.listeners = hub
 	}
@@ -38,7 +38,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config)
 	desk := &realtime.Desk{
-		Connections: s.table, Tokens: s.table, Poster: push.New(w.Push, c.Endpoint),
+		Connections: s.table, Tokens: s.table, Poster: managementapi.New(w.Push, c.Endpoint),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 	}
 	return gateway.NewFunction(gateway.Socket(desk)), nil

@@ -3,8 +3,8 @@ package boot
 import (
 	"context"
 
-	"piloto/internal/command"
-	"piloto/internal/gateway"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/runs/command"
 	"piloto/statemachines"
 )
 

@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"time"
 
-	"piloto/internal/agent"
-	"piloto/internal/auth"
-	"piloto/internal/dynamo"
-	"piloto/internal/httpapi"
-	"piloto/internal/outbound"
-	"piloto/internal/replay"
-	"piloto/internal/secrets"
-	"piloto/internal/tally"
-	"piloto/internal/telemetry"
-	"piloto/internal/turn"
+	"piloto/internal/access/auth"
+	"piloto/internal/access/replay"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/turn"
+	"piloto/internal/chats/usage"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/edge/telemetry"
+	"piloto/internal/models/secrets"
+	"piloto/internal/store/dynamo"
+	"piloto/internal/tools/outbound"
 )
 
 // Business says where the router asks what is known of a company.
@@ -118,8 +118,8 @@ func (s standings) Breakers(ctx context.Context, account string) ([]agent.Breake
 func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.table, Now: s.Now} }
 
 // counting counts turns; on AWS also in its metrics.
-func (s site) counting() tally.Recorder {
-	r := tally.Recorder{Store: s.table, Now: s.Now, Log: s.log}
+func (s site) counting() usage.Recorder {
+	r := usage.Recorder{Store: s.table, Now: s.Now, Log: s.log}
 	if !s.Local {
 		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
 	}
@@ -147,7 +147,7 @@ func (s site) companies() *agent.Manager {
 // operations is what is told of the deployment.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &tally.Reader{Store: s.table, Now: s.Now}, Agents: standings{s.table, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: Version, Counted: &usage.Reader{Store: s.table, Now: s.Now}, Agents: standings{s.table, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"os"
 
-	"piloto/internal/gateway"
+	"piloto/internal/edge/gateway"
 )
 
 // StartConfirm runs functions/confirm. Like every Start function it reads the

@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"piloto/internal/ident"
-	"piloto/internal/outbound"
-	"piloto/internal/rate"
-	"piloto/internal/telemetry"
-	"piloto/internal/tool"
+	"piloto/internal/access/rate"
+	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/ids"
+	"piloto/internal/tools/outbound"
+	"piloto/internal/tools/tool"
 )
 
 // World is what a deployment gives every function.
@@ -27,7 +27,7 @@ type World struct {
 	Keys          aws.Config // of KMS
 
 	Now func() time.Time
-	IDs *ident.Source
+	IDs *ids.Source
 	Log func(slog.Level) *slog.Logger
 
 	// AllowLoopback lets servers be registered and called on this machine.
@@ -102,7 +102,7 @@ func lambdaWorld(e Environment) World {
 	return World{
 		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"), Keys: service("KMS"),
-		Now: Clock, IDs: ident.NewSource(nil),
+		Now: Clock, IDs: ids.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },
 	}
 }

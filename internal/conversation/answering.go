@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"piloto/internal/fault"
-	"piloto/internal/ident"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // Answering is that a message is somebody's to answer, until a time. One that is not
@@ -59,7 +59,7 @@ type LeftStore interface {
 type Sweeper struct {
 	Store LeftStore
 	Say   func(locale string) Message // what a chat is told; its id and its time are the sweeper's
-	IDs   *ident.Source
+	IDs   *ids.Source
 	Now   func() time.Time
 	Log   *slog.Logger
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"piloto/internal/fault"
-	"piloto/internal/ident"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // Limits on what a person may send, in bytes.
@@ -73,16 +73,16 @@ type Chat struct {
 // SessionChat is the id of the chat that a client calls sessionID. One of our
 // own ids names its chat; any other name is the account's own.
 func SessionChat(account, sessionID string) string {
-	if ident.Valid(sessionID) {
+	if ids.Valid(sessionID) {
 		return sessionID
 	}
-	return ident.Derive("session", account, sessionID)
+	return ids.Derive("session", account, sessionID)
 }
 
 // RouterChat is the id of the chat in which the router answers sessionID for a
 // company. It is no session of the Operator API, whatever the names.
 func RouterChat(account string, company int64, sessionID string) string {
-	return ident.Derive("router", account, strconv.FormatInt(company, 10), sessionID)
+	return ids.Derive("router", account, strconv.FormatInt(company, 10), sessionID)
 }
 
 // Role says who speaks to the person reading.

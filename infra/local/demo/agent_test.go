@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"piloto/internal/intent"
+	"piloto/internal/chats/intent"
 )
 
 // newClerk returns the agent without its wire, in front of rooms of its own.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/intent"
+	"piloto/internal/chats/intent"
 )
 
 // booking is what a session has said of the reservation that it wants, and what

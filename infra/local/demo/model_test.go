@@ -17,7 +17,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"piloto/internal/intent"
+	"piloto/internal/chats/intent"
 )
 
 var update = flag.Bool("update", false, "write the replies into testdata/dialogues.txt")

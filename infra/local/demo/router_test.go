@@ -7,8 +7,8 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"piloto/internal/agent"
-	"piloto/internal/locale"
+	"piloto/internal/chats/agent"
+	"piloto/internal/ground/locale"
 )
 
 // asked for a decision in the words of the router's own prompt and form.

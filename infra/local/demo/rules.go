@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/intent"
+	"piloto/internal/chats/intent"
 )
 
 // toolCall is one function the model wants called.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"piloto/internal/intent"
+	"piloto/internal/chats/intent"
 )
 
 // speech words the model's answers. None of them may pose as a plan.

@@ -9,7 +9,7 @@ import (
 
 	bolterrors "go.etcd.io/bbolt/errors"
 
-	"piloto/internal/failpoint"
+	"piloto/internal/ground/failpoint"
 )
 
 // call is one function waiting to be committed.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"piloto/internal/step"
+	"piloto/internal/runs/step"
 )
 
 // errWaits ends an execution that waits for an approval, for now.

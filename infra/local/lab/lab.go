@@ -17,7 +17,7 @@ import (
 	"piloto/infra/local/inproc"
 	"piloto/infra/local/provision"
 	"piloto/infra/local/template"
-	"piloto/internal/dynamo"
+	"piloto/internal/store/dynamo"
 )
 
 // Table returns an empty table, as a deployment would make it.

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
-	"piloto/internal/credit"
-	"piloto/internal/dynamo"
-	"piloto/internal/eligibility"
-	"piloto/internal/ident"
-	"piloto/internal/locale"
-	"piloto/internal/plan"
-	"piloto/internal/run"
-	"piloto/internal/schema"
-	"piloto/internal/step"
-	"piloto/internal/tool"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/store/dynamo"
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
 )
 
 // Account is the account that everything here belongs to.
@@ -33,7 +33,7 @@ type World struct {
 	Store  *dynamo.Table
 	Runs   *run.Service
 	Steps  *step.Executor
-	IDs    *ident.Source
+	IDs    *ids.Source
 	Server tool.Server
 	Chat   conversation.Chat // where Propose proposes
 
@@ -85,7 +85,7 @@ func NewWorld(t testing.TB) *World {
 // NewWorldOver is NewWorld over a table of the test's own, which works when it is
 // called.
 func NewWorldOver(t testing.TB, table *dynamo.Table) *World {
-	w := &World{t: t, Store: table, IDs: ident.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
+	w := &World{t: t, Store: table, IDs: ids.NewSource(nil), now: Epoch, state: map[string]run.Execution{}}
 	log := slog.New(slog.DiscardHandler)
 	w.Runs = &run.Service{Store: w.Store, Catalogue: w.Store, Executions: w, IDs: w.IDs, Now: w.Clock, Log: log, DraftLife: 24 * time.Hour}
 	w.Steps = &step.Executor{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: log}

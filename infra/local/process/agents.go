@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"piloto/internal/tool"
+	"piloto/internal/tools/tool"
 )
 
 // introduceAgents registers the agents that the environment names, as document 001

@@ -9,7 +9,7 @@ import (
 
 	"piloto/infra/local/demo"
 	"piloto/internal/boot"
-	"piloto/internal/tool"
+	"piloto/internal/tools/tool"
 )
 
 // TestTheEnvironmentNamesAgents: document 001's way. One that is away at first is looked

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/ident"
+	"piloto/internal/ground/ids"
 )
 
 // backstage is where functions that are processes of their own find AWS: DynamoDB,
@@ -28,7 +28,7 @@ func openBackstage(engines, sockets http.Handler) (*backstage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &backstage{id: ident.Secret(), secret: ident.Secret(), url: "http://" + listener.Addr().String()}
+	b := &backstage{id: ids.Secret(), secret: ids.Secret(), url: "http://" + listener.Addr().String()}
 	b.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		Handler: b.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"piloto/infra/local/demo"
-	"piloto/internal/tool"
+	"piloto/internal/tools/tool"
 )
 
 // Where the demonstration is served, below the process's own origin.

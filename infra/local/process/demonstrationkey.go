@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/auth"
-	"piloto/internal/gateway"
-	"piloto/internal/tool"
+	"piloto/internal/access/auth"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/tools/tool"
 )
 
 // demoKeyFile holds the key of the demonstration, made once. The servers that were

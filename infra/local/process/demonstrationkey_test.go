@@ -11,7 +11,7 @@ import (
 
 	"piloto/internal/boot"
 	"piloto/internal/boot/registry"
-	"piloto/internal/tool"
+	"piloto/internal/tools/tool"
 )
 
 // statusOf sends one request ("METHOD /path") with a credential, and returns the status.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/internal/gateway"
+	"piloto/internal/edge/gateway"
 )
 
 // throughEvents is the API of a deployment whose functions are in this process, but

@@ -12,16 +12,16 @@ import (
 
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
-	"piloto/internal/auth"
+	"piloto/internal/access/auth"
+	"piloto/internal/access/rate"
 	"piloto/internal/boot"
 	"piloto/internal/boot/receipts"
 	"piloto/internal/boot/registry"
 	"piloto/internal/boot/tools"
 	"piloto/internal/boot/web"
-	"piloto/internal/gateway"
-	"piloto/internal/ident"
-	"piloto/internal/rate"
-	"piloto/internal/telemetry"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/ids"
 )
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
@@ -259,7 +259,7 @@ func (f *functions) schedule(ctx context.Context, failed func(id string, err err
 func (f *functions) wake(ctx context.Context, id string) error {
 	at := f.now()
 	event, err := json.Marshal(map[string]any{
-		"version": "0", "id": ident.NewTrace(), "detail-type": "Scheduled Event", "source": "aws.events",
+		"version": "0", "id": ids.NewTrace(), "detail-type": "Scheduled Event", "source": "aws.events",
 		"time": at.Format(time.RFC3339), "detail": map[string]any{},
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"piloto/internal/locale"
+	"piloto/internal/ground/locale"
 )
 
 // hosts are the names of the listener. A web page may point its own name at this machine (DNS

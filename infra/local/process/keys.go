@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"piloto/internal/secrets"
+	"piloto/internal/models/secrets"
 )
 
 // platformSecretARN is the deployment's own secret: on AWS a person makes it, here

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"piloto/internal/boot"
-	"piloto/internal/secrets"
+	"piloto/internal/models/secrets"
 )
 
 const (

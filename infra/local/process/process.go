@@ -27,14 +27,14 @@ import (
 	"piloto/infra/local/stepfunctions"
 	"piloto/infra/local/template"
 	"piloto/infra/local/websocket"
+	"piloto/internal/access/rate"
 	"piloto/internal/boot"
-	"piloto/internal/dynamo"
-	"piloto/internal/failpoint"
-	"piloto/internal/gateway"
-	"piloto/internal/ident"
-	"piloto/internal/rate"
-	"piloto/internal/telemetry"
-	"piloto/internal/tool"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
+	"piloto/internal/store/dynamo"
+	"piloto/internal/tools/tool"
 )
 
 const awsRegion = "us-east-1"
@@ -243,7 +243,7 @@ func (p *Process) clients() aws.Config {
 func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
-		Now: p.Clock, IDs: ident.NewSource(nil), Counted: rate.NewMemory(),
+		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private,
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.local())

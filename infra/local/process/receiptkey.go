@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"piloto/infra/local/disk"
-	"piloto/internal/receipt"
+	"piloto/internal/runs/receipt"
 )
 
 // receiptKeyFile holds the private half of the key that signs receipts, under the lock

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"piloto/infra/local/iam"
-	"piloto/internal/telemetry"
+	"piloto/internal/edge/telemetry"
 )
 
 // TestAFunctionIsHeldToItsRole: what its role does not allow is refused before it is sent,

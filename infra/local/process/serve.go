@@ -20,8 +20,8 @@ import (
 
 	"piloto/infra/local/stepfunctions"
 	"piloto/internal/boot/registry"
-	"piloto/internal/ident"
-	"piloto/internal/telemetry"
+	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/ids"
 )
 
 // stopGrace is how long a stop waits for requests and steps under way.
@@ -91,7 +91,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
 		return signInURL(ctx, p.Table, token, p.origin, p.Clock())
 	})
-	p.engines.control.offerTokens(tokenDesk{table: p.Table, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ident.Hash(token), now: p.Clock})
+	p.engines.control.offerTokens(tokenDesk{table: p.Table, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
 	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}

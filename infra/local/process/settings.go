@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"piloto/internal/secrets"
+	"piloto/internal/models/secrets"
 )
 
 // Settings are what a person may set in the environment of the process.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"piloto/infra/local/disk"
-	"piloto/internal/auth"
-	"piloto/internal/ident"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // The account of the one-process deployment.
@@ -44,7 +44,7 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	if err != nil {
 		return "", "", err
 	}
-	now := installed{ident.Hash(token), file != ""}
+	now := installed{ids.Hash(token), file != ""}
 	note := filepath.Join(folder, installedFile)
 	before, err := readInstalled(note)
 	if err != nil {
@@ -107,7 +107,7 @@ func checkToken(where, token string) error {
 func keptToken(file string) (token string, made bool, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ident.Secret(), true, nil
+		return ids.Secret(), true, nil
 	}
 	if err != nil {
 		return "", false, err
@@ -192,9 +192,9 @@ func writeWhole(file, text string) error {
 // signInURL returns a URL that signs in once, without the token, and no longer
 // than the token is good for.
 func signInURL(ctx context.Context, tokens auth.Store, token, origin string, at time.Time) (string, error) {
-	code := ident.Secret()
+	code := ids.Secret()
 	err := tokens.PutToken(ctx, auth.Token{
-		Hash: ident.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ident.Hash(token),
+		Hash: ids.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ids.Hash(token),
 		Scopes: everything(), CreatedAt: at, ExpiresAt: at.Add(codeLife),
 	})
 	return fmt.Sprintf("%s/signin?code=%s", origin, code), err

@@ -19,9 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/internal/auth"
-	"piloto/internal/ident"
-	"piloto/internal/realtime"
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
+	"piloto/internal/live/realtime"
 )
 
 // tokensPath is where the process of a folder is asked to make (POST), list (GET) and revoke
@@ -92,7 +92,7 @@ func (d tokenDesk) make(ctx context.Context, asked url.Values, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	secret := ident.Secret()
+	secret := ids.Secret()
 	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), asked.Get("scopes"), d.now(), life)
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"piloto/internal/failpoint"
+	"piloto/internal/ground/failpoint"
 )
 
 // An execution that is open. One goroutine at a time, the one that set busy,

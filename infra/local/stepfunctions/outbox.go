@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"piloto/infra/local/disk"
-	"piloto/internal/failpoint"
+	"piloto/internal/ground/failpoint"
 )
 
 // An Event is a status change of an execution in the shape of EventBridge's

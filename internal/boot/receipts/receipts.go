@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"piloto/internal/boot"
-	"piloto/internal/gateway"
-	"piloto/internal/kms"
-	"piloto/internal/receipt"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/runs/kms"
+	"piloto/internal/runs/receipt"
 )
 
 // StartSettle runs functions/settle.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"piloto/internal/boot"
-	"piloto/internal/mcp"
-	"piloto/internal/openapi"
-	"piloto/internal/tool"
+	"piloto/internal/tools/mcp"
+	"piloto/internal/tools/openapi"
+	"piloto/internal/tools/tool"
 )
 
 // Start runs functions/mcp.

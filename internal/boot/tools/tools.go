@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"piloto/internal/boot"
-	"piloto/internal/gateway"
-	"piloto/internal/mcp"
-	"piloto/internal/outbound"
-	"piloto/internal/schema"
-	"piloto/internal/step"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/mcp"
+	"piloto/internal/tools/outbound"
+	"piloto/internal/tools/schema"
 )
 
 // StartChat runs functions/chat.

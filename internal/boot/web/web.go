@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"piloto/internal/boot"
-	"piloto/internal/realtime"
-	"piloto/internal/webui"
+	"piloto/internal/edge/webui"
+	"piloto/internal/live/realtime"
 )
 
 // Start runs functions/web.

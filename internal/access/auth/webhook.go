@@ -1,0 +1,299 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// A webhook is a way for another system to ask without a token: it signs each
+// request as Standard Webhooks 1.0 says (standardwebhooks.com), with a secret that
+// both know. What must stay true:
+//
+//   - What is signed is the id of the delivery, the time and every byte of the
+//     body: none of them can be changed, and none is looked at before all are right.
+//   - A signature is good for five minutes before and after its time; a delivery
+//     that is repeated within them is the same delivery (see the package replay).
+//   - The secret is kept apart from everything else that is stored.
+//   - Whatever is wrong with a signature, a webhook or a time, the answer is
+//     ErrRequired. Only the log knows more.
+
+// Webhook is one that was made. It acts as the user who made it.
+type Webhook struct {
+	ID        string // "wh_" and a ULID
+	Account   string
+	User      string
+	Name      string
+	Scopes    []Scope // chat, and nothing else
+	CreatedAt time.Time
+}
+
+// What a caller may notice of webhooks.
+var (
+	ErrWebhookNotFound = fault.New(fault.NotFound, "webhook.not_found")
+	ErrTooManyWebhooks = fault.New(fault.Conflict, "webhook.too_many")
+)
+
+// ErrNoSecret says that a webhook has none: it is being made, or removed.
+var ErrNoSecret = errors.New("auth: the webhook has no secret")
+
+// MaxWebhooks is how many an account may have.
+const MaxWebhooks = 50
+
+// Limits of what is signed.
+const (
+	signatureLife = 5 * time.Minute // to either side
+	maxDelivery   = 255             // bytes of a delivery's id
+	maxSignature  = 2048            // bytes of the header
+	maxTimestamp  = 12              // digits
+	webhookPrefix = "wh_"
+	secretPrefix  = "whsec_"
+	versionOne    = "v1,"
+	leastSecret   = 24 // bytes, as Standard Webhooks says
+	mostSecret    = 64
+)
+
+// Delivery is a signed request as it came: the header fields X-Piloto-Webhook,
+// webhook-id, webhook-timestamp and webhook-signature, and the body. Nothing in it
+// is believed.
+type Delivery struct {
+	Webhook   string
+	ID        string
+	Timestamp string
+	Signature string
+	Body      []byte
+}
+
+// WebhookStore keeps webhooks without their secrets.
+type WebhookStore interface {
+	// Webhook finds one by its id; ErrWebhookNotFound when there is none.
+	Webhook(ctx context.Context, id string) (Webhook, error)
+	// Webhooks returns an account's, the oldest first.
+	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+	CreateWebhook(ctx context.Context, w Webhook) error
+	// DeleteWebhook removes one of an account; ErrWebhookNotFound when it has no such.
+	DeleteWebhook(ctx context.Context, account, id string) error
+}
+
+// WebhookSecrets keeps the secrets of webhooks, and nothing else of them.
+type WebhookSecrets interface {
+	// WebhookSecret returns a secret; ErrNoSecret when there is none.
+	WebhookSecret(ctx context.Context, account, id string) (string, error)
+	PutWebhookSecret(ctx context.Context, account, id, secret string) error
+	// DeleteWebhookSecret removes one; one that is not there is removed already.
+	DeleteWebhookSecret(ctx context.Context, account, id string) error
+}
+
+// Webhooks makes and removes webhooks, and says who a signed request is from.
+type Webhooks struct {
+	Store   WebhookStore
+	Secrets WebhookSecrets
+	NewID   func(at time.Time) string // ULIDs
+	Now     func() time.Time
+}
+
+// Create makes a webhook that acts as who is asking, with the scope chat only, and
+// returns it with its secret, which is not to be had again. ErrTooManyWebhooks
+// when the account has MaxWebhooks.
+func (s *Webhooks) Create(ctx context.Context, p Principal, name string) (Webhook, string, error) {
+	list, err := s.Store.Webhooks(ctx, p.Account)
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	if len(list) >= MaxWebhooks {
+		return Webhook{}, "", ErrTooManyWebhooks.With("limit", strconv.Itoa(MaxWebhooks))
+	}
+	at := s.Now()
+	w := Webhook{
+		ID: webhookPrefix + s.NewID(at), Account: p.Account, User: p.User, Name: name, Scopes: []Scope{ScopeChat}, CreatedAt: at,
+	}
+	// The webhook first: one without a secret can be seen and removed, and a secret
+	// without a webhook could not.
+	if err := s.Store.CreateWebhook(ctx, w); err != nil {
+		return Webhook{}, "", err
+	}
+	// Others may have been made since they were counted.
+	switch list, err := s.Store.Webhooks(ctx, p.Account); {
+	case err != nil:
+		return Webhook{}, "", errors.Join(err, s.Store.DeleteWebhook(context.WithoutCancel(ctx), w.Account, w.ID))
+	case len(list) > MaxWebhooks:
+		err := s.Store.DeleteWebhook(context.WithoutCancel(ctx), w.Account, w.ID)
+		return Webhook{}, "", errors.Join(ErrTooManyWebhooks.With("limit", strconv.Itoa(MaxWebhooks)), err)
+	}
+	secret := NewWebhookSecret()
+	if err := s.Secrets.PutWebhookSecret(ctx, w.Account, w.ID, secret); err != nil {
+		return Webhook{}, "", errors.Join(err, s.Delete(context.WithoutCancel(ctx), w.Account, w.ID))
+	}
+	return w, secret, nil
+}
+
+// List returns an account's webhooks, the oldest first.
+func (s *Webhooks) List(ctx context.Context, account string) ([]Webhook, error) {
+	return s.Store.Webhooks(ctx, account)
+}
+
+// Delete removes a webhook of an account, and its secret for good; what is signed
+// with it is refused from then on. When it fails, it can be asked for again.
+func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
+	if !ValidWebhook(id) {
+		return ErrWebhookNotFound
+	}
+	w, err := s.Store.Webhook(ctx, id)
+	if err == nil && w.Account != account {
+		err = ErrWebhookNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Secrets.DeleteWebhookSecret(ctx, account, id); err != nil {
+		return err
+	}
+	return s.Store.DeleteWebhook(ctx, account, id)
+}
+
+// Authenticate returns who a delivery is from, when it is signed by a webhook that
+// there is. Every refusal is ErrRequired, and ErrUndecided says that a store could
+// not answer.
+func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, error) {
+	at := s.Now()
+	if err := d.plausible(at); err != nil {
+		return Principal{}, err
+	}
+	w, err := s.Store.Webhook(ctx, d.Webhook)
+	switch {
+	case errors.Is(err, ErrWebhookNotFound):
+		return Principal{}, unsigned("there is no such webhook")
+	case err != nil:
+		return Principal{}, ErrUndecided.Because(err)
+	}
+	secret, err := s.Secrets.WebhookSecret(ctx, w.Account, w.ID)
+	switch {
+	case errors.Is(err, ErrNoSecret):
+		return Principal{}, unsigned("the webhook has no secret")
+	case err != nil:
+		return Principal{}, ErrUndecided.Because(err)
+	}
+	if err := VerifyWebhook(secret, d.ID, d.Timestamp, d.Body, d.Signature, at); err != nil {
+		return Principal{}, err
+	}
+	return Principal{Account: w.Account, User: w.User, Scopes: []Scope{ScopeChat}}, nil
+}
+
+// plausible refuses what can be seen to be no delivery without asking anybody.
+func (d Delivery) plausible(at time.Time) error {
+	if !ValidWebhook(d.Webhook) {
+		return unsigned("no webhook is named so")
+	}
+	return checkSigned(d.ID, d.Timestamp, d.Signature, at)
+}
+
+// ValidWebhook reports whether id is one of a webhook, as this package makes them.
+func ValidWebhook(id string) bool {
+	rest, ok := strings.CutPrefix(id, webhookPrefix)
+	return ok && ids.Valid(rest)
+}
+
+// VerifyWebhook checks a signature over the id of a delivery, its time (seconds
+// since 1970, in digits) and its body. signature is a list "v1,BASE64 v1,BASE64":
+// one of its signatures must be right, and those of other versions count for
+// nothing. It returns ErrRequired, with the reason as its cause, for the log.
+func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, at time.Time) error {
+	if err := checkSigned(id, timestamp, signature, at); err != nil {
+		return err
+	}
+	key, ok := secretKey(secret)
+	if !ok {
+		return unsigned("the secret is not one")
+	}
+	want := sum(key, id, timestamp, body)
+	right := false
+	for one := range strings.SplitSeq(signature, " ") {
+		text, ok := strings.CutPrefix(one, versionOne)
+		if !ok {
+			continue
+		}
+		got, err := base64.StdEncoding.Strict().DecodeString(text)
+		if hmac.Equal(got, want) && err == nil {
+			right = true
+		}
+	}
+	if !right {
+		return unsigned("the signature is of something else")
+	}
+	return nil
+}
+
+// checkSigned refuses header fields that no sender would send, and a time that is
+// too far away. A delivery's id has no dot in it: "a.1" signed at 2 would otherwise
+// read as "a" signed at 1, with a body that begins with "2.".
+func checkSigned(id, timestamp, signature string, at time.Time) error {
+	if id == "" || len(id) > maxDelivery {
+		return unsigned("the id of the delivery is missing or too long")
+	}
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
+			return unsigned("the id of the delivery has a character that it may not have")
+		}
+	}
+	if signature == "" || len(signature) > maxSignature {
+		return unsigned("the signature is missing or too long")
+	}
+	if timestamp == "" || len(timestamp) > maxTimestamp || strings.Trim(timestamp, "0123456789") != "" {
+		return unsigned("the time is not one")
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return unsigned("the time is not one")
+	}
+	if age := at.Sub(time.Unix(seconds, 0)); age > signatureLife || age < -signatureLife {
+		return unsigned("the time is more than five minutes away")
+	}
+	return nil
+}
+
+// Sign returns the webhook-signature of a delivery at a time, as a sender makes it.
+// The webhook-timestamp that belongs to it is at.Unix() in digits.
+func Sign(secret, id string, at time.Time, body []byte) (string, error) {
+	key, ok := secretKey(secret)
+	if !ok {
+		return "", errors.New("auth: a secret of a webhook is whsec_ and 24 to 64 bytes in base64")
+	}
+	return versionOne + base64.StdEncoding.EncodeToString(sum(key, id, strconv.FormatInt(at.Unix(), 10), body)), nil
+}
+
+// NewWebhookSecret returns 256 random bits as Standard Webhooks writes a secret.
+// The bytes of the key are visible ASCII: some who sign, n8n among them, can be given
+// a text alone.
+func NewWebhookSecret() string {
+	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(ids.Secret()))
+}
+
+// WebhookKey is the key that a secret of ours holds, as a text.
+func WebhookKey(secret string) string {
+	key, _ := secretKey(secret)
+	return string(key)
+}
+
+func secretKey(secret string) ([]byte, bool) {
+	text, ok := strings.CutPrefix(secret, secretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	return key, ok && err == nil && len(key) >= leastSecret && len(key) <= mostSecret
+}
+
+func sum(key []byte, id, timestamp string, body []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(id + "." + timestamp + "."))
+	_, _ = mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// unsigned is a refusal whose reason only the log is told.
+func unsigned(why string) error { return ErrRequired.Because(errors.New("auth: webhook: " + why)) }

@@ -1,0 +1,44 @@
+package rate_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/auth"
+	"piloto/internal/access/rate"
+	"piloto/internal/ground/ids"
+)
+
+// BenchmarkTake is what counting adds to a turn: in one process, and over the table; beside
+// the read that says who is asking.
+func BenchmarkTake(b *testing.B) {
+	table := lab.Table(b)
+	log := slog.New(slog.DiscardHandler)
+	limits := rate.Limits{Turns: 1_000_000}
+	at := noon
+	take := func(m *rate.Meter) func(*testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				at = at.Add(time.Millisecond)
+				if _, err := m.Take(context.Background(), rate.Turns, ana, at); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	b.Run("process", take(&rate.Meter{Limits: limits, Own: rate.NewMemory(), Log: log}))
+	b.Run("table", take(&rate.Meter{Limits: limits, Own: rate.NewMemory(), Shared: table, Log: log}))
+	if err := table.PutToken(context.Background(), auth.Token{Hash: ids.Hash("t"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: noon}); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("identify", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := auth.Authenticate(context.Background(), table, "t", noon, auth.KindToken); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/replay"
+)
+
+// begun is a desk at which one request was begun.
+func begun(t *testing.T, d *desk) replay.Ticket {
+	t.Helper()
+	ticket := replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}
+	if err := d.Begin(ctx, "a", key, ticket, []byte("the request")); err != nil {
+		t.Fatal(err)
+	}
+	return ticket
+}
+
+type serving = func(context.Context, []byte, replay.Ticket) ([]byte, error)
+
+func TestWhatWasBegunIsServedOnce(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	ticket := begun(t, d)
+	if c, err := d.Look(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
+		t.Errorf("%+v %v", c, err)
+	}
+	if err := d.Begin(ctx, "a", key, replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}, []byte("another")); err == nil {
+		t.Error("it was begun twice")
+	}
+	served := 0
+	var serve serving
+	serve = func(_ context.Context, request []byte, got replay.Ticket) ([]byte, error) {
+		if served++; string(request) != "the request" || got != ticket {
+			t.Errorf("%s %v, want %v", request, got, ticket)
+		}
+		if err := d.Serve(ctx, "a", key, serve); !errors.Is(err, replay.ErrBusy) {
+			t.Errorf("while it is served: %v", err)
+		}
+		return []byte("told"), nil
+	}
+	for range 2 {
+		if err := d.Serve(ctx, "a", key, serve); err != nil {
+			t.Error(err)
+		}
+	}
+	if c, err := d.Look(ctx, "a", key); err != nil || !c.Done || string(c.Answer) != "told" || c.Request != nil || served != 1 {
+		t.Errorf("served %d times: %+v %v", served, c, err)
+	}
+	d.later(24 * time.Hour)
+	if _, err := d.Look(ctx, "a", key); !errors.Is(err, replay.ErrUnknown) {
+		t.Errorf("a day later: %v", err)
+	}
+	if _, err := d.Look(ctx, "b", key); !errors.Is(err, replay.ErrUnknown) {
+		t.Errorf("of another account: %v", err)
+	}
+	if err := d.Serve(ctx, "b", key, serve); !errors.Is(err, replay.ErrUnknown) {
+		t.Errorf("of another account: %v", err)
+	}
+}
+
+func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	begun(t, d)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	served, busy := 0, 0
+	for range 8 {
+		all.Go(func() {
+			err := d.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				served++
+				return []byte("told"), nil
+			})
+			if err != nil && !errors.Is(err, replay.ErrBusy) {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				busy++
+			}
+		})
+	}
+	all.Wait()
+	if served != 1 {
+		t.Errorf("served %d times, %d were told to wait", served, busy)
+	}
+}
+
+// TestWhatWasBegunOutlivesWhoServesIt: the request and its ticket are there for the next,
+// when the first died or failed.
+func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
+	table := lab.Table(t)
+	d, dead := newDesk(table), newDesk(dying{table})
+	ticket := begun(t, d)
+	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrUnkept) {
+		t.Fatal(err)
+	}
+	never := func(context.Context, []byte, replay.Ticket) ([]byte, error) {
+		t.Error("it was served before its lease was over")
+		return nil, nil
+	}
+	if err := d.Serve(ctx, "a", key, never); !errors.Is(err, replay.ErrBusy) {
+		t.Errorf("before the lease was over: %v", err)
+	}
+	d.later(15 * time.Second)
+	failed := errors.New("failed")
+	for _, want := range []error{failed, nil} {
+		err := d.Serve(ctx, "a", key, func(_ context.Context, request []byte, got replay.Ticket) ([]byte, error) {
+			if string(request) != "the request" || got != ticket {
+				t.Errorf("%s %v", request, got)
+			}
+			return []byte("told"), want
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if c, err := d.Look(ctx, "a", key); err != nil || string(c.Answer) != "told" {
+		t.Errorf("%+v %v", c, err)
+	}
+}

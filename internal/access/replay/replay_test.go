@@ -1,0 +1,619 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/replay"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+var (
+	ctx = context.Background()
+	key = replay.Key{Scope: "chat", Value: "k"}
+)
+
+// desk serves requests at a time that the test sets.
+type desk struct {
+	replay.Once
+	at   atomic.Int64 // milliseconds after the epoch of tests
+	logs bytes.Buffer
+}
+
+func newDesk(store replay.Store) *desk {
+	d := &desk{}
+	d.Once = replay.Once{
+		Store: store, NewID: ids.NewSource(nil).New, Log: slog.New(slog.NewTextHandler(&d.logs, nil)),
+		Now: func() time.Time { return lab.Epoch.Add(time.Duration(d.at.Load()) * time.Millisecond) },
+	}
+	return d
+}
+
+func (d *desk) later(by time.Duration) { d.at.Add(by.Milliseconds()) }
+
+// says is a request that is answered with a text.
+func says(text string) func(context.Context, replay.Ticket) ([]byte, error) {
+	return func(context.Context, replay.Ticket) ([]byte, error) { return []byte(text), nil }
+}
+
+// never is a request that must not be served.
+func never(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
+	return func(context.Context, replay.Ticket) ([]byte, error) {
+		t.Error("it was served again")
+		return nil, nil
+	}
+}
+
+func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	for _, text := range []string{`{"a": 1,"b":"ñ\u0000"}` + "\n", "", "\xff\x00", strings.Repeat("x", replay.MaxAnswer)} {
+		key := replay.Key{Scope: "chat", Value: strconv.Itoa(len(text))}
+		got, replayed, err := d.Do(ctx, "a", key, "f", says(text))
+		if err != nil || replayed || string(got) != text {
+			t.Fatalf("%.20q: %.20q %v %v", text, got, replayed, err)
+		}
+		d.later(24*time.Hour - time.Millisecond)
+		got, replayed, err = d.Do(ctx, "a", key, "f", never(t))
+		if err != nil || !replayed || string(got) != text {
+			t.Errorf("%.20q: again %.20q %v %v", text, got, replayed, err)
+		}
+	}
+}
+
+func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	_, _, _ = d.Do(ctx, "a", key, "f", says("one"))
+	d.later(24 * time.Hour)
+	if got, replayed, err := d.Do(ctx, "a", key, "other", says("two")); err != nil || replayed || string(got) != "two" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+}
+
+func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	for i, one := range []struct {
+		account string
+		key     replay.Key
+	}{
+		{"a", key},
+		{"b", key},
+		{"a", replay.Key{Scope: "chat2", Value: "k"}},
+		{"a", replay.Key{Scope: "cha", Value: "tk"}},
+		{"a", replay.Key{Scope: "chatk"}},
+		{"a#Q", key},
+	} {
+		text := strconv.Itoa(i)
+		if got, replayed, err := d.Do(ctx, one.account, one.key, "f"+text, says(text)); err != nil || replayed || string(got) != text {
+			t.Errorf("%v: %s %v %v", one, got, replayed, err)
+		}
+	}
+}
+
+func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	_, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+		if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+			t.Errorf("while it is served: %v", err)
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+		t.Errorf("once it is: %v", err)
+	}
+}
+
+func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+		for _, c := range []struct {
+			after time.Duration
+			want  string
+		}{{0, "5"}, {11 * time.Second, "4"}, {3500 * time.Millisecond, "1"}} {
+			d.later(c.after)
+			_, _, err := d.Do(ctx, "a", key, "f", never(t))
+			if got := fault.Of(err).Args["retry_after"]; !errors.Is(err, replay.ErrBusy) || got != c.want {
+				t.Errorf("after %s: %v, want %s", c.after, err, c.want)
+			}
+		}
+		return nil, nil
+	})
+}
+
+func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	broken := errors.New("broken")
+	var tickets []replay.Ticket
+	serve := func(err error) func(context.Context, replay.Ticket) ([]byte, error) {
+		return func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
+			tickets = append(tickets, ticket)
+			return []byte("done"), err
+		}
+	}
+	for range 2 {
+		if _, _, err := d.Do(ctx, "a", key, "f", serve(broken)); !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		d.later(time.Second)
+	}
+	if got, replayed, err := d.Do(ctx, "a", key, "f", serve(nil)); err != nil || replayed || string(got) != "done" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+	if len(tickets) != 3 || tickets[1] != tickets[0] || tickets[2] != tickets[0] || !tickets[0].At.Equal(lab.Epoch) || !ids.Valid(tickets[0].ID) {
+		t.Errorf("%+v", tickets)
+	}
+}
+
+func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	var first, second replay.Ticket
+	_, _, _ = d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
+		first = ticket
+		return nil, errors.New("broken")
+	})
+	got, _, err := d.Do(ctx, "a", key, "g", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
+		second = ticket
+		return []byte("g"), nil
+	})
+	if err != nil || string(got) != "g" || first.ID == second.ID {
+		t.Errorf("%s %v %v %v", got, err, first, second)
+	}
+	if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrReused) {
+		t.Error(err)
+	}
+}
+
+func TestAPanicLeavesTheKeyFree(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	func() {
+		defer func() { _ = recover() }()
+		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { panic("x") })
+	}()
+	if _, _, err := d.Do(ctx, "a", key, "f", says("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	leaving, leave := context.WithCancel(ctx)
+	_, _, err := d.Do(leaving, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return []byte("x"), nil })
+	if err != nil {
+		t.Error(err)
+	}
+	if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "x" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+	leaving, leave = context.WithCancel(ctx)
+	other := replay.Key{Scope: "chat", Value: "other"}
+	_, _, _ = d.Do(leaving, "a", other, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return nil, leaving.Err() })
+	if _, _, err := d.Do(ctx, "a", other, "f", says("x")); err != nil {
+		t.Errorf("who left in vain left it held: %v", err)
+	}
+}
+
+func TestAnAnswerOverTheLimitIsRefused(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	got, _, err := d.Do(ctx, "a", key, "f", says(strings.Repeat("x", replay.MaxAnswer+1)))
+	if !errors.Is(err, replay.ErrTooLarge) || got != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// dying is a store of which a process can note nothing any more.
+type dying struct{ replay.Store }
+
+func (dying) FinishReplay(context.Context, replay.Claim) (replay.Claim, error) {
+	return replay.Claim{}, errors.New("the process died")
+}
+
+func (dying) FreeReplay(context.Context, replay.Claim) error { return errors.New("the process died") }
+
+func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
+	table := lab.Table(t)
+	d, dead := newDesk(table), newDesk(dying{table})
+	var first replay.Ticket
+	_, _, err := dead.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
+		first = ticket
+		return []byte("never told"), nil
+	})
+	if !errors.Is(err, replay.ErrUnkept) {
+		t.Fatalf("it was acknowledged and not stored: %v", err)
+	}
+	d.later(15*time.Second - time.Millisecond)
+	if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) {
+		t.Errorf("before the end: %v", err)
+	}
+	d.later(time.Millisecond)
+	if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+		t.Errorf("by another request: %v", err)
+	}
+	got, replayed, err := d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
+		if ticket != first {
+			t.Errorf("ticket %v, first %v", ticket, first)
+		}
+		return []byte("told"), nil
+	})
+	if err != nil || replayed || string(got) != "told" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+}
+
+// TestALeaseIsRenewedWhileARequestIsServed: one that takes much longer than its lease is
+// nobody else's before it ends, and is free at once when it failed.
+func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(inMemory())
+		d.Now = time.Now
+		_, _, err := d.Do(ctx, "a", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
+			for range 100 {
+				time.Sleep(7 * time.Second)
+				if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) || serving.Err() != nil {
+					t.Fatalf("%v, %v", err, serving.Err())
+				}
+			}
+			return nil, errors.New("failed")
+		})
+		if err == nil {
+			t.Error("it did not fail")
+		}
+		if got, _, err := d.Do(ctx, "a", key, "f", says("told")); err != nil || string(got) != "told" {
+			t.Errorf("%s %v", got, err)
+		}
+		time.Sleep(time.Minute)
+		if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "told" {
+			t.Errorf("a renewal came after the end: %s %v %v", got, replayed, err)
+		}
+	})
+}
+
+// TestWhoLostALeaseIsStopped: because the key is another's, or because it cannot be renewed.
+func TestWhoLostALeaseIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := inMemory()
+		d := newDesk(store)
+		d.Now = time.Now
+		_, _, err := d.Do(ctx, "a", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
+			store.move(func(c *replay.Claim) { c.Holder = "another" })
+			<-serving.Done()
+			return nil, context.Cause(serving)
+		})
+		if err == nil {
+			t.Error("it went on though its key was another's")
+		}
+		began := time.Now()
+		_, _, err = d.Do(ctx, "b", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
+			store.failing(true)
+			<-serving.Done()
+			store.failing(false)
+			return nil, context.Cause(serving)
+		})
+		if took := time.Since(began); err == nil || took < 15*time.Second || took > 25*time.Second {
+			t.Errorf("it was stopped after %s: %v", took, err)
+		}
+	})
+}
+
+// memory is a store of claims in memory, for tests whose time does not pass by itself.
+type memory struct {
+	replay.Store
+	mu     sync.Mutex
+	claims map[string]replay.Claim
+	fails  bool // every renewal
+}
+
+func inMemory() *memory { return &memory{claims: map[string]replay.Claim{}} }
+
+func (m *memory) move(change func(*replay.Claim)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, c := range m.claims {
+		change(&c)
+		m.claims[id] = c
+	}
+}
+
+func (m *memory) failing(fails bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fails = fails
+}
+
+func (m *memory) ClaimReplay(_ context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if there, ok := m.claims[c.Account+c.Key]; ok && at.Before(there.ExpiresAt) {
+		return there, nil
+	}
+	m.claims[c.Account+c.Key] = c
+	return c, nil
+}
+
+func (m *memory) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there := m.claims[c.Account+c.Key]
+	switch {
+	case m.fails:
+		return false, errors.New("it cannot be written")
+	case there.Holder != holder || there.Done:
+		return false, nil
+	}
+	m.claims[c.Account+c.Key] = c
+	return true, nil
+}
+
+func (m *memory) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there := m.claims[c.Account+c.Key]
+	if there.Ticket != c.Ticket || there.Done {
+		return there, nil
+	}
+	c.Done = true
+	m.claims[c.Account+c.Key] = c
+	return c, nil
+}
+
+func (m *memory) FreeReplay(ctx context.Context, c replay.Claim) error {
+	c.Until = time.Time{}
+	_, err := m.TakeReplay(ctx, c, c.Holder)
+	return err
+}
+
+// TestNobodyWaitsForAProcessThatIsGone: on one machine the start knows that nobody holds
+// what was held before it, and only that.
+func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
+	table := lab.Table(t)
+	dead := newDesk(dying{table})
+	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrUnkept) {
+		t.Fatal(err)
+	}
+	next := newDesk(table)
+	next.AloneSince = next.Now() // it began when that was held: it is its own
+	if _, _, err := next.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) {
+		t.Errorf("held by this process: %v", err)
+	}
+	next.AloneSince = next.Now().Add(time.Millisecond)
+	next.later(time.Millisecond)
+	if _, _, err := next.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+		t.Errorf("another request: %v", err)
+	}
+	got, replayed, err := next.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return []byte("told"), nil })
+	if err != nil || replayed || string(got) != "told" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+}
+
+// TestTheFirstAnswerIsEverybodys: one serves beyond its lease while another took
+// the request over.
+func TestTheFirstAnswerIsEverybodys(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails    bool // the one that took over
+		slow     string
+		replayed bool
+	}{
+		"the other was first": {false, "other", true},
+		"the other failed":    {true, "slow", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(lab.Table(t))
+			got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+				d.later(time.Minute)
+				_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+					if c.fails {
+						return nil, errors.New("failed")
+					}
+					return []byte("other"), nil
+				})
+				return []byte("slow"), nil
+			})
+			if err != nil || string(got) != c.slow || replayed != c.replayed {
+				t.Errorf("the slow one: %s %v %v", got, replayed, err)
+			}
+			if got, _, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || string(got) != c.slow {
+				t.Errorf("asked again: %s %v", got, err)
+			}
+		})
+	}
+}
+
+// ended is a store in which a request finds, when it ends, another claim than its own.
+type ended struct {
+	replay.Store
+	there func(replay.Claim) replay.Claim
+}
+
+func (e ended) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
+	return e.there(c), nil
+}
+
+// TestNoAnswerIsGivenThatIsNotTheRequests: neither that of another request, nor one that is
+// not stored, when the claim that stands at the end is no longer the one that was served.
+func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
+	other := replay.Ticket{ID: "another"}
+	for name, there := range map[string]func(replay.Claim) replay.Claim{
+		"it was forgotten":          func(replay.Claim) replay.Claim { return replay.Claim{} },
+		"nobody finished it":        func(c replay.Claim) replay.Claim { c.Done, c.Answer = false, []byte("theirs"); return c },
+		"another request is served": func(c replay.Claim) replay.Claim { c.Ticket, c.Answer = other, []byte("theirs"); return c },
+		"another request was answered": func(c replay.Claim) replay.Claim {
+			c.Ticket, c.Done, c.Answer = other, true, []byte("theirs")
+			return c
+		},
+		"a claim without a ticket, done": func(c replay.Claim) replay.Claim { c.Ticket, c.Done = replay.Ticket{}, true; return c },
+	} {
+		d := newDesk(ended{lab.Table(t), there})
+		if got, replayed, err := d.Do(ctx, "a", key, "f", says("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
+			t.Errorf("%s: %q %v %v", name, got, replayed, err)
+		}
+	}
+	// In the table: a request takes so long that its claim is forgotten, and the key is used anew.
+	for name, answered := range map[string]bool{"answered": true, "being served": false} {
+		d := newDesk(lab.Table(t))
+		finish := make(chan struct{})
+		var theirs sync.WaitGroup
+		got, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+			d.later(25 * time.Hour)
+			begun := make(chan struct{})
+			theirs.Go(func() {
+				_, _, _ = d.Do(ctx, "a", key, "g", func(context.Context, replay.Ticket) ([]byte, error) {
+					close(begun)
+					if !answered {
+						<-finish
+					}
+					return []byte("theirs"), nil
+				})
+			})
+			<-begun
+			if answered {
+				theirs.Wait()
+			}
+			return []byte("mine"), nil
+		})
+		if !errors.Is(err, replay.ErrBusy) || got != nil {
+			t.Errorf("another request under the key, %s: %q %v", name, got, err)
+		}
+		close(finish)
+		theirs.Wait()
+		if got, replayed, err := d.Do(ctx, "a", key, "g", never(t)); err != nil || !replayed || string(got) != "theirs" {
+			t.Errorf("the other one, %s: %q %v %v", name, got, replayed, err)
+		}
+	}
+}
+
+func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
+	d := newDesk(lab.Table(t))
+	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+		d.later(time.Minute)
+		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+			late, _, err := d.Do(ctx, "a", key, "f", never(t))
+			if !errors.Is(err, replay.ErrBusy) {
+				t.Errorf("%s %v", late, err)
+			}
+			return []byte("x"), nil
+		})
+		return nil, errors.New("late")
+	})
+	if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "x" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+}
+
+func TestAStoreThatCannotAnswerServesNothing(t *testing.T) {
+	var down atomic.Bool
+	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &cut{HTTPClient: c, down: &down} })
+	down.Store(true)
+	if _, _, err := newDesk(table).Do(ctx, "a", key, "f", never(t)); err == nil {
+		t.Error("it was served without a claim")
+	}
+}
+
+// cut is a way to the table that is down, or loses the answers of what was done.
+type cut struct {
+	aws.HTTPClient
+	down *atomic.Bool
+	lose atomic.Int32 // so many answers
+}
+
+func (c *cut) Do(r *http.Request) (*http.Response, error) {
+	if c.down.Load() {
+		return nil, errors.New("the way is cut")
+	}
+	res, err := c.HTTPClient.Do(r)
+	if err == nil && c.lose.Add(-1) >= 0 {
+		_ = res.Body.Close()
+		return nil, errors.New("the answer was lost")
+	}
+	return res, err
+}
+
+// TestAnAnswerOfTheTableThatIsLostIsFoundOut: the client asks again by itself, and
+// meets what it has written.
+func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
+	way := &cut{down: &atomic.Bool{}}
+	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
+	d := newDesk(table)
+	way.lose.Store(1) // of the claim
+	got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+		way.lose.Store(1) // of the end
+		return []byte("x"), nil
+	})
+	if err != nil || replayed || string(got) != "x" {
+		t.Errorf("%s %v %v", got, replayed, err)
+	}
+	other := replay.Key{Scope: "chat", Value: "other"}
+	_, _, _ = d.Do(ctx, "a", other, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, errors.New("failed") })
+	looks := 0
+	d.Store = arming{table, func() { looks++; way.lose.Store(1) }}
+	if got, _, err := d.Do(ctx, "a", other, "f", says("y")); err != nil || string(got) != "y" || looks == 0 {
+		t.Errorf("taken over: %s %v", got, err)
+	}
+}
+
+// arming loses the answer of what takes a claim over.
+type arming struct {
+	replay.Store
+	arm func()
+}
+
+func (a arming) TakeReplay(ctx context.Context, c replay.Claim, holder string) (bool, error) {
+	if c.Holder != holder {
+		a.arm()
+	}
+	return a.Store.TakeReplay(ctx, c, holder)
+}
+
+// TestOfAHundredAtOnceOneIsServed: I23. Also of those who find a lease that is over.
+func TestOfAHundredAtOnceOneIsServed(t *testing.T) {
+	for _, abandoned := range []bool{false, true} {
+		t.Run(fmt.Sprintf("abandoned %v", abandoned), func(t *testing.T) {
+			table := lab.Table(t)
+			d := newDesk(table)
+			if abandoned {
+				_, _, _ = newDesk(dying{table}).Do(ctx, "a", key, "f", says("lost"))
+				d.later(time.Minute)
+			}
+			var served, answered, busy atomic.Int32
+			var start, done sync.WaitGroup
+			start.Add(1)
+			for range 100 {
+				done.Go(func() {
+					start.Wait()
+					got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
+						return []byte("answer " + strconv.Itoa(int(served.Add(1)))), nil
+					})
+					switch {
+					case errors.Is(err, replay.ErrBusy):
+						busy.Add(1)
+					case err != nil || string(got) != "answer 1":
+						t.Errorf("%s %v", got, err)
+					case !replayed:
+						answered.Add(1)
+					}
+				})
+			}
+			start.Done()
+			done.Wait()
+			if served.Load() != 1 || answered.Load() != 1 {
+				t.Errorf("served %d times, answered %d first times, %d busy", served.Load(), answered.Load(), busy.Load())
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/models/llm"
+)
+
+// Action is what becomes of a message.
+type Action string
+
+// The actions of a decision.
+const (
+	Delegate Action = "delegate" // an agent answers it
+	Respond  Action = "respond"  // the decision's own response answers it
+)
+
+// Decision is what the model decided about a message. Agent is one of the agents
+// it was offered when Action is Delegate, and "" otherwise.
+type Decision struct {
+	Action   Action
+	Agent    string
+	Response string
+}
+
+// Temperature is that of decisions (document 001).
+const Temperature = 0.4
+
+// Format is the form of a decision over some agents: {action, agent_name,
+// response}, where agent_name is one of theirs or null. Without agents there is
+// nobody to delegate to.
+func Format(agents []Agent) *llm.Format {
+	actions, names := []Action{Respond}, []any{nil}
+	if len(agents) > 0 {
+		actions = []Action{Delegate, Respond}
+		names = names[:0]
+		for _, a := range agents {
+			names = append(names, a.Name)
+		}
+		names = append(names, nil)
+	}
+	schema, err := json.Marshal(map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"action":     map[string]any{"type": "string", "enum": actions},
+			"agent_name": map[string]any{"type": []string{"string", "null"}, "enum": names},
+			"response":   map[string]any{"type": "string"},
+		},
+		"required":             []string{"action", "agent_name", "response"},
+		"additionalProperties": false,
+	})
+	if err != nil { // strings and nulls always are JSON
+		panic(err)
+	}
+	return &llm.Format{Name: "decision", Schema: schema}
+}
+
+// ReadDecision reads the JSON of a decision over the agents that were offered. The
+// error says, for a model that mends what it is told, what is wrong.
+func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
+	var said struct {
+		Action   Action  `json:"action"`
+		Agent    *string `json:"agent_name"`
+		Response *string `json:"response"`
+	}
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return Decision{}, errors.New("it must be an object {action, agent_name, response}")
+	}
+	d := Decision{Action: Action(strings.ToLower(strings.TrimSpace(string(said.Action))))}
+	if said.Response != nil {
+		d.Response = tidy(*said.Response)
+	}
+	switch {
+	case d.Action == Respond && d.Response == "":
+		return Decision{}, errors.New(`response must not be empty when action is "respond"`)
+	case d.Action == Respond:
+		return d, nil
+	case d.Action != Delegate:
+		return Decision{}, errors.New(`action must be "delegate" or "respond"`)
+	}
+	name := ""
+	if said.Agent != nil {
+		name = strings.TrimSpace(*said.Agent)
+	}
+	at := slices.IndexFunc(agents, func(a Agent) bool { return strings.EqualFold(a.Name, name) })
+	if at < 0 {
+		return Decision{}, fmt.Errorf("agent_name must be one of %s when action is \"delegate\"", names(agents))
+	}
+	d.Agent = agents[at].Name
+	return d, nil
+}
+
+func names(agents []Agent) string {
+	if len(agents) == 0 {
+		return "none: there are no agents, so action is \"respond\""
+	}
+	list := make([]string, len(agents))
+	for i, a := range agents {
+		list[i] = a.Name
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,429 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
+)
+
+// deed is one thing an agent does when it is called: after a time, an answer or an
+// error. One that takes longer than its caller waits is lost.
+type deed struct {
+	after  time.Duration
+	answer tool.Answer
+	err    error
+}
+
+// desk is an agent that does what it is told, in order, the last again and again.
+// It keeps keys and what is frozen, too.
+type desk struct {
+	mu     sync.Mutex
+	will   []deed
+	calls  []tool.Call
+	at     []time.Time
+	frozen []string
+	keyErr error
+}
+
+func (d *desk) CallTool(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	d.mu.Lock()
+	next := d.will[0]
+	if len(d.will) > 1 {
+		d.will = d.will[1:]
+	}
+	d.calls, d.at = append(d.calls, c), append(d.at, time.Now())
+	d.mu.Unlock()
+	select {
+	case <-time.After(next.after):
+		return next.answer, next.err
+	case <-ctx.Done():
+		return tool.Answer{}, tool.ErrLost.With("reason", "timeout").Because(ctx.Err())
+	}
+}
+
+func (d *desk) Credential(context.Context, string, tool.Server) (tool.Credential, error) {
+	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "s3cret-s3cret"}, d.keyErr
+}
+
+func (d *desk) FreezeTool(_ context.Context, account, id, seen, name string, _ time.Time) error {
+	d.frozen = append(d.frozen, account+"/"+id+"/"+seen+"/"+name)
+	return nil
+}
+
+func words(text string) tool.Answer {
+	body, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}})
+	if err != nil {
+		panic(err)
+	}
+	return tool.Answer{Status: 200, Body: body, Bytes: len(body)}
+}
+
+const chatSchema = `{"type":"object","properties":{"message":{"type":"string"},"session_id":{"type":"string"},"context":{"type":"object"}},"required":["message"]}`
+
+func reserva(schema string) agent.Agent {
+	return agent.Agent{
+		Name:   "reserva",
+		Server: tool.Server{ID: "a", Catalogue: "rev", Kind: tool.KindMCP, Role: tool.RoleAgent},
+		Chat: tool.Operation{
+			Entry: tool.Entry{Name: tool.ChatTool, Fingerprint: "f"},
+			Body:  &tool.Body{Required: true, MediaType: "application/json", Schema: json.RawMessage(schema)},
+		},
+	}
+}
+
+var hello = agent.Message{
+	Text: "una mesa para 2", Session: "51999", Context: map[string]any{"id_empresa": 7, "nombre_bot": "Ana <3"}, Idempotency: "m-1", TraceID: "t-1",
+}
+
+// asker is a delegator whose waits are the longest that may be drawn.
+func asker(d *desk, store agent.Breakers) *agent.Delegator {
+	return &agent.Delegator{
+		Caller: d, Schemas: schema.Compiler{}, Keys: d, Freeze: d, Gate: gateOver(store, time.Now), Attempts: 3, Base: time.Second, Timeout: 30 * time.Second,
+		Trust: time.Minute, Now: time.Now, Rand: func(most time.Duration) time.Duration { return most }, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
+	down := deed{err: tool.ErrNotSent}
+	ok := deed{answer: words("hola")}
+	busy := func(status int, after string) deed {
+		return deed{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
+	}
+	failed := words("no puedo")
+	failed.Failed = true
+	tooMuch := words(strings.Repeat("a", 40<<10))
+	tooMuch.Truncated = true
+	cutBlobs := words("hola")
+	cutBlobs.Truncated = true
+	for name, c := range map[string]struct {
+		will    []deed
+		err     error
+		calls   int
+		took    time.Duration
+		counted int
+	}{
+		"at once":                  {[]deed{ok}, nil, 1, 0, 0},
+		"down, then up":            {[]deed{down, ok}, nil, 2, time.Second, 0},
+		"twice, with longer waits": {[]deed{down, down, ok}, nil, 3, 3 * time.Second, 0},
+		"down":                     {[]deed{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
+		"down, then lost":          {[]deed{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
+		"lost":                     {[]deed{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
+		"breaks":                   {[]deed{{err: tool.ErrLost.With("reason", "status")}, ok}, agent.ErrFailed, 1, 0, 1},
+		"says it failed":           {[]deed{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
+		"garbage":                  {[]deed{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"no answer to a request":   {[]deed{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
+		"n8n says that it broke":   {[]deed{{answer: words(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrFailed, 1, 0, 1},
+		"nothing to read":          {[]deed{{answer: words("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"busy until":               {[]deed{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
+		"busy":                     {[]deed{busy(429, ""), ok}, nil, 2, time.Second, 0},
+		"unavailable until":        {[]deed{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
+		"unavailable":              {[]deed{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
+		"busy for too long":        {[]deed{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
+		"no such tool, then is":    {[]deed{{answer: tool.Answer{Status: 200, Failed: true, Unheard: true}}, ok}, nil, 2, time.Second, 0},
+		"refused":                  {[]deed{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
+		"10 MB":                    {[]deed{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"a text that was cut":      {[]deed{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"images that were cut":     {[]deed{{answer: cutBlobs}}, nil, 1, 0, 0},
+		"does not take our key":    {[]deed{{err: tool.ErrRefusedUs}, ok}, agent.ErrForbidden, 1, 0, 0},
+		"a request that is none":   {[]deed{{err: tool.ErrRequest.With("reason", "key")}, ok}, agent.ErrMisfit, 1, 0, 0},
+		"another tool":             {[]deed{{err: tool.ErrToolChanged}, ok}, agent.ErrFrozen, 1, 0, 0},
+		"slow":                     {[]deed{{after: 29 * time.Second, answer: words("hola")}}, nil, 1, 29 * time.Second, 0},
+		"never":                    {[]deed{{after: time.Hour}, ok}, agent.ErrLate, 1, 30 * time.Second, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, store := &desk{will: c.will}, &ward{}
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+				defer cancel()
+				x := asker(d, store)
+				x.Gate.Policy.Failures = 10
+				answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
+				if !errors.Is(err, c.err) || err == nil && answer.Text != "hola" {
+					t.Errorf("%q, %v", answer.Text, err)
+				}
+				if err != nil && (fault.Of(err).Args["agent"] != "reserva" || fault.Of(err).Kind == fault.Internal) {
+					t.Errorf("an error without a name: %v", err)
+				}
+				if len(d.calls) != c.calls || answer.Attempts != c.calls || answer.Latency != c.took {
+					t.Errorf("%d calls, %d attempts in %v", len(d.calls), answer.Attempts, answer.Latency)
+				}
+				if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != c.counted {
+					t.Errorf("%d failures were counted", len(b.Failed))
+				}
+				for n, call := range d.calls {
+					if call.Idempotency != "m-1" || call.TraceID != "t-1" || call.Fingerprint != "f" || call.Tool != "chat" {
+						t.Errorf("%+v", call)
+					}
+					if trusted := call.Trust > 0; trusted != (n == 0) { // what failed may be another tool by now
+						t.Errorf("attempt %d trusts for %v", n+1, call.Trust)
+					}
+				}
+				if froze := len(d.frozen) > 0; froze != (c.err == agent.ErrFrozen) {
+					t.Errorf("frozen: %v", d.frozen)
+				}
+			})
+		})
+	}
+}
+
+func TestAnAgentIsWaitedForAsLongAsIsSet(t *testing.T) {
+	for _, c := range []struct{ timeout, deadline, takes, waited time.Duration }{
+		{60 * time.Second, 0, 50 * time.Second, 50 * time.Second},
+		{60 * time.Second, 0, 70 * time.Second, 60 * time.Second},
+		{60 * time.Second, 25 * time.Second, 20 * time.Second, 20 * time.Second},
+		{60 * time.Second, 25 * time.Second, 30 * time.Second, 25 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			if c.deadline > 0 {
+				ctx, cancel = context.WithTimeout(ctx, c.deadline)
+			}
+			defer cancel()
+			d := &desk{will: []deed{{after: c.takes, answer: words("hola")}}}
+			x := asker(d, &ward{})
+			x.Timeout = c.timeout
+			answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
+			if heard := c.takes == c.waited; heard != (err == nil) || !heard && !errors.Is(err, agent.ErrLate) {
+				t.Errorf("%v: %v", c, err)
+			}
+			if answer.Latency != c.waited || len(d.calls) != 1 {
+				t.Errorf("%v: %d calls in %v", c, len(d.calls), answer.Latency)
+			}
+		})
+	}
+}
+
+func TestAskEndsWhenTheBreakerOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{will: []deed{{err: tool.ErrNotSent}}}
+		x := asker(d, &ward{})
+		x.Gate.Policy.Failures = 2
+		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		if !errors.Is(err, agent.ErrSilent) || answer.Attempts != 2 || answer.Latency != time.Second {
+			t.Errorf("%v after %d in %v", err, answer.Attempts, answer.Latency)
+		}
+		answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		if !errors.Is(err, agent.ErrOpen) || answer.Attempts != 0 || fault.Of(err).Args["agent"] != "reserva" {
+			t.Errorf("%v after %d", err, answer.Attempts)
+		}
+		sentence := locale.Text(locale.Spanish, "fault.agent.open.do", "retry_after", fault.Of(err).Args["retry_after"])
+		if sentence != "Inténtalo de nuevo dentro de 10 segundos." {
+			t.Error(sentence)
+		}
+		time.Sleep(three.Open)
+		if answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrSilent) || answer.Attempts != 1 {
+			t.Errorf("a probe that fails: %v after %d", err, answer.Attempts)
+		}
+		d.will = []deed{{answer: words("ya estoy")}}
+		time.Sleep(three.Open)
+		if answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello); err != nil || answer.Text != "ya estoy" {
+			t.Errorf("%q, %v", answer.Text, err)
+		}
+	})
+}
+
+func TestAPersonWhoHangsUpIsNotTheAgentsFailure(t *testing.T) {
+	hangs, down := deed{after: time.Hour}, deed{after: 10 * time.Second, err: tool.ErrNotSent}
+	for name, c := range map[string]struct {
+		will    []deed
+		after   time.Duration
+		counted int
+	}{
+		"soon":                 {[]deed{hangs}, time.Second, 0},
+		"after a long call":    {[]deed{hangs}, 20 * time.Second, 0},
+		"during a wait":        {[]deed{down, hangs}, 11 * time.Second, 1},
+		"during a second call": {[]deed{down, hangs}, 28 * time.Second, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &ward{}
+				x := asker(&desk{will: c.will}, store)
+				x.Base = 10 * time.Second
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(c.after, cancel)
+				if answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); err != context.Canceled || answer.Latency != c.after {
+					t.Errorf("%v after %v", err, answer.Latency)
+				}
+				if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != c.counted {
+					t.Errorf("%d failures were counted", len(b.Failed))
+				}
+			})
+		})
+	}
+}
+
+func TestADeadlineTooShortForAnyoneIsNotTheAgentsFailure(t *testing.T) {
+	for deadline, counted := range map[time.Duration]int{time.Second: 0, 6 * time.Second: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &ward{}
+			x := asker(&desk{will: []deed{{after: time.Hour}}}, store)
+			x.Attempts = 1
+			ctx, cancel := context.WithTimeout(context.Background(), deadline)
+			defer cancel()
+			if _, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrLate) {
+				t.Error(err)
+			}
+			if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != counted {
+				t.Errorf("%v: %d failures were counted", deadline, len(b.Failed))
+			}
+		})
+	}
+}
+
+func TestAFrozenAgentIsNotCalled(t *testing.T) {
+	d, store := &desk{}, &ward{}
+	a := reserva(chatSchema)
+	a.Server.Frozen = []string{"other", tool.ChatTool}
+	if _, err := asker(d, store).Ask(context.Background(), "acme", a, hello); !errors.Is(err, agent.ErrFrozen) || len(d.calls) != 0 {
+		t.Errorf("%v, %d calls", err, len(d.calls))
+	}
+}
+
+func TestAnAgentsKeyIsReadAndOneThatCannotBeIsOurMistake(t *testing.T) {
+	d, a := &desk{will: []deed{{answer: words("hola")}}}, reserva(chatSchema)
+	a.Server.Key = &tool.KeyPlace{In: "bearer"}
+	if _, err := asker(d, &ward{}).Ask(context.Background(), "acme", a, hello); err != nil || d.calls[0].Key.Secret != "s3cret-s3cret" {
+		t.Error(err)
+	}
+	d.keyErr = errors.New("the store is down")
+	if _, err := asker(d, &ward{}).Ask(context.Background(), "acme", a, hello); fault.KindOf(err) != fault.Internal || len(d.calls) != 1 {
+		t.Error(err)
+	}
+}
+
+func TestArgumentsFitTheAgentsOwnSchema(t *testing.T) {
+	const object = `{"id_empresa":7,"nombre_bot":"Ana <3"}`
+	const written = `"{\"id_empresa\":7,\"nombre_bot\":\"Ana <3\"}"`
+	message, session := `"message":"una mesa para 2"`, `"session_id":"51999"`
+	for name, c := range map[string]struct{ schema, want, misfit string }{
+		"all three":          {chatSchema, `{` + message + `,` + session + `,"context":` + object + `}`, ""},
+		"context is a text":  {`{"type":"object","properties":{"message":{"type":"string"},"context":{"type":"string"}}}`, `{` + message + `,"context":` + written + `}`, ""},
+		"context or nothing": {`{"type":"object","properties":{"message":{},"context":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{` + message + `,"context":` + written + `}`, ""},
+		"context elsewhere": {
+			`{"type":"object","properties":{"message":{"type":"string"},"context":{"$ref":"#/$defs/C"}},"$defs":{"C":{"type":"object"}}}`,
+			`{` + message + `,"context":` + object + `}`, "",
+		},
+		"a context we do not have": {
+			`{"type":"object","properties":{"message":{"type":"string"},"context":{"type":"object","required":["mesa"]}}}`, `{` + message + `}`, "",
+		},
+		"only a message":       {`{"type":"object","properties":{"message":{"type":"string"}},"additionalProperties":false}`, `{` + message + `}`, ""},
+		"more, not asked for":  {`{"type":"object","properties":{"message":{},"lang":{"type":"string"}},"required":["message"]}`, `{` + message + `}`, ""},
+		"anything":             {`{"type":"object"}`, `{` + message + `,` + session + `,"context":` + object + `}`, ""},
+		"a session of numbers": {`{"type":"object","properties":{"message":{},"session_id":{"type":"integer"}}}`, `{` + message + `}`, ""},
+		"another's name":       {`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, "", "message"},
+		"one more":             {`{"type":"object","properties":{"message":{},"customer":{"type":"string"}},"required":["message","customer"]}`, "", "customer"},
+		"a short message":      {`{"type":"object","properties":{"message":{"type":"string","maxLength":3}}}`, "", "message"},
+	} {
+		d, store := &desk{will: []deed{{answer: words("hola")}}}, &ward{}
+		_, err := asker(d, store).Ask(context.Background(), "acme", reserva(c.schema), hello)
+		if c.misfit != "" {
+			if f := fault.Of(err); !errors.Is(err, agent.ErrMisfit) || f.Args["detail"] != c.misfit || len(d.calls) != 0 {
+				t.Errorf("%s: %v, %d calls", name, err, len(d.calls))
+			}
+			continue
+		}
+		if err != nil || len(d.calls) != 1 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var want, got any
+		if err := errors.Join(json.Unmarshal([]byte(c.want), &want), json.Unmarshal(d.calls[0].Arguments, &got)); err != nil {
+			t.Fatal(name, err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestAnAgentsTextIsForAPerson(t *testing.T) {
+	text := func(s string) string { return string(words(s).Body) }
+	for name, c := range map[string]struct{ body, want string }{
+		"a text":              {text("Hay mesa a las 9.\n\n- terraza\n\t- dentro"), "Hay mesa a las 9.\n\n- terraza\n\t- dentro"},
+		"several":             {`{"content":[{"type":"text","text":"uno"},{"type":"image","data":"AAAA"},{"type":"text","text":"dos"}]}`, "uno\ndos"},
+		"text beside data":    {`{"content":[{"type":"text","text":"uno"}],"structuredContent":{"reply":"otro"}}`, "uno"},
+		"data alone":          {`{"content":[],"structuredContent":{"status":"ok","reply":"uno"}}`, "uno"},
+		"a result":            {`{"structuredContent":{"result":"uno"}}`, "uno"},
+		"the likeliest first": {`{"structuredContent":{"content":"dos","response":"uno","message":""}}`, "uno"},
+		"JSON as a text":      {text(`{"response": "uno", "ok": true}`), "uno"},
+		"a JSON string":       {text(`"uno"`), "uno"},
+		"almost JSON":         {text(`{uno}`), "{uno}"},
+		"a list in words":     {text("[1] uno\n[2] dos"), "[1] uno\n[2] dos"},
+		"unwrapped twice":     {text(`{"reply":"{\"reply\":\"uno\"}"}`), `{"reply":"uno"}`},
+		"n8n's AI Agent":      {text(`[{"output":"uno"}]`), "uno"},
+		"its items":           {text(`[{"json":{"output":"uno"},"pairedItem":{"item":0}}]`), "uno"},
+		"its chain":           {text(`{"text":"uno"}`), "uno"},
+		"an older chain":      {text(`{"response":{"text":"uno"}}`), "uno"},
+		"its model":           {text(`[{"index":0,"message":{"role":"assistant","content":"uno"},"finish_reason":"stop"}]`), "uno"},
+		"its newer model":     {text(`[{"output":[{"type":"message","content":[{"type":"output_text","text":"uno"}]}]}]`), "uno"},
+		"its parser":          {text(`{"output":{"reply":"uno","mesas":2}}`), "uno"},
+		"data of n8n":         {`{"content":[],"structuredContent":[{"output":"uno"}]}`, "uno"},
+		"a list of texts":     {text(`["uno","dos"]`), "uno\ndos"},
+		"several items":       {text(`[{"reply":"uno"},{"reply":"dos"}]`), "uno\ndos"},
+		"half a list":         {text(`[{"reply":"uno"},{"rooms":2}]`), ""},
+		"nested for ever":     {text(strings.Repeat(`[`, 500) + `"uno"` + strings.Repeat(`]`, 500)), ""},
+		"controls":            {text("u\u0000n\u001bo\r\n\u202edos\u2066 \u200dñ\ufeff"), "uno\ndos \u200dñ"},
+		"invalid bytes":       {"{\"content\":[{\"type\":\"text\",\"text\":\"u\xffno\"}]}", "uno"},
+		"data for a machine":  {text(`{"rooms":[1,2]}`), ""},
+		"data and then words": {`{"content":[{"type":"text","text":"{\"a\":1}"},{"type":"text","text":"uno"}]}`, "uno"},
+		"no content":          {`{"content":[]}`, ""},
+		"another shape":       {`{"content":"uno"}`, ""},
+		"a list":              {`[]`, ""},
+		"null":                {`null`, ""},
+		"not JSON":            {`uno`, ""},
+		"a number to say":     {`{"structuredContent":{"reply":7}}`, ""},
+	} {
+		d := &desk{will: []deed{{answer: tool.Answer{Status: 200, Body: []byte(c.body)}}}}
+		x := asker(d, &ward{})
+		x.Attempts = 1
+		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		if answer.Text != c.want || (c.want == "") != errors.Is(err, agent.ErrGarbage) {
+			t.Errorf("%s: %q, %v", name, answer.Text, err)
+		}
+	}
+	d := &desk{will: []deed{{answer: words(strings.Repeat("ñ", 20<<10))}}}
+	answer, err := asker(d, &ward{}).Ask(context.Background(), "acme", reserva(chatSchema), hello)
+	if err != nil || len(answer.Text) > 32<<10 || len(answer.Text) < 32<<10-4 || !strings.HasSuffix(answer.Text, "ñ…") {
+		t.Errorf("%d bytes, %v", len(answer.Text), err)
+	}
+}
+
+func FuzzAnAgentsTextIsReadable(f *testing.F) {
+	for _, body := range []string{`{"content":[{"type":"text","text":"hola"}]}`, `{"structuredContent":{"reply":"\u202e"}}`, "\xff", `{"content":[{"type":"text","text":"\"\\u0000a\""}]}`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		x := asker(&desk{will: []deed{{answer: tool.Answer{Status: 200, Body: body}}}}, &ward{})
+		x.Attempts = 1
+		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		if (err == nil) != (answer.Text != "") || err != nil && !errors.Is(err, agent.ErrGarbage) {
+			t.Errorf("%q, %v", answer.Text, err)
+		}
+		if len(answer.Text) > 32<<10 || strings.ContainsAny(answer.Text, "\x00\x1b\r\u202e\u2066") || strings.ToValidUTF8(answer.Text, "") != answer.Text {
+			t.Errorf("%q", answer.Text)
+		}
+	})
+}
+
+func TestAnAgentIsAskedWhateverItsSchemaRefersTo(t *testing.T) {
+	repeat := func(part string) string { return `[` + strings.TrimSuffix(strings.Repeat(part+",", 8), ",") + `]` }
+	combined := func(parts string) string { return `"allOf":` + parts + `,"anyOf":` + parts + `,"oneOf":` + parts }
+	inner := repeat(`{` + combined(repeat(`{"$ref":"#/$defs/a"}`)) + `}`)
+	schema := `{"type":"object","properties":{"message":{"type":"string"}},` + combined(inner) + `,"$defs":{"a":{` + combined(inner) + `}}}`
+	// Read to its end, it would be read for hours.
+	_, _ = asker(&desk{will: []deed{{answer: words("hola")}}}, &ward{}).Ask(context.Background(), "acme", reserva(schema), hello)
+}

@@ -1,0 +1,203 @@
+package intent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	update   = flag.Bool("update", false, "TestTheModelIsOfTheseTexts learns the weights anew")
+	validate = flag.Bool("validate", false, "TestTheModelIsOfTheseTexts also learns without the hard texts of an author, and scores those")
+)
+
+// blind are the splits that the model never learns from.
+var blind = map[string]bool{"r": true, "af": true, "ag": true}
+
+// example is a text to learn from.
+type example struct {
+	vector
+	pending, done bool
+	knows         Pose    // whether its label says anything of Pending, of Done
+	most          float64 // how far it may move the weights
+}
+
+func exampleOf(s sample) example {
+	e := example{vectorOf(sentencesOf(s.Text)), s.Pending, s.Done, Pose{Pending: !s.claimed, Done: !s.unsure}, pull}
+	if unruled(s.split) {
+		e.most = pullHard
+	}
+	return e
+}
+
+// How the weights are learned, as sought with -validate.
+const (
+	pull     = 10 // how far one text may move them: the inverse of the strength of the L2 penalty
+	pullHard = 30 // the same of a text whose author knew no rules
+	rounds   = 40
+)
+
+// learn fits the weights of one label: logistic regression with an L2 penalty, by coordinate
+// descent in its dual (Yu, Huang and Lin, 2011), in an order that is always the same. pull is
+// how far each text moves the weights; a step finds the best pull of one text, the others as
+// they are.
+func learn(all []example, is func(example) (want, known bool)) (each []float64, bias float64) {
+	each = make([]float64, buckets)
+	pulls := make([]float64, len(all))
+	move := func(e example, by float64) {
+		for k, at := range e.at {
+			each[at] += by * e.value[k]
+		}
+		bias += by
+	}
+	for round := range rounds {
+		for _, i := range rand.New(rand.NewPCG(3, uint64(round))).Perm(len(all)) {
+			e := all[i]
+			want, known := is(e)
+			if !known {
+				continue
+			}
+			sign := -1.0
+			if want {
+				sign = 1
+			}
+			sure := bias
+			for k, at := range e.at {
+				sure += each[at] * e.value[k]
+			}
+			low, high := 0.0, e.most
+			for range 30 {
+				pull := (low + high) / 2
+				if 2*(pull-pulls[i])+sign*sure+math.Log(pull/(e.most-pull)) < 0 {
+					low = pull
+				} else {
+					high = pull
+				}
+			}
+			move(e, sign*(low-pulls[i]))
+			pulls[i] = low
+		}
+	}
+	return each, bias
+}
+
+// rounded are weights as the file has them.
+func rounded(each []float64, bias float64) weights {
+	top := 0.0
+	for _, w := range each {
+		top = max(top, math.Abs(w))
+	}
+	out := weights{scale: float32(top / 127), bias: float32(bias), each: make([]byte, buckets)}
+	for i, w := range each {
+		out.each[i] = byte(int8(math.Round(w / top * 127)))
+	}
+	return out
+}
+
+func taught(samples []sample) (pending, done weights) {
+	var all []example
+	for _, s := range samples {
+		all = append(all, exampleOf(s))
+	}
+	pending = rounded(learn(all, func(e example) (bool, bool) { return e.pending, e.knows.Pending }))
+	done = rounded(learn(all, func(e example) (bool, bool) { return e.done, e.knows.Done }))
+	return pending, done
+}
+
+func write(sum [sumSize]byte, labels ...weights) []byte {
+	var b bytes.Buffer
+	b.Write(sum[:])
+	for _, w := range labels {
+		_ = binary.Write(&b, binary.LittleEndian, []float32{w.scale, w.bias})
+		b.Write(w.each)
+	}
+	return b.Bytes()
+}
+
+// TestTheModelIsOfTheseTexts: the weights were learned from the texts as they are now.
+func TestTheModelIsOfTheseTexts(t *testing.T) {
+	raw, err := os.ReadFile("testdata/poses.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(raw)
+	var known []sample
+	for _, s := range readPoses(t) {
+		if !blind[s.split] {
+			known = append(known, s)
+		}
+	}
+	if *validate {
+		crossValidate(t, known)
+	}
+	if *update {
+		pending, done := taught(known)
+		if err := os.WriteFile("weights.bin", write(sum, pending, done), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.HasPrefix(weightsFile, sum[:]) {
+		t.Error("weights.bin is of other texts: go test ./internal/chats/intent -run TestTheModelIsOfTheseTexts -update")
+	}
+}
+
+// authors are the splits whose authors knew no rules, by who wrote them.
+var authors = [][]string{{"s", "t"}, {"u"}, {"v"}, {"w"}, {"x", "y"}, {"z"}, {"aa"}, {"ab"}, {"ac"}, {"ad"}, {"ae"}}
+
+// unruled reports a split whose author knew no rules.
+func unruled(split string) bool {
+	return slices.ContainsFunc(authors, func(of []string) bool { return slices.Contains(of, split) })
+}
+
+// crossValidate scores the two readers together on the texts of one author after the
+// other, each time by a model that has learned from those of the others.
+func crossValidate(t *testing.T, known []sample) {
+	offsets, trusts := []float64{0.5, 0.75, 1}, []float64{1, 1.5, 100}
+	type pair struct{ pending, done score }
+	total := make([]pair, len(offsets)*len(trusts))
+	for _, author := range authors {
+		var lesson, exam []sample
+		for _, s := range known {
+			if slices.Contains(author, s.split) {
+				exam = append(exam, s)
+			} else {
+				lesson = append(lesson, s)
+			}
+		}
+		pending, done := taught(lesson)
+		scores := make([]pair, len(total))
+		for _, s := range exam {
+			sentences, rules := sentencesOf(s.Text), rulesOf(s.Text)
+			v := vectorOf(sentences)
+			for i := range scores {
+				offset, trust := offsets[i/len(trusts)], trusts[i%len(trusts)]
+				for _, p := range []*pair{&scores[i], &total[i]} {
+					if !s.claimed {
+						p.pending.count(s.Pending, rules.printed || rules.asked && pending.asks(sentences) || decided(rules.Pending, pending.margin(v)+offset, trust))
+					}
+					if !s.unsure {
+						p.done.count(s.Done, decided(rules.Done, done.margin(v)+offset, trust))
+					}
+				}
+			}
+		}
+		logPairs(t, strings.Join(author, " "), offsets, trusts, func(i int) (score, score) { return scores[i].pending, scores[i].done })
+	}
+	logPairs(t, "all", offsets, trusts, func(i int) (score, score) { return total[i].pending, total[i].done })
+}
+
+func logPairs(t *testing.T, name string, offsets, trusts []float64, of func(i int) (pending, done score)) {
+	for i := range len(offsets) * len(trusts) {
+		pending, done := of(i)
+		t.Logf("%s: eager %.2f, trust %.1f: pending %.3f/%.3f, done %.3f/%.3f", name, offsets[i/len(trusts)], trusts[i%len(trusts)],
+			pending.precision(), pending.recall(), done.precision(), done.recall())
+	}
+}

@@ -1,0 +1,162 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
+)
+
+// maxArguments bounds what a tool call may carry.
+const maxArguments = 256 << 10
+
+// readArguments returns the JSON object a model wrote as a tool call's
+// arguments. Models wrap it in a code fence, in a string, or in a sentence, and
+// leave commas behind; each of these is undone, and nothing else is guessed. What
+// is no text (bytes that are not UTF-8, half a surrogate pair) is refused: a plan
+// would show and send another text than was written.
+func readArguments(raw string) (json.RawMessage, error) {
+	if len(raw) > maxArguments {
+		return nil, fmt.Errorf("the arguments are larger than %d bytes", maxArguments)
+	}
+	if !utf8.ValidString(raw) {
+		return nil, errNoText
+	}
+	text := strings.TrimSpace(raw)
+	if text == "" {
+		text = "{}"
+	}
+	for range 3 {
+		var inner string
+		if json.Unmarshal([]byte(text), &inner) != nil {
+			break
+		}
+		if jcs.HalfPair([]byte(text)) {
+			return nil, errNoText
+		}
+		text = strings.TrimSpace(inner)
+	}
+	if jcs.HalfPair([]byte(text)) {
+		return nil, errNoText
+	}
+	if isObject(text) {
+		return json.RawMessage(text), nil
+	}
+	if body, ok := firstObject(text); ok {
+		if isObject(body) {
+			return json.RawMessage(body), nil
+		}
+		if repaired := dropTrailingCommas(body); isObject(repaired) {
+			return json.RawMessage(repaired), nil
+		}
+		text = body
+	}
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	if err == nil {
+		err = errors.New("they are not an object")
+	}
+	return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
+}
+
+var errNoText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
+
+func isObject(text string) bool {
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}
+
+// firstObject returns the text from the first { to the } that closes it, outside
+// of strings.
+func firstObject(text string) (string, bool) {
+	from := strings.IndexByte(text, '{')
+	if from < 0 {
+		return "", false
+	}
+	depth, quoted := 0, false
+	for i := from; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return text[from : i+1], true
+			}
+		}
+	}
+	return "", false
+}
+
+// dropTrailingCommas removes a comma before a closing bracket, outside of strings.
+func dropTrailingCommas(text string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(text):
+			b.WriteByte(c)
+			i++
+			c = text[i]
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == ',':
+			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
+			if rest != "" && (rest[0] == '}' || rest[0] == ']') {
+				continue
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// decodeStrict reads an object into v and refuses members v has not. It says
+// every one of them at once, since a model mends what it is told.
+func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fault.Field {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return []fault.Field{{Loc: where, Msg: "must be an object", Type: "type_error"}}
+	}
+	wrong := foreign(raw, known, where...)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var typeError *json.UnmarshalTypeError
+	if err := dec.Decode(v); errors.As(err, &typeError) {
+		wrong = append(wrong, fault.Field{
+			Loc: append(slices.Clone(where), typeError.Field), Type: "type_error",
+			Msg: fmt.Sprintf("must be a %s, not a %s", typeError.Type, typeError.Value),
+		})
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		wrong = append(wrong, fault.Field{Loc: where, Msg: err.Error(), Type: "type_error"})
+	}
+	return wrong
+}
+
+// unquoted returns a JSON value in its shortest form: nothing for null, and the
+// object or list itself when it stands in a string.
+func unquoted(raw json.RawMessage) json.RawMessage {
+	var inner string
+	if json.Unmarshal(raw, &inner) == nil {
+		text := strings.TrimSpace(inner)
+		if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text)) {
+			raw = json.RawMessage(text)
+		}
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil || b.String() == "null" {
+		return nil
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,319 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// by sends a message as somebody, through one contract.
+func (w *world) by(user, contract, message string, seen plan.Digest) (turn.Reply, error) {
+	return w.later(user, contract, message, seen, time.Time{})
+}
+
+// later is by for a message that came before it is served.
+func (w *world) later(user, contract, message string, seen plan.Digest, came time.Time) (turn.Reply, error) {
+	r := turn.Request{
+		Came:      came,
+		Principal: auth.Principal{Account: lab.Account, User: user, TokenID: "token of " + user},
+		ChatID:    w.Chat.ID, Message: message, Seen: seen, Locale: locale.Spanish,
+	}
+	if contract == "operator" {
+		r.Session = &turn.Session{UserID: user}
+	}
+	return w.service.Send(context.Background(), r)
+}
+
+var (
+	booksNorth = `{"goal":"Reservar","steps":[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]}`
+	drops5     = `{"goal":"Borrar","steps":[{"mcp_id":"SERVER","method":"DELETE","path":"/bookings/5"}]}`
+)
+
+// TestAYesToSomethingElseRunsNothing tells the conversations in which a bare yes once
+// ran a plan that it did not answer.
+func TestAYesToSomethingElseRunsNothing(t *testing.T) {
+	const question = "París. ¿Te interesa saber más?"
+	for name, c := range map[string]struct {
+		plan     string
+		contract string
+		between  int
+		yes      string
+		next     string // the next word, after the card was shown again
+	}{
+		"a question between":             {booksNorth, "send", 1, "sí", "sí"},
+		"a question between, destroying": {drops5, "send", 1, "sí", "confirmo"},
+		"six turns":                      {booksNorth, "send", 6, "ok", "ok"},
+		"six turns, named":               {booksNorth, "send", 6, "confirmo", "confirmo"},
+		"the Operator contract":          {booksNorth, "operator", 1, "sí", "dale"},
+		"a nod":                          {booksNorth, "send", 1, "👍", "👍"},
+		"what destroys, at once":         {drops5, "send", 0, "sí", "confirmo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			proposal := replaced(c.plan, w)
+			w.model.answers = []any{calls("propose_plan", proposal)}
+			card, err := w.by("ana", c.contract, "hazlo tú", "")
+			if err != nil || card.Run == nil {
+				t.Fatal(card, err)
+			}
+			for range c.between {
+				w.model.answers = []any{text(question)}
+				if _, err := w.by("ana", c.contract, "¿cuál es la capital de Francia?", ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again, err := w.by("ana", c.contract, c.yes, "")
+			if err != nil || again.Kind != turn.KindPlan || again.Run == nil || again.Run.Digest != card.Run.Digest || len(w.Started()) != 0 {
+				t.Fatalf("%+v, %v, began %v", again, err, w.Started())
+			}
+			confirmed, err := w.by("ana", c.contract, c.next, "")
+			if err != nil || confirmed.Kind != turn.KindQueued || len(w.Started()) != 1 {
+				t.Errorf("%+v, %v", confirmed, err)
+			}
+		})
+	}
+}
+
+func replaced(proposal string, w *world) string {
+	return strings.ReplaceAll(proposal, "SERVER", w.Server.ID)
+}
+
+// TestATypedYesIsToWhatItsSenderWasShown: another person changed the draft, and a yes
+// that names no digest is to the draft of before.
+func TestATypedYesIsToWhatItsSenderWasShown(t *testing.T) {
+	for _, contract := range []string{"send", "operator"} {
+		for _, yes := range []string{"ok", "confirmo"} {
+			t.Run(contract+" "+yes, func(t *testing.T) {
+				w := newWorld(t)
+				w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
+				card, err := w.by("ana", contract, "reserva", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := w.edit(t, *card.Run, "", `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"coche","n":99}}]`)
+				e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
+				revised, err := w.service.Revise(t.Context(), e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = w.by("ana", contract, yes, "")
+				moved, ok := errors.AsType[*turn.Moved](err)
+				if !ok || !errors.Is(err, plan.ErrStale) || moved.Run.Digest != revised.Digest || moved.Card == "" || len(w.Started()) != 0 {
+					t.Fatalf("%v, began %v", err, w.Started())
+				}
+				if got, err := w.by("ana", contract, yes, ""); err != nil || got.Kind != turn.KindQueued || w.Read(card.Run.ID).Digest != revised.Digest {
+					t.Errorf("the next yes: %+v, %v", got, err)
+				}
+			})
+		}
+	}
+	t.Run("another plan took its place", func(t *testing.T) {
+		w := newWorld(t)
+		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w)), calls("propose_plan", replaced(drops5, w))}
+		_, _ = w.by("ana", "send", "reserva", "")
+		other, err := w.by("beto", "send", "borra la 5", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.by("ana", "send", "confirmo", "")
+		if moved, ok := errors.AsType[*turn.Moved](err); !ok || moved.Run.ID != other.Run.ID || len(w.Started()) != 0 {
+			t.Fatalf("%v, began %v", err, w.Started())
+		}
+	})
+	t.Run("somebody who was shown nothing", func(t *testing.T) {
+		w := newWorld(t)
+		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
+		card, _ := w.by("ana", "send", "reserva", "")
+		for _, who := range [][2]string{{"beto", "send"}, {"ana", "operator"}} {
+			got, err := w.by(who[0], who[1], "ok", "")
+			if err != nil || got.Kind != turn.KindPlan || got.Run.ID != card.Run.ID || len(w.Started()) != 0 {
+				t.Fatalf("%v: %+v, %v", who, got, err)
+			}
+		}
+		if got, err := w.by("ana", "operator", "ok", ""); err != nil || got.Kind != turn.KindQueued {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestACardLeavesTheScreen: a named yes counts while the card is recent.
+func TestACardLeavesTheScreen(t *testing.T) {
+	w := newWorld(t)
+	w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
+	card, err := w.by("ana", "send", "reserva", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(15*time.Minute + time.Second)
+	again, err := w.by("ana", "send", "confirmo", "")
+	if err != nil || again.Kind != turn.KindPlan || len(w.Started()) != 0 {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	w.Pass(14 * time.Minute)
+	if got, err := w.by("ana", "send", "confirmo", ""); err != nil || got.Kind != turn.KindQueued || got.Run.ID != card.Run.ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestWordsStopWhatRuns: words that stop do what the button does, and say what else the
+// chat has.
+func TestWordsStopWhatRuns(t *testing.T) {
+	for _, word := range []string{"detener", "para", "stop", "cancela"} {
+		t.Run(word, func(t *testing.T) {
+			w := newWorld(t)
+			r := w.proposed(t, bookNorth)
+			if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued {
+				t.Fatalf("%+v", reply)
+			}
+			if _, err := w.Runs.Begin(t.Context(), lab.Account, r.ID); err != nil {
+				t.Fatal(err)
+			}
+			if word == "para" { // also when another waits to be confirmed
+				w.proposed(t, bookNorth)
+			}
+			reply := w.send(t, word)
+			if now := w.Read(r.ID); now.CancelAt == nil || reply.Kind != turn.KindCancelled || reply.Run.ID != r.ID {
+				t.Fatalf("%+v of a run that is %s", reply.Message, now.Status)
+			}
+			if pending := w.ChatNow().PendingRunID; pending != "" && !strings.Contains(reply.Message.Content, w.Read(pending).Plan.Goal) {
+				t.Errorf("it does not say what is pending: %q", reply.Message.Content)
+			}
+		})
+	}
+	t.Run("a draft beside a run", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.proposed(t, bookNorth)
+		w.waits(t, r)
+		draft := w.proposed(t, bookNorth)
+		reply := w.send(t, "cancela")
+		if w.Read(draft.ID).Status != plan.Cancelled || w.Read(r.ID).CancelAt != nil || !strings.Contains(reply.Message.Content, "no se ha tocado") {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+}
+
+// viewer is a person, through one contract.
+type viewer struct{ user, contract string }
+
+// TestAConversationRunsOnlyWhatWasAnswered (guarantees I04, I05, I06) draws conversations
+// of up to twelve turns of two people, through two contracts, with plans, questions,
+// notices, revisions and pauses in between. A plan runs when, and only when, a person
+// says yes to the card that they were returned last, before they said it: a bare yes while the card is the
+// last thing that was said in the chat, and never to what destroys; a named one while
+// it is on the last screen.
+func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
+	w := newWorld(t)
+	began := map[bool]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		w.Chat = w.NewChat()
+		returned, returnedAt, before := map[viewer]*plan.Run{}, map[viewer]time.Time{}, w.Clock()
+		who := rapid.Custom(func(t *rapid.T) viewer {
+			return viewer{rapid.SampledFrom([]string{"ana", "ana", "beto"}).Draw(t, "user"), rapid.SampledFrom([]string{"send", "send", "operator"}).Draw(t, "contract")}
+		})
+		told := func(v viewer, reply turn.Reply, err error) {
+			if moved, ok := errors.AsType[*turn.Moved](err); ok {
+				returned[v], returnedAt[v] = &moved.Run, w.Clock()
+			} else if err == nil && reply.Kind == turn.KindPlan {
+				returned[v], returnedAt[v] = reply.Run, w.Clock()
+			}
+		}
+		came := time.Time{} // of what is said; zero: now
+		say := func(v viewer, message string, answers ...any) (turn.Reply, error) {
+			w.model.answers = answers
+			reply, err := w.later(v.user, v.contract, message, "", came)
+			told(v, reply, err)
+			return reply, err
+		}
+		var v viewer
+		for range rapid.IntRange(2, 12).Draw(rt, "turns") {
+			if !rapid.Bool().Draw(rt, "goes on") || v.user == "" {
+				v = who.Draw(rt, "who")
+			}
+			pending := w.ChatNow().PendingRunID
+			previous := before
+			before = w.Clock()
+			w.Pass(time.Second)
+			switch rapid.SampledFrom([]string{"plan", "plan", "question", "yes", "yes", "yes", "edit", "named without a plan", "pause", "revision", "end"}).Draw(rt, "turn") {
+			case "plan":
+				_, _ = say(v, "haz algo", calls("propose_plan", replaced(rapid.SampledFrom([]string{booksNorth, booksNorth, drops5}).Draw(rt, "plan"), w)))
+			case "question":
+				_, _ = say(v, "¿capital de Francia?", text("París. ¿Te interesa saber más?"))
+			case "pause":
+				w.Pass(time.Duration(rapid.SampledFrom([]int{1, 14, 16}).Draw(rt, "minutes")) * time.Minute)
+			case "named without a plan":
+				if pending == "" {
+					_, _ = say(v, "confirmo")
+				}
+			case "revision":
+				if pending != "" {
+					_, _ = say(v, "cambia la sala", calls("revise_plan", fmt.Sprintf(`{"steps":[{"id":"s1","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":%q}}]}`,
+						w.Server.ID, rapid.StringMatching("[a-z]{4}").Draw(rt, "room"))))
+				}
+			case "edit":
+				if pending != "" {
+					e := w.edit(t, w.Read(pending), "", fmt.Sprintf(`[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":%q}}]`, rapid.StringMatching("[a-z]{5}").Draw(rt, "room")))
+					e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
+					if r, err := w.service.Revise(context.Background(), e); err == nil {
+						returned[viewer{"beto", "send"}], returnedAt[viewer{"beto", "send"}] = &r, w.Clock()
+					}
+				}
+			case "end":
+				if id := w.ChatNow().ActiveRunID; id != "" {
+					w.Execute(id)
+				}
+			case "yes":
+				bare := rapid.Bool().Draw(rt, "bare")
+				word := rapid.SampledFrom(map[bool][]string{true: {"sí", "ok", "dale", "yes", "👍", "adelante"}, false: {"confirmo", "ejecuta el plan", "run the plan"}}[bare]).Draw(rt, "word")
+				came = w.Clock()
+				if rapid.IntRange(0, 3).Draw(rt, "delay") == 0 { // it was sent before the last turn, and is served after it
+					came = previous
+				}
+				want := w.ChatNow().ActiveRunID == "" && pending != "" && !returnedAt[v].After(came) && w.answers(pending, returned[v], bare, came)
+				begun := len(w.Started())
+				reply, err := say(v, word, text("¿Algo más?"))
+				if got := len(w.Started()) > begun; got != want {
+					rt.Fatalf("%v said %q: began %v, want %v; returned %+v, %v", v, word, got, want, reply, err)
+				}
+				came = time.Time{}
+				began[want]++
+				if want && w.Read(pending).Digest != returned[v].Digest {
+					rt.Fatal("another plan than the one that was returned began")
+				}
+			}
+		}
+	})
+	if !testing.Short() && (began[true] < 10 || began[false] < 50) {
+		t.Errorf("%d yeses began a plan and %d did not: the conversations are poor", began[true], began[false])
+	}
+}
+
+// answers is the rule, over what the chat shows.
+func (w *world) answers(pending string, returned *plan.Run, bare bool, came time.Time) bool {
+	draft, list := w.Read(pending), w.Messages()
+	after := -1
+	for i, m := range list {
+		if m.Kind == conversation.KindPlan && m.RunID == pending {
+			after = len(list) - 1 - i
+		}
+	}
+	if returned == nil || returned.ID != pending || returned.Digest != draft.Digest || after < 0 {
+		return false
+	}
+	at := list[len(list)-1-after].At
+	if w.Clock().Sub(at) > 15*time.Minute || after > 10 {
+		return false
+	}
+	return !bare || after == 0 && !at.After(came) && draft.Plan.Steps[0].Method != "DELETE"
+}

@@ -1,0 +1,186 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// bound is the tool that a call was found to mean.
+type bound struct {
+	binding plan.Binding
+	op      tool.Operation
+}
+
+// bind finds the tool of a call, checks its arguments against it and brings them
+// into the form that is shown and sent.
+func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Field, error) {
+	one := func(loc, typ, msg string) ([]fault.Field, error) {
+		return []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
+	}
+	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == c.MCPID })
+	if at < 0 {
+		var ids []string
+		for _, l := range d.listed {
+			ids = append(ids, fmt.Sprintf("%s (%s)", l.Server.ID, oneLine(l.Server.Name)))
+		}
+		return one("mcp_id", "unknown", "is no server of the catalogue; there are: "+strings.Join(ids, ", "))
+	}
+	listed := d.listed[at]
+	entry, args, where, err := choose(listed, *c)
+	if err != nil {
+		return one(where, "not_allowed", explain(err))
+	}
+	op, err := d.Store.Operation(ctx, d.account, listed.Server, entry)
+	if err != nil {
+		return nil, err
+	}
+	var wrong []fault.Field
+	for _, p := range op.Check(d.Schemas, args) {
+		wrong = append(wrong, p.Field())
+	}
+	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body
+	*to = bound{op: op, binding: plan.Binding{
+		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
+		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
+	}}
+	return wrong, nil
+}
+
+// choose finds the entry that a call names, and its arguments in the one form that
+// is shown and sent. With an error it says which member of the call it is about.
+func choose(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, where string, err error) {
+	if l.Server.Kind == tool.KindMCP {
+		var names []string
+		for _, e := range l.Entries {
+			if e.Name == s.Tool {
+				return e, tool.Arguments{Body: json.RawMessage(cmp.Or(string(s.Body), "{}"))}, "", nil
+			}
+			names = append(names, e.Name)
+		}
+		const most = 20
+		if len(names) > most {
+			names = append(names[:most], "…")
+		}
+		return e, args, "tool", fmt.Errorf("the server has no tool %q; it has %s", s.Tool, strings.Join(names, ", "))
+	}
+	if s.Tool != "" {
+		return e, args, "tool", errors.New("the server has operations: give a method and a path in its place")
+	}
+	args, err = tool.SplitQuery(tool.Arguments{
+		Method: s.Method, Path: relative(s.Path, l.Server.BaseURL), Query: s.Query, Body: s.Body,
+	})
+	if err != nil {
+		return e, args, "path", err
+	}
+	if e, _, err = tool.Match(l.Entries, args.Method, args.Path); err == nil {
+		err = tool.Selects(e, tool.Siblings(l.Entries, e), args.Path, args.Path)
+	}
+	return e, args, "path", err
+}
+
+// relative takes the server's own base URL off a path that was written whole.
+func relative(path, base string) string {
+	if rest, ok := strings.CutPrefix(path, base); ok {
+		path = rest
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return path
+}
+
+// explain writes a fault of the catalogue for a model, which mends what it is
+// told.
+func explain(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err.Error()
+	}
+	if errors.Is(f, tool.ErrNotAllowed) {
+		text := fmt.Sprintf("the server has no operation %s %s", f.Args["method"], f.Args["path"])
+		if nearest := f.Args["nearest"]; nearest != "" {
+			return text + "; the nearest are " + nearest
+		}
+		return text + "; look in the catalogue, or call search_tools"
+	}
+	var parts []string
+	for _, field := range f.Fields {
+		parts = append(parts, field.Msg)
+	}
+	if len(parts) == 0 {
+		return f.Error()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// suggest finds the call that takes back what a POST made, where the server's
+// document says how: DELETE /things/{id} beside POST /things that answers an id. It
+// is nil where the document does not declare all of it.
+func (d drafting) suggest(ctx context.Context, s plan.Step, own bound) (*plan.Undo, bound, error) {
+	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
+	if s.Method != "POST" || s.Tool != "" || s.NoUndo || at < 0 {
+		return nil, bound{}, nil
+	}
+	for _, e := range d.listed[at].Entries {
+		name, ok := oneBelow(own.binding.Template, e.Path)
+		if e.Method != "DELETE" || !ok {
+			continue
+		}
+		if name = declared(own.op.Output, name, "id"); name == "" {
+			return nil, bound{}, nil
+		}
+		id := ref.Reference{Step: s.ID, Part: "body", Path: []ref.Segment{{Name: name}}}
+		undo := &plan.Undo{Suggested: true, Call: plan.Call{
+			MCPID: s.MCPID, Method: e.Method, Path: strings.TrimSuffix(s.Path, "/") + "/${" + id.String() + "}",
+		}}
+		var to bound
+		wrong, err := d.bind(ctx, &undo.Call, &to)
+		if err != nil || len(wrong) > 0 || to.op.Path != e.Path { // it needs more than what is known
+			return nil, bound{}, err
+		}
+		return undo, to, nil
+	}
+	return nil, bound{}, nil
+}
+
+// oneBelow reports whether a template is another and one parameter more, and which.
+func oneBelow(template, below string) (string, bool) {
+	rest, ok := strings.CutPrefix(below, strings.TrimSuffix(template, "/")+"/{")
+	if !ok {
+		return "", false
+	}
+	name, ok := strings.CutSuffix(strings.TrimSuffix(rest, "/"), "}")
+	return name, ok && name != "" && !strings.ContainsAny(name, "{}/")
+}
+
+// declared is the first of some names that a schema has as a text or a whole number.
+func declared(schema json.RawMessage, names ...string) string {
+	var s struct {
+		Properties map[string]struct{ Type string }
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return ""
+	}
+	for _, name := range names {
+		if t := s.Properties[name].Type; t == "string" || t == "integer" {
+			return name
+		}
+	}
+	return ""
+}
+
+// sameCall reports whether two calls are the same call.
+func sameCall(a, b plan.Call) bool {
+	return a.MCPID == b.MCPID && a.Tool == b.Tool && a.Method == b.Method && a.Path == b.Path &&
+		string(a.Query) == string(b.Query) && string(a.Body) == string(b.Body)
+}

@@ -1,0 +1,214 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// failing is a store that cannot read operations.
+type failing struct{ turn.Store }
+
+func (failing) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
+	return tool.Operation{}, errors.New("throttled")
+}
+
+func TestAStoreThatFailsOnTheWayIsSaidToo(t *testing.T) {
+	w := newWorldWith(t, paid())
+	w.grant(t, 1)
+	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
+	w.service.Store = failing{w.Store}
+	reply := w.send(t, "lista las salas")
+	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
+		t.Fatalf("%+v", reply)
+	}
+	if list := w.Messages(); list[len(list)-1].Code != "internal_error" {
+		t.Errorf("the chat does not say so: %+v", list)
+	}
+	if record := w.turns(t)[0]; record.Outcome != "blocked" || record.Reason != "internal_error" {
+		t.Errorf("%+v", record)
+	}
+}
+
+// lossy is a wallet that takes what it is asked to hold, once, and cannot say so.
+type lossy struct {
+	credit.Store
+	reserve, extend bool
+}
+
+func (l *lossy) Reserve(ctx context.Context, h credit.Hold, limits credit.Limits) error {
+	if err := l.Store.Reserve(ctx, h, limits); err != nil || !l.reserve {
+		return err
+	}
+	return errors.New("the answer was lost")
+}
+
+func (l *lossy) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, limits credit.Limits, at time.Time) (credit.Hold, error) {
+	longer, err := l.Store.Extend(ctx, h, more, micros, limits, at)
+	if err != nil || !l.extend {
+		return longer, err
+	}
+	return h, errors.New("the answer was lost")
+}
+
+// TestATurnSettlesAlsoWhatItWasNotToldThatItHolds: nothing stays held when the
+// answer to taking it, or to taking more, was lost.
+func TestATurnSettlesAlsoWhatItWasNotToldThatItHolds(t *testing.T) {
+	search := llm.Reply{Calls: calls("search_tools", `{"query":"salas"}`).Calls, Usage: llm.Usage{Input: 4_000, Output: 900}}
+	for name, c := range map[string]struct {
+		wallet  lossy
+		answers []any
+		used    int
+	}{
+		"the first hold": {lossy{reserve: true}, nil, 0},
+		"more of it":     {lossy{extend: true}, []any{search, text("ya")}, 4_900},
+	} {
+		w := newWorldWith(t, paid(), c.answers...)
+		w.grant(t, 1)
+		wallet := c.wallet
+		wallet.Store = w.Store
+		w.service.Credit.Store = &wallet
+		if reply := w.send(t, "busca"); reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
+			t.Fatalf("%s: %+v", name, reply)
+		}
+		s := w.standing(t)
+		if len(s.Sessions) != 1 || s.Sessions[0].Used != c.used || s.Sessions[0].Free != s.Sessions[0].Tokens-c.used || s.Day != w.turns(t)[0].Micros {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// delayed is a world whose assistant waits a while for a further message.
+func delayed(t *testing.T, answers ...any) *world {
+	w := newWorld(t, answers...)
+	a := *w.service.Eligibility.Deployment.Assistant
+	a.Automation.DelayMS = 300
+	w.service.Eligibility.Deployment.Assistant = &a
+	return w
+}
+
+// begin sends a message and returns once it is stored; the channel has the reply.
+func (w *world) begin(message string) <-chan turn.Reply {
+	replied := make(chan turn.Reply, 1)
+	go func() {
+		reply, _ := w.try(message)
+		replied <- reply
+	}()
+	for len(w.Messages()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	return replied
+}
+
+func TestAWordThatIsNoQuestionSwallowsNone(t *testing.T) {
+	w := delayed(t, text("aquí van"), text("aquí van")) // the word is the model's too, and may be first
+	first := w.begin("muéstrame las salas")
+	w.send(t, "ok") // there is no plan to confirm
+	if reply := <-first; reply.Kind != turn.KindMessage || reply.Message.Content != "aquí van" {
+		t.Errorf("nobody answers: %+v", reply)
+	}
+}
+
+func TestAStopDuringTheDelayStops(t *testing.T) {
+	w := delayed(t, text("tarde"))
+	first := w.begin("hola")
+	if err := w.service.Stop(context.Background(), auth.Principal{Account: lab.Account}, w.Chat.ID); err != nil {
+		t.Fatal(err)
+	}
+	if reply := <-first; reply.Kind != turn.KindNotice || len(w.model.asked) != 0 {
+		t.Errorf("%+v after %d calls", reply, len(w.model.asked))
+	}
+}
+
+func TestOneMessageIsAnsweredOnceHoweverManyAsk(t *testing.T) {
+	w := newWorldWith(t, paid())
+	w.send(t, "hola") // blocked: there are no credits
+	w.grant(t, 1)
+	gate := &gate{open: make(chan struct{}), of: 5, reply: used("una vez", 10, 10)}
+	w.service.Models = providers{gate}
+	var mu sync.Mutex
+	kinds := map[turn.Kind]int{}
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			reply, err := w.service.Answer(context.Background(), w.message(""))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if kinds[reply.Kind]++; reply.Kind == turn.KindNotice {
+				gate.arrived()
+			}
+		})
+	}
+	all.Wait()
+	if kinds[turn.KindMessage] != 1 || kinds[turn.KindNotice] != 4 {
+		t.Errorf("%v", kinds)
+	}
+	if s := w.standing(t); s.Sessions[0].Used != 20 {
+		t.Errorf("charged %d", s.Sessions[0].Used)
+	}
+}
+
+func TestAskingForAnAnswerThatIsBeingWrittenMakesNoSecond(t *testing.T) {
+	w := newWorld(t)
+	held := make(chan struct{})
+	s := &speaker{said: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return used("una", 1, 1), nil }}
+	w.service.Models = providers{s}
+	first := w.begin("hola")
+	<-s.said
+	reply, err := w.service.Answer(context.Background(), w.message(""))
+	if err != nil || reply.Kind != turn.KindNotice || reply.Message.Content != locale.Text(locale.Spanish, "turn.being_answered") {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	close(held)
+	<-first
+	if list := w.Messages(); len(list) != 2 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestABlockedAnswerCanBeAskedForAgainAtOnce(t *testing.T) {
+	w := newWorldWith(t, paid())
+	w.send(t, "hola")
+	for range 2 {
+		if reply, err := w.service.Answer(context.Background(), w.message("")); err != nil || reply.Kind != turn.KindBlocked {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+		w.Pass(time.Second)
+	}
+}
+
+func TestWhenNobodyAnswersThePreferredOneIsSpokenOf(t *testing.T) {
+	w := newWorldWith(t, paid(free), llm.ErrUnreachable, llm.ErrNoKey)
+	w.grant(t, 1)
+	reply := w.send(t, "hola")
+	if reply.Block == nil || reply.Block.Reason != eligibility.ProviderUnreachable || reply.Block.Provider != "openai" || reply.Block.Message != "OpenAI no responde." {
+		t.Errorf("%+v", reply.Block)
+	}
+	w = newWorldWith(t, paid(free), llm.ErrUnreachable) // no credits, and who stands in fails
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.InsufficientCredits {
+		t.Errorf("%+v", reply.Block)
+	}
+}
+
+func TestANoticeStandsAfterWhatItAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.send(t, "confirmo")
+	if list := w.Messages(); len(list) != 2 || list[0].Role != conversation.RoleUser {
+		t.Errorf("%+v", list)
+	}
+}

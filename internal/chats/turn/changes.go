@@ -1,0 +1,100 @@
+package turn
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// What is said of the changes of a plan, at most.
+const (
+	changesSaid  = 8
+	changeText   = 80  // characters of a value
+	changesNoted = 100 // in an event
+	changeBytes  = 1 << 10
+)
+
+// changes are what somebody changed in a draft.
+func (c change) changes() []plan.Change {
+	return plan.Edits(c.before.Plan, c.next)
+}
+
+// noted are changes as an event keeps them: their number and their values bounded.
+func noted(changes []plan.Change) []plan.Change {
+	short := func(raw json.RawMessage) json.RawMessage {
+		if len(raw) <= changeBytes {
+			return raw
+		}
+		cut, _ := json.Marshal(strings.ToValidUTF8(string(raw[:changeBytes]), "") + "…")
+		return cut
+	}
+	changes = slices.Clone(changes[:min(len(changes), changesNoted)])
+	for i := range changes {
+		changes[i].Before, changes[i].After = short(changes[i].Before), short(changes[i].After)
+	}
+	return changes
+}
+
+// text says what changed in one line, and then the whole plan as it is now.
+func (c change) text() string {
+	var said []string
+	all := c.changes()
+	for _, one := range all[:min(len(all), changesSaid)] {
+		said = append(said, c.say(one))
+	}
+	switch {
+	case len(all) > changesSaid:
+		said = append(said, "…")
+	case len(all) == 0:
+		said = append(said, locale.Text(c.tag, "turn.change.around"))
+	}
+	return locale.Text(c.tag, "turn.revised", "revision", strconv.Itoa(c.next.Revision), "changes", strings.Join(said, "; ")) +
+		"\n" + run.Describe(c.tag, c.next, false)
+}
+
+// say writes one change: «date: 2026-03-06 → 2026-03-10».
+func (c change) say(one plan.Change) string {
+	if one.Field == "step" {
+		return locale.Text(c.tag, "turn.change.step_"+string(one.Kind), "title", c.title(one.StepID))
+	}
+	part, rest, deeper := strings.Cut(one.Field, "/")
+	what := locale.Text(c.tag, "turn.part."+part)
+	if rest = plan.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest)); deeper {
+		what += " " + rest
+	}
+	if deeper && (part == "body" || part == "query") {
+		what = rest
+	}
+	if one.StepID != "" && len(c.next.Steps) > 1 {
+		at := 1 + slices.IndexFunc(c.next.Steps, func(s plan.Step) bool { return s.ID == one.StepID })
+		what = locale.Text(c.tag, "turn.change.of", "at", strconv.Itoa(at), "what", what)
+	}
+	return locale.Text(c.tag, "turn.change."+string(one.Kind), "what", what, "before", valueText(one.Before), "after", valueText(one.After))
+}
+
+// title is what a step of either plan is called.
+func (c change) title(id string) string {
+	if s, ok := c.next.Step(id); ok {
+		return s.Title
+	}
+	s, _ := c.before.Plan.Step(id)
+	return s.Title
+}
+
+// valueText is a value on one line: a text as it reads, anything else as JSON.
+func valueText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	text = plan.Line(text)
+	if runes := []rune(text); len(runes) > changeText {
+		return string(runes[:changeText-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,157 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// inquiry is what one turn asks of models: which of them, with what, what that may
+// cost, and who stands in when one does not answer.
+type inquiry struct {
+	*Service
+	req   Request
+	chat  conversation.Chat
+	began time.Time
+	meter *meter
+	use   *eligibility.Plan
+	first *eligibility.Block // of the preferred provider, once another stands in
+
+	messages    []llm.Message
+	tools       []llm.Tool
+	format      *llm.Format // of the answer; nil: words and tool calls
+	temperature *float64    // nil: the assistant's
+	writing     *writing    // nil: nobody follows the answer
+}
+
+// resolve decides who answers, or why nobody may.
+func (q *inquiry) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
+	snapshot.Need.Input = q.request(false).Estimate()
+	plan, block := eligibility.Resolve(snapshot, q.req.Locale)
+	if q.use = plan; plan != nil && plan.Swap != nil {
+		q.first = eligibility.Refuse(plan.Swap.Reason, plan.Swap.Preferred, q.req.Locale)
+	}
+	return block
+}
+
+// request is one call of the model that was chosen.
+func (q *inquiry) request(force bool) llm.Request {
+	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format, Force: force}
+	if q.use != nil {
+		r.Model, r.MaxTokens, r.Temperature = q.use.Model, q.use.Estimate.Output, q.use.Assistant.Temperature
+	}
+	if q.temperature != nil {
+		r.Temperature = *q.temperature
+	}
+	return r
+}
+
+// errBlocked is a call that may not be made; Block says why.
+type errBlocked struct{ block *eligibility.Block }
+
+func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.Reason) }
+
+// ask calls the model that the plan names, and while that fails at the provider
+// the next ones that the assistant lists. What a call may cost is held before it.
+func (q *inquiry) ask(ctx context.Context, force bool) (llm.Reply, error) {
+	for {
+		r := q.request(force)
+		why, err := q.meter.cover(ctx, q.use, r)
+		if err != nil {
+			return llm.Reply{}, err
+		}
+		refused := false
+		if why == "" {
+			answer, err := q.call(ctx, r)
+			if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+				return answer, err
+			}
+			known := false
+			if why, known = eligibility.Because(err); !known {
+				return llm.Reply{}, err
+			}
+			refused = true
+			q.Log.WarnContext(ctx, "model.failed", "provider", q.use.Provider, "model", q.use.Model, "reason", why, "error", err)
+			q.Eligibility.Met(ctx, q.req.Principal.Account, q.use.Provider, err)
+		}
+		if q.first == nil { // when nobody answers, it is the preferred one that is spoken of
+			q.first = q.refuse(ctx, why, refused)
+		}
+		next, ok := q.use.Next(why, q.req.Locale)
+		if !ok {
+			return llm.Reply{}, errBlocked{q.first}
+		}
+		q.Log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.Turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
+		q.use = next
+	}
+}
+
+// call makes one call, with its retries. While others may stand in, one provider
+// does not take all the time there is.
+func (q *inquiry) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	if deadline, ok := ctx.Deadline(); ok && len(q.use.Rest) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(q.Now())*3/5)
+		defer cancel()
+	}
+	model, err := q.Models.Model(ctx, q.req.Principal.Account, q.use.Candidate)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	if q.writing != nil && q.writing.shown {
+		q.writing.Reset()
+		r.Sink = q.writing
+	}
+	failpoint.Here("turn.model.before")
+	answer, err := q.Retry.Complete(ctx, model, r, q.meter.Watch(q.use))
+	failpoint.Here("turn.model.after")
+	if err == nil || answer.Text != "" {
+		q.meter.Used(q.use, answer)
+	}
+	if err == nil {
+		q.Log.InfoContext(ctx, "model.answered", "turn_id", q.meter.Turn.ID, "provider", q.use.Provider, "model", answer.Model,
+			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "estimated", answer.Usage.Estimated,
+			"cost_micros", q.meter.Turn.Micros, "tool_calls", len(answer.Calls), "preferred", q.by().Preferred, "because", q.by().Reason)
+	}
+	return answer, err
+}
+
+// refuse is the block for a reason that came up on the way; refused says that the
+// provider gave it.
+func (q *inquiry) refuse(ctx context.Context, why eligibility.Reason, refused bool) *eligibility.Block {
+	if refused {
+		return eligibility.RefusedBy(why, q.use.Provider, q.req.Locale)
+	}
+	block := eligibility.Refuse(why, q.use.Provider, q.req.Locale)
+	if why == eligibility.InsufficientCredits {
+		if standing, err := q.Credit.Store.Standing(ctx, q.req.Principal.Account, q.Now()); err == nil {
+			block.CreditBalance = &standing.Balance
+		}
+	}
+	return block
+}
+
+// unanswered says why no model answered: it may not go on, or something of ours
+// failed.
+func (q *inquiry) unanswered(ctx context.Context, err error) (Reply, error) {
+	ctx = context.WithoutCancel(ctx)
+	if blocked, ok := errors.AsType[errBlocked](err); ok {
+		return q.blocked(ctx, q.req, q.chat, blocked.block)
+	}
+	q.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
+	return q.blocked(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, "", q.req.Locale))
+}
+
+// by says who answers.
+func (q *inquiry) by() *conversation.By {
+	by := &conversation.By{Provider: q.use.Provider, Model: q.use.Model}
+	if swap := q.use.Swap; swap != nil {
+		by.Preferred, by.Reason = swap.Preferred, string(swap.Reason)
+	}
+	return by
+}

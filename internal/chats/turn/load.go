@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/tools/tool"
+)
+
+// loadProject returns a chat's project. One that is gone allows no server.
+func (s *Service) loadProject(ctx context.Context, account, id string) (conversation.Project, error) {
+	if id == "" {
+		return conversation.Project{All: true}, nil
+	}
+	p, err := s.Store.Project(ctx, account, id)
+	if errors.Is(err, conversation.ErrProjectNotFound) {
+		return conversation.Project{ID: id}, nil
+	}
+	return p, err
+}
+
+// loadCatalogue returns the active servers with their allowlists.
+func (s *Service) loadCatalogue(ctx context.Context, account string) ([]tool.Listed, error) {
+	servers, err := s.Store.Servers(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	var active []tool.Server
+	for _, server := range servers {
+		if server.Active && !server.IsAgent() {
+			active = append(active, server)
+		}
+	}
+	listed := make([]tool.Listed, len(active))
+	reads := make([]func() error, len(active))
+	for i, server := range active {
+		reads[i] = func() error {
+			entries, err := s.Store.Entries(ctx, account, server)
+			listed[i] = tool.Listed{Server: server, Entries: callable(server, entries)}
+			return err
+		}
+	}
+	return listed, parallel.Do(reads...)
+}
+
+func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
+	var some []tool.Listed
+	for _, l := range listed {
+		if p.Uses(l.Server.ID) {
+			some = append(some, l)
+		}
+	}
+	return some
+}

@@ -1,0 +1,78 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// meter is what a turn's calls of models may cost and did, and what the turn is
+// settled with at its end.
+type meter struct {
+	*Service
+	eligibility.Meter
+	req     Request
+	began   time.Time
+	settled bool
+}
+
+func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *meter {
+	at := s.Now()
+	turn := credit.Turn{ID: s.IDs.New(at), At: at, User: req.Principal.User, ChatID: chat.ID, ProjectID: chat.ProjectID}
+	return &meter{Service: s, req: req, began: began, Meter: eligibility.NewMeter(s.Credit, req.Principal.Account, turn)}
+}
+
+// cover makes the hold cover one more call. It returns why it cannot, or "".
+func (m *meter) cover(ctx context.Context, p *eligibility.Plan, r llm.Request) (eligibility.Reason, error) {
+	return m.Cover(ctx, p, r, locale.Text(m.req.Locale, "credit.session_for_turn"))
+}
+
+// settle ends the hold, writes the turn's record and counts it, once. A turn that was
+// answered stays answered when that fails: the sweep gives back what was held.
+func (m *meter) settle(ctx context.Context, reply Reply, err error) {
+	if m.settled {
+		return
+	}
+	m.settled = true
+	m.Turn.Outcome = string(reply.Kind)
+	switch {
+	case err != nil:
+		m.Turn.Outcome = credit.OutcomeFailed
+	case reply.Block != nil:
+		m.Turn.Outcome, m.Turn.Reason = credit.OutcomeBlocked, string(reply.Block.Reason)
+		m.Turn.Provider = cmp.Or(m.Turn.Provider, reply.Block.Provider)
+	}
+	if reply.Run != nil {
+		m.Turn.RunID = reply.Run.ID
+	}
+	if by := reply.By; by != nil {
+		m.Turn.Preferred, m.Turn.Because = by.Preferred, by.Reason
+		if by.Stopped {
+			m.Turn.Outcome = credit.OutcomeStopped
+		}
+	}
+	if m.Turn.Outcome == credit.OutcomeBlocked {
+		m.Log.InfoContext(ctx, "turn.blocked", "turn_id", m.Turn.ID, "chat_id", m.Turn.ChatID, "reason", m.Turn.Reason, "provider", m.Turn.Provider)
+	}
+	_ = parallel.Do(
+		func() error { m.count(ctx, m.req, m.began, reply, err); return nil },
+		func() error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+			defer cancel()
+			if err := m.Service.Credit.Settle(ctx, m.Hold, m.Turn); err != nil {
+				m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.Turn.ID, "micros", m.Turn.Micros, "tokens", m.Turn.Charged, "error", err)
+			}
+			return nil
+		},
+	)
+}
+
+// settleTime bounds what settling may take.
+const settleTime = 3 * time.Second

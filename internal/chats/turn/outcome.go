@@ -1,0 +1,147 @@
+package turn
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/redact"
+	"piloto/internal/runs/plan"
+)
+
+// outcome is a run as the model reads it: also a draft that came to nothing, and why.
+type outcome struct {
+	Goal    string        `json:"goal"`
+	Status  plan.Status   `json:"status"`
+	Reason  string        `json:"reason,omitempty"` // of whoever rejected it, in their words
+	Error   string        `json:"error,omitempty"`
+	Undoing bool          `json:"undoing,omitempty"`
+	Waits   *wait         `json:"waits,omitempty"`
+	Steps   []stepOutcome `json:"steps"`
+}
+
+// wait is what a run waits for: that a person approves a step, which no words do.
+type wait struct {
+	Step   string `json:"step"`
+	Since  string `json:"since"`
+	Until  string `json:"until"`
+	Reason string `json:"reason"`
+}
+
+type stepOutcome struct {
+	ID        string          `json:"id"`
+	MCPID     string          `json:"mcp_id"`
+	Tool      string          `json:"tool,omitempty"`
+	Method    string          `json:"method,omitempty"`
+	Path      string          `json:"path,omitempty"`
+	Status    plan.StepStatus `json:"status"`
+	Answer    int             `json:"answer,omitempty"`
+	Body      json.RawMessage `json:"body,omitempty"`
+	Shortened bool            `json:"shortened,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Undo      plan.StepStatus `json:"undo,omitempty"`    // what became of taking it back
+	Settled   plan.Outcome    `json:"settled,omitempty"` // what a person said of it, when it was in doubt
+	Note      string          `json:"note,omitempty"`
+}
+
+// share is how much of each answer is shown, so that all of them leave room for
+// the conversation: a chat must go on after a long plan with large answers.
+func share(runs []plan.Run) int {
+	answers := 1
+	for _, r := range runs {
+		for _, st := range r.Steps {
+			if st.Result != nil {
+				answers++
+			}
+		}
+	}
+	return min(resultBytes, outcomeBytes/answers)
+}
+
+// outcomes writes runs as JSON lines in which no character can end a tag, and which
+// hold no secret that a service answered: a model needs none, since a later step takes
+// a value by reference.
+func outcomes(runs []plan.Run, at time.Time) (string, error) {
+	var text []byte
+	most := share(runs)
+	for _, r := range runs {
+		line, err := json.Marshal(outcomeOf(r, at, most))
+		if err != nil {
+			return "", err
+		}
+		text = append(append(text, redact.Text(string(line))...), '\n')
+	}
+	return string(text), nil
+}
+
+// outcomeOf is a run with at most so many bytes of each answer. A draft whose time is
+// over has expired, whether or not that was written yet.
+func outcomeOf(r plan.Run, at time.Time, most int) outcome {
+	o := outcome{Goal: r.Plan.Goal, Status: r.Status, Reason: r.Reason, Undoing: r.UndoAt != nil && r.Status.Active(), Steps: []stepOutcome{}}
+	if r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt) {
+		o.Status = plan.Expired
+	}
+	if r.Error != nil {
+		o.Error = r.Error.Message
+	}
+	o.Waits = waitOf(r)
+	for _, step := range r.Plan.Steps {
+		o.Steps = append(o.Steps, stepOutcomeOf(r, step, most))
+	}
+	return o
+}
+
+func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
+	st := r.State(step.ID)
+	so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
+	if len(so.Path) > pathBytes {
+		so.Path = so.Path[:pathBytes] + "…"
+	}
+	if st.Error != nil {
+		so.Error = st.Error.Message
+	}
+	if st.Result != nil {
+		so.Answer, so.Body, so.Shortened = st.Result.Status, st.Result.Body, st.Result.Truncated || st.Result.Apart > 0
+		if len(so.Body) > most {
+			so.Body, _ = json.Marshal(string(so.Body[:most]))
+			so.Shortened = true
+		}
+	}
+	if st.Settled != nil {
+		so.Settled, so.Note = st.Settled.Outcome, st.Settled.Note
+	}
+	so.Undo = undone(r, step.ID)
+	return so
+}
+
+// undone is what became of the undos of a step: of several, the one to look at.
+func undone(r plan.Run, stepID string) plan.StepStatus {
+	order := []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepRunning, plan.StepPending, plan.StepCancelled, plan.StepDone}
+	var found plan.StepStatus
+	for _, st := range r.Steps {
+		e := plan.ParseEffect(st.StepID)
+		if !e.Undo || e.Step != stepID {
+			continue
+		}
+		if found == "" || slices.Index(order, st.Status) < slices.Index(order, found) {
+			found = st.Status
+		}
+	}
+	return found
+}
+
+// waitOf is what a run waits for, nil when it does not.
+func waitOf(r plan.Run) *wait {
+	if r.Status != plan.Waiting {
+		return nil
+	}
+	for _, st := range r.Steps {
+		if st.Status == plan.StepWaiting && st.Approval != nil {
+			return &wait{
+				Step: st.StepID, Reason: st.Approval.Reason,
+				Since: st.Approval.AskedAt.UTC().Format(time.RFC3339), Until: st.Approval.ExpiresAt.UTC().Format(time.RFC3339),
+			}
+		}
+	}
+	return nil
+}

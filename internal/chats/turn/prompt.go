@@ -1,0 +1,216 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// How much of the catalogue the model sees before it searches. A server of a
+// thousand operations costs no more prompt than one of forty.
+const (
+	catalogueWhole = 40 // operations that are listed without choosing
+	catalogueBest  = 24 // of more, those that fit the message best
+	searchHits     = 6
+	schemaBytes    = 8 << 10 // of a body's schema in a search result
+
+	parameterBytes  = 1 << 10 // of a parameter's schema
+	parametersShown = 40
+)
+
+// prompt writes the system prompt of a turn.
+func (d *dialog) prompt() (string, error) {
+	shown, total := d.shown()
+	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool { return d.pending != nil && r.ID == d.pending.ID })
+	runs, err := outcomes(ended, d.Now())
+	if err != nil {
+		return "", err
+	}
+	draft, err := shownDraft(d.pending)
+	if err != nil {
+		return "", err
+	}
+	return locale.Prompt(d.req.Locale, "turn", map[string]any{
+		"Today":     today(d.req.Locale, d.Now()),
+		"Persona":   fenced(d.persona),
+		"Project":   fenced(d.project.Context),
+		"Session":   fenced(d.chat.Summary),
+		"Catalogue": catalogue(shown),
+		"Named":     hasNamed(d.listed),
+		"Omitted":   total - count(shown),
+		"Runs":      strings.TrimSpace(runs),
+		"Draft":     draft,
+		"Pending":   d.pendingGoal(),
+	})
+}
+
+// pendingGoal returns the goal of the draft that waits; "" when none does.
+func (d *dialog) pendingGoal() string {
+	for _, r := range d.runs {
+		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt) {
+			return oneLine(r.Plan.Goal)
+		}
+	}
+	return ""
+}
+
+// shown chooses what of the catalogue stands in the prompt.
+func (d *dialog) shown() ([]tool.Listed, int) {
+	total := count(d.listed)
+	if total <= catalogueWhole {
+		return d.listed, total
+	}
+	hits := tool.Search(d.listed, d.req.Message, catalogueBest)
+	var some []tool.Listed
+	for _, l := range d.listed {
+		chosen := tool.Listed{Server: l.Server}
+		for _, h := range hits {
+			if h.Server.ID == l.Server.ID {
+				chosen.Entries = append(chosen.Entries, h.Entry)
+			}
+		}
+		some = append(some, chosen)
+	}
+	return some, total
+}
+
+func count(listed []tool.Listed) int {
+	n := 0
+	for _, l := range listed {
+		n += len(l.Entries)
+	}
+	return n
+}
+
+// catalogue writes servers and operations, a line each.
+func catalogue(listed []tool.Listed) string {
+	var b strings.Builder
+	for _, l := range listed {
+		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL)
+		for _, e := range l.Entries {
+			b.WriteString("- " + operation(e) + spaced(oneLine(e.Signature)))
+			if e.Summary != "" {
+				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// operation names what a step calls, as the catalogue does.
+func operation(e tool.Entry) string {
+	if e.Name != "" {
+		return "tool " + oneLine(e.Name)
+	}
+	return e.Method + " " + oneLine(e.Path)
+}
+
+// spaced puts a body's signature apart from the path; query parameters follow it.
+func spaced(signature string) string {
+	if signature == "" || strings.HasPrefix(signature, "(") {
+		return signature
+	}
+	return " " + signature
+}
+
+// oneLine makes text of a document safe inside the prompt: one line, at most
+// 200 characters, and no tag.
+func oneLine(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '<' || r == '>':
+			return -1
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// fenced makes a text safe between two tags of the prompt.
+func fenced(s string) string {
+	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.TrimSpace(s))
+}
+
+// today writes a date with its weekday, which is what «el martes» needs.
+func today(tag locale.Tag, at time.Time) string {
+	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
+	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
+}
+
+// search answers a search_tools call.
+func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
+	query := searchWords(raw)
+	if query == "" {
+		return failed("query", "must be a few words"), nil
+	}
+	type found struct {
+		MCPID      string           `json:"mcp_id"`
+		Server     string           `json:"server"`
+		Tool       string           `json:"tool,omitempty"`
+		Method     string           `json:"method,omitempty"`
+		Path       string           `json:"path,omitempty"`
+		Summary    string           `json:"summary"`
+		Parameters []tool.Parameter `json:"parameters,omitempty"`
+		Body       json.RawMessage  `json:"body,omitempty"`
+		Signature  string           `json:"signature,omitempty"`
+	}
+	out := struct {
+		Tools []found `json:"tools"`
+	}{Tools: []found{}}
+	for _, h := range tool.Search(d.listed, query, searchHits) {
+		op, err := d.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
+		if err != nil {
+			return "", err
+		}
+		f := found{
+			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
+			Summary: oneLine(h.Entry.Summary), Parameters: outlined(op.Parameters), Signature: h.Entry.Signature,
+		}
+		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
+			f.Body = op.Body.Schema
+		}
+		out.Tools = append(out.Tools, f)
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// outlined leaves out what the schema of a parameter says at length.
+func outlined(parameters []tool.Parameter) []tool.Parameter {
+	out := slices.Clone(parameters)
+	for i := range out {
+		if len(out[i].Schema) > parameterBytes {
+			out[i].Schema = json.RawMessage("{}")
+		}
+	}
+	return out[:min(len(out), parametersShown)]
+}
+
+// searchWords reads the arguments of search_tools; nothing for what is none.
+func searchWords(raw json.RawMessage) string {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return ""
+	}
+	return strings.TrimSpace(in.Query)
+}

@@ -1,0 +1,202 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// proposals collects what the tool calls of one answer propose. Several
+// requests in one answer are the steps of one plan, in order.
+type proposals struct {
+	proposal plan.Proposal
+	wrong    []fault.Field
+	refused  string
+	calls    int
+	requests int  // calls that are one step each
+	revises  bool // the draft that waits, in the place of a new one
+}
+
+func (p *proposals) any() bool { return p.calls > 0 }
+
+func (p *proposals) refuse(why string) { p.refused = why }
+
+func (p *proposals) read(name string, raw json.RawMessage) {
+	p.calls++
+	if name == toolRequest {
+		p.requests++
+		s, wrong := readRequest(raw)
+		if p.revises {
+			wrong = append(wrong, fault.Field{Type: "alone", Msg: "revise_plan is called once, and no other proposal with it"})
+		}
+		p.proposal.Steps = append(p.proposal.Steps, s)
+		p.wrong = append(p.wrong, wrong...)
+		return
+	}
+	whole, wrong := readPlan(raw)
+	if p.revises = p.revises || name == toolRevise; p.revises && p.calls > 1 {
+		wrong = append(wrong, fault.Field{Type: "alone", Msg: "revise_plan is called once, and no other proposal with it"})
+	}
+	p.wrong = append(p.wrong, wrong...)
+	p.proposal.Steps = append(p.proposal.Steps, whole.Steps...)
+	if p.proposal.Goal == "" {
+		p.proposal.Goal = whole.Goal
+	}
+}
+
+// place puts what is wrong with a plan where its writer finds it: a request that
+// stands alone has no steps.
+func (p *proposals) place(wrong []fault.Field) []fault.Field {
+	if p.calls > 1 || p.requests == 0 {
+		return wrong
+	}
+	for i, f := range wrong {
+		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
+			wrong[i].Loc = f.Loc[2:]
+		}
+	}
+	return wrong
+}
+
+// reason says in one line what was wrong, for the person.
+func (p *proposals) reason() string {
+	var lines []string
+	for _, f := range p.wrong {
+		lines = append(lines, strings.TrimSpace(place(f.Loc)+" "+f.Msg))
+	}
+	if len(lines) == 0 {
+		var r struct{ Problems []struct{ What string } }
+		if json.Unmarshal([]byte(p.refused), &r) == nil && len(r.Problems) > 0 {
+			return r.Problems[0].What
+		}
+	}
+	const most = 3
+	if len(lines) > most {
+		lines = append(lines[:most], "…")
+	}
+	return strings.Join(lines, "; ")
+}
+
+// planned makes of what the model called a draft, or another revision of the one that
+// waits. What is wrong with it is for the model to mend.
+func (d *dialog) planned(ctx context.Context, p proposals) (Reply, []fault.Field, error) {
+	if p.revises {
+		return d.revise(ctx, p.proposal)
+	}
+	draft, wrong, err := d.drafting().draft(ctx, p.proposal)
+	if err != nil || len(wrong) > 0 {
+		return Reply{}, wrong, err
+	}
+	reply, err := d.propose(ctx, draft)
+	return reply, nil, err
+}
+
+// drafting makes plans of what this turn may call.
+func (d *dialog) drafting() drafting {
+	return drafting{d.Service, d.req.Principal.Account, d.req.Locale, d.listed, d.rules}
+}
+
+// propose looks at what the plan is about, writes the draft and answers with its
+// card. What the turn used is settled at the same time.
+func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
+	account := d.req.Principal.Account
+	r := plan.Run{
+		ID: d.IDs.New(d.Now()), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
+		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft,
+	}
+	if d.req.speaksFor != "" {
+		r.Besides = []string{d.req.speaksFor}
+	}
+	for _, s := range p.Steps {
+		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
+	}
+	d.aim(ctx, &r, d.began.Add(d.modelTime()))
+	var err error
+	if r.Digest, err = r.Plan.Digest(); err != nil {
+		return Reply{}, err
+	}
+	var reply Reply
+	_ = parallel.Do(
+		func() error { reply, err = d.draftOf(ctx, r); return nil },
+		func() error { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil); return nil },
+	)
+	return reply, err
+}
+
+// draftOf writes the draft of a run, again when the chat moved meanwhile.
+func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err error) {
+	account := r.Account
+	err = run.Retry(ctx, func() error {
+		chat, err := d.Store.Chat(ctx, account, d.chat.ID)
+		if err != nil {
+			return err
+		}
+		var old *plan.Run
+		if chat.PendingRunID != "" {
+			before, err := d.Store.Run(ctx, account, chat.PendingRunID)
+			if err == nil && before.Status == plan.Draft {
+				old = &before
+			} else if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+				return err
+			}
+		}
+		at := d.Now()
+		said, err := d.beside(ctx, r, at) // first: it stands before the card
+		if err != nil {
+			return err
+		}
+		card := answering(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
+		card.By = d.by()
+		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
+			At: at, Type: plan.EventProposed, Messages: append(said, card),
+			Data: run.Proposed(r, d.written()), Shown: r.Sighted(d.req.Viewer(), at),
+		})
+		if err != nil {
+			return err
+		}
+		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
+		reply = Reply{Kind: KindPlan, Before: said, Message: card, Chat: chat, Run: &draft, By: card.By}
+		return nil
+	})
+	return reply, err
+}
+
+// written is what an event says of the model that wrote a plan.
+func (d *dialog) written() map[string]any {
+	data := map[string]any{"provider": d.use.Provider, "model": d.use.Model}
+	if swap := d.use.Swap; swap != nil {
+		data["preferred"], data["because"] = swap.Preferred, swap.Reason
+	}
+	return data
+}
+
+// Previewer looks at what a draft is about, within limit: for each of its steps, what
+// its references name, as far as that can be found out without changing anything.
+type Previewer interface {
+	Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target
+}
+
+// previewTime is what looking may take in all.
+const previewTime = 5 * time.Second
+
+// aim notes in a draft what its steps are about. It is never a reason not to
+// propose: what was not found out is only not shown.
+func (s *Service) aim(ctx context.Context, r *plan.Run, until time.Time) {
+	limit := min(previewTime, until.Sub(s.Now()))
+	if s.Previews == nil || limit <= 0 {
+		return
+	}
+	r.Plan.Steps = slices.Clone(r.Plan.Steps)
+	for i, targets := range s.Previews.Targets(ctx, *r, limit) {
+		r.Plan.Steps[i].Targets = targets
+	}
+}

@@ -1,0 +1,194 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+)
+
+// The members that a model's arguments may have.
+var (
+	requestKeys   = []string{"mcp_id", "method", "path", "query", "body", "tool"}
+	planKeys      = []string{"goal", "steps"}
+	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
+	checkKeys     = append(slices.Clone(requestKeys), "expect")
+	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
+)
+
+// maxNested bounds how deep a condition is looked at for members it has not.
+const maxNested = 8
+
+// readRequest reads the arguments of mcp_request as a step.
+func readRequest(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
+	var s plan.ProposedStep
+	wrong := decodeStrict(raw, &s, requestKeys)
+	return s, append(wrong, tidy(&s)...)
+}
+
+// readPlan reads the arguments of propose_plan and of revise_plan.
+func readPlan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
+	var outer struct {
+		Goal  string            `json:"goal"`
+		Steps []json.RawMessage `json:"steps"`
+	}
+	wrong := decodeStrict(raw, &outer, planKeys)
+	p := plan.Proposal{Goal: strings.TrimSpace(outer.Goal)}
+	if len(outer.Steps) > plan.MaxSteps {
+		return p, append(wrong, fault.Field{
+			Loc: []any{"steps"}, Type: "too_long", Msg: fmt.Sprintf("a plan has at most %d steps", plan.MaxSteps),
+		})
+	}
+	for i, rawStep := range outer.Steps {
+		s, bad := readStep(rawStep)
+		for _, f := range bad {
+			f.Loc = append([]any{"steps", i}, f.Loc...)
+			wrong = append(wrong, f)
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	return p, wrong
+}
+
+// readStep reads one step of a plan. What is empty where it may be absent is
+// absent: models fill in what they do not use.
+func readStep(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
+	var s plan.ProposedStep
+	wrong := decodeStrict(raw, &s, stepKeys)
+	var parts struct{ When, Undo, Verify json.RawMessage }
+	if json.Unmarshal(raw, &parts) == nil {
+		wrong = append(wrong, unknownIn(parts.When, maxNested, "when")...)
+		wrong = append(wrong, foreign(parts.Undo, requestKeys, "undo")...)
+		wrong = append(wrong, foreign(parts.Verify, checkKeys, "verify")...)
+		var check struct{ Expect json.RawMessage }
+		if json.Unmarshal(parts.Verify, &check) == nil {
+			wrong = append(wrong, unknownIn(check.Expect, maxNested, "verify", "expect")...)
+		}
+	}
+	if nothing(parts.When) {
+		s.When = nil
+	}
+	if nothing(parts.Undo) {
+		s.Undo = nil
+	}
+	if nothing(parts.Verify) {
+		s.Verify = nil
+	}
+	return s, append(wrong, tidy(&s)...)
+}
+
+// nothing reports whether a value says nothing.
+func nothing(raw json.RawMessage) bool {
+	var b bytes.Buffer
+	return json.Compact(&b, raw) != nil || b.String() == "null" || b.String() == "{}"
+}
+
+// foreign lists the members of an object that it should not have. What is no object
+// is told of where it is read.
+func foreign(raw json.RawMessage, known []string, where ...any) []fault.Field {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	var wrong []fault.Field
+	for name := range members {
+		if !slices.Contains(known, name) {
+			wrong = append(wrong, fault.Field{
+				Loc: append(slices.Clone(where), name), Type: "extra_forbidden",
+				Msg: "is not a parameter; the parameters are " + strings.Join(known, ", "),
+			})
+		}
+	}
+	slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
+	return wrong
+}
+
+// unknownIn is foreign for a condition, and for those within it.
+func unknownIn(raw json.RawMessage, depth int, where ...any) []fault.Field {
+	wrong := foreign(raw, conditionKeys, where...)
+	var c struct {
+		All, Any []json.RawMessage
+		Not      json.RawMessage
+	}
+	if depth == 0 || json.Unmarshal(raw, &c) != nil {
+		return wrong
+	}
+	for name, list := range map[string][]json.RawMessage{"all": c.All, "any": c.Any} {
+		for i, one := range list {
+			wrong = append(wrong, unknownIn(one, depth-1, append(slices.Clone(where), name, i)...)...)
+		}
+	}
+	return append(wrong, unknownIn(c.Not, depth-1, append(slices.Clone(where), "not")...)...)
+}
+
+// tidy brings a step into the one form that is shown and sent, with its other calls.
+// It says what is missing. The undo and the check of a step are on its server unless
+// they say another, and a check is a GET.
+func tidy(s *plan.ProposedStep) []fault.Field {
+	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}
+	wrong := tidyCall(&own)
+	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Body = own.MCPID, own.Tool, own.Method, own.Path, own.Query, own.Body
+	s.ForEach = strings.TrimSpace(s.ForEach)
+	other := func(c *plan.Call, name string) {
+		if c.MCPID == "" {
+			c.MCPID = s.MCPID
+		}
+		for _, f := range tidyCall(c) {
+			f.Loc = append([]any{name}, f.Loc...)
+			wrong = append(wrong, f)
+		}
+	}
+	if s.Undo != nil {
+		undo := *s.Undo
+		other(&undo, "undo")
+		s.Undo = &undo
+	}
+	if s.Verify != nil {
+		check := *s.Verify
+		if check.Method == "" && check.Tool == "" {
+			check.Method = "GET"
+		}
+		other(&check.Call, "verify")
+		s.Verify = &check
+	}
+	return wrong
+}
+
+// tidyCall brings a call into the one form that is shown and sent: the method in
+// capitals, absent for null, and an object that was written as a string as the
+// object.
+func tidyCall(c *plan.Call) []fault.Field {
+	var wrong []fault.Field
+	missing := func(name, value string) {
+		if value == "" {
+			wrong = append(wrong, fault.Field{Loc: []any{name}, Msg: "is required", Type: "missing"})
+		}
+	}
+	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
+	c.Path = strings.TrimSpace(c.Path)
+	missing("mcp_id", c.MCPID)
+	c.Query, c.Body = unquoted(c.Query), unquoted(c.Body)
+	if c.Tool = strings.TrimSpace(c.Tool); c.Tool == "" {
+		missing("method", c.Method)
+		missing("path", c.Path)
+	} else if c.Method+c.Path != "" || len(c.Query) > 0 {
+		wrong = append(wrong, fault.Field{
+			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path nor query: its arguments are the body",
+		})
+	}
+	if c.Method != "" && !slices.Contains(methods, c.Method) {
+		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(methods, ", ")})
+	}
+	if len(c.Query) > 0 && c.Query[0] != '{' {
+		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Type: "type_error", Msg: "must be an object"})
+		c.Query = nil
+	}
+	if string(c.Query) == "{}" {
+		c.Query = nil
+	}
+	return wrong
+}

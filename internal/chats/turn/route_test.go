@@ -1,0 +1,109 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/turn"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
+)
+
+// unknown is a company of which nothing is known.
+type unknown struct{}
+
+func (unknown) Read(context.Context, string, int64, string) string { return "" }
+
+// routed is a world whose messages go to the router.
+func routed(t testing.TB, answers ...any) *world {
+	w := newWorld(t, answers...)
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Settings: w.Store, Business: unknown{}}
+	return w
+}
+
+func decides(response string) llm.Reply {
+	raw, _ := json.Marshal(map[string]any{"action": "respond", "agent_name": nil, "response": response})
+	return text(string(raw))
+}
+
+// route sends a message of the session s of company 7; at is when it first came.
+func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply {
+	t.Helper()
+	reply, err := w.service.Route(t.Context(), turn.Request{
+		Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "s", Message: message, Locale: locale.Spanish,
+		Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: at,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func (w *world) remembered(t testing.TB) agent.Memory {
+	t.Helper()
+	m, err := w.Store.Memory(t.Context(), lab.Account, 7, "s", w.Clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestAMessageThatIsRoutedAgainIsRememberedOnce: it came again at once, after what it was
+// answered had been remembered.
+func TestAMessageThatIsRoutedAgainIsRememberedOnce(t *testing.T) {
+	w := routed(t, decides("uno"), decides("dos"))
+	id, at := w.IDs.New(w.Clock()), w.Clock()
+	for _, want := range []string{"uno", "dos"} {
+		if reply := w.route(t, id, "una pregunta sola", at); reply.Message.Content != want {
+			t.Fatalf("%+v", reply)
+		}
+	}
+	if m := w.remembered(t); len(m.Exchanges) != 1 || m.Exchanges[0].Response != "dos" {
+		t.Errorf("%+v", m.Exchanges)
+	}
+	for i, r := range w.model.asked {
+		if prompt := r.Messages[0].Content; strings.Contains(prompt, "una pregunta sola") {
+			t.Errorf("time %d: the message stands in its own past: %s", i, prompt)
+		}
+	}
+}
+
+// TestAMessageThatWasAnsweredIsAnsweredAlike: whoever served it ended after the answer
+// stood in the chat, and before the sender had it. It is answered again once the lease
+// of the first is over.
+func TestAMessageThatWasAnsweredIsAnsweredAlike(t *testing.T) {
+	w := routed(t, decides("uno"), decides("otra"), decides("dos"))
+	id, other, at := w.IDs.New(w.Clock()), w.IDs.New(w.Clock()), w.Clock()
+	first := w.route(t, id, "una pregunta", at)
+	w.route(t, other, "otra pregunta", at)
+	w.Pass(time.Minute)
+	again := w.route(t, id, "una pregunta", at)
+	if again.Message.ID != first.Message.ID || again.Message.Content != "uno" || again.Routed == nil || again.Routed.Action != agent.Respond {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	messages, _, err := w.Store.Messages(t.Context(), lab.Account, first.Chat.ID, "", 100)
+	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
+		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
+	}
+	if m := w.remembered(t); len(m.Exchanges) != 2 {
+		t.Errorf("%+v", m.Exchanges)
+	}
+}
+
+// TestAMessageThatIsServedLateIsRememberedFromThenOn: one that could not run may come
+// again under its key for as long as the key is known.
+func TestAMessageThatIsServedLateIsRememberedFromThenOn(t *testing.T) {
+	w := routed(t, decides("por fin"))
+	at := w.Clock()
+	w.Pass(agent.MemoryLife + time.Hour)
+	w.route(t, w.IDs.New(at), "hola", at)
+	if m := w.remembered(t); len(m.Exchanges) != 1 || !m.ExpiresAt.Equal(w.Clock().Add(agent.MemoryLife)) {
+		t.Errorf("at %v: %+v", w.Clock(), m)
+	}
+}

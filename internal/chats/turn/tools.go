@@ -1,0 +1,160 @@
+package turn
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// The tools the model is offered.
+const (
+	toolRequest = "mcp_request"
+	toolPlan    = "propose_plan"
+	toolRevise  = "revise_plan"
+	toolSearch  = "search_tools"
+)
+
+// methods are those a step may have.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+// callable keeps the entries a step may name: what a server changed since it was
+// approved is none of them.
+func callable(s tool.Server, entries []tool.Entry) []tool.Entry {
+	return slices.DeleteFunc(entries, func(e tool.Entry) bool {
+		if e.Name != "" {
+			return slices.Contains(s.Frozen, e.Name)
+		}
+		return !slices.Contains(methods, e.Method)
+	})
+}
+
+// offers are the tools of a turn: those with tool names where a server has any, and
+// the one that changes a draft where one waits.
+func offers(listed []tool.Listed, pending bool) []llm.Tool {
+	list := offered
+	if pending {
+		list = append(slices.Clone(offered), revise)
+	}
+	if hasNamed(listed) {
+		return named(list)
+	}
+	return list
+}
+
+// names lists the tools of a turn, for a model that called another.
+func names(list []llm.Tool) string {
+	var all []string
+	for _, t := range list {
+		all = append(all, t.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// hasNamed reports whether any server has tools with names.
+func hasNamed(listed []tool.Listed) bool {
+	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
+}
+
+// named lets each step of what is offered name a tool in the place of a method and
+// a path.
+func named(list []llm.Tool) []llm.Tool {
+	const property = `"tool": {"type": "string", "description": "name of a tool, in the place of method and path: its arguments are the body"},
+    `
+	out := slices.Clone(list)
+	for i, t := range out {
+		schema := strings.ReplaceAll(string(t.Parameters), `"mcp_id": {`, property+`"mcp_id": {`)
+		schema = strings.ReplaceAll(schema, `"mcp_id", "method", "path"]`, `"mcp_id"]`)
+		out[i].Parameters = json.RawMessage(schema)
+	}
+	return out
+}
+
+// offered are the tools, with their schemas.
+var offered = []llm.Tool{
+	{
+		Name: toolRequest,
+		Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
+			"Paso único: propone una llamada a un servicio registrado; la persona la confirma antes de que se ejecute.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+    "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+    "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
+    "query": {"type": "object", "description": "query parameters by name"},
+    "body": {"type": ["object", "string", "null"], "description": "request body"}
+  },
+  "required": ["mcp_id", "method", "path"],
+  "additionalProperties": false
+}`),
+	},
+	{
+		Name: toolPlan,
+		Description: "Propose several calls as one plan, in order, where later steps may use the results of earlier ones " +
+			"(${s1.body.id}). It runs nothing: the person sees it and confirms it first. " +
+			"Varios pasos: propone un plan; la persona lo confirma antes de que se ejecute.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "description": "what the plan achieves, in the person's language"},
+    "steps": ` + steps + `
+  },
+  "required": ["goal", "steps"],
+  "additionalProperties": false
+}`),
+	},
+	{
+		Name: toolSearch,
+		Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
+			"Busca operaciones en el catálogo.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {"query": {"type": "string", "description": "a few words"}},
+  "required": ["query"],
+  "additionalProperties": false
+}`),
+	},
+}
+
+// revise changes the draft that waits.
+var revise = llm.Tool{
+	Name: toolRevise,
+	Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
+		"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",
+	Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "description": "absent: it stays"},
+    "steps": ` + steps + `
+  },
+  "required": ["steps"],
+  "additionalProperties": false
+}`),
+}
+
+// steps is the schema of a plan's steps.
+const steps = `{
+      "type": "array", "minItems": 1, "maxItems": 50,
+      "items": {
+        "type": "object",
+        "properties": {
+          "id": {"type": "string", "description": "s1, s2, …"},
+          "title": {"type": "string", "description": "what the step does, in the person's language"},
+          "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+          "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+          "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
+          "query": {"type": "object", "description": "query parameters by name"},
+          "body": {"type": ["object", "array", "string", "null"], "description": "request body"},
+          "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps that must be done first; absent means the step before"},
+          "when": {"type": "object", "description": "only if: {\"value\":\"${s1.status}\",\"is\":\"equal\",\"to\":200}; is: equal, not_equal, less, at_most, more, at_least, present, absent; or {\"all\":[…]}, {\"any\":[…]}, {\"not\":{…}}"},
+          "for_each": {"type": "string", "description": "once for each element of a list: \"${s1.body.items}\"; the element is ${item}, ${item.id}"},
+          "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, body?}; may use this step's ${ID.body.id}"},
+          "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
+        },
+        "required": ["id", "title", "mcp_id", "method", "path"],
+        "additionalProperties": false
+      }
+    }`

@@ -1,0 +1,139 @@
+package turn_test
+
+import (
+	"strings"
+	"testing"
+
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
+)
+
+const claim = "¡Listo! Ya he reservado la Sala Norte."
+
+// codes are those of a reply's notes, as it is stored.
+func (w *world) codes(t *testing.T, reply turn.Reply) string {
+	t.Helper()
+	var list []string
+	for _, m := range w.Messages() {
+		if m.ID == reply.Message.ID {
+			for _, n := range m.Notes {
+				list = append(list, n.Code)
+			}
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// TestAClaimIsComparedWithTheRecord (guarantee I26): what a text claims was done is
+// marked unless a run of the chat did something since the person's message.
+func TestAClaimIsComparedWithTheRecord(t *testing.T) {
+	t.Run("nothing was ever done", func(t *testing.T) {
+		w := newWorld(t, text(claim), text(claim))
+		reply := w.send(t, "reserva la sala norte")
+		if reply.Message.Content != claim || w.codes(t, reply) != conversation.NoteNothingDone || len(w.model.asked) != 2 {
+			t.Errorf("%+v after %d calls", reply.Message, len(w.model.asked))
+		}
+	})
+	t.Run("asked again, it proposes", func(t *testing.T) {
+		w := newWorld(t)
+		w.model.answers = []any{text(claim), calls("propose_plan", replaced(booksNorth, w))}
+		reply := w.send(t, "reserva la sala norte")
+		list := w.Messages()
+		if reply.Kind != turn.KindPlan || len(list) != 3 || list[1].Content != claim {
+			t.Errorf("%+v", list)
+		}
+	})
+	t.Run("done before the message", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.proposed(t, bookNorth)
+		w.send(t, "confirmo")
+		w.Execute(r.ID)
+		w.Pass(1e9)
+		w.model.answers = []any{text(claim)}
+		asked := len(w.model.asked)
+		if reply := w.send(t, "reserva otra"); w.codes(t, reply) != conversation.NoteNothingDone || len(w.model.asked) != asked+1 {
+			t.Errorf("%+v after %d calls", reply.Message, len(w.model.asked)-asked)
+		}
+	})
+	t.Run("it runs now", func(t *testing.T) {
+		w := newWorld(t)
+		w.proposed(t, bookNorth)
+		w.send(t, "confirmo")
+		w.model.answers = []any{text("Estoy ejecutando el plan.")}
+		if reply := w.send(t, "¿cómo va?"); len(reply.Message.Notes) != 0 {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+	t.Run("done since the message", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.proposed(t, bookNorth)
+		w.send(t, "confirmo")
+		w.service.Models = providers{meanwhile{w.model, func() { w.Execute(r.ID) }}}
+		w.model.answers = []any{text(claim)}
+		if reply := w.send(t, "¿cómo va?"); len(reply.Message.Notes) != 0 {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+	t.Run("an explanation", func(t *testing.T) {
+		w := newWorld(t, text("Cuando pulsas Confirmar, el plan se ejecuta paso a paso y te digo qué pasó."))
+		if reply := w.send(t, "¿Cómo se confirma un plan?"); len(reply.Message.Notes) != 0 || len(w.model.asked) != 1 {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+	t.Run("of another run of the account", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.proposed(t, bookNorth)
+		w.send(t, "confirmo")
+		w.Execute(r.ID)
+		w.Chat = w.NewChat()
+		w.model.answers = []any{text(claim), text(claim)}
+		if reply := w.send(t, "reserva"); w.codes(t, reply) != conversation.NoteNothingDone {
+			t.Errorf("%+v", reply.Message)
+		}
+	})
+}
+
+// TestAClaimBesideACallIsComparedWithTheRecord: a claim beside the call that proposes, or
+// before the model was asked again, stands over a card that says the plan still waits. It
+// has the line that any other claim has, and whoever asked is answered with it.
+func TestAClaimBesideACallIsComparedWithTheRecord(t *testing.T) {
+	proposes := func(w *world, said string) llm.Reply {
+		r := calls("propose_plan", replaced(booksNorth, w))
+		r.Text = said
+		return r
+	}
+	for name, c := range map[string]struct {
+		answers func(w *world) []any
+		claims  bool
+	}{
+		"beside a call":             {func(w *world) []any { return []any{proposes(w, "Ya he enviado el correo.")} }, true},
+		"before it was asked again": {func(w *world) []any { return []any{text("¿Confirmas? Ya he enviado el correo."), proposes(w, "")} }, true},
+		"beside a revision": {func(w *world) []any {
+			r := calls("revise_plan", replaced(`{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w))
+			r.Text = "Listo, ya he reservado la sala."
+			return []any{proposes(w, ""), r}
+		}, true},
+		"words that claim nothing": {func(w *world) []any { return []any{proposes(w, "Ojo: esa sala no tiene proyector.")} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.answers = c.answers(w)
+			var reply turn.Reply
+			for len(w.model.answers) > 0 {
+				reply = w.send(t, "avisa a todos")
+			}
+			list := w.Messages()
+			said, card := list[len(list)-2], list[len(list)-1]
+			if reply.Kind != turn.KindPlan || card.Kind != conversation.KindPlan || said.Kind != conversation.KindText {
+				t.Fatalf("%+v then %+v; told %s", said, card, w.model.lastTool())
+			}
+			if noted := len(said.Notes) == 1 && said.Notes[0].Code == conversation.NoteNothingDone; noted != c.claims || len(card.Notes) != 0 {
+				t.Errorf("%q has %+v, its card %+v", said.Content, said.Notes, card.Notes)
+			}
+			if len(reply.Before) != 1 || reply.Before[0].Content != said.Content || len(reply.Before[0].Notes) != len(said.Notes) {
+				t.Errorf("whoever asked was answered %+v", reply.Before)
+			}
+		})
+	}
+}

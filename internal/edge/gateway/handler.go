@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/access/rate"
+	"piloto/internal/ground/fault"
+)
+
+// Handler serves API Gateway's HTTP events, payload format 2.0, with h. Who is
+// asking is read from what the authorizer said, into h's context.
+func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		ctx = WithCame(ctx, time.UnixMilli(e.RequestContext.TimeEpoch))
+		r, err := request(identified(ctx, e.RequestContext.Authorizer), e)
+		if err != nil { // API Gateway wrote the base64, so no client can get here
+			return events.APIGatewayV2HTTPResponse{}, err
+		}
+		w := &recorder{header: http.Header{}}
+		h.ServeHTTP(w, r)
+		return w.answer(r.Method), nil
+	}
+}
+
+type cameKey struct{}
+
+// WithCame returns a context with when a request came.
+func WithCame(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, cameKey{}, at)
+}
+
+// Came returns when the request came to the gateway, which may be before the function
+// that serves it was started; the zero time when nobody said so.
+func Came(ctx context.Context) time.Time {
+	at, _ := ctx.Value(cameKey{}).(time.Time)
+	return at
+}
+
+// identified returns ctx with what the authorizer said.
+func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) context.Context {
+	if a == nil || len(a.Lambda) == 0 {
+		return ctx
+	}
+	text := func(name string) string {
+		s, _ := a.Lambda[name].(string)
+		return s
+	}
+	refusal, ok := refusals[text("refused")]
+	if text("refused") != "" && !ok {
+		refusal = auth.ErrRequired
+	}
+	for name := range a.Lambda {
+		if of, ok := strings.CutPrefix(name, "refused_"); ok && refusal != nil {
+			refusal = refusal.With(of, text(name))
+		}
+	}
+	if refusal != nil && refusal.Code != rate.ErrTooMany.Code {
+		return WithIdentity(ctx, auth.Principal{}, refusal)
+	}
+	p := auth.Principal{Account: text("account"), User: text("user"), TokenID: text("token_id")}
+	for _, scope := range strings.Fields(text("scopes")) {
+		p.Scopes = append(p.Scopes, auth.Scope(scope))
+	}
+	return WithIdentity(ctx, p, refusal)
+}
+
+// refusals are the reasons that an authorizer gives, by code.
+var refusals = map[string]*fault.Error{
+	auth.ErrRequired.Code:    auth.ErrRequired,
+	auth.ErrCrossOrigin.Code: auth.ErrCrossOrigin,
+	auth.ErrUndecided.Code:   auth.ErrUndecided,
+	rate.ErrTooMany.Code:     rate.ErrTooMany,
+}

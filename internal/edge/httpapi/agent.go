@@ -1,0 +1,215 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/access/replay"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// The router's contract (document 001).
+const agentPath = "/api/agent/chat"
+
+// maxPersona bounds each text of a config, in bytes, and maxConfig all of it.
+const (
+	maxPersona = 2 << 10
+	maxConfig  = 16 << 10
+)
+
+// AgentRequest is the body of POST /api/agent/chat.
+type AgentRequest struct {
+	_         struct{}    `json:"-" additionalProperties:"true"`
+	Message   string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	SessionID string      `json:"session_id" minLength:"1" maxLength:"128" doc:"the client's own name for the conversation: a telephone number, an id"`
+	Config    AgentConfig `json:"config"`
+}
+
+// Resolve finds what a schema cannot say.
+func (r *AgentRequest) Resolve(huma.Context) []error {
+	errs := notBlank(r.Message)
+	if r.SessionID != "" && (!printable(r.SessionID) || strings.TrimSpace(r.SessionID) == "") {
+		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
+	}
+	for _, f := range r.Config.wrong {
+		errs = append(errs, errInvalid.At(f))
+	}
+	return errs
+}
+
+// AgentConfig says who speaks, and for which company. Members that are absent or
+// null have document 001's defaults; members that are not known go to the agents.
+type AgentConfig struct {
+	persona agent.Persona
+	wrong   []fault.Field
+}
+
+// Schema implements huma.SchemaProvider.
+func (AgentConfig) Schema(huma.Registry) *huma.Schema {
+	text := func(doc string, standard any) *huma.Schema {
+		return &huma.Schema{Type: "string", Nullable: true, Description: doc, Default: standard}
+	}
+	s := &huma.Schema{
+		Type: "object", AdditionalProperties: true, Required: []string{"id_empresa"},
+		Description: "who speaks, and for which company; members that are not known are given to the agents",
+		Properties: map[string]*huma.Schema{
+			"id_empresa":         {Description: "the company: an integer > 0, or the same in digits; it belongs to the account of the token"},
+			"nombre_bot":         text("", "Asistente"),
+			"objetivo_principal": text("", "ayudar a los clientes"),
+			"personalidad":       text("", "amable y profesional"),
+			"modalidad":          text("", nil),
+			"frase_saludo":       text("", "Hola! En que puedo ayudarte?"),
+			"idioma":             text("the language of reply: a tag (es, en-GB) or its name (español, inglés); else that of the request. The agents get it as it is", nil),
+		},
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
+// UnmarshalJSON reads a config and remembers what is wrong with it, all of it.
+func (c *AgentConfig) UnmarshalJSON(raw []byte) error {
+	c.wrong = nil
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		c.bad("object_type")
+		return nil //nolint:nilerr // it is told with all else that is wrong
+	}
+	if len(raw) > maxConfig {
+		c.bad("too_long")
+	}
+	c.persona.Company = c.company(members["id_empresa"])
+	delete(members, "id_empresa")
+	for name, to := range map[string]*string{
+		"nombre_bot": &c.persona.Name, "objetivo_principal": &c.persona.Goal, "personalidad": &c.persona.Personality,
+		"modalidad": &c.persona.Modality, "frase_saludo": &c.persona.Greeting, "idioma": &c.persona.Language,
+	} {
+		if err := json.Unmarshal(orNull(members[name]), to); err != nil {
+			c.bad("string_type", name)
+		}
+		if len(*to) > maxPersona {
+			c.bad("string_too_long", name)
+		}
+		delete(members, name)
+	}
+	c.persona.More = members
+	return nil
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// company reads id_empresa: a whole number, or its digits in a string.
+func (c *AgentConfig) company(raw json.RawMessage) int64 {
+	if raw == nil {
+		return 0 // the schema says that it is missing
+	}
+	text := string(bytes.TrimSpace(raw))
+	var quoted string
+	if json.Unmarshal(raw, &quoted) == nil {
+		text = strings.TrimSpace(quoted)
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if whole, isNumber := strconv.ParseFloat(text, 64); err != nil && isNumber == nil && quoted == "" && whole == math.Trunc(whole) && math.Abs(whole) < 1<<53 {
+		id, err = int64(whole), nil // 7.0: some clients know no other numbers
+	}
+	switch {
+	case err != nil:
+		c.bad("int_parsing", "id_empresa")
+	case id <= 0:
+		c.bad("greater_than_equal", "id_empresa")
+	}
+	return id
+}
+
+func (c *AgentConfig) bad(typ string, member ...any) {
+	c.wrong = append(c.wrong, field(typ, append([]any{"body", "config"}, member...)...))
+}
+
+// AgentAnswer is document 001's answer. AgentUsed is null when the router answered
+// by itself, and when the agent it chose could not be reached: Reply says so.
+type AgentAnswer struct {
+	Reply     string              `json:"reply"`
+	SessionID string              `json:"session_id"`
+	AgentUsed *string             `json:"agent_used"`
+	Action    agent.Action        `json:"action" enum:"delegate,respond"`
+	ChatID    string              `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
+	Notes     []conversation.Note `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
+	Agent     string              `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
+	Failure   *AgentFailure       `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
+	Manual    bool                `json:"manual,omitempty" doc:"a person took over: reply only confirms that the message came, and need not be sent"`
+	Block     *Block              `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
+}
+
+// AgentFailure is why an agent did not answer.
+type AgentFailure struct {
+	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time"`
+	RetryAt string `json:"retry_at,omitempty" format:"date-time" doc:"it is not called before"`
+}
+
+func (s sender) agent(ctx context.Context, in *struct {
+	Keyed
+	Body AgentRequest
+},
+) (*replayed[AgentAnswer], error) {
+	if len(in.Body.Message) > conversation.MaxMessage {
+		return nil, errMessage
+	}
+	persona := in.Body.Config.persona
+	lang := locale.Spoken(persona.Language, askedFrom(ctx).lang)
+	return once(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
+		got, err := s.turns.Route(ctx, turn.Request{
+			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
+			Locale: lang, TraceID: s.config.Trace(ctx),
+			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayCome: mayCome(ctx),
+		})
+		if err != nil {
+			return AgentAnswer{}, err
+		}
+		return showRouted(got, in.Body.SessionID, lang), unkept(got)
+	})
+}
+
+// unkept is nil for a turn whose answer is given again when its request comes again:
+// a turn that could not run, an agent that failed, and a person who took over may not
+// stand in the way by then.
+func unkept(got turn.Reply) error {
+	if r := got.Routed; got.Block != nil || r != nil && (r.Failure != nil || r.Manual) {
+		return replay.ErrNothingDone
+	}
+	return nil
+}
+
+func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
+	v := AgentAnswer{
+		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block),
+	}
+	switch {
+	case got.Block != nil:
+		v.Reply = locale.Text(lang, "router.busy")
+	case got.Routed != nil:
+		v.Action = got.Routed.Action
+		v.Manual = got.Routed.Manual
+		if name := got.Routed.Agent; name != "" {
+			v.AgentUsed = &name
+		}
+		if err := got.Routed.Failure; err != nil {
+			f := fault.Of(err)
+			v.Agent, v.Failure = got.Routed.Asked, &AgentFailure{Code: f.Code, RetryAt: f.Args["retry_at"]}
+		}
+	}
+	return v
+}

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"piloto/internal/access/auth"
+)
+
+// documentedBodies reads from the served document which operations have a body, and
+// whether it is required.
+func documentedBodies(t *testing.T) map[string]bool {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			RequestBody *struct{ Required bool }
+		}
+	}
+	if err := json.Unmarshal(Document(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	required := map[string]bool{}
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			if op.RequestBody != nil {
+				required[op.OperationID] = op.RequestBody.Required
+			}
+		}
+	}
+	return required
+}
+
+// TestABodyIsAnObjectAndIsThere: a body that was lost on the way says nothing. Read as an
+// empty object, it set the router and a provider to nothing, and approved a step. Only
+// what the document says may be left out may be.
+func TestABodyIsAnObjectAndIsThere(t *testing.T) {
+	documented := documentedBodies(t)
+	optional, swept := 0, 0
+	eachRoute(t, func(t *testing.T, r *route, id, good string) {
+		required, has := documented[id]
+		if has != r.bound().body {
+			t.Fatalf("reads a body: %v, documented: %v", r.bound().body, has)
+		}
+		if !has {
+			return
+		}
+		swept++
+		refused := func(name string, w *http.Request) {
+			t.Helper()
+			s := newSite()
+			got := s.do(w)
+			told := decode(t, got)
+			if got.Code != http.StatusUnprocessableEntity || told["code"] != "request.invalid" ||
+				got.Header().Get("Content-Type") != "application/problem+json" || told["trace_id"] != "trace-1" {
+				t.Errorf("%s: %d %.300s", name, got.Code, got.Body)
+			}
+			if s.count()+s.office.writes != 0 {
+				t.Errorf("%s: refused, and yet %d calls", name, s.count()+s.office.writes)
+			}
+		}
+		request := func(body io.Reader) *http.Request {
+			w := ask(boss, r.method, pathOf(r, owned(r.pattern)), "")
+			w.Body, w.ContentLength = io.NopCloser(body), -1
+			return w
+		}
+		for _, body := range []string{"null", "[]", "[{}]", "[" + good + "]", `""`, `"` + strings.ReplaceAll(good, `"`, "'") + `"`, "0", "true", "false"} {
+			refused(body, request(strings.NewReader(body)))
+		}
+		absent := map[string]*http.Request{
+			"no body": request(http.NoBody), "an empty body": request(strings.NewReader("")),
+			"an empty body of a length": ask(boss, r.method, pathOf(r, owned(r.pattern)), ""),
+		}
+		for name, w := range absent {
+			if required {
+				refused(name, w)
+				continue
+			}
+			if got := newSite().do(w); got.Code/100 != 2 {
+				t.Errorf("%s may be left out: %d %s", name, got.Code, got.Body)
+			}
+		}
+		if !required {
+			optional++
+		}
+	})
+	if swept < 25 || optional == 0 || optional > swept/4 {
+		t.Errorf("%d bodies, %d of them optional", swept, optional)
+	}
+}
+
+// TestAnAbsentBodyIsNamed: what must be in it is missing, or the body itself is.
+func TestAnAbsentBodyIsNamed(t *testing.T) {
+	for path, want := range map[string]string{
+		"POST /operator/chat": "[body message] value_error.missing", "PUT /api/router": "[body] missing", "PATCH /api/chats/" + chatID: "[body] missing",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		if got := wrong(t, newSite().do(ask(boss, method, path, ""))); got != want {
+			t.Errorf("%s %s: %s, want %s", method, path, got, want)
+		}
+	}
+}
+
+// TestALostBodyLeavesTheRouterAsItWas is what an empty PUT once wiped.
+func TestALostBodyLeavesTheRouterAsItWas(t *testing.T) {
+	s := newSite()
+	for _, path := range []string{"/api/router", "/api/router/7"} {
+		read := func(who auth.Principal) string { return s.do(ask(who, http.MethodGet, path, "")).Body.String() }
+		s.do(ask(boss, http.MethodPut, path, `{"context":"Un spa.","prompts":{"identity":"Eres Sol."}}`))
+		before := read(boss)
+		if w := s.do(ask(boss, http.MethodPut, path, "")); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if after := read(boss); after != before || !strings.Contains(before, "Un spa.") {
+			t.Errorf("%s: was %s, is %s", path, before, after)
+		}
+	}
+}

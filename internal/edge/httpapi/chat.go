@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/access/rate"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+)
+
+// Chat serves the routes that answer a message: POST /api/send,
+// POST /operator/chat, POST /api/agent/chat, those that ask for an answer and stop it, the one
+// that reads an answer which took long, and PATCH /api/runs/{id}/plan, which writes a plan as a turn does.
+func Chat(c Config, turns Turns) http.Handler {
+	a := newAPI(c)
+	a.chat(turns)
+	return a.handler()
+}
+
+func (a *api) chat(turns Turns) {
+	a.function = FunctionChat
+	register(a, operation{
+		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns, long: true, describe: describeLong,
+		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
+		failures: []int{404, 409, 410, 413, 415, 422},
+	}, sender{a.config, turns}.send)
+	register(a, operation{
+		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns, long: true, describe: describeLong,
+		summary:  "Send a message in a session that the client names (Operator API)",
+		failures: []int{409, 410, 413, 415, 422, 503},
+	}, sender{a.config, turns}.operator)
+	register(a, operation{
+		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, long: true, describe: describeLong, signed: true,
+		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
+		failures: []int{409, 413, 415, 422, 503},
+	}, sender{a.config, turns}.agent)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns, long: true, describe: describeLong,
+		summary:  "Have what was last said answered: in manual mode, or after a block",
+		failures: []int{404, 409, 410, 413, 415, 422},
+	}, sender{a.config, turns}.answer)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
+		summary:  "Stop the answer that is being written; what was written so far stays",
+		failures: []int{404},
+	}, sender{a.config, turns}.stop)
+	register(a, operation{
+		method: http.MethodGet, path: turnsPath + "{id}", id: "readTurn", access: withChat, describe: describeTurn,
+		summary:  "Read what a turn was answered that took longer than its request waited",
+		failures: []int{404, 503},
+	}, a.config.readTurn)
+	a.edits(turns)
+}
+
+// SendRequest is the body of POST /api/send.
+type SendRequest struct {
+	ChatID  string      `json:"chat_id"`
+	Message string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	Digest  plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
+}
+
+// Resolve refuses a message without a word in it.
+func (r *SendRequest) Resolve(huma.Context) []error { return notBlank(r.Message) }
+
+// SendAnswer is what a turn came to.
+type SendAnswer struct {
+	Kind    turn.Kind              `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
+	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
+	Message conversation.Message   `json:"message"`
+	Chat    conversation.Chat      `json:"chat"`
+	Run     *Run                   `json:"run,omitempty"`
+	Block   *Block                 `json:"block,omitempty"`
+}
+
+type sender struct {
+	config Config
+	turns  Turns
+}
+
+func (s sender) send(ctx context.Context, in *struct {
+	Keyed
+	Body SendRequest
+},
+) (*replayed[SendAnswer], error) {
+	switch {
+	case !ids.Valid(in.Body.ChatID):
+		return nil, conversation.ErrChatNotFound
+	case len(in.Body.Message) > conversation.MaxMessage:
+		return nil, errMessage
+	}
+	return once(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
+		got, err := s.turns.Send(ctx, turn.Request{
+			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, Came: s.config.came(ctx, t),
+		})
+		if err != nil {
+			return SendAnswer{}, err
+		}
+		return showTurn(got), unkept(got)
+	})
+}
+
+func showTurn(got turn.Reply) SendAnswer {
+	v := SendAnswer{Kind: got.Kind, Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
+	if got.Run != nil {
+		run := showRun(*got.Run)
+		v.Run = &run
+	}
+	return v
+}
+
+func (s sender) answer(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body struct{}
+},
+) (*reply[SendAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	if err := s.config.take(ctx, rate.Turns); err != nil {
+		return nil, err
+	}
+	got, err := s.turns.Answer(ctx, turn.Request{
+		Principal: caller(ctx), ChatID: in.ID, Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(showTurn(got)), nil
+}
+
+// StopAnswer says that an answer is being stopped.
+type StopAnswer struct {
+	Stopping bool `json:"stopping"`
+}
+
+func (s sender) stop(ctx context.Context, in *chatInput) (*reply[StopAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	if err := s.turns.Stop(ctx, caller(ctx), in.ID); err != nil {
+		return nil, err
+	}
+	return answer(StopAnswer{Stopping: true}), nil
+}
+
+// notBlank says what is wrong with a message that is there and says nothing. An
+// empty one is too short already.
+func notBlank(message string) []error {
+	if message == "" || strings.TrimSpace(message) != "" {
+		return nil
+	}
+	return []error{errInvalid.At(field("string_too_short", "body", "message"))}
+}

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+)
+
+func (a *api) chats(s records) {
+	register(a, operation{
+		method: http.MethodGet, path: "/api/chats", id: "listChats", access: withChat,
+		summary: "List the chats, newest first", failures: []int{404, 422},
+	}, s.listChats)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, optionalBody: true, status: http.StatusCreated,
+		summary: "Create a chat", failures: []int{404, 413, 415, 422},
+	}, s.createChat)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/chats/{id}", id: "readChat", access: withChat,
+		summary: "Read a chat and its state", failures: []int{404},
+	}, s.readChat)
+	register(a, operation{
+		method: http.MethodPatch, path: "/api/chats/{id}", id: "updateChat", access: withChat,
+		summary: "Rename a chat, move it to another project, or choose when it is answered", failures: []int{404, 413, 415, 422},
+	}, s.updateChat)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/chats/{id}", id: "deleteChat", access: withChat, status: http.StatusNoContent,
+		summary: "Delete a chat and its messages", failures: []int{404, 409},
+	}, s.deleteChat)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/chats/{id}/messages", id: "listMessages", access: withChat,
+		summary: "Read the newest messages in ascending order; the cursor leads to the ones before", failures: []int{404, 422},
+	}, s.messages)
+}
+
+// ChatRequest is the body that creates a chat.
+type ChatRequest struct {
+	Title     string `json:"title,omitempty" maxLength:"200" doc:"made of the first message when absent"`
+	ProjectID string `json:"project_id,omitempty"`
+}
+
+// ChatChange is the body that changes a chat: what is absent stays.
+type ChatChange struct {
+	Title     *string `json:"title,omitempty" minLength:"1" maxLength:"200"`
+	ProjectID *string `json:"project_id,omitempty" doc:"empty takes the chat out of its project"`
+
+	Automation *string `json:"automation,omitempty" enum:"automatic,manual,off," doc:"when it is answered; empty is as the assistant says"`
+}
+
+// ChatList is a page of chats.
+type ChatList struct {
+	Chats  []conversation.Chat `json:"chats" nullable:"false"`
+	Cursor string              `json:"cursor,omitempty" doc:"of the next page, when there is one"`
+}
+
+// MessageList is a page of a chat's messages.
+type MessageList struct {
+	Messages []conversation.Message `json:"messages" nullable:"false"`
+	Cursor   string                 `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
+}
+
+type chatInput struct {
+	ID string `path:"id"`
+}
+
+func (s records) listChats(ctx context.Context, in *struct {
+	PageInput
+	ProjectID string `query:"project_id" doc:"only the chats of this project"`
+},
+) (*reply[ChatList], error) {
+	account := caller(ctx).Account
+	if err := s.projectOf(ctx, account, in.ProjectID); err != nil {
+		return nil, err
+	}
+	chats, cursor, err := s.store.Chats(ctx, account, in.ProjectID, in.Cursor, in.size())
+	if err != nil {
+		return nil, err
+	}
+	return answer(ChatList{list(chats), cursor}), nil
+}
+
+func (s records) createChat(ctx context.Context, in *struct{ Body ChatRequest }) (*reply[conversation.Chat], error) {
+	account := caller(ctx).Account
+	if err := s.projectOf(ctx, account, in.Body.ProjectID); err != nil {
+		return nil, err
+	}
+	now := s.config.Now().UTC()
+	c := conversation.Chat{
+		ID: s.config.NewID(now), Title: strings.TrimSpace(in.Body.Title), ProjectID: in.Body.ProjectID,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if err := s.store.CreateChat(ctx, account, c); err != nil {
+		return nil, err
+	}
+	return answer(c), nil
+}
+
+func (s records) readChat(ctx context.Context, in *chatInput) (*reply[conversation.Chat], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	c, err := s.store.Chat(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(c), nil
+}
+
+func (s records) updateChat(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ChatChange
+},
+) (*reply[conversation.Chat], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	account := caller(ctx).Account
+	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation}
+	if change.Title != nil {
+		trimmed := strings.TrimSpace(*change.Title)
+		if trimmed == "" {
+			return nil, errInvalid.At(field("string_too_short", "body", "title"))
+		}
+		change.Title = &trimmed
+	}
+	if change.ProjectID != nil {
+		if err := s.projectOf(ctx, account, *change.ProjectID); err != nil {
+			return nil, err
+		}
+	}
+	c, err := s.store.UpdateChat(ctx, account, in.ID, change, s.config.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	return answer(c), nil
+}
+
+func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	return nil, s.store.DeleteChat(ctx, caller(ctx).Account, in.ID)
+}
+
+func (s records) messages(ctx context.Context, in *struct {
+	ID string `path:"id"`
+	PageInput
+},
+) (*reply[MessageList], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrChatNotFound
+	}
+	account := caller(ctx).Account
+	messages, cursor, err := s.store.Messages(ctx, account, in.ID, in.Cursor, in.size())
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) == 0 { // an empty chat, or no such chat
+		if _, err := s.store.Chat(ctx, account, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	return answer(MessageList{list(messages), cursor}), nil
+}

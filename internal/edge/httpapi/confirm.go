@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/access/rate"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// Confirm serves the routes that decide over a run, all of them by POST: confirm,
+// cancel, approve, settle and retry, below /api/runs/{id}.
+func Confirm(c Config, runs Runs) http.Handler {
+	a := newAPI(c)
+	a.confirm(runs)
+	return a.handler()
+}
+
+func (a *api) confirm(runs Runs) {
+	a.function = FunctionConfirm
+	d := decider{a.config, runs}
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/confirm", id: "confirmRun", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
+		summary:  "Confirm the plan that was shown, once; it then runs",
+		failures: []int{404, 409, 410, 413, 415, 422},
+	}, d.confirm)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/cancel", id: "cancelRun", access: withChat, optionalBody: true, class: rate.Decisions,
+		summary:  "Drop a draft, or stop a run between two steps; what was done is undone where that was confirmed",
+		failures: []int{404, 409, 410, 413, 415, 422},
+	}, d.cancel)
+	a.decisions(d)
+}
+
+// ConfirmRequest is the body of a confirmation.
+type ConfirmRequest struct {
+	Digest plan.Digest `json:"digest" pattern:"^[0-9a-f]{64}$" doc:"of the plan as it was shown"`
+}
+
+// CancelRequest is the body of a cancellation.
+type CancelRequest struct {
+	Digest plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the draft is another one by now"`
+	Reason string      `json:"reason,omitempty" maxLength:"500" doc:"why a draft is rejected; the model is told"`
+}
+
+type confirmInput struct {
+	ID string `path:"id"`
+	Idempotency
+	Body ConfirmRequest
+}
+
+// Idempotency is the key of a request that is to have one effect, however often
+// it is sent.
+type Idempotency struct {
+	Key string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
+}
+
+// Resolve refuses a key that is not one.
+func (in *Idempotency) Resolve(huma.Context) []error {
+	for i := range len(in.Key) {
+		if in.Key[i] <= ' ' || in.Key[i] > '~' || len(in.Key) > 128 {
+			return []error{errInvalid.At(field("string_pattern_mismatch", "header", "Idempotency-Key"))}
+		}
+	}
+	return nil
+}
+
+type decider struct {
+	config Config
+	runs   Runs
+}
+
+func (d decider) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	decided, err := d.runs.Confirm(ctx, run.Confirmation{
+		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Key: in.Key,
+		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(decided.Run)}), nil
+}
+
+func (d decider) cancel(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body CancelRequest
+},
+) (*reply[RunAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	decided, err := d.runs.Cancel(ctx, run.Cancellation{
+		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Reason: in.Body.Reason,
+		Locale: askedFrom(ctx).lang,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(decided.Run)}), nil
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/access/rate"
+	"piloto/internal/chats/turn"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// decisions adds the routes by which a person decides over a plan that was
+// confirmed.
+func (a *api) decisions(d decider) {
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/approve", id: "approveStep", access: withApprove, class: rate.Decisions,
+		summary:  "Approve or refuse a step that waits, once; only POST does",
+		failures: []int{404, 409, 410, 413, 415, 422},
+	}, d.approve)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/settle", id: "settleStep", access: withChat, class: rate.Decisions,
+		summary:  "Say what became of a step in doubt; retry makes a draft that goes on from it",
+		failures: []int{404, 409, 413, 415, 422},
+	}, d.settle)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
+		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
+		failures: []int{404, 409, 413, 415, 422},
+	}, d.retry)
+}
+
+// ApproveRequest is the body of an approval, or of a refusal.
+type ApproveRequest struct {
+	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"may be absent while only one step of the run waits, or ever waited"`
+	Decision string      `json:"decision,omitempty" enum:"approve,refuse" doc:"approve when absent"`
+	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the plan is another one"`
+	Note     string      `json:"note,omitempty" maxLength:"500"`
+}
+
+// SettleRequest is the body that settles a doubt.
+type SettleRequest struct {
+	StepID  string       `json:"step_id" minLength:"1" maxLength:"64" doc:"also of an element (s2[3]) or an undo (undo:s2)"`
+	Outcome plan.Outcome `json:"outcome" enum:"done,not_done,retry"`
+	Note    string       `json:"note,omitempty" maxLength:"500"`
+}
+
+// SettleAnswer is the run after its doubt was settled; with the outcome retry the
+// draft that goes on from it, and the run that was settled.
+type SettleAnswer struct {
+	Run     Run    `json:"run"`
+	Settled string `json:"settled,omitempty" doc:"with retry: the run whose step was settled"`
+}
+
+func (d decider) approve(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ApproveRequest
+},
+) (*reply[RunAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	decided, err := d.runs.Approve(ctx, run.Approval{
+		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: in.Body.StepID,
+		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note, Locale: askedFrom(ctx).lang,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(decided.Run)}), nil
+}
+
+func (d decider) settle(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body SettleRequest
+},
+) (*reply[SettleAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	decided, err := d.runs.Settle(ctx, run.Settling{
+		Account: who.Account, User: who.User, RunID: in.ID, StepID: in.Body.StepID, Outcome: in.Body.Outcome, Note: in.Body.Note,
+		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := SettleAnswer{Run: showRun(decided.Run)}
+	if decided.Run.ID != in.ID {
+		v.Settled = in.ID
+	}
+	return answer(v), nil
+}
+
+func (d decider) retry(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body struct{}
+},
+) (*reply[RunAnswer], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	who := caller(ctx)
+	decided, err := d.runs.Retry(ctx, run.Retrial{
+		Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(RunAnswer{showRun(decided.Run)}), nil
+}

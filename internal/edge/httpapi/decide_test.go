@@ -1,0 +1,218 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/turn"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/tools/tool"
+)
+
+// bench is the handlers over the real services and a real table.
+type bench struct {
+	*lab.World
+	t        *testing.T
+	handlers map[httpapi.Function]http.Handler
+}
+
+func newBench(t *testing.T) bench {
+	w := lab.NewWorld(t)
+	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store}
+	turns := &turn.Service{Store: w.Store, Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour}
+	return bench{w, t, map[httpapi.Function]http.Handler{
+		httpapi.FunctionChat: httpapi.Chat(c, turns), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, w.Store, nil),
+		httpapi.FunctionRegistry: httpapi.Registry(c, nil, nil),
+	}}
+}
+
+// do sends a request of a user of the account, and holds its status and code.
+func (b bench) do(user, method, path, body string, status int, code string) map[string]any {
+	b.t.Helper()
+	w := b.send(user, method, path, body)
+	var got map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		b.t.Fatalf("%s %s: %d %s: %v", method, path, w.Code, w.Body, err)
+	}
+	if told, _ := got["code"].(string); w.Code != status || told != code {
+		b.t.Errorf("%s %s: %d %s, want %d %s", method, path, w.Code, w.Body, status, code)
+	}
+	return got
+}
+
+// send sends a request to the function that serves it.
+func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder {
+	who := auth.Principal{Account: lab.Account, User: user, Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeApprove}}
+	if user == "stranger" {
+		who.Account = "other"
+	}
+	function := httpapi.FunctionRecords
+	switch {
+	case method == http.MethodPatch:
+		function = httpapi.FunctionChat
+	case method == http.MethodPost:
+		function = httpapi.FunctionConfirm
+	case strings.HasPrefix(path, "/api/rules"):
+		function = httpapi.FunctionRegistry
+	}
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	w := httptest.NewRecorder()
+	b.handlers[function].ServeHTTP(w, r.WithContext(auth.NewContext(r.Context(), who)))
+	return w
+}
+
+// confirmed is a plan whose second step destroys something, up to where it waits.
+func (b bench) confirmed() (r plan.Run, path string) {
+	b.t.Helper()
+	r = b.Propose(lab.To("POST", "/bookings", `{"room":"norte","people":3}`), lab.To("DELETE", "/bookings/9", ""))
+	path = "/api/runs/" + r.ID
+	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(r.Digest)+`"}`, 202, "")
+	b.Execute(r.ID)
+	return r, path
+}
+
+// TestARefusalNamesTheRunThatIsGoing: what is refused because of another run says which,
+// in the sentence that the chat says (turn.TestAYesWhileAnotherRunsSaysWhichOneWaits).
+func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
+	b := newBench(t)
+	first := b.Draft(plan.Proposal{Goal: "Pedir tinta", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})
+	b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm", `{"digest":"`+string(first.Digest)+`"}`, 202, "")
+	next := b.Draft(plan.Proposal{Goal: "Pedir papel", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})
+	path := "/api/runs/" + next.ID
+	for _, lang := range []locale.Tag{locale.Spanish, locale.English} {
+		for _, c := range []struct{ method, path, body, key string }{
+			{"POST", path + "/confirm", `{"digest":"` + string(next.Digest) + `"}`, "other"},
+			{"DELETE", "/api/chats/" + b.Chat.ID, "", "chat"},
+		} {
+			got := b.do("ana", c.method, c.path+"?lang="+string(lang), c.body, 409, "plan.already_running")
+			want := locale.Text(lang, "fault.plan.already_running."+c.key, "goal", "Pedir papel", "running", "Pedir tinta")
+			if got["detail"] != want || got["running"] != first.ID || got["action"] == "" {
+				t.Errorf("%s %s: %v", c.method, c.path, got)
+			}
+		}
+		// What is refused because it runs itself says so, and names no other.
+		own := b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm?lang="+string(lang), `{"digest":"`+string(first.Digest)+`"}`, 409, "plan.already_running")
+		if own["detail"] != locale.Text(lang, "fault.plan.already_running") || own["running"] != nil {
+			t.Errorf("%v", own)
+		}
+	}
+	if got := b.Read(next.ID).Status; got != plan.Draft {
+		t.Errorf("it is %s", got)
+	}
+	b.Execute(first.ID)
+	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(next.Digest)+`"}`, 202, "")
+}
+
+// TestADecisionIsTakenOnce goes by HTTP through the life of a plan that waits, and
+// says everything twice, too late or of another's run.
+func TestADecisionIsTakenOnce(t *testing.T) {
+	b := newBench(t)
+	r, path := b.confirmed()
+	shown := b.do("ana", "GET", path, "", 200, "")
+	step := second(shown)
+	approval, _ := step["approval"].(map[string]any)
+	if shown["status"] != "waiting" || step["status"] != "waiting" || approval["method"] != "DELETE" || approval["url"] != "https://rooms.example/bookings/9" {
+		t.Fatalf("it does not wait: %v", shown)
+	}
+	edit := `{"digest":"` + string(r.Digest) + `","steps":[{"mcp_id":"` + b.Server.ID + `","method":"GET","path":"/rooms"}]}`
+	approve := `{"step_id":"s2","note":"adelante"}`
+	b.do("ana", "PATCH", path+"/plan", edit, 409, "plan.already_running")
+	b.do("stranger", "POST", path+"/approve", approve, 404, "run.not_found")
+	b.do("stranger", "PATCH", path+"/plan", edit, 404, "run.not_found")
+	b.do("ana", "POST", path+"/approve", `{"step_id":"s1"}`, 409, "approval.not_waiting")
+	b.do("ana", "POST", path+"/approve", `{"step_id":"s9"}`, 404, "step.not_found")
+	b.do("ana", "POST", path+"/retry", ``, 409, "plan.already_running")
+	b.do("ana", "POST", path+"/settle", `{"step_id":"s2","outcome":"done"}`, 409, "plan.already_running")
+	before := len(b.Requests())
+	b.do("eva", "POST", path+"/approve", approve, 200, "")
+	b.do("eva", "POST", path+"/approve", approve, 409, "approval.not_waiting")
+	if len(b.Requests()) != before {
+		t.Error("an approval by itself sends something")
+	}
+	b.Execute(r.ID)
+	shown = b.do("ana", "GET", path, "", 200, "")
+	approval, _ = second(shown)["approval"].(map[string]any)
+	if shown["status"] != "done" || approval["decision"] != "approved" || approval["by"] != "eva" || approval["note"] != "adelante" {
+		t.Errorf("%v", shown)
+	}
+	b.do("ana", "PATCH", path+"/plan", edit, 409, "plan.not_pending")
+	b.do("ana", "POST", path+"/retry", ``, 409, "run.nothing_to_retry")
+	b.do("ana", "POST", path+"/settle", `{"step_id":"s2","outcome":"done"}`, 409, "step.not_in_doubt")
+	for _, route := range []string{"/receipt", "/revisions", "/steps/s1/result"} {
+		b.do("stranger", "GET", path+route, "", 404, "run.not_found")
+	}
+	b.verified(path, "ana", "eva")
+}
+
+// second is the second step of a run.
+func second(run map[string]any) map[string]any {
+	steps, _ := run["steps"].([]any)
+	if len(steps) < 2 {
+		return nil
+	}
+	step, _ := steps[1].(map[string]any)
+	return step
+}
+
+// verified reads a run's receipt and holds that it verifies and names who decided.
+func (b bench) verified(path, confirmed, approved string) {
+	b.t.Helper()
+	raw := b.send("ana", "GET", path+"/receipt", "").Body.Bytes()
+	var got receipt.Receipt
+	if err := json.Unmarshal(raw, &got); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, problem := range receipt.Verify(got) {
+		b.t.Errorf("the receipt does not hold: %v", problem)
+	}
+	said := func(typ, who string) bool {
+		return slices.ContainsFunc(got.Events, func(e plan.Event) bool {
+			var data struct{ By string }
+			return e.Type == typ && json.Unmarshal(e.Data, &data) == nil && data.By == who
+		})
+	}
+	if !said(plan.EventConfirmed, confirmed) || !said(plan.EventStepApproved, approved) {
+		b.t.Errorf("the receipt does not say who decided: %s", raw)
+	}
+}
+
+func TestAnApprovalThatIsTooLateIsGone(t *testing.T) {
+	b := newBench(t)
+	_, path := b.confirmed()
+	b.Pass(25 * time.Hour)
+	before := len(b.Requests())
+	for range 2 {
+		b.do("eva", "POST", path+"/approve", `{"step_id":"s2"}`, 410, "approval.expired")
+	}
+	if len(b.Requests()) != before {
+		t.Error("something was sent")
+	}
+}
+
+// TestRulesAreAskedAgainWhenTheStepIsDone sets a rule after the plan was confirmed.
+func TestRulesAreAskedAgainWhenTheStepIsDone(t *testing.T) {
+	b := newBench(t)
+	r, path := b.confirmed()
+	b.do("ana", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","method":"DELETE","path":"/bookings/*","reason":"Hoy no se borra"}]}`, 200, "")
+	b.do("eva", "POST", path+"/approve", `{}`, 200, "")
+	b.Execute(r.ID)
+	shown := b.do("ana", "GET", path, "", 200, "")
+	step := second(shown)
+	if failed, _ := step["error"].(map[string]any); failed["code"] != "step.denied" {
+		t.Errorf("%v", step)
+	}
+	if n := slices.IndexFunc(b.Requests(), func(r tool.Request) bool { return r.Method == "DELETE" }); n >= 0 {
+		t.Error("what a rule denies was sent")
+	}
+}

@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+)
+
+// Limits of what an Operator client may say about its session.
+const (
+	maxSessionID = 128     // bytes
+	anyone       = "local" // the user of a session that names none
+	maxMetadata  = 8 << 10 // bytes, names and values
+	maxPairs     = 64
+)
+
+// OperatorRequest is the body of POST /operator/chat (document 004). Members that
+// are not known are left alone, as its clients send more.
+type OperatorRequest struct {
+	_         struct{}                   `json:"-" additionalProperties:"true"`
+	Message   string                     `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	SessionID string                     `json:"session_id,omitempty" maxLength:"128" doc:"the client's own name for the session; made when absent"`
+	UserID    string                     `json:"user_id,omitempty" maxLength:"128" doc:"whom the client speaks for; a session is of whom it named first; local when absent"`
+	Summary   string                     `json:"context_summary,omitempty" maxLength:"16384"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"at most 64 members and 8 KB"`
+}
+
+// Resolve finds what a schema cannot say.
+func (r *OperatorRequest) Resolve(huma.Context) []error {
+	errs := notBlank(r.Message)
+	if r.SessionID != "" && !printable(r.SessionID) {
+		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
+	}
+	if r.UserID != "" && !printable(r.UserID) {
+		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "user_id")))
+	}
+	size := 0
+	for name, value := range r.Metadata {
+		size += len(name) + len(value)
+	}
+	if size > maxMetadata || len(r.Metadata) > maxPairs {
+		errs = append(errs, errInvalid.At(field("too_long", "body", "metadata")))
+	}
+	return errs
+}
+
+// OperatorAnswer is document 004's answer. ToolCalls is null when nothing is
+// proposed; else it is the steps that wait for a confirmation.
+type OperatorAnswer struct {
+	SessionID string              `json:"session_id"`
+	Response  string              `json:"response"`
+	ToolCalls []ToolCall          `json:"tool_calls" nullable:"true"`
+	Kind      turn.Kind           `json:"kind" enum:"message,plan,queued,cancelled,notice"`
+	Provider  string              `json:"provider,omitempty" doc:"who answered, when a model did"`
+	Model     string              `json:"model,omitempty"`
+	Notes     []conversation.Note `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
+	Fallback  *StoodIn            `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
+}
+
+// StoodIn says who did not answer, and why.
+type StoodIn struct {
+	Preferred string `json:"preferred" doc:"the provider that the assistant names first"`
+	Reason    string `json:"reason"`
+}
+
+// ToolCall is one step of the plan that was proposed.
+type ToolCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	MCPID  string          `json:"mcp_id"`
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Query  json.RawMessage `json:"query,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+	RunID  string          `json:"run_id"`
+	Digest plan.Digest     `json:"digest"`
+}
+
+func (s sender) operator(ctx context.Context, in *struct {
+	Keyed
+	Body OperatorRequest
+},
+) (*replayed[OperatorAnswer], error) {
+	body := in.Body
+	if len(body.Message) > conversation.MaxMessage {
+		return nil, errMessage
+	}
+	return once(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
+		session := cmp.Or(body.SessionID, t.ID)
+		got, err := s.turns.Send(ctx, turn.Request{
+			Principal: caller(ctx), ChatID: session, Message: body.Message,
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, Came: s.config.came(ctx, t),
+			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: body.Metadata},
+		})
+		switch {
+		case err != nil:
+			return OperatorAnswer{}, err
+		case got.Kind == turn.KindBlocked:
+			return OperatorAnswer{}, blocked(ctx, got)
+		}
+		return showOperator(got, session), nil
+	})
+}
+
+func showOperator(got turn.Reply, session string) OperatorAnswer {
+	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Notes: got.Message.Notes}
+	for _, m := range slices.Backward(got.Before) { // this contract has one text for all that is said
+		v.Response, v.Notes = m.Content+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
+	}
+	if by := got.By; by != nil {
+		v.Provider, v.Model = by.Provider, by.Model
+		if by.Preferred != "" {
+			v.Fallback = &StoodIn{by.Preferred, by.Reason}
+		}
+	}
+	if got.Kind == turn.KindPlan && got.Run != nil {
+		v.ToolCalls = toolCalls(*got.Run)
+	}
+	return v
+}
+
+// blocked tells a turn that may not run in the Operator API's one word for it.
+func blocked(ctx context.Context, got turn.Reply) error {
+	p := problem(ctx, errSwitch)
+	if got.Block != nil {
+		p.Reason, p.Message, p.Action = string(got.Block.Reason), got.Block.Message, got.Block.Action
+		p.Remedy, p.CreditBalance = string(got.Block.Remedy), got.Block.CreditBalance
+	}
+	return p
+}
+
+func toolCalls(r plan.Run) []ToolCall {
+	calls := make([]ToolCall, 0, len(r.Plan.Steps))
+	for _, s := range r.Plan.Steps {
+		calls = append(calls, ToolCall{
+			ID: s.ID, Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+			RunID: r.ID, Digest: r.Digest,
+		})
+	}
+	return calls
+}
+
+// printable reports whether a client's own name for something is 1 to 128 bytes
+// of characters that one can see, and spaces.
+func printable(name string) bool {
+	if name == "" || len(name) > maxSessionID || !utf8.ValidString(name) {
+		return false
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Session is a session with its messages (document 004).
+type Session struct {
+	SessionID string                     `json:"session_id"`
+	UserID    string                     `json:"user_id"`
+	CreatedAt time.Time                  `json:"created_at"`
+	Summary   string                     `json:"context_summary,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"as it was sent"`
+	Messages  []SessionMessage           `json:"messages" nullable:"false"`
+	Cursor    string                     `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
+}
+
+// SessionMessage is one message of a session.
+type SessionMessage struct {
+	Role      conversation.Role   `json:"role" enum:"user,assistant,system"`
+	Content   string              `json:"content"`
+	Notes     []conversation.Note `json:"notes,omitempty"`
+	CreatedAt time.Time           `json:"created_at"`
+}
+
+func (s records) session(ctx context.Context, in *struct {
+	ID     string `path:"id"`
+	Cursor string `query:"cursor" doc:"from the answer before"`
+},
+) (*reply[Session], error) {
+	if !printable(in.ID) {
+		return nil, errSession
+	}
+	chat, messages, next, err := s.store.Session(ctx, caller(ctx).Account, in.ID, in.Cursor)
+	if errors.Is(err, conversation.ErrChatNotFound) {
+		return nil, errSession
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := Session{
+		SessionID: in.ID, UserID: cmp.Or(chat.UserID, anyone), CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
+		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
+	}
+	for _, m := range messages {
+		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, Notes: m.Notes, CreatedAt: m.At.UTC()})
+	}
+	return answer(v), nil
+}

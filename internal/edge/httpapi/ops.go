@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/usage"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/tools/tool"
+)
+
+// Ops is what can be told of the deployment, and of how an account's turns went.
+// The function records alone serves it.
+type Ops struct {
+	Version   string
+	Counted   Counted
+	Agents    Agents
+	Effective Effective
+}
+
+// Counted adds up what an account's turns came to.
+type Counted interface {
+	Totals(ctx context.Context, account string) (usage.Totals, error)
+}
+
+// Agents are an account's servers, and the breakers of those of them that are
+// agents and that something happened to.
+type Agents interface {
+	Servers(ctx context.Context, account string) ([]tool.Server, error)
+	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
+}
+
+// Effective is the configuration that is in force, in the order in which it is
+// shown.
+type Effective []Setting
+
+// Setting is one value of the configuration. That of a secret is never shown.
+type Setting struct {
+	Name   string // openai_model; as document 001 has it, where it has one
+	Group  string // openai
+	Value  string
+	Secret bool
+}
+
+type operations struct {
+	config Config
+	checks []Check
+}
+
+// ops registers what is asked by whoever runs the service.
+func (a *api) ops(checks []Check) {
+	o := operations{a.config, checks}
+	register(a, operation{
+		method: http.MethodGet, path: "/health", id: "health", access: open,
+		summary: "Whether the service and what it depends on answer; with a token also how the account's agents do", failures: []int{503},
+	}, o.health)
+	register(a, operation{
+		method: http.MethodGet, path: "/config", id: "config", access: withAdmin,
+		summary: "The configuration in force, without secrets",
+	}, o.effective)
+	a.metrics(o)
+}
+
+// Health says whether the service and its dependencies answer.
+type Health struct {
+	Status  string                 `json:"status" enum:"ok,degraded,unavailable" doc:"degraded: an agent is not called for now, or is being tried"`
+	Version string                 `json:"version,omitempty"`
+	Checks  map[string]string      `json:"checks" doc:"ok; unavailable: it does not answer; unwritable: it can be read alone, as when a disk is full"`
+	Agents  map[string]AgentHealth `json:"agents,omitempty" doc:"the account's, by name; with a token alone"`
+}
+
+// AgentHealth is how an agent's breaker stands.
+type AgentHealth struct {
+	State    string     `json:"state" enum:"closed,open,half_open"`
+	Failures int        `json:"failures" doc:"in a row"`
+	RetryAt  *time.Time `json:"retry_at,omitempty" doc:"when it is called again"`
+}
+
+type healthReply struct {
+	Status int
+	Body   Health
+}
+
+func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error) {
+	within, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	failed := make([]error, len(o.checks))
+	var agents map[string]AgentHealth
+	var unread error
+	looks := []func() error{func() error {
+		if p, ok := auth.FromContext(ctx); ok && p.Allows(auth.ScopeChat) {
+			agents, unread = o.agents(within, p.Account)
+		}
+		return nil
+	}}
+	for i, c := range o.checks {
+		looks = append(looks, func() error { failed[i] = c.Ping(within); return nil })
+	}
+	_ = parallel.Do(looks...) // what failed is said below, each by itself
+	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Version: o.config.Ops.Version, Checks: map[string]string{}, Agents: agents}}
+	for _, a := range agents {
+		if a.State != agent.Closed.String() {
+			out.Body.Status = "degraded"
+		}
+	}
+	if unread != nil {
+		o.config.Log.WarnContext(ctx, "health.agents_unread", "error", unread)
+	}
+	for i, c := range o.checks {
+		out.Body.Checks[c.Name] = "ok"
+		if failed[i] == nil {
+			continue
+		}
+		out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
+		if errors.Is(failed[i], fault.ErrStorage) { // which the store says in its log
+			out.Body.Checks[c.Name] = "unwritable"
+			continue
+		}
+		o.config.Log.WarnContext(ctx, "health.failed", "check", c.Name, "error", failed[i])
+	}
+	return out, nil
+}
+
+// agents returns how each agent of an account stands, by its name.
+func (o operations) agents(ctx context.Context, account string) (map[string]AgentHealth, error) {
+	var servers []tool.Server
+	var breakers []agent.Breaker
+	err := parallel.Do(
+		func() (err error) { servers, err = o.config.Ops.Agents.Servers(ctx, account); return },
+		func() (err error) { breakers, err = o.config.Ops.Agents.Breakers(ctx, account); return },
+	)
+	if err != nil {
+		return nil, err
+	}
+	now, out := o.config.Now(), map[string]AgentHealth{}
+	for _, s := range servers {
+		if !s.IsAgent() {
+			continue
+		}
+		h := AgentHealth{State: agent.Closed.String()}
+		if i := slices.IndexFunc(breakers, func(b agent.Breaker) bool { return b.Agent == s.ID }); i >= 0 {
+			b := breakers[i]
+			h = AgentHealth{State: b.Phase(now).String(), Failures: len(b.Failed)}
+			if at := b.RetryAt(); b.Phase(now) != agent.Closed && !at.IsZero() {
+				h.RetryAt = moment(at)
+			}
+		}
+		out[s.Name] = h
+	}
+	return out, nil
+}
+
+// Configured is the configuration that is in force.
+type Configured struct {
+	Version string            `json:"version,omitempty"`
+	Groups  []ConfiguredGroup `json:"groups" nullable:"false"`
+}
+
+// ConfiguredGroup is the settings of one concern.
+type ConfiguredGroup struct {
+	Name     string              `json:"name"`
+	Settings []ConfiguredSetting `json:"settings" nullable:"false"`
+}
+
+// ConfiguredSetting is one setting, and never a secret.
+type ConfiguredSetting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value" doc:"of a secret that is set: •••• alone"`
+	Set    bool   `json:"set"`
+	Secret bool   `json:"secret,omitempty"`
+}
+
+func (o operations) effective(context.Context, *nothing) (*reply[Configured], error) {
+	out := Configured{Version: o.config.Ops.Version, Groups: []ConfiguredGroup{}}
+	at := map[string]int{}
+	for _, s := range o.config.Ops.Effective {
+		i, ok := at[s.Group]
+		if !ok {
+			i = len(out.Groups)
+			at[s.Group] = i
+			out.Groups = append(out.Groups, ConfiguredGroup{Name: s.Group})
+		}
+		out.Groups[i].Settings = append(out.Groups[i].Settings, s.shown())
+	}
+	return answer(out), nil
+}
+
+// mask is what stands for a secret.
+const mask = "••••"
+
+// shown is the setting as it may be seen. A secret that was not declared as one is
+// known by its name; a URL is shown without who may use it.
+func (s Setting) shown() ConfiguredSetting {
+	out := ConfiguredSetting{Name: s.Name, Value: s.Value, Set: s.Value != "", Secret: s.Secret || secretive(s.Name)}
+	if out.Secret && out.Set {
+		out.Value = mask
+		return out
+	}
+	if u, err := url.Parse(s.Value); err == nil && u.Scheme != "" && u.Host != "" && (u.User != nil || u.RawQuery != "") {
+		u.User = nil
+		if u.RawQuery != "" {
+			u.RawQuery = mask
+		}
+		out.Value = u.String()
+	}
+	return out
+}
+
+func secretive(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{"key", "secret", "token", "password"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// sortedKeys are the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// TestEveryFaultHasASentence reads the source of the module: each code that is
+// given to fault.New says what happened and what to do, in every language.
+func TestEveryFaultHasASentence(t *testing.T) {
+	codes := map[string]string{"internal_error": "fault"}
+	for _, root := range []string{"../../../internal", "../../../functions"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return skipMissing(err)
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if code, ok := newFault(n); ok {
+					codes[code] = path
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(codes) < 30 {
+		t.Fatalf("found only %d codes: is the source still where this test looks?", len(codes))
+	}
+	for code, path := range codes {
+		for _, tag := range locale.Tags() {
+			for _, key := range []string{"fault." + code, "fault." + code + ".do"} {
+				if text, ok := locale.Lookup(tag, key); !ok || text == "" {
+					t.Errorf("%s (%s): no %s in %s", code, path, key, tag)
+				}
+			}
+		}
+	}
+}
+
+func skipMissing(err error) error {
+	if err != nil && strings.Contains(err.Error(), "no such file") {
+		return nil
+	}
+	return err
+}
+
+func newFault(n ast.Node) (string, bool) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 {
+		return "", false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "New" {
+		return "", false
+	}
+	if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "fault" {
+		return "", false
+	}
+	lit, ok := call.Args[1].(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	code, err := strconv.Unquote(lit.Value)
+	return code, err == nil
+}
+
+func TestEveryKindHasAStatusAndTitle(t *testing.T) {
+	seen := map[int]fault.Kind{}
+	for kind := fault.Internal; kind <= fault.Unavailable; kind++ {
+		status := Status(kind)
+		if before, twice := seen[status]; twice {
+			t.Errorf("kinds %d and %d are both %d", before, kind, status)
+		}
+		seen[status] = kind
+		for _, tag := range locale.Tags() {
+			if _, ok := locale.Lookup(tag, "fault.title."+strconv.Itoa(status)); !ok {
+				t.Errorf("%d has no title in %s", status, tag)
+			}
+		}
+	}
+}
+
+func TestProblemSpeaksTheReadersLanguage(t *testing.T) {
+	for _, c := range []struct{ query, cookie, accept, want string }{
+		{"", "", "", "No existe esa dirección."},
+		{"", "", "en-GB", "There is no such address."},
+		{"", "en", "es", "There is no such address."},
+		{"?lang=es", "en", "en", "No existe esa dirección."},
+		{"?lang=en", "", "", "There is no such address."},
+		{"?lang=%00", "", "en", "No existe esa dirección."},
+		{"", "", "fr", "No existe esa dirección."},
+	} {
+		r := ask(auth.Principal{}, "GET", "/x"+c.query, "", "Accept-Language", c.accept)
+		if c.cookie != "" {
+			r.Header.Set("Cookie", LanguageCookie+"="+c.cookie)
+		}
+		if got := decode(t, newSite().do(r))["detail"]; got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestProblemSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		detail string
+	}{
+		{tool.ErrURL.With("reason", "credentials"), 422, "La dirección del servicio no es válida. No puede llevar usuario ni contraseña."},
+		{tool.ErrDocument.With("reason", "not JSON"), 422, "El documento del servicio no se puede leer como OpenAPI. (not JSON)"},
+		{plan.ErrStale.With("changed", "El servicio está desactivado."), 409, "El plan ha cambiado desde que se mostró. No se ha ejecutado nada. El servicio está desactivado."},
+		{auth.ErrScope, 403, "Tu token no permite hacer esto: le falta el permiso «…»."},
+		{auth.ErrScope.With("scope", "{scope}"), 403, "Tu token no permite hacer esto: le falta el permiso «{scope}»."},
+		{fmt.Errorf("wrapped: %w", plan.ErrExpired), 410, "El plan ha caducado sin confirmarse. No se ha ejecutado nada."},
+		{fmt.Errorf("get item: %w", context.DeadlineExceeded), 503, "La respuesta ha tardado demasiado."},
+		{fmt.Errorf("get item: %w", context.Canceled), 503, "La petición se canceló antes de terminar."},
+		{fmt.Errorf("put item: %w", fault.ErrStorage), 503, "Ahora no se puede guardar nada: el disco de Piloto está lleno o no admite escritura. Lo que ya se guardó está a salvo y se puede leer."},
+		{auth.ErrUndecided.Because(fault.ErrStorage), 503, "Ahora no se puede guardar nada: el disco de Piloto está lleno o no admite escritura. Lo que ya se guardó está a salvo y se puede leer."},
+		{fmt.Errorf("surprise"), 500, "Algo ha fallado en Piloto."},
+	} {
+		w := httptest.NewRecorder()
+		Problems(Config{})(w, httptest.NewRequest("GET", "/api/x", nil), c.err)
+		m := decode(t, w)
+		if w.Code != c.status || m["detail"] != c.detail || m["action"] == "" {
+			t.Errorf("%v: %d %v", c.err, w.Code, m["detail"])
+		}
+		if w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%v: %s", c.err, w.Header())
+		}
+	}
+}

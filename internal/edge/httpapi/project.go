@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/tools/tool"
+)
+
+func (a *api) projects(s records) {
+	register(a, operation{
+		method: http.MethodGet, path: "/api/projects", id: "listProjects", access: withChat, summary: "List the projects",
+	}, s.listProjects)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/projects", id: "createProject", access: withAdmin, status: http.StatusCreated,
+		summary: "Create a project", failures: []int{413, 415, 422},
+	}, s.createProject)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/projects/{id}", id: "readProject", access: withChat,
+		summary: "Read a project", failures: []int{404},
+	}, s.readProject)
+	register(a, operation{
+		method: http.MethodPatch, path: "/api/projects/{id}", id: "updateProject", access: withAdmin,
+		summary: "Change what is sent of a project, and nothing else", failures: []int{404, 413, 415, 422},
+	}, s.updateProject)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/projects/{id}", id: "deleteProject", access: withAdmin, status: http.StatusNoContent,
+		summary: "Delete a project; its chats stay, outside any project", failures: []int{404},
+	}, s.deleteProject)
+}
+
+// ProjectRequest is the body that creates a project.
+type ProjectRequest struct {
+	Name    string `json:"name" minLength:"1" maxLength:"200"`
+	Context string `json:"context,omitempty" doc:"what the model is told in each of its chats; at most 16 KB"`
+	Services
+}
+
+// Resolve finds what a schema cannot say.
+func (r *ProjectRequest) Resolve(huma.Context) []error {
+	return projectErrors(&r.Name, &r.Context, r.Services)
+}
+
+// ProjectChange is the body that changes a project: what is absent stays.
+type ProjectChange struct {
+	Name    *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Context *string `json:"context,omitempty"`
+	Services
+}
+
+// Resolve finds what a schema cannot say.
+func (r *ProjectChange) Resolve(huma.Context) []error {
+	return projectErrors(r.Name, r.Context, r.Services)
+}
+
+// Services says which services the chats of a project may use.
+type Services struct {
+	All    *bool     `json:"all_services,omitempty" doc:"every active service of the account; true of a new project that lists none, else false"`
+	MCPIDs *[]string `json:"mcp_ids,omitempty" maxItems:"100" doc:"these services alone; an empty list allows none"`
+}
+
+func (s Services) ids() []string {
+	if s.MCPIDs == nil {
+		return nil
+	}
+	return *s.MCPIDs
+}
+
+// of gives a project what is said of its services; what is not said stays.
+func (s Services) of(p *conversation.Project) {
+	if s.MCPIDs != nil {
+		p.All, p.MCPIDs = false, *s.MCPIDs
+	}
+	if s.All != nil {
+		p.All = *s.All
+	}
+	if p.All {
+		p.MCPIDs = nil
+	}
+}
+
+func projectErrors(name, context *string, services Services) []error {
+	var errs []error
+	if name != nil && *name != "" && strings.TrimSpace(*name) == "" {
+		errs = append(errs, errInvalid.At(field("string_too_short", "body", "name")))
+	}
+	if context != nil && len(*context) > conversation.MaxContext {
+		errs = append(errs, errInvalid.At(field("string_too_long", "body", "context")))
+	}
+	if services.All != nil && *services.All && len(services.ids()) > 0 {
+		errs = append(errs, errInvalid.At(field("value_error", "body", "all_services")))
+	}
+	for i, id := range services.ids() {
+		if !ids.Valid(id) {
+			errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "mcp_ids", i)))
+		}
+	}
+	return errs
+}
+
+// ProjectList is the account's projects.
+type ProjectList struct {
+	Projects []conversation.Project `json:"projects" nullable:"false"`
+}
+
+type projectInput struct {
+	ID string `path:"id"`
+}
+
+func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectList], error) {
+	projects, err := s.store.Projects(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	return answer(ProjectList{list(projects)}), nil
+}
+
+func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequest }) (*reply[conversation.Project], error) {
+	if err := s.knownServers(ctx, in.Body.ids()); err != nil {
+		return nil, err
+	}
+	now := s.config.Now().UTC()
+	p := conversation.Project{
+		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	in.Body.of(&p)
+	if err := s.store.CreateProject(ctx, caller(ctx).Account, p); err != nil {
+		return nil, fmt.Errorf("create project: %w", err)
+	}
+	return answer(p), nil
+}
+
+// knownServers says which of the ids name no service of the account.
+func (s records) knownServers(ctx context.Context, ids []string) error {
+	err := errInvalid
+	for i, id := range ids {
+		_, missing := s.store.Server(ctx, caller(ctx).Account, id)
+		if errors.Is(missing, tool.ErrServerNotFound) {
+			err = err.At(field("mcp.not_found", "body", "mcp_ids", i))
+		} else if missing != nil {
+			return missing
+		}
+	}
+	if len(err.Fields) == 0 {
+		return nil
+	}
+	return err
+}
+
+func (s records) readProject(ctx context.Context, in *projectInput) (*reply[conversation.Project], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	p, err := s.store.Project(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(p), nil
+}
+
+func (s records) updateProject(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ProjectChange
+},
+) (*reply[conversation.Project], error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	if err := s.knownServers(ctx, in.Body.ids()); err != nil {
+		return nil, err
+	}
+	now := s.config.Now().UTC()
+	p, err := s.store.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {
+		if in.Body.Name != nil {
+			p.Name = strings.TrimSpace(*in.Body.Name)
+		}
+		if in.Body.Context != nil {
+			p.Context = *in.Body.Context
+		}
+		in.Body.of(p)
+		p.UpdatedAt = now
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(p), nil
+}
+
+func (s records) deleteProject(ctx context.Context, in *projectInput) (*nothing, error) {
+	if !ids.Valid(in.ID) {
+		return nil, conversation.ErrProjectNotFound
+	}
+	return nil, s.store.DeleteProject(ctx, caller(ctx).Account, in.ID)
+}

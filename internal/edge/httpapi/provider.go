@@ -1,0 +1,263 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+)
+
+func (a *api) providers(s adviser) {
+	register(a, operation{
+		method: http.MethodGet, path: "/ai/providers", id: "listProviders", access: withChat,
+		summary: "List the providers that the account can choose from",
+	}, s.listProviders)
+	register(a, operation{
+		method: http.MethodGet, path: "/ai/providers/{name}", id: "readProvider", access: withChat,
+		summary: "Read a provider", failures: []int{404},
+	}, s.readProvider)
+	register(a, operation{
+		method: http.MethodPut, path: "/ai/providers/{name}", id: "setProvider", access: withAdmin,
+		summary:  "Add a provider, or set what the account changes of one; the key is set apart",
+		failures: []int{413, 415, 422},
+	}, s.setProvider)
+	register(a, operation{
+		method: http.MethodDelete, path: "/ai/providers/{name}", id: "deleteProvider", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove what the account set of a provider, and its key", failures: []int{404},
+	}, s.deleteProvider)
+	register(a, operation{
+		method: http.MethodPut, path: "/ai/providers/{name}/key", id: "setProviderKey", access: withAdmin,
+		summary: "Store the account's own key of a provider; it is never shown", failures: []int{404, 413, 415, 422},
+	}, s.setProviderKey)
+	register(a, operation{
+		method: http.MethodDelete, path: "/ai/providers/{name}/key", id: "deleteProviderKey", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove the account's own key of a provider", failures: []int{404},
+	}, s.deleteProviderKey)
+}
+
+// Provider is a provider as an account has it.
+type Provider struct {
+	Name         string                  `json:"provider"`
+	BaseURL      string                  `json:"base_url"`
+	HasKey       bool                    `json:"has_key" doc:"there is a key, or it needs none"`
+	OwnKey       bool                    `json:"own_key" doc:"the key is the account's own, and not the deployment's"`
+	Keyless      bool                    `json:"keyless" doc:"it needs no key"`
+	CostsCredits bool                    `json:"costs_credits"`
+	Demo         bool                    `json:"demo" doc:"the built-in demonstration model"`
+	Prices       map[string]credit.Price `json:"prices" doc:"the account's own, by model; these come before those of models"`
+	Models       map[string]credit.Price `json:"models" doc:"those with a known price"`
+	WaitingUntil *time.Time              `json:"waiting_until,omitempty" doc:"it asked to be left alone until then"`
+}
+
+// ProviderList is the providers that an account can choose from.
+type ProviderList struct {
+	Providers []Provider `json:"providers" nullable:"false"`
+}
+
+// ProviderRequest is the body that sets a provider, whole: what is absent is as
+// the deployment has it.
+type ProviderRequest struct {
+	BaseURL      string                  `json:"base_url,omitempty" maxLength:"2048" doc:"of an OpenAI-compatible API (…/v1)"`
+	Keyless      bool                    `json:"keyless,omitempty" doc:"it needs no key; with a base_url of its own only"`
+	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"needs the scope billing while the deployment's key pays"`
+	Prices       map[string]PriceRequest `json:"prices,omitempty" doc:"by model, at most 200; needs the scope billing while the deployment's key pays"`
+}
+
+// PriceRequest is what a model costs.
+type PriceRequest struct {
+	Input  int64 `json:"input_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens read"`
+	Output int64 `json:"output_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens written"`
+}
+
+// Resolve refuses a provider of the deployment's own that would go without a key.
+func (r *ProviderRequest) Resolve(huma.Context) []error {
+	if r.Keyless && r.BaseURL == "" {
+		return []error{errInvalid.At(field("missing", "body", "base_url"))}
+	}
+	return nil
+}
+
+func (r ProviderRequest) config(name string) eligibility.Config {
+	c := eligibility.Config{Name: name, BaseURL: r.BaseURL, Keyless: r.Keyless, CostsCredits: r.CostsCredits}
+	for model, price := range r.Prices {
+		if c.Prices == nil {
+			c.Prices = map[string]credit.Price{}
+		}
+		c.Prices[model] = credit.Price(price)
+	}
+	return c
+}
+
+// ProviderKeyRequest is the body that stores a key.
+type ProviderKeyRequest struct {
+	Key string `json:"key" minLength:"1" maxLength:"4096" writeOnly:"true"`
+}
+
+// Resolve refuses a key without a character that one can see.
+func (r *ProviderKeyRequest) Resolve(huma.Context) []error {
+	if r.Key != "" && strings.TrimSpace(r.Key) == "" {
+		return []error{errInvalid.At(field("string_too_short", "body", "key"))}
+	}
+	return nil
+}
+
+type providerInput struct {
+	Name string `path:"name"`
+}
+
+func (s adviser) listProviders(ctx context.Context, _ *nothing) (*reply[ProviderList], error) {
+	got, err := s.Settings.Providers(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	v := ProviderList{Providers: make([]Provider, 0, len(got))}
+	for _, one := range got {
+		v.Providers = append(v.Providers, showProvider(one, s.config.Now()))
+	}
+	return answer(v), nil
+}
+
+func (s adviser) readProvider(ctx context.Context, in *providerInput) (*reply[Provider], error) {
+	got, err := s.Settings.View(ctx, caller(ctx).Account, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showProvider(got, s.config.Now())), nil
+}
+
+func (s adviser) setProvider(ctx context.Context, in *struct {
+	Name string `path:"name"`
+	Body ProviderRequest
+},
+) (*reply[Provider], error) {
+	who := caller(ctx)
+	before, err := s.Settings.View(ctx, who.Account, in.Name)
+	if err != nil && !errors.Is(err, eligibility.ErrUnknownProvider) {
+		return nil, err
+	}
+	next := in.Body.config(in.Name)
+	if err == nil && setsPrices(before, next) {
+		if err := needsBilling(who); err != nil {
+			return nil, err
+		}
+	}
+	got, err := s.Settings.PutProvider(ctx, who.Account, before.Own, next)
+	if err != nil {
+		return nil, placed(err)
+	}
+	return answer(showProvider(got, s.config.Now())), nil
+}
+
+// setsPrices reports whether going from what a provider is to what it would be
+// says what the deployment's key costs. While the account's own key or address
+// pays, what it costs is the account's business; going back to the deployment's
+// may not bring along what was said then. (A key goes with its address.)
+func setsPrices(before eligibility.ProviderView, next eligibility.Config) bool {
+	if next.BaseURL != "" || before.OwnKey && before.Own.BaseURL == "" {
+		return false
+	}
+	said := eligibility.Config{}
+	if before.Own != nil && before.Own.BaseURL == "" {
+		said = *before.Own
+	}
+	return !sameTerms(said, next)
+}
+
+func sameTerms(a, b eligibility.Config) bool {
+	costs := func(c eligibility.Config) string {
+		switch {
+		case c.CostsCredits == nil:
+			return ""
+		case *c.CostsCredits:
+			return "yes"
+		}
+		return "no"
+	}
+	return costs(a) == costs(b) && maps.Equal(a.Prices, b.Prices)
+}
+
+func (s adviser) deleteProvider(ctx context.Context, in *providerInput) (*nothing, error) {
+	who := caller(ctx)
+	before, err := s.Settings.View(ctx, who.Account, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if before.Own != nil && !before.OwnKey && setsPrices(before, eligibility.Config{}) {
+		if err := needsBilling(who); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.Settings.DeleteProvider(ctx, who.Account, in.Name)
+}
+
+func (s adviser) setProviderKey(ctx context.Context, in *struct {
+	Name string `path:"name"`
+	Body ProviderKeyRequest
+},
+) (*reply[Provider], error) {
+	got, err := s.Settings.SetKey(ctx, caller(ctx).Account, in.Name, in.Body.Key)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showProvider(got, s.config.Now())), nil
+}
+
+// deleteProviderKey removes a key. The deployment's key, which pays from then on
+// where the address is the deployment's, is not to be had at prices that the
+// account set for its own.
+func (s adviser) deleteProviderKey(ctx context.Context, in *providerInput) (*nothing, error) {
+	who := caller(ctx)
+	before, err := s.Settings.View(ctx, who.Account, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if before.OwnKey && before.Own.BaseURL == "" && !sameTerms(*before.Own, eligibility.Config{}) {
+		if err := needsBilling(who); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.Settings.SetKey(ctx, who.Account, in.Name, "")
+	return nil, err
+}
+
+// placed says where in the request something is wrong that the domain judged: a
+// name stands in the path, and an address alone has no place.
+func placed(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid {
+		return err
+	}
+	if len(f.Fields) == 0 {
+		return f.At(field("value_error", "body", "base_url"))
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, one := range f.Fields {
+		if len(one.Loc) == 2 && one.Loc[1] == "name" {
+			one.Loc = []any{"path", "name"}
+		}
+		moved.Fields = append(moved.Fields, one)
+	}
+	return &moved
+}
+
+func showProvider(v eligibility.ProviderView, now time.Time) Provider {
+	out := Provider{
+		Name: v.Name, BaseURL: v.BaseURL, HasKey: v.HasKey, OwnKey: v.OwnKey, Keyless: v.Keyless, CostsCredits: v.CostsCredits, Demo: v.Demo,
+		Prices: map[string]credit.Price{}, Models: map[string]credit.Price{},
+	}
+	maps.Copy(out.Prices, v.Prices)
+	maps.Copy(out.Models, eligibility.Known(v.Name))
+	if now.Before(v.Health.Waiting) {
+		out.WaitingUntil = moment(v.Health.Waiting)
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/access/rate"
+	"piloto/internal/ground/fault"
+)
+
+// limited returns a site with limits.
+func limited(l rate.Limits) *site {
+	s := newSite()
+	s.config.Meter = &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
+	return s
+}
+
+// hurried is a request that the authorizer marked as too many.
+func hurried(r *http.Request) *http.Request {
+	why := rate.ErrTooMany.With("reason", "requests").With("limit", "3").With("retry_after", "20")
+	return r.WithContext(rate.WithExceeded(r.Context(), why))
+}
+
+// TestEveryRouteCounts: a route that changes something serves as many requests as its class
+// allows. A request that came too often is refused by every route except decisions, and
+// reaches nothing.
+func TestEveryRouteCounts(t *testing.T) {
+	eachRoute(t, func(t *testing.T, r *route, id, body string) {
+		s := limited(rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})
+		first := s.do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
+		if first.Code == http.StatusTooManyRequests {
+			t.Fatalf("the first: %s", first.Body)
+		}
+		calls := s.world.calls
+		again := s.do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
+		if (again.Code == http.StatusTooManyRequests) != (r.method != "GET") {
+			t.Fatalf("the second: %d", again.Code)
+		}
+		if r.method != "GET" {
+			wantTooMany(t, again.Result(), string(r.class), "1", "60")
+			if s.world.calls != calls {
+				t.Errorf("what was refused reached something")
+			}
+		}
+		if w := newSite().do(hurried(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))); (w.Code == http.StatusTooManyRequests) == (r.class == rate.Decisions) {
+			t.Errorf("%d to who came too often, for a route of %s", w.Code, r.class)
+		}
+		nobody := newSite().do(hurried(ask(scopeNo, r.method, pathOf(r, owned(r.pattern)), body)))
+		if r.class != rate.Decisions && nobody.Code != http.StatusTooManyRequests {
+			t.Errorf("%d to who may not use it", nobody.Code)
+		}
+	})
+}
+
+// wantTooMany checks the fields of a refusal.
+func wantTooMany(t *testing.T, r *http.Response, class, limit, after string) {
+	t.Helper()
+	want := map[string]string{
+		"Retry-After": after, "RateLimit-Policy": fmt.Sprintf(`"%s";q=%s;w=60`, class, limit), "RateLimit": fmt.Sprintf(`"%s";r=0;t=%s`, class, after),
+		"Content-Type": "application/problem+json",
+	}
+	for name, value := range want {
+		if got := r.Header.Values(name); len(got) != 1 || got[0] != value {
+			t.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+}
+
+func TestNobodyWhoCameTooOftenIsServedAnything(t *testing.T) {
+	for _, r := range []*http.Request{
+		ask(scopeNo, "GET", "/health", ""), ask(talker, "OPTIONS", "/api/chats", ""), ask(talker, "GET", "/API/chats", ""),
+		ask(talker, "POST", "/api/chats/", "{}"), ask(talker, "HEAD", "/api/chats", ""), ask(talker, "GET", "/nothing", ""),
+		ask(talker, "POST", "/api//send", "{}"), ask(talker, "PUT", "/api/runs/"+runID+"/confirm", "{}"),
+	} {
+		w := newSite().do(hurried(r))
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "20" {
+			t.Errorf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
+		}
+	}
+}
+
+// TestARefusalIsSaidAsEachContractSaysThings: every refusal has a stable code, a time to try
+// again and a sentence for a person. On the Operator routes the code is in detail.
+func TestARefusalIsSaidAsEachContractSaysThings(t *testing.T) {
+	for _, c := range []struct{ path, body, lang, detail, message string }{
+		{"/api/send", bodies["send"], "es", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo.", "<nil>"},
+		{"/api/send", bodies["send"], "en", "Too many requests are coming in a row. This one was not served. The limit is 1 message per minute; the buttons of plans still work.", "<nil>"},
+		{"/operator/chat", bodies["operatorChat"], "es", "request.too_many", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo."},
+	} {
+		s := limited(rate.Limits{Turns: 1})
+		s.do(ask(talker, "POST", c.path, c.body))
+		r := ask(talker, "POST", c.path, c.body, "Accept-Language", c.lang)
+		w := s.do(r)
+		documented(t, r, w.Code, w.Body.Bytes())
+		got := decode(t, w)
+		action := map[string]string{"es": "Inténtalo de nuevo dentro de 60 s.", "en": "Try again in 60 s."}[c.lang]
+		if w.Code != 429 || got["code"] != "request.too_many" || got["detail"] != c.detail || fmt.Sprint(got["message"]) != c.message || got["action"] != action || got["trace_id"] == "" {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		wantTooMany(t, w.Result(), "turns", "1", "60")
+		if len(s.world.turns) != 1 {
+			t.Errorf("%d turns", len(s.world.turns))
+		}
+	}
+}
+
+func TestAnAnswerSaysWhatIsLeft(t *testing.T) {
+	s := limited(rate.Limits{Turns: 3, Writes: 2})
+	for left := 2; left >= 0; left-- {
+		w := s.do(ask(talker, "POST", "/api/send", bodies["send"]))
+		if got, want := w.Header().Get("RateLimit"), fmt.Sprintf(`"turns";r=%d;t=%d`, left, 20*(3-left)); w.Code != 200 || got != want || w.Header().Get("RateLimit-Policy") != `"turns";q=3;w=60` {
+			t.Errorf("%d %s, want %s", w.Code, got, want)
+		}
+	}
+	if w := s.do(ask(talker, "POST", "/api/chats", "{}")); w.Header().Get("RateLimit") != `"writes";r=1;t=30` {
+		t.Errorf("%v", w.Header())
+	}
+	for _, none := range []*http.Request{ask(talker, "GET", "/api/chats", ""), ask(scopeNo, "GET", "/health", "")} {
+		if w := s.do(none); w.Header().Get("RateLimit") != "" || w.Header().Get("RateLimit-Policy") != "" {
+			t.Errorf("%s: %v", none.URL, w.Header())
+		}
+	}
+}
+
+// TestAnAnswerThatIsGivenAgainDoesNotCount, and one that was refused may be sent again under
+// its key.
+func TestAnAnswerThatIsGivenAgainDoesNotCount(t *testing.T) {
+	s := limited(rate.Limits{Turns: 2})
+	send := func(key string) int {
+		return s.do(ask(talker, "POST", "/api/send", bodies["send"], "Idempotency-Key", key)).Code
+	}
+	for range 20 {
+		if got := send("one"); got != 200 {
+			t.Fatalf("the first again: %d", got)
+		}
+	}
+	if got := send("two"); got != 200 {
+		t.Errorf("the second: %d", got)
+	}
+	if got := send("three"); got != 429 {
+		t.Errorf("the third: %d", got)
+	}
+	if got := send("one"); got != 200 {
+		t.Errorf("the first, over the limit: %d", got)
+	}
+	now := noon.Add(30 * time.Second)
+	s.config.Now = func() time.Time { return now }
+	clear(s.made)
+	if got := send("three"); got != 200 || len(s.world.turns) != 3 {
+		t.Errorf("the third, when it said so: %d after %d turns", got, len(s.world.turns))
+	}
+}
+
+// TestAWebhookHasAQuotaOfItsOwn: a webhook and its owner do not use each other's quota, and a
+// delivery that is repeated counts once.
+func TestAWebhookHasAQuotaOfItsOwn(t *testing.T) {
+	s := limited(rate.Limits{Turns: 2, BadTokens: 3})
+	deliver := func(id string) int {
+		return s.do(sign(t, noon, hookID, id, "/api/agent/chat", bodies["agentChat"])).Code
+	}
+	person := func() int { return s.do(ask(boss, "POST", "/api/agent/chat", bodies["agentChat"])).Code }
+	for i, want := range []int{200, 200, 429} {
+		if got := person(); got != want {
+			t.Errorf("person %d: %d", i, got)
+		}
+	}
+	for i, want := range []int{200, 200, 200, 200, 429} {
+		if got := deliver([]string{"d1", "d1", "d1", "d2", "d3"}[i]); got != want {
+			t.Errorf("delivery %d: %d", i, got)
+		}
+	}
+	forged := func(address string) *http.Request {
+		r := sign(t, noon, hookID, "d9", "/api/agent/chat", bodies["agentChat"], set(headerSignature, "v1,AAAA"))
+		r.RemoteAddr = address
+		return r
+	}
+	for i := range 5 {
+		if w := s.do(forged("192.0.2.7:" + strconv.Itoa(i))); w.Code != map[bool]int{true: 401, false: 429}[i < 3] {
+			t.Errorf("forged %d: %d", i, w.Code)
+		}
+	}
+	if w := s.do(forged("192.0.2.8:1")); w.Code != 401 {
+		t.Errorf("forged elsewhere: %d", w.Code)
+	}
+}
+
+// TestForgedSignaturesLockNoDeliveryOut of the same address, however many they are.
+func TestForgedSignaturesLockNoDeliveryOut(t *testing.T) {
+	s := limited(rate.Limits{BadTokens: 1})
+	for range 300 {
+		s.do(sign(t, noon, hookID, "d9", "/api/agent/chat", bodies["agentChat"], set(headerSignature, "v1,AAAA")))
+	}
+	if w := s.do(sign(t, noon, hookID, "d1", "/api/agent/chat", bodies["agentChat"])); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestRefusalsAreInTheMetrics(t *testing.T) {
+	s := limited(rate.Limits{Turns: 1})
+	for range 4 {
+		s.do(ask(talker, "POST", "/api/send", bodies["send"]))
+		s.do(ask(other, "POST", "/api/send", bodies["send"]))
+	}
+	s.do(ask(talker, "POST", "/api/send", bodies["send"]))
+	text := s.do(ask(talker, "GET", "/metrics", "")).Body.String()
+	if !strings.Contains(text, "\npiloto_requests_refused_total{class=\"turns\"} 4\n") {
+		t.Error(text)
+	}
+	counts := decode(t, s.do(ask(talker, "GET", "/metrics?format=json", "")))["refused"]
+	if fmt.Sprint(counts) != "map[turns:4]" {
+		t.Error(counts)
+	}
+}
+
+// TestAFailureThatKnowsSaysWhen: every failure with a time to try again says it in
+// Retry-After.
+func TestAFailureThatKnowsSaysWhen(t *testing.T) {
+	s := newSite()
+	s.world.refusal = fault.New(fault.Conflict, "request.in_progress").With("retry_after", "3")
+	w := s.do(ask(talker, "POST", "/api/runs/"+runID+"/confirm", bodies["confirmRun"]))
+	if w.Code != 409 || w.Header().Get("Retry-After") != "3" || w.Header().Get("RateLimit") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}

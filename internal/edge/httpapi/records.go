@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+)
+
+// Page sizes.
+const (
+	pageSize    = 50
+	eventsSize  = 200
+	pingTimeout = 2 * time.Second
+)
+
+// Records serves what is stored (projects, chats, messages, runs, sessions),
+// /health, /config, /metrics, the OpenAPI document and /docs. It also answers every request that no
+// other function has a route for (API Gateway's $default).
+func Records(c Config, store Store, memories Memories, checks ...Check) http.Handler {
+	a := newAPI(c)
+	a.records(store, checks)
+	a.memory(memories)
+	return a.handler()
+}
+
+type records struct {
+	config Config
+	store  Store
+}
+
+func (a *api) records(store Store, checks []Check) {
+	a.function = FunctionRecords
+	s := records{a.config, store}
+	a.projects(s)
+	a.chats(s)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/runs/{id}", id: "readRun", access: withChat,
+		summary: "Read a run", failures: []int{404},
+	}, s.run)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
+		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
+	}, s.events)
+	a.history(s)
+	register(a, operation{
+		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,
+		summary: "Read a session with its newest messages (Operator API)", failures: []int{404},
+	}, s.session)
+	a.ops(checks)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/realtime", id: "openRealtime", access: withChat, status: http.StatusCreated,
+		summary: "Where to open a socket, and a ticket that opens it once", failures: []int{503},
+	}, s.realtime)
+	a.documents()
+}
+
+// PageInput is where a list begins and how long it is.
+type PageInput struct {
+	Cursor string `query:"cursor" maxLength:"1024" doc:"from the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 when absent"`
+}
+
+func (p PageInput) size() int {
+	if p.Limit == 0 {
+		return pageSize
+	}
+	return p.Limit
+}
+
+func (s records) run(ctx context.Context, in *runInput) (*reply[Run], error) {
+	r, err := s.known(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showRun(r)), nil
+}
+
+// EventList is a page of a run's events.
+type EventList struct {
+	Events []plan.Event `json:"events" nullable:"false"`
+}
+
+func (s records) events(ctx context.Context, in *struct {
+	ID    string `path:"id"`
+	After int    `query:"after" minimum:"0" doc:"the last sequence number known"`
+	Limit int    `query:"limit" minimum:"1" maximum:"500" doc:"200 when absent"`
+},
+) (*reply[EventList], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = eventsSize
+	}
+	account := caller(ctx).Account
+	events, err := s.store.Events(ctx, account, in.ID, in.After, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 { // nothing new, or no such run
+		if _, err := s.store.Run(ctx, account, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	return answer(EventList{list(events)}), nil
+}
+
+// projectOf refuses a project that is not the account's; "" is none.
+func (s records) projectOf(ctx context.Context, account, id string) error {
+	if id == "" {
+		return nil
+	}
+	if !ids.Valid(id) {
+		return conversation.ErrProjectNotFound
+	}
+	_, err := s.store.Project(ctx, account, id)
+	return err
+}

@@ -1,0 +1,256 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// Registry serves the routes of what an account is connected with: its services
+// (/api/mcps and below), its webhooks, its rules, and what it sets of the router.
+func Registry(c Config, servers Servers, companies Companies) http.Handler {
+	a := newAPI(c)
+	a.registry(servers)
+	a.rules()
+	a.companies(companies)
+	return a.handler()
+}
+
+func (a *api) registry(servers Servers) {
+	a.function = FunctionRegistry
+	r := registrar{a.config, servers}
+	register(a, operation{
+		method: http.MethodGet, path: "/api/mcps", id: "listServers", access: withChat,
+		summary: "List the registered services, without their operations",
+	}, r.list)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/mcps", id: "registerServer", access: withAdmin, status: http.StatusCreated,
+		summary:  "Register a service and discover its operations",
+		failures: []int{409, 413, 415, 422, 502, 503},
+	}, r.register)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/mcps/{id}", id: "readServer", access: withChat,
+		summary: "Read a service with its operations", failures: []int{404},
+	}, r.read)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/mcps/{id}", id: "deleteServer", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove a service, its operations and its key", failures: []int{404},
+	}, r.delete)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/mcps/{id}/refresh", id: "refreshServer", access: withAdmin,
+		summary: "Discover a service again and say what changed", failures: []int{404, 409, 422, 502, 503},
+	}, r.refresh)
+	for _, method := range []string{http.MethodPut, http.MethodPost} {
+		register(a, operation{
+			method: method, path: "/api/mcps/{id}/active", id: strings.ToLower(method) + "ServerActive", access: withAdmin,
+			summary: "Switch a service on or off", failures: []int{404, 413, 415, 422},
+		}, r.activate)
+	}
+	register(a, operation{
+		method: http.MethodPut, path: "/api/mcps/{id}/preview", id: "setServerPreview", access: withAdmin,
+		summary: "Say whether a service's GETs may be done before a plan is confirmed, to show what it is about", failures: []int{404, 413, 415, 422},
+	}, r.preview)
+	register(a, operation{
+		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
+		summary: "Store the key that is sent to a service", failures: []int{404, 413, 415, 422},
+	}, r.setKey)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/mcps/{id}/key", id: "deleteServerKey", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove a service's key", failures: []int{404},
+	}, r.deleteKey)
+	a.webhooks()
+}
+
+// KeyRequest is a key and where it goes. Name is the header or the parameter, or
+// (oauth) the client's id; bearer has none.
+type KeyRequest struct {
+	In       string `json:"in" enum:"header,query,bearer,oauth"`
+	Name     string `json:"name,omitempty" maxLength:"128"`
+	Value    string `json:"value" minLength:"1" maxLength:"4096" writeOnly:"true" doc:"with oauth: the client's secret"`
+	TokenURL string `json:"token_url,omitempty" maxLength:"2048" doc:"of oauth: where the client credentials give a token"`
+	Scope    string `json:"scope,omitempty" maxLength:"512" doc:"of oauth"`
+}
+
+func (k *KeyRequest) credential() *tool.Credential {
+	if k == nil {
+		return nil
+	}
+	return &tool.Credential{Place: tool.KeyPlace{In: k.In, Name: k.Name, TokenURL: k.TokenURL, Scope: k.Scope}, Secret: k.Value}
+}
+
+// RegisterRequest is the body of POST /api/mcps.
+type RegisterRequest struct {
+	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint; a query and a fragment are left out"`
+	DocumentURL  string      `json:"document_url,omitempty" maxLength:"2048" doc:"where the OpenAPI document is, when it is not at the service; it may be on another origin, and calls still go to url"`
+	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent; an agent's is its agent_name, and is required"`
+	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp" doc:"openapi when absent; mcp of an agent"`
+	Role         tool.Role   `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
+	Description  string      `json:"description,omitempty" maxLength:"2000" doc:"of an agent: when messages are delegated to it"`
+	Keywords     []string    `json:"keywords,omitempty" maxItems:"50" doc:"of an agent: words that speak of what it does"`
+	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
+	Force        bool        `json:"force,omitempty" doc:"store it although the account has it in that role already"`
+	Key          *KeyRequest `json:"key,omitempty"`
+}
+
+// ActiveRequest is the body of a switch.
+type ActiveRequest struct {
+	Active bool `json:"active"`
+}
+
+// PreviewRequest is the body that says whether a service may be looked at.
+type PreviewRequest struct {
+	Preview bool `json:"preview"`
+}
+
+// maxListed bounds the endpoints in a list of services: past it a service shows
+// how many operations it has, and GET of the service shows which.
+const maxListed = 10_000
+
+// ServerList is the account's services.
+type ServerList struct {
+	MCPs []ServerDetail `json:"mcps" nullable:"false"`
+}
+
+type registrar struct {
+	config  Config
+	servers Servers
+}
+
+type serverInput struct {
+	ID string `path:"id"`
+}
+
+func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], error) {
+	servers, err := r.servers.List(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	v := ServerList{MCPs: make([]ServerDetail, 0, len(servers))}
+	listed := 0
+	for _, s := range servers {
+		var entries []tool.Entry
+		if listed += s.Operations; listed <= maxListed {
+			if s, entries, err = r.servers.Get(ctx, caller(ctx).Account, s.ID); errors.Is(err, tool.ErrServerNotFound) {
+				continue // removed meanwhile
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		v.MCPs = append(v.MCPs, showDetail(s, entries))
+	}
+	return answer(v), nil
+}
+
+func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
+	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
+		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
+		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
+		Key: in.Body.Key.credential(),
+	}, r.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return answer(showDetail(s, entries)), nil
+}
+
+// keywords are those that say something, a line each.
+func keywords(list []string) []string {
+	var some []string
+	for _, word := range list {
+		if word = plan.Line(word); word != "" && len(word) <= maxKeyword && !slices.Contains(some, word) {
+			some = append(some, word)
+		}
+	}
+	return some
+}
+
+// maxKeyword bounds a keyword, in bytes.
+const maxKeyword = 60
+
+func (r registrar) read(ctx context.Context, in *serverInput) (*reply[ServerDetail], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	s, entries, err := r.servers.Get(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showDetail(s, entries)), nil
+}
+
+func (r registrar) delete(ctx context.Context, in *serverInput) (*nothing, error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	return nil, r.servers.Delete(ctx, caller(ctx).Account, in.ID)
+}
+
+func (r registrar) refresh(ctx context.Context, in *serverInput) (*reply[ServerRefreshed], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	s, entries, diff, err := r.servers.Refresh(ctx, caller(ctx).Account, in.ID, r.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return answer(ServerRefreshed{
+		ServerDetail: showDetail(s, entries),
+		Added:        list(diff.Added), Removed: list(diff.Removed), Changed: list(diff.Changed),
+	}), nil
+}
+
+func (r registrar) activate(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ActiveRequest
+},
+) (*reply[ServerDetail], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	if _, err := r.servers.SetActive(ctx, caller(ctx).Account, in.ID, in.Body.Active, r.config.Now()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
+}
+
+func (r registrar) preview(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body PreviewRequest
+},
+) (*reply[ServerDetail], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	if _, err := r.servers.SetPreview(ctx, caller(ctx).Account, in.ID, in.Body.Preview); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
+}
+
+func (r registrar) setKey(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body KeyRequest
+},
+) (*reply[ServerDetail], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	if _, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, in.Body.credential(), r.config.Now()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
+}
+
+func (r registrar) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	_, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, nil, r.config.Now())
+	return nil, err
+}

@@ -1,0 +1,294 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+)
+
+// Run is a run as clients see it.
+type Run struct {
+	RunID       string        `json:"run_id"`
+	ChatID      string        `json:"chat_id"`
+	ProjectID   string        `json:"project_id,omitempty"`
+	PlanID      string        `json:"plan_id"`
+	Revision    int           `json:"revision"`
+	Goal        string        `json:"goal"`
+	Status      plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
+	Digest      plan.Digest   `json:"digest" doc:"what a confirmation must name"`
+	Replaces    plan.Digest   `json:"replaces,omitempty" doc:"digest of the revision before this one"`
+	ExpiresAt   time.Time     `json:"expires_at"`
+	CreatedAt   time.Time     `json:"created_at"`
+	UpdatedAt   time.Time     `json:"updated_at"`
+	Locale      string        `json:"locale"`
+	Ceiling     int           `json:"ceiling,omitempty" doc:"tokens of models that the run may use at most"`
+	Undoable    int           `json:"undoable" doc:"how many of the steps that change something can be undone"`
+	Changing    int           `json:"changing" doc:"how many steps change something"`
+	ConfirmedBy string        `json:"confirmed_by,omitempty"`
+	Reason      string        `json:"reason,omitempty" doc:"why somebody rejected the draft"`
+	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
+	Stopping    bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
+	Undoing     bool          `json:"undoing,omitempty" doc:"what was done is being undone"`
+	Steps       []Step        `json:"steps" nullable:"false"`
+	Error       *plan.Failure `json:"error,omitempty"`
+}
+
+// PlannedStep is a step as it was proposed, and where it goes.
+type PlannedStep struct {
+	ID      string          `json:"id"`
+	Title   string          `json:"title"`
+	MCPID   string          `json:"mcp_id"`
+	Server  string          `json:"server" doc:"the server's name when it was proposed"`
+	Target  string          `json:"target" doc:"the host it is sent to"`
+	Tool    string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
+	Method  string          `json:"method"`
+	Path    string          `json:"path"`
+	Query   json.RawMessage `json:"query,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Needs   []string        `json:"needs" nullable:"false"`
+	Risk    plan.Risk       `json:"risk" enum:"read,write,destructive"`
+	When    *ref.Condition  `json:"when,omitempty" doc:"it is skipped when this does not hold"`
+	ForEach string          `json:"for_each,omitempty" doc:"a reference to a list: it is done for each element, ${item}"`
+	Undo    *UndoCall       `json:"undo,omitempty" doc:"what takes it back"`
+	NoUndo  bool            `json:"no_undo,omitempty" doc:"what it does is to stay: no undo is suggested"`
+	Verify  *VerifyCall     `json:"verify,omitempty" doc:"how it is found out whether it was done, when its answer is lost"`
+	Ask     *plan.Ask       `json:"ask,omitempty" doc:"the approval it will wait for, as far as known"`
+	Targets []plan.Target   `json:"targets,omitempty" doc:"what its references were found to name"`
+}
+
+// UndoCall is an undo, and where it goes.
+type UndoCall struct {
+	plan.Undo
+	Server string `json:"server"`
+	Target string `json:"target"`
+}
+
+// VerifyCall is a check, and where it goes.
+type VerifyCall struct {
+	plan.Check
+	Server string `json:"server"`
+	Target string `json:"target"`
+}
+
+// Step is a step of a run as clients see it: what was proposed, and what became
+// of it.
+type Step struct {
+	PlannedStep
+	Status    plan.StepStatus  `json:"status" enum:"pending,running,waiting,done,error,in_doubt,cancelled,skipped"`
+	Attempts  int              `json:"attempts"`
+	Result    *plan.Result     `json:"result,omitempty"`
+	Error     *plan.Failure    `json:"error,omitempty"`
+	Items     []StepItem       `json:"items,omitempty" doc:"of a step that is done for each element: those that began, in order"`
+	Elements  *int             `json:"elements,omitempty" doc:"how many elements there are, when that is known"`
+	UndoState *Effect          `json:"undo_state,omitempty"`
+	Approval  *StepApproval    `json:"approval,omitempty"`
+	Settled   *plan.Settlement `json:"settled,omitempty" doc:"what a person said of its doubt"`
+	Command   *plan.Command    `json:"command,omitempty" doc:"another command in the place of one that failed"`
+	Reused    string           `json:"reused,omitempty" doc:"the run whose result it has"`
+	Sent      *Sent            `json:"sent,omitempty" doc:"the last attempt; its body only where it is not known what became of it"`
+}
+
+// Effect is what became of one call beside the one of its step.
+type Effect struct {
+	Status   plan.StepStatus  `json:"status" enum:"pending,running,waiting,done,error,in_doubt,cancelled,skipped"`
+	Attempts int              `json:"attempts"`
+	Result   *plan.Result     `json:"result,omitempty"`
+	Error    *plan.Failure    `json:"error,omitempty"`
+	Settled  *plan.Settlement `json:"settled,omitempty"`
+	Sent     *Sent            `json:"sent,omitempty"`
+}
+
+// StepItem is one element of a step that is done for each of a list.
+type StepItem struct {
+	N int `json:"n" doc:"from 0"`
+	Effect
+	UndoState *Effect `json:"undo_state,omitempty"`
+}
+
+// Sent is the call of an attempt, without the server's key.
+type Sent struct {
+	Method string          `json:"method,omitempty"`
+	URL    string          `json:"url"`
+	Body   json.RawMessage `json:"body,omitempty"`
+	Cut    bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
+	At     time.Time       `json:"at"`
+}
+
+// StepApproval is a step's wait for somebody's approval, and what came of it. What
+// is approved is what would be sent.
+type StepApproval struct {
+	Reason    string          `json:"reason"`
+	Rule      string          `json:"rule,omitempty" doc:"the id of the account's rule that asks"`
+	Another   bool            `json:"another,omitempty" doc:"whoever confirmed may not approve; it needs the scope approve"`
+	Method    string          `json:"method"`
+	URL       string          `json:"url"`
+	Body      json.RawMessage `json:"body,omitempty"`
+	Cut       bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
+	Request   string          `json:"request" doc:"SHA-256 of method, URL and body, hex"`
+	AskedAt   time.Time       `json:"asked_at"`
+	ExpiresAt time.Time       `json:"expires_at"`
+	Decision  plan.Decision   `json:"decision,omitempty" enum:"approved,refused"`
+	By        string          `json:"by,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	At        *time.Time      `json:"at,omitempty"`
+}
+
+// How much of what was answered and what was sent a run shows, in bytes. Together
+// with the plan it is less than the 6 MB that a Lambda can answer, and a client must
+// always be able to read how its run went.
+const (
+	maxResults = 2 << 20
+	maxCalls   = 2 << 20
+)
+
+// shower shows the steps of a run within what there is room for.
+type shower struct {
+	run     plan.Run
+	states  map[string]plan.StepState
+	results int // bytes of each
+	calls   int
+}
+
+// showRun is a run as clients see it. Large answers of services are shortened,
+// and say so.
+func showRun(r plan.Run) Run {
+	v := Run{
+		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
+		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, Replaces: r.Plan.Replaces, ExpiresAt: r.Plan.ExpiresAt.UTC(),
+		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale, Ceiling: r.Plan.Ceiling,
+		ConfirmedBy: r.Confirmer, Reason: r.Reason, Retries: r.Retries,
+		Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
+		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
+	}
+	v.Undoable, v.Changing = r.Plan.Undoable()
+	s := shower{run: r, states: make(map[string]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
+	calls := 0
+	for _, st := range r.Steps {
+		s.states[st.StepID] = st
+		if unsure(st) {
+			calls++
+		}
+		if st.Approval != nil {
+			calls++
+		}
+	}
+	s.calls = maxCalls / max(1, calls)
+	for _, planned := range r.Plan.Steps {
+		v.Steps = append(v.Steps, s.step(planned))
+	}
+	return v
+}
+
+// unsure reports whether it is not known what became of what was sent.
+func unsure(st plan.StepState) bool { return st.Last.Open || st.Status == plan.StepInDoubt }
+
+func (s shower) state(id string) (plan.StepState, bool) {
+	st, ok := s.states[id]
+	if !ok {
+		st = plan.StepState{StepID: id, Status: plan.StepPending}
+	}
+	return st, ok
+}
+
+func (s shower) step(planned plan.Step) Step {
+	st, _ := s.state(planned.ID)
+	shown := s.effect(st)
+	v := Step{
+		PlannedStep: showPlanned(s.run.Plan, planned),
+		Status:      shown.Status, Attempts: shown.Attempts, Result: shown.Result, Error: shown.Error, Settled: shown.Settled, Sent: shown.Sent,
+		UndoState: s.undo(planned.ID), Approval: s.approval(st.Approval), Command: st.Command, Reused: st.Reused,
+	}
+	if planned.ForEach == "" {
+		return v
+	}
+	if st.Expanded {
+		v.Elements = &st.Items
+	}
+	for n := range max(st.Items, plan.MaxEach) {
+		id := plan.ItemOf(planned.ID, n)
+		if element, ok := s.state(id); ok {
+			shown := s.effect(element)
+			if element.Status == plan.StepDone {
+				shown.Sent = nil // there may be many, and the step says what each is
+			}
+			v.Items = append(v.Items, StepItem{N: n, Effect: shown, UndoState: s.undo(id)})
+		}
+	}
+	return v
+}
+
+// undo is what became of an effect's undo; nil while there was none.
+func (s shower) undo(id string) *Effect {
+	st, ok := s.state(plan.UndoOf(id))
+	if !ok {
+		return nil
+	}
+	v := s.effect(st)
+	return &v
+}
+
+func (s shower) effect(st plan.StepState) Effect {
+	v := Effect{Status: st.Status, Attempts: st.Attempts, Error: st.Error, Settled: st.Settled}
+	if st.Result != nil {
+		result := st.Result.Shortened(s.results)
+		result.Body = jcs.Legible(result.Body)
+		v.Result = &result
+	}
+	if st.Last.SentAt.IsZero() {
+		return v
+	}
+	step, _ := s.run.Plan.Step(st.StepID)
+	v.Sent = &Sent{Method: step.Method, URL: st.Last.URL, At: st.Last.SentAt.UTC()}
+	if unsure(st) {
+		v.Sent.Body, v.Sent.Cut = s.body(st.Last.Body)
+	}
+	return v
+}
+
+// body is what was or would be sent, or its beginning.
+func (s shower) body(raw json.RawMessage) (json.RawMessage, bool) {
+	short := plan.Result{Body: raw}.Shortened(s.calls)
+	return short.Body, short.Truncated
+}
+
+func (s shower) approval(a *plan.Approval) *StepApproval {
+	if a == nil {
+		return nil
+	}
+	v := &StepApproval{
+		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Request: a.Request,
+		AskedAt: a.AskedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), Decision: a.Decision, By: a.By, Note: a.Note, At: moment(a.At),
+	}
+	v.Body, v.Cut = s.body(a.Body)
+	return v
+}
+
+// showPlanned is a step of a plan as clients see it.
+func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
+	where := func(id string) (server, target string) {
+		b, _ := p.Binding(id)
+		return b.ServerName, host(b.BaseURL)
+	}
+	v := PlannedStep{
+		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
+	}
+	v.Server, v.Target = where(s.ID)
+	if s.Undo != nil {
+		v.Undo = &UndoCall{Undo: *s.Undo}
+		v.Undo.Server, v.Undo.Target = where(plan.UndoOf(s.ID))
+	}
+	if check, ok := p.CheckOf(s.ID); ok {
+		v.Verify = &VerifyCall{Check: *s.Verify}
+		v.Verify.Server, v.Verify.Target = where(check.ID)
+	}
+	return v
+}
+
+// RunAnswer is a run alone.
+type RunAnswer struct {
+	Run Run `json:"run"`
+}

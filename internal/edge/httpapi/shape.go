@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/url"
+	"time"
+
+	"piloto/internal/models/eligibility"
+	"piloto/internal/tools/tool"
+)
+
+// Server is a registered service as clients see it, without its operations.
+type Server struct {
+	MCPID       string         `json:"mcp_id"`
+	Name        string         `json:"name"`
+	Kind        tool.Kind      `json:"kind" enum:"openapi,mcp"`
+	Role        tool.Role      `json:"role" enum:"tools,agent"`
+	BaseURL     string         `json:"base_url"`
+	Transport   tool.Transport `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
+	Description string         `json:"description,omitempty" doc:"of an agent"`
+	Keywords    []string       `json:"keywords,omitempty" doc:"of an agent"`
+	Preview     bool           `json:"preview,omitempty" doc:"its GETs may be done before a plan is confirmed, to show what the plan is about"`
+	Frozen      []string       `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
+	DocumentURL string         `json:"document_url,omitempty"`
+	Active      bool           `json:"active"`
+	Status      tool.Status    `json:"status" enum:"online,offline"`
+	Operations  int            `json:"operations" doc:"how many endpoints or tools it has"`
+	Warnings    []string       `json:"warnings" nullable:"false"`
+	Key         *tool.KeyPlace `json:"key,omitempty" doc:"where its key goes, when it has one; never the key"`
+	LastError   string         `json:"last_error,omitempty"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	RefreshedAt *time.Time     `json:"refreshed_at,omitempty"`
+}
+
+// Endpoint is one line of a server's allowlist.
+type Endpoint struct {
+	Method      string `json:"method"`
+	Path        string `json:"path"`
+	OperationID string `json:"operation_id"`
+	Summary     string `json:"summary"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Tool is one line of the allowlist of a server of kind mcp.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// ServerDetail is a server with its allowlist: endpoints, or the tools of one of
+// kind mcp.
+type ServerDetail struct {
+	Server
+	Endpoints []Endpoint `json:"endpoints" nullable:"false"`
+	Tools     []Tool     `json:"tools" nullable:"false"`
+}
+
+// ServerRefreshed is a server with its new allowlist, and what changed in it, each
+// as "METHOD /path" or a tool's name.
+type ServerRefreshed struct {
+	ServerDetail
+	Added   []string `json:"added" nullable:"false"`
+	Removed []string `json:"removed" nullable:"false"`
+	Changed []string `json:"changed" nullable:"false"`
+}
+
+func showServer(s tool.Server) Server {
+	v := Server{
+		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Preview: s.Preview, Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
+		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
+		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
+	}
+	if at := s.RefreshedAt.UTC(); !at.IsZero() {
+		v.RefreshedAt = &at
+	}
+	return v
+}
+
+func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
+	v := ServerDetail{Server: showServer(s), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
+	for _, e := range entries {
+		if e.Name != "" {
+			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Summary, Fingerprint: e.Fingerprint})
+			continue
+		}
+		v.Endpoints = append(v.Endpoints, Endpoint{
+			Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint,
+		})
+	}
+	return v
+}
+
+// Block says why a turn may not run, and what to do.
+type Block struct {
+	Reason  string             `json:"reason" doc:"stable; what a program matches on"`
+	Message string             `json:"message"`
+	Balance *int64             `json:"creditBalance,omitempty" doc:"when credits are the reason"`
+	Action  string             `json:"action" doc:"what to do next"`
+	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
+}
+
+func showBlock(b *eligibility.Block) *Block {
+	if b == nil {
+		return nil
+	}
+	return &Block{Reason: string(b.Reason), Message: b.Message, Balance: b.CreditBalance, Action: b.Action, Remedy: b.Remedy}
+}
+
+// host is the host and port of a base URL, as it is called.
+func host(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// list makes sure that a list is one on the wire: never null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}

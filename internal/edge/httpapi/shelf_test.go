@@ -1,0 +1,306 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// shelf is the store of what accounts have set and have paid, in memory. It
+// counts what is written, and every call among the calls of its world.
+type shelf struct {
+	credit.Store // what a request never calls
+	world        *world
+	mu           sync.Mutex
+	accounts     map[string]*books
+	keys         map[string]string // by account and provider
+	writes       int
+	down         bool
+	lack         string // of the provider: "" when it answers
+}
+
+type books struct {
+	settings eligibility.Settings
+	standing credit.Standing
+	ledger   []credit.Entry // the newest first
+	turns    []credit.Turn  // the newest first
+}
+
+// Ids of account a's ledger.
+const (
+	grantID = "01K0000000000000000000000G"
+	boughtS = "01K0000000000000000000000S"
+)
+
+func newShelf(w *world) *shelf {
+	opened := noon.Add(-2 * time.Hour)
+	session := credit.Session{ID: boughtS, Cost: 1, Tokens: 100_000, Free: 90_000, Used: 10_000, OpenedAt: opened, ExpiresAt: opened.Add(24 * time.Hour)}
+	usage := llm.Usage{Input: 900, Output: 100}
+	attempt := llm.Attempt{At: noon.Add(-10 * time.Minute), Provider: "openai", Model: "gpt-4o-mini", Outcome: llm.OK, Latency: 1234 * time.Millisecond, Usage: usage}
+	return &shelf{world: w, keys: map[string]string{}, accounts: map[string]*books{
+		"a": {
+			settings: eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}},
+			standing: credit.Standing{Balance: 9, Entries: 2, Sessions: []credit.Session{session}, Day: 1200, Month: 34_000},
+			ledger: []credit.Entry{
+				{ID: boughtS, Kind: credit.KindSession, Amount: -1, Actor: "ana", Reason: "turno", SessionID: boughtS, At: opened, Until: session.ExpiresAt},
+				{ID: grantID, Kind: credit.KindGrant, Amount: 10, Actor: "ana", Reason: "alta", At: opened.Add(-time.Hour)},
+			},
+			turns: []credit.Turn{
+				{ID: "t3", At: noon.Add(-10 * time.Minute), ChatID: chatID, Outcome: "message", Provider: "openai", Model: "gpt-4o-mini", Input: 900, Output: 100, Micros: 195, Attempts: []llm.Attempt{attempt}},
+				{ID: "t2", At: noon.Add(-20 * time.Minute), ChatID: chatID, ProjectID: projectID, Outcome: "message", Provider: "groq", Model: "=1+1", Input: 500, Output: 50, Estimated: true, Micros: 1_000_007},
+				{ID: "t1", At: noon.Add(-25 * time.Hour), ChatID: chatID, Outcome: credit.OutcomeBlocked, Reason: "no_api_key"},
+			},
+		},
+		"b": {settings: eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}}},
+	}}
+}
+
+// services are the real ones, over the shelf.
+func (s *shelf) services(c Config) AIServices {
+	deciding := &eligibility.Service{
+		Store: s, Keys: s, Now: c.Now, Log: c.Log,
+		Deployment: eligibility.Deployment{
+			Providers: []eligibility.Platform{
+				{Name: "openai", BaseURL: "https://api.openai.com/v1", CostsCredits: true}, {Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},
+			},
+			Assistant: &eligibility.Assistant{
+				Name: "Piloto", Active: true, Provider: "openai", Model: "gpt-4o-mini", Temperature: 0.2, MaxTokens: 4096,
+				Automation: eligibility.Automation{Mode: eligibility.Automatic}, Scope: eligibility.ScopeDeployment,
+			},
+		},
+	}
+	settings := &eligibility.Manager{
+		Service: deciding, Vault: s,
+		Addresses: func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) },
+	}
+	wallet := &credit.Service{Store: s, IDs: ids.NewSource(zeros{}), Now: c.Now, Log: c.Log}
+	return AIServices{Decisions: settings, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world}
+}
+
+// zeros is no entropy at all: ids of a test are always the same.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+var errDown = errors.New("the table does not answer: canary-secret")
+
+// read counts a call and returns what an account has.
+func (s *shelf) read(account string) (*books, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.world.called(account, "", "", nil)
+	if s.down {
+		return &books{}, errDown
+	}
+	return s.accounts[account], nil
+}
+
+func (s *shelf) write(account string) *books {
+	b, _ := s.read(account)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	return b
+}
+
+// Settings implements eligibility.Store.
+func (s *shelf) Settings(_ context.Context, account string) (eligibility.Settings, error) {
+	b, err := s.read(account)
+	out := b.settings
+	out.Providers, out.Assistants, out.Health = slices.Clone(out.Providers), maps.Clone(out.Assistants), maps.Clone(out.Health)
+	return out, err
+}
+
+// Standing implements credit.Store.
+func (s *shelf) Standing(_ context.Context, account string, _ time.Time) (credit.Standing, error) {
+	b, err := s.read(account)
+	return b.standing, err
+}
+
+// Platform implements eligibility.Keys.
+func (s *shelf) Platform(context.Context) (map[string]bool, error) {
+	return map[string]bool{"openai": true}, nil
+}
+
+// PutHealth implements eligibility.Store; what a probe came to is no change.
+func (s *shelf) PutHealth(_ context.Context, account string, h eligibility.Health) error {
+	b, err := s.read(account)
+	b.settings.Health[h.Provider] = h
+	return err
+}
+
+// PutAssistant implements eligibility.Store.
+func (s *shelf) PutAssistant(_ context.Context, account, projectID string, a eligibility.Assistant) error {
+	s.write(account).settings.Assistants[projectID] = a
+	return nil
+}
+
+// DeleteAssistant implements eligibility.Store.
+func (s *shelf) DeleteAssistant(_ context.Context, account, projectID string) error {
+	delete(s.write(account).settings.Assistants, projectID)
+	return nil
+}
+
+// PutEntitlement implements eligibility.Store.
+func (s *shelf) PutEntitlement(_ context.Context, account string, e eligibility.Entitlement) error {
+	s.write(account).settings.Entitlement = &e
+	return nil
+}
+
+// PutTerms implements eligibility.Store.
+func (s *shelf) PutTerms(_ context.Context, account string, t eligibility.Terms) error {
+	s.write(account).settings.Terms = &t
+	return nil
+}
+
+// PutProvider implements eligibility.Store.
+func (s *shelf) PutProvider(_ context.Context, account string, _ *eligibility.Config, c eligibility.Config) error {
+	b := s.write(account)
+	b.settings.Providers = append(slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == c.Name }), c)
+	return nil
+}
+
+// DeleteProvider implements eligibility.Store.
+func (s *shelf) DeleteProvider(_ context.Context, account, name string) error {
+	b := s.write(account)
+	b.settings.Providers = slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == name })
+	return nil
+}
+
+// PutKey implements eligibility.Vault.
+func (s *shelf) PutKey(_ context.Context, account, provider, key string) error {
+	s.write(account)
+	s.keys[account+" "+provider] = key
+	return nil
+}
+
+// DeleteKey implements eligibility.Vault.
+func (s *shelf) DeleteKey(_ context.Context, account, provider string) error {
+	s.write(account)
+	delete(s.keys, account+" "+provider)
+	return nil
+}
+
+// Entry implements credit.Store.
+func (s *shelf) Entry(_ context.Context, account, id string) (credit.Entry, error) {
+	b, err := s.read(account)
+	for _, e := range b.ledger {
+		if e.ID == id {
+			return e, err
+		}
+	}
+	return credit.Entry{}, credit.ErrEntryNotFound
+}
+
+// EntryOf implements credit.Store.
+func (s *shelf) EntryOf(_ context.Context, account, key string) (credit.Entry, error) {
+	b, err := s.read(account)
+	for _, e := range b.ledger {
+		if e.Key == key {
+			return e, err
+		}
+	}
+	return credit.Entry{}, credit.ErrEntryNotFound
+}
+
+// Ledger implements credit.Store: pages of an account have cursors of their own.
+func (s *shelf) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
+	b, err := s.read(account)
+	from := 0
+	if cursor != "" {
+		at, isOwn := cutPrefix(cursor, account+"-")
+		if !isOwn {
+			return nil, "", fault.New(fault.Malformed, "cursor.invalid")
+		}
+		from = at
+	}
+	rest := b.ledger[min(from, len(b.ledger)):]
+	if len(rest) <= limit {
+		return rest, "", err
+	}
+	return rest[:limit], account + "-" + strconv.Itoa(from+limit), err
+}
+
+func cutPrefix(cursor, prefix string) (int, bool) {
+	if len(cursor) <= len(prefix) || cursor[:len(prefix)] != prefix {
+		return 0, false
+	}
+	n, err := strconv.Atoi(cursor[len(prefix):])
+	return n, err == nil && n >= 0
+}
+
+// Move implements credit.Store.
+func (s *shelf) Move(ctx context.Context, account string, e credit.Entry) error {
+	if _, err := s.Entry(ctx, account, e.ID); err == nil {
+		return credit.ErrMoved
+	}
+	if _, err := s.EntryOf(ctx, account, e.Key); err == nil && e.Key != "" {
+		return credit.ErrMoved
+	}
+	b, _ := s.read(account)
+	if b.standing.Balance+e.Amount < 0 {
+		return credit.ErrInsufficient
+	}
+	b = s.write(account)
+	b.standing.Balance += e.Amount
+	b.ledger = append([]credit.Entry{e}, b.ledger...)
+	return nil
+}
+
+// BuySession implements credit.Store.
+func (s *shelf) BuySession(ctx context.Context, account string, session credit.Session, e credit.Entry) error {
+	err := s.Move(ctx, account, e)
+	if err == nil {
+		b, _ := s.read(account)
+		b.standing.Sessions = append(b.standing.Sessions, session)
+	}
+	return err
+}
+
+// Refund implements credit.Store.
+func (s *shelf) Refund(ctx context.Context, account string, e credit.Entry) error {
+	return s.Move(ctx, account, e)
+}
+
+// Turns implements credit.Store.
+func (s *shelf) Turns(_ context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+	b, err := s.read(account)
+	for _, t := range b.turns {
+		if !t.At.Before(from) && t.At.Before(to) && !f(t) {
+			break
+		}
+	}
+	return err
+}
+
+// Model implements eligibility.Models.
+func (s *shelf) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+	return provider{s}, nil
+}
+
+// provider answers a probe, and nothing else is asked of it.
+type provider struct{ shelf *shelf }
+
+// Complete implements llm.Model.
+func (provider) Complete(context.Context, llm.Request) (llm.Reply, error) {
+	return llm.Reply{}, llm.ErrUnreachable
+}
+
+// Probe implements llm.Prober.
+func (p provider) Probe(context.Context) error {
+	if p.shelf.lack != "" {
+		return llm.ErrUnreachable
+	}
+	return nil
+}

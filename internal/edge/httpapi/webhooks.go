@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/access/auth"
+)
+
+// Webhooks makes and removes webhooks, and says who a signed request is from.
+type Webhooks interface {
+	// Create returns a webhook of who is asking, and its secret, once.
+	Create(ctx context.Context, p auth.Principal, name string) (auth.Webhook, string, error)
+	List(ctx context.Context, account string) ([]auth.Webhook, error)
+	Delete(ctx context.Context, account, id string) error
+	// Authenticate refuses with auth.ErrRequired, whatever is wrong.
+	Authenticate(ctx context.Context, d auth.Delivery) (auth.Principal, error)
+}
+
+// webhooks adds the routes of webhooks to those of the registry.
+func (a *api) webhooks() {
+	h := hooks{a.config.Webhooks}
+	register(a, operation{
+		method: http.MethodPost, path: "/api/webhooks", id: "createWebhook", access: withAdmin, status: http.StatusCreated,
+		summary:  "Make a webhook: another system then signs its requests, and acts as you, with the scope chat only",
+		failures: []int{409, 413, 415, 422},
+	}, h.create)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/webhooks", id: "listWebhooks", access: withAdmin,
+		summary: "List the webhooks, the oldest first, without their secrets",
+	}, h.list)
+	register(a, operation{
+		method: http.MethodDelete, path: "/api/webhooks/{id}", id: "deleteWebhook", access: withAdmin, status: http.StatusNoContent,
+		summary: "Remove a webhook and its secret; what it signs is refused at once", failures: []int{404},
+	}, h.delete)
+}
+
+// WebhookRequest is the body that makes a webhook.
+type WebhookRequest struct {
+	Name string `json:"name" minLength:"1" maxLength:"80" doc:"what people call it"`
+}
+
+// Resolve refuses a name without a character that one can see.
+func (r *WebhookRequest) Resolve(huma.Context) []error {
+	if r.Name != "" && strings.TrimSpace(r.Name) == "" {
+		return []error{errInvalid.At(field("string_too_short", "body", "name"))}
+	}
+	return nil
+}
+
+// Webhook is a webhook as clients see it.
+type Webhook struct {
+	ID        string    `json:"webhook_id" doc:"what X-Piloto-Webhook names"`
+	Name      string    `json:"name"`
+	User      string    `json:"user" doc:"whom it acts as"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// WebhookMade is a webhook that was just made.
+type WebhookMade struct {
+	Webhook
+	Secret string `json:"secret" doc:"whsec_ and the key in base64; shown this once"`
+	Key    string `json:"key" doc:"the same key as a text, for who signs with one; shown this once"`
+}
+
+// WebhookList is the account's webhooks.
+type WebhookList struct {
+	Webhooks []Webhook `json:"webhooks" nullable:"false"`
+}
+
+func showWebhook(w auth.Webhook) Webhook {
+	return Webhook{ID: w.ID, Name: w.Name, User: w.User, CreatedAt: w.CreatedAt.UTC()}
+}
+
+type hooks struct{ service Webhooks }
+
+func (h hooks) create(ctx context.Context, in *struct{ Body WebhookRequest }) (*reply[WebhookMade], error) {
+	w, secret, err := h.service.Create(ctx, caller(ctx), strings.TrimSpace(in.Body.Name))
+	if err != nil {
+		return nil, err
+	}
+	return answer(WebhookMade{showWebhook(w), secret, auth.WebhookKey(secret)}), nil
+}
+
+func (h hooks) list(ctx context.Context, _ *nothing) (*reply[WebhookList], error) {
+	got, err := h.service.List(ctx, caller(ctx).Account)
+	if err != nil {
+		return nil, err
+	}
+	v := WebhookList{Webhooks: make([]Webhook, 0, len(got))}
+	for _, w := range got {
+		v.Webhooks = append(v.Webhooks, showWebhook(w))
+	}
+	return answer(v), nil
+}
+
+func (h hooks) delete(ctx context.Context, in *struct {
+	ID string `path:"id"`
+},
+) (*nothing, error) {
+	if !auth.ValidWebhook(in.ID) {
+		return nil, auth.ErrWebhookNotFound
+	}
+	return nil, h.service.Delete(ctx, caller(ctx).Account, in.ID)
+}

@@ -1,0 +1,588 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+	"piloto/internal/tools/tool"
+)
+
+// Ids that the world of a test holds, all of account a; ghost is nobody's.
+const (
+	chatID    = "01K0000000000000000000000A"
+	projectID = "01K0000000000000000000000B"
+	runID     = "01K0000000000000000000000C"
+	serverID  = "01K0000000000000000000000D"
+	turnID    = "01K0000000000000000000000T"
+	ghostID   = "01K0000000000000000000000Z"
+	sessionID = "session-001"
+)
+
+var (
+	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	digest = plan.Digest(strings.Repeat("ab", 32))
+)
+
+// world is every service, in memory: one account's records, and a count of the
+// calls that reached it.
+type world struct {
+	mu       sync.Mutex
+	calls    int
+	turns    []turn.Request
+	confirms []run.Confirmation
+	cancels  []run.Cancellation
+	keys     []*tool.Credential
+	regs     []tool.Registration
+	pages    []string // account, cursor and limit of every list
+	chat     conversation.Chat
+	project  conversation.Project
+	run_     plan.Run
+	server   tool.Server
+	session_ conversation.Chat
+	stops    []string
+	approved []run.Approval
+	settled  []run.Settling
+	retried  []run.Retrial
+	edits    []turn.Edit
+	previews []bool
+	ruled    rule.Set
+	refusal  error // of the next decision
+	tickets  int
+	shelf    *shelf
+	hooks    *hookShelf
+}
+
+func newWorld() *world {
+	at := noon.Add(-time.Hour)
+	w := &world{
+		chat:     conversation.Chat{ID: chatID, Title: "Reservas", CreatedAt: at, UpdatedAt: at, PendingRunID: runID},
+		project:  conversation.Project{ID: projectID, Name: "Oficina", CreatedAt: at, UpdatedAt: at},
+		run_:     sampleRun(),
+		server:   sampleServer(),
+		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]json.RawMessage{"source": json.RawMessage(`"web"`)}},
+	}
+	w.shelf = newShelf(w)
+	w.hooks = newHookShelf(w)
+	return w
+}
+
+func sampleRun() plan.Run {
+	at := noon.Add(-time.Hour)
+	return plan.Run{
+		ID: runID, Account: "a", ChatID: chatID, Locale: "es", Digest: digest, Status: plan.Running, CreatedAt: at, UpdatedAt: at,
+		Plan: plan.Plan{
+			ID: "01K0000000000000000000000P", Revision: 1, Goal: "Reservar una sala", ExpiresAt: noon,
+			Steps: []plan.Step{
+				{ID: "s1", Title: "Buscar", MCPID: serverID, Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":12345678901234567890}`), Risk: plan.Read},
+				{ID: "s2", Title: "Reservar", MCPID: serverID, Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room":"${s1.body.id}"}`), Needs: []string{"s1"}, Risk: plan.Write},
+			},
+			Bindings: []plan.Binding{
+				{StepID: "s1", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+				{StepID: "s2", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+			},
+		},
+		Steps: []plan.StepState{{
+			StepID: "s1", Status: plan.StepDone, Attempts: 1,
+			Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"id":9007199254740993}`), Bytes: 23},
+		}},
+	}
+}
+
+func sampleServer() tool.Server {
+	at := noon.Add(-time.Hour)
+	return tool.Server{
+		ID: serverID, Name: "Salas", Kind: tool.KindOpenAPI, BaseURL: "http://127.0.0.1:9000/v1", Active: true,
+		Status: tool.Online, Operations: 1, Key: &tool.KeyPlace{In: "header", Name: "X-Api-Key"}, CreatedAt: at, UpdatedAt: at, RefreshedAt: at,
+	}
+}
+
+var entries = []tool.Entry{{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "Salas", Fingerprint: "f1", Signature: "()"}}
+
+// called counts a call; everything of the world belongs to account a.
+func (w *world) called(account, id, want string, missing error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	if account != "a" || id != want {
+		return missing
+	}
+	return nil
+}
+
+func (w *world) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls
+}
+
+func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
+	want := chatID
+	if r.Session != nil {
+		want = r.ChatID
+	}
+	if err := w.called(r.Principal.Account, r.ChatID, want, conversation.ErrChatNotFound); err != nil {
+		return turn.Reply{}, err
+	}
+	w.turns = append(w.turns, r)
+	reply := turn.Reply{
+		Kind: turn.KindMessage, Chat: w.chat,
+		Message: conversation.Message{ID: "01K0000000000000000000000M", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon},
+	}
+	switch r.Message {
+	case "plan":
+		draft := w.run_
+		draft.Status, draft.Steps = plan.Draft, nil
+		reply.Kind, reply.Run = turn.KindPlan, &draft
+	case "blocked":
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, "openai", r.Locale)
+	case "poor":
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.InsufficientCredits, "openai", r.Locale)
+		reply.Block.CreditBalance = new(int64)
+	case "stand in":
+		reply.By = &conversation.By{Provider: "groq", Model: "llama-3.3-70b-versatile", Preferred: "openai", Reason: "rate_limited"}
+		reply.Message.By = reply.By
+	case "lost":
+		return turn.Reply{}, plan.ErrStale
+	case "moved":
+		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: "Plan propuesto: otro", Why: plan.ErrStale.With("changed", "Ahora es la revisión 2.")}
+	case "broken":
+		return turn.Reply{}, errors.New("table: password=canary-secret")
+	case "panic":
+		panic("canary-secret")
+	}
+	return reply, nil
+}
+
+// Route answers what it is asked, and delegates what begins with an agent's name.
+func (w *world) Route(ctx context.Context, r turn.Request) (turn.Reply, error) {
+	reply, err := w.Send(ctx, turn.Request{Principal: r.Principal, ChatID: chatID, Message: r.Message, Locale: r.Locale})
+	if err != nil || reply.Block != nil {
+		return reply, err
+	}
+	w.turns[len(w.turns)-1] = r
+	reply.Routed = &turn.Routed{Action: agent.Respond}
+	if name, _, ok := strings.Cut(r.Message, ": "); ok {
+		reply.Routed = &turn.Routed{Action: agent.Delegate, Agent: name}
+	}
+	return reply, nil
+}
+
+func (w *world) Answer(_ context.Context, r turn.Request) (turn.Reply, error) {
+	w.turns = append(w.turns, r)
+	return turn.Reply{
+		Kind: turn.KindMessage, Chat: w.chat,
+		Message: conversation.Message{ID: "01K0000000000000000000000M", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon},
+	}, w.called(r.Principal.Account, r.ChatID, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Stop(_ context.Context, p auth.Principal, id string) error {
+	w.stops = append(w.stops, p.User+" "+id)
+	return w.called(p.Account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Issue(_ context.Context, p auth.Principal, at time.Time) (string, time.Time, error) {
+	w.tickets++
+	return "t1cket", at.Add(time.Minute), w.called(p.Account, "", "", nil)
+}
+
+func (w *world) Confirm(_ context.Context, c run.Confirmation) (run.Decision, error) {
+	w.confirms = append(w.confirms, c)
+	return w.decided(c.Account, c.RunID)
+}
+
+func (w *world) Cancel(_ context.Context, c run.Cancellation) (run.Decision, error) {
+	w.cancels = append(w.cancels, c)
+	return w.decided(c.Account, c.RunID)
+}
+
+// decided is what a decision answers: refusal, when there is one.
+func (w *world) decided(account, id string) (run.Decision, error) {
+	if err := w.called(account, id, runID, plan.ErrRunNotFound); err != nil {
+		return run.Decision{}, err
+	}
+	return run.Decision{Run: w.run_, Chat: w.chat}, w.refusal
+}
+
+// Approve takes one approval, as a run does.
+func (w *world) Approve(_ context.Context, a run.Approval) (run.Decision, error) {
+	w.approved = append(w.approved, a)
+	d, err := w.decided(a.Account, a.RunID)
+	w.refusal = plan.ErrNotWaiting
+	return d, err
+}
+
+func (w *world) Settle(_ context.Context, s run.Settling) (run.Decision, error) {
+	w.settled = append(w.settled, s)
+	d, err := w.decided(s.Account, s.RunID)
+	if s.Outcome == plan.OutcomeRetry {
+		d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft
+	}
+	return d, err
+}
+
+func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
+	w.retried = append(w.retried, r)
+	d, err := w.decided(r.Account, r.RunID)
+	d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft
+	return d, err
+}
+
+// Revise checks the steps as a draft's are.
+func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
+	w.edits = append(w.edits, e)
+	d, err := w.decided(e.Principal.Account, e.RunID)
+	if err != nil {
+		return d.Run, err
+	}
+	steps, wrong := plan.Arrange(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
+	for i := range wrong {
+		wrong[i].Loc = append([]any{"body"}, wrong[i].Loc...)
+	}
+	if len(wrong) > 0 {
+		return d.Run, plan.ErrInvalid.At(wrong...)
+	}
+	d.Run.Plan.Replaces, d.Run.Plan.Revision, d.Run.Plan.Steps = d.Run.Digest, 2, steps
+	d.Run.Status, d.Run.Steps = plan.Draft, nil
+	return d.Run, nil
+}
+
+func (w *world) Rules(_ context.Context, account string) (rule.Set, error) {
+	if err := w.called(account, "", "", nil); err != nil || account != "a" {
+		return rule.Set{}, err
+	}
+	return w.ruled, nil
+}
+
+func (w *world) SetRules(_ context.Context, account string, seen int, set rule.Set) error {
+	if err := w.called(account, "", "", nil); err != nil {
+		return err
+	}
+	if seen != w.ruled.Version {
+		return rule.ErrMoved
+	}
+	w.ruled = set
+	w.ruled.Version = seen + 1
+	return nil
+}
+
+func (w *world) SetPreview(_ context.Context, account, id string, on bool) (tool.Server, error) {
+	w.previews = append(w.previews, on)
+	w.server.Preview = on
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
+	w.regs = append(w.regs, r)
+	return w.server, entries, w.called(account, "", "", nil)
+}
+
+func (w *world) Refresh(_ context.Context, account, id string, _ time.Time) (tool.Server, []tool.Entry, tool.Diff, error) {
+	return w.server, entries, tool.Diff{Added: []string{"GET /rooms"}}, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) SetActive(_ context.Context, account, id string, active bool, _ time.Time) (tool.Server, error) {
+	s := w.server
+	s.Active = active
+	return s, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) SetKey(_ context.Context, account, id string, key *tool.Credential, _ time.Time) (tool.Server, error) {
+	w.keys = append(w.keys, key)
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) Delete(_ context.Context, account, id string) error {
+	return w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) List(_ context.Context, account string) ([]tool.Server, error) {
+	err := w.called(account, "", "", nil)
+	if account != "a" {
+		return nil, err
+	}
+	return []tool.Server{w.server}, err
+}
+
+func (w *world) Get(_ context.Context, account, id string) (tool.Server, []tool.Entry, error) {
+	return w.server, entries, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) CreateProject(_ context.Context, account string, p conversation.Project) error {
+	return w.called(account, p.ID, p.ID, fault.New(fault.Conflict, "x"))
+}
+
+func (w *world) Project(_ context.Context, account, id string) (conversation.Project, error) {
+	return w.project, w.called(account, id, projectID, conversation.ErrProjectNotFound)
+}
+
+func (w *world) Projects(_ context.Context, account string) ([]conversation.Project, error) {
+	err := w.called(account, "", "", nil)
+	if account != "a" {
+		return nil, err
+	}
+	return []conversation.Project{w.project}, err
+}
+
+func (w *world) UpdateProject(_ context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
+	if err := w.called(account, id, projectID, conversation.ErrProjectNotFound); err != nil {
+		return conversation.Project{}, err
+	}
+	return w.project, change(&w.project)
+}
+
+func (w *world) DeleteProject(_ context.Context, account, id string) error {
+	return w.called(account, id, projectID, conversation.ErrProjectNotFound)
+}
+
+func (w *world) CreateChat(_ context.Context, account string, c conversation.Chat) error {
+	return w.called(account, c.ID, c.ID, fault.New(fault.Conflict, "x"))
+}
+
+func (w *world) Chat(_ context.Context, account, id string) (conversation.Chat, error) {
+	return w.chat, w.called(account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Chats(_ context.Context, account, _, cursor string, limit int) ([]conversation.Chat, string, error) {
+	if err := w.list(account, cursor, limit); err != nil || account != "a" {
+		return nil, "", err
+	}
+	return []conversation.Chat{w.chat}, "next", nil
+}
+
+func (w *world) UpdateChat(_ context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	if err := w.called(account, id, chatID, conversation.ErrChatNotFound); err != nil {
+		return conversation.Chat{}, err
+	}
+	if change.Title != nil {
+		w.chat.Title = *change.Title
+	}
+	if change.ProjectID != nil {
+		w.chat.ProjectID = *change.ProjectID
+	}
+	if change.Automation != nil {
+		w.chat.Automation = *change.Automation
+	}
+	w.chat.UpdatedAt = at
+	return w.chat, nil
+}
+
+func (w *world) DeleteChat(_ context.Context, account, id string) error {
+	return w.called(account, id, chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Messages(_ context.Context, account, id, cursor string, limit int) ([]conversation.Message, string, error) {
+	if err := w.list(account, cursor, limit); err != nil || account != "a" || id != chatID {
+		return nil, "", err
+	}
+	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
+}
+
+// list refuses a cursor of another account, as the table does.
+func (w *world) list(account, cursor string, limit int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	w.pages = append(w.pages, account+" "+cursor+" "+string(rune('0'+limit%10)))
+	if cursor != "" && cursor != account+"-next" {
+		return fault.New(fault.Malformed, "cursor.invalid")
+	}
+	return nil
+}
+
+func (w *world) Server(_ context.Context, account, id string) (tool.Server, error) {
+	if account != "a" || id != serverID { // a look that changes nothing is no call
+		return tool.Server{}, tool.ErrServerNotFound
+	}
+	return w.server, nil
+}
+
+func (w *world) Session(_ context.Context, account, id, _ string) (conversation.Chat, []conversation.Message, string, error) {
+	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}}, "",
+		w.called(account, id, sessionID, conversation.ErrChatNotFound)
+}
+
+func (w *world) Run(_ context.Context, account, id string) (plan.Run, error) {
+	return w.run_, w.called(account, id, runID, plan.ErrRunNotFound)
+}
+
+func (w *world) Events(_ context.Context, account, id string, after, limit int) ([]plan.Event, error) {
+	_ = w.called(account, id, runID, nil)
+	if account != "a" || id != runID {
+		return nil, nil
+	}
+	all := []plan.Event{
+		{Seq: 1, At: noon, Type: plan.EventProposed, Data: json.RawMessage(`{}`)},
+		{Seq: 2, At: noon, Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"n":1}`)},
+	}
+	all = slices.DeleteFunc(all, func(e plan.Event) bool { return e.Seq <= after })
+	return all[:min(limit, len(all))], nil
+}
+
+// Revisions are the plan as it is, and one before it whose step was another.
+func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error) {
+	before := r.Plan
+	before.Steps = slices.Clone(before.Steps)
+	before.Steps[1].Path = "/bookings"
+	after := r.Plan
+	after.Revision = 2
+	return []plan.Revision{
+		{Plan: before, Digest: plan.Digest(strings.Repeat("cd", 32)), By: "ana", Model: "gpt-4o-mini", At: noon.Add(-time.Hour)},
+		{Plan: after, Digest: r.Digest, By: "eva", At: noon},
+	}, nil
+}
+
+// Links returns one link, of the one run, with a made-up signature.
+func (w *world) Links(_ context.Context, account string, after, _ int) ([]receipt.Link, error) {
+	if account != "a" || after > 0 {
+		return nil, nil
+	}
+	return []receipt.Link{{
+		Version: receipt.ChainVersion, Account: "a", Seq: 1, At: noon, RunID: runID, Status: plan.Done, Digest: digest, Events: 2,
+		RunHead: strings.Repeat("ab", 32), Head: strings.Repeat("ef", 32),
+		Signature: &receipt.Signature{KeyID: strings.Repeat("12", 32), Alg: receipt.Ed25519, Value: "c2lnbmVk"},
+	}}, nil
+}
+
+func (w *world) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
+	links, err := w.Links(ctx, account, seq-1, 1)
+	if len(links) == 0 {
+		return receipt.Link{}, receipt.ErrNoLink
+	}
+	return links[0], err
+}
+
+func (w *world) SigningKeys(context.Context) ([]receipt.Key, error) {
+	until := noon
+	return []receipt.Key{
+		{ID: strings.Repeat("12", 32), Alg: receipt.Ed25519, PublicKey: "-----BEGIN PUBLIC KEY-----", From: noon.Add(-time.Hour), Until: &until},
+		{ID: strings.Repeat("34", 32), Alg: receipt.ECDSAP256, PublicKey: "-----BEGIN PUBLIC KEY-----", From: noon},
+	}, nil
+}
+
+func (w *world) Whole(_ context.Context, _ plan.Run, _ string, res plan.Result) (plan.Result, error) {
+	if res.Apart > 0 {
+		res.Body = json.RawMessage(`"whole"`)
+	}
+	return res, nil
+}
+
+// site is the handlers of a world, as they are routed in the deployment. Each is
+// made when it is first asked.
+type site struct {
+	*world
+	config Config
+	attic  *attic
+	office *office
+	checks []Check
+	logs   *bytes.Buffer
+	watch  *watch
+	made   map[Function]http.Handler
+}
+
+func newSite(checks ...Check) *site {
+	w, logs := newWorld(), &bytes.Buffer{}
+	c := Config{
+		Now: func() time.Time { return noon }, NewID: func(time.Time) string { return "01K0000000000000000000000N" },
+		Trace: func(context.Context) string { return "trace-1" }, Log: slog.New(slog.NewTextHandler(logs, nil)),
+		Realtime: Realtime{URL: "wss://live.example.org/prod", Tickets: w},
+	}
+	c.Rules = w
+	c.Webhooks, c.Once = w.hooks.services(c)
+	keptTurn(c)
+	watch := newWatch(w)
+	c.Ops = watched(watch)
+	return &site{world: w, attic: &attic{}, office: newOffice(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
+}
+
+func (s *site) handler(f Function) http.Handler {
+	if h, ok := s.made[f]; ok {
+		return h
+	}
+	switch f {
+	case FunctionChat:
+		s.made[f] = Chat(s.config, s.world)
+	case FunctionConfirm:
+		s.made[f] = Confirm(s.config, s.world)
+	case FunctionEligibility:
+		s.made[f] = AI(s.config, s.shelf.services(s.config))
+	case FunctionRegistry:
+		s.made[f] = Registry(s.config, s.world, s.office.manager())
+	default:
+		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.attic, Now: s.config.Now}, s.checks...)
+	}
+	return s.made[f]
+}
+
+// Principals of the tests.
+var (
+	boss     = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
+	manager  = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}}
+	biller   = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeBilling}}
+	talker   = auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}
+	approver = auth.Principal{Account: "a", User: "eva", Scopes: []auth.Scope{auth.ScopeApprove}}
+	scopeNo  = auth.Principal{Account: "a", User: "ana"}
+	other    = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
+)
+
+// do sends a request to the function that API Gateway would send it to.
+func (s *site) do(r *http.Request) *httptest.ResponseRecorder {
+	function := FunctionRecords // $default
+	for _, to := range Routes() {
+		if to.Method == r.Method && (&route{segments: strings.Split(to.Path, "/")}).matches(r) {
+			function = to.Function
+		}
+	}
+	w := httptest.NewRecorder()
+	s.handler(function).ServeHTTP(w, r)
+	return w
+}
+
+func (to *route) matches(r *http.Request) bool {
+	_, ok := to.match(r.URL)
+	return ok
+}
+
+func ask(who auth.Principal, method, path, body string, headers ...string) *http.Request {
+	var reader io.Reader = http.NoBody
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, reader)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	if who.Account == "" {
+		return r
+	}
+	return r.WithContext(auth.NewContext(r.Context(), who))
+}
+
+func decode(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	return m
+}

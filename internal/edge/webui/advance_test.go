@@ -1,0 +1,79 @@
+package webui
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+)
+
+func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	if !ok {
+		refuse(rw, 404, "run.not_found", "No existe.")
+		return
+	}
+	for range 2 {
+		if run.Status.Active() && run.Status != plan.Waiting {
+			w.advance(&run)
+		}
+	}
+	w.runs[run.ID] = run
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	events := w.events[run.ID]
+	tell(rw, 200, map[string]any{"events": append([]plan.Event{}, events[min(after, len(events)):]...)})
+}
+
+// advance takes a run one event further.
+func (w *world) advance(r *plan.Run) {
+	if r.Status == plan.Queued {
+		r.Status = plan.Running
+		w.event(r, plan.EventStarted, "", "{}")
+		return
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch s.Status {
+		case plan.StepPending:
+			if w.waits(r, s) {
+				return
+			}
+			s.Status, s.Attempts = plan.StepRunning, 1
+			url, body, request := requestOf(*r, i)
+			s.Last = plan.Attempt{Number: 1, URL: url, Body: json.RawMessage(body), SentAt: w.now()}
+			w.tellEvent(r, plan.EventStepStart, s.StepID, map[string]any{"attempt": 1, "method": r.Plan.Steps[i].Method, "url": url, "request": request, "title": r.Plan.Steps[i].Title})
+			return
+		case plan.StepRunning:
+			if w.breaks(r, s) {
+				return
+			}
+			s.Status = plan.StepDone
+			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID + `","ok":true}`), Bytes: 24}
+			w.event(r, plan.EventStepDone, s.StepID, `{"status":200,"bytes":24,"sha256":"ab12"}`)
+			return
+		}
+	}
+	w.finish(r, plan.Done)
+}
+
+// finish ends a run: what was not begun will not be.
+func (w *world) finish(r *plan.Run, status plan.Status) {
+	r.Status = status
+	done := 0
+	for i := range r.Steps {
+		switch s := &r.Steps[i]; s.Status {
+		case plan.StepDone:
+			done++
+		case plan.StepPending, plan.StepWaiting:
+			s.Status = plan.StepCancelled
+		}
+	}
+	w.event(r, plan.EventFinished, "", `{"status":"`+string(status)+`"}`)
+	w.free(*r)
+	c := w.chats[r.ChatID]
+	c.LastRunID, c.LastRunStatus = r.ID, string(status)
+	w.chats[c.ID] = c
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado "+string(status)+": "+strconv.Itoa(done)+" de "+strconv.Itoa(len(r.Steps))+" pasos hechos.")
+}

@@ -1,0 +1,393 @@
+package webui
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/intent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// world is the page and a JSON API with the contract's routes and shapes over
+// one memory: what a model and services would do is decided by the words of a
+// message, and a run goes two events further each time somebody asks for events.
+type world struct {
+	*memory
+	page  http.Handler
+	sends []string // bodies of POST /api/send, as they came
+	keys  []string // Idempotency-Keys of confirmations
+	asked []string // bodies of POST /api/mcps and of PUT …/key
+	down  bool     // every API call is answered with 503
+	ai    *eligibility.Manager
+	hub   *hub
+	tale  []string                 // what an answer that is streamed is made of
+	next  chan struct{}            // when given, each piece waits for it
+	stops map[string]chan struct{} // by chat
+	looks looks
+
+	lastBody []byte // of the request that holds the lock, with every digit of it
+}
+
+func newWorld(now func() time.Time, facts Facts) *world {
+	m := newMemory(now)
+	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
+	m.tell = w.hub.push
+	w.page = New(Deps{
+		Chats: m, Runs: m, Servers: m, Breakers: m, Webhooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+	})
+	return w
+}
+
+// ServeHTTP does what the gateway does: it finds who asks, and holds writes
+// through the cookie to their origin.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(sessionCookie(r)); err == nil {
+		if p, err := auth.Authenticate(r.Context(), w, c.Value, w.now(), auth.KindSession); err == nil {
+			r = r.WithContext(auth.NewContext(r.Context(), p))
+		}
+	}
+	if r.URL.Path == "/realtime" {
+		w.hub.ServeHTTP(rw, r)
+		return
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/ai/") {
+		if strings.HasPrefix(r.URL.Path, "/ui/chats/") {
+			defer w.looks.one()()
+		}
+		w.page.ServeHTTP(rw, r)
+		return
+	}
+	_, known := auth.FromContext(r.Context())
+	switch {
+	case !known:
+		refuse(rw, 401, "auth_required", "Hace falta entrar.")
+	case w.isDown():
+		refuse(rw, 503, "unavailable", "No responde.")
+	default:
+		w.api().ServeHTTP(rw, r)
+	}
+}
+
+// looks counts how often a conversation is read, and how often at once.
+type looks struct {
+	mu             sync.Mutex
+	all, now, most int
+}
+
+func (l *looks) one() (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all++
+	l.now++
+	l.most = max(l.most, l.now)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.now--
+	}
+}
+
+func (w *world) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.down
+}
+
+func (w *world) setDown(down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+}
+
+func refuse(rw http.ResponseWriter, status int, code, detail string) {
+	rw.Header().Set("Content-Type", "application/problem+json")
+	rw.WriteHeader(status)
+	_ = json.NewEncoder(rw).Encode(map[string]any{
+		"title": http.StatusText(status), "status": status, "code": code, "detail": detail, "action": "Haz otra cosa.", "trace_id": "0af7651916cd43dd",
+	})
+}
+
+func tell(rw http.ResponseWriter, status int, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	_ = json.NewEncoder(rw).Encode(v)
+}
+
+func (w *world) api() http.Handler {
+	mux := http.NewServeMux()
+	locked := func(pattern string, h func(http.ResponseWriter, *http.Request, map[string]any)) {
+		mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
+			body := map[string]any{}
+			var raw bytes.Buffer
+			if r.Body != nil && r.ContentLength > 0 {
+				if err := json.NewDecoder(io.TeeReader(r.Body, &raw)).Decode(&body); err != nil {
+					refuse(rw, 400, "malformed", "No se puede leer.")
+					return
+				}
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.lastBody = raw.Bytes()
+			h(rw, r, body)
+		})
+	}
+	locked("POST /api/chats", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+		id := w.ids.New(w.now())
+		project, _ := body["project_id"].(string)
+		w.chats[id] = conversation.Chat{ID: id, ProjectID: project, CreatedAt: w.now(), UpdatedAt: w.now()}
+		tell(rw, 201, w.chats[id])
+	})
+	locked("PATCH /api/chats/{id}", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		c := w.chats[r.PathValue("id")]
+		if title, ok := body["title"].(string); ok {
+			c.Title = title
+		}
+		if mode, ok := body["automation"].(string); ok {
+			c.Automation = mode
+		}
+		w.chats[c.ID] = c
+		tell(rw, 200, c)
+	})
+	locked("POST /api/send", w.send)
+	locked("POST /api/chats/{id}/answer", w.answerLast)
+	w.aiRoutes(mux, locked)
+	w.hookRoutes(mux)
+	w.decisionRoutes(locked)
+	locked("POST /api/runs/{id}/confirm", w.confirm)
+	locked("POST /api/runs/{id}/cancel", w.cancel)
+	locked("GET /api/runs/{id}/events", w.more)
+	locked("POST /api/mcps", w.register)
+	locked("POST /api/mcps/{id}/refresh", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+		answer := map[string]any{"mcp_id": r.PathValue("id"), "added": []string{"GET /new"}, "removed": []string{}, "changed": []string{"GET /rooms"}}
+		if s := w.servers[r.PathValue("id")]; s.Kind == tool.KindMCP {
+			answer["added"], answer["changed"] = []string{}, s.Frozen
+			s.Frozen = nil
+			w.servers[s.ID] = s
+		}
+		tell(rw, 200, answer)
+	})
+	locked("PUT /api/mcps/{id}/active", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		s := w.servers[r.PathValue("id")]
+		s.Active, _ = body["active"].(bool)
+		w.servers[s.ID] = s
+		tell(rw, 200, map[string]any{"mcp_id": s.ID})
+	})
+	locked("PUT /api/mcps/{id}/key", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+		s := w.servers[r.PathValue("id")]
+		raw, _ := json.Marshal(body)
+		w.asked = append(w.asked, string(raw))
+		s.Key = &tool.KeyPlace{}
+		_ = json.Unmarshal(raw, s.Key)
+		w.servers[s.ID] = s
+		tell(rw, 200, map[string]any{"mcp_id": s.ID})
+	})
+	locked("DELETE /api/mcps/{id}", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+		delete(w.servers, r.PathValue("id"))
+		rw.WriteHeader(204)
+	})
+	locked("POST /api/projects", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+		name, _ := body["name"].(string)
+		p := conversation.Project{ID: w.ids.New(w.now()), Name: name, CreatedAt: w.now()}
+		w.projects[p.ID] = p
+		tell(rw, 201, p)
+	})
+	return mux
+}
+
+func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
+	url, _ := body["url"].(string)
+	name, _ := body["name"].(string)
+	if strings.Contains(url, "169.254") {
+		refuse(rw, 422, "mcp.url_refused", "Esa dirección no se permite.")
+		return
+	}
+	raw, _ := json.Marshal(body)
+	w.asked = append(w.asked, string(raw))
+	s := tool.Server{ID: w.ids.New(w.now()), Name: name, Kind: tool.KindOpenAPI, BaseURL: url, Active: true, Status: tool.Online, Operations: 1, RefreshedAt: w.now()}
+	w.entries[s.ID] = []tool.Entry{{Method: "GET", Path: "/pets", Summary: "List pets"}}
+	if body["kind"] == "mcp" {
+		s.Kind, s.Role, s.Transport = tool.KindMCP, tool.RoleTools, tool.TransportStreamable
+		w.entries[s.ID] = []tool.Entry{{Name: "chat", Summary: "Conversa"}}
+	}
+	if body["role"] == "agent" {
+		s.Role = tool.RoleAgent
+		s.About, _ = body["description"].(string)
+	}
+	w.servers[s.ID] = s
+	tell(rw, 201, map[string]any{"mcp_id": s.ID, "name": s.Name})
+}
+
+func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+	chatID, _ := body["chat_id"].(string)
+	text, _ := body["message"].(string)
+	raw, _ := json.Marshal(body)
+	w.sends = append(w.sends, string(raw))
+	if strings.Contains(text, "429") {
+		rw.Header().Set("Retry-After", "3")
+		refuse(rw, 429, "request.too_many", "Llegan demasiadas peticiones seguidas.")
+		return
+	}
+	if strings.Contains(text, "503") {
+		refuse(rw, 503, "unavailable", "No responde.")
+		return
+	}
+	w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
+	c := w.chats[chatID]
+	if c.PendingRunID != "" && intent.Classify(text).Agrees() {
+		w.start(c.PendingRunID)
+		tell(rw, 200, map[string]any{"kind": "queued", "chat": w.chats[chatID]})
+		return
+	}
+	mode := c.Automation
+	if a, ok := w.purse.settings.Assistants[c.ProjectID]; ok && mode == "" {
+		mode = string(a.Automation.Mode)
+	}
+	if mode == "manual" {
+		m := w.say(chatID, conversation.RoleAssistant, conversation.KindNotice, "", "Guardado.")
+		tell(rw, 200, map[string]any{"kind": "notice", "message": m, "chat": w.chats[chatID]})
+		return
+	}
+	w.reply(rw, r, chatID, text)
+}
+
+// answerLast answers what was said last.
+func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+	chatID := r.PathValue("id")
+	for _, m := range slices.Backward(w.messages[chatID]) {
+		if m.Role == conversation.RoleUser {
+			w.reply(rw, r, chatID, m.Content)
+			return
+		}
+	}
+	refuse(rw, 404, "chat.not_found", "No existe.")
+}
+
+// reply answers by the words of a message, unless the account may not.
+func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text string) {
+	c := w.chats[chatID]
+	w.mu.Unlock()
+	plan, block := w.ai.Decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)}, locale.Spanish)
+	w.mu.Lock()
+	if strings.Contains(text, "bloquea") {
+		block = eligibility.Refuse(eligibility.NoAPIKey, "openai", locale.Spanish)
+	}
+	answer := map[string]any{"kind": "message"}
+	switch {
+	case block != nil:
+		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", "⚠️ "+block.Message)
+		list := w.messages[chatID]
+		list[len(list)-1].Code = string(block.Reason)
+		answer["kind"], answer["message"], answer["block"] = "blocked", m, blockOf(block)
+		w.hub.push("ai:execution_blocked", map[string]any{"conversationId": chatID, "reason": block.Reason})
+	case planOf(text, w.now()) != nil:
+		r := w.propose(chatID, *planOf(text, w.now()))
+		answer["kind"], answer["message"] = "plan", map[string]any{"content": r.Plan.Goal}
+	case strings.Contains(text, "cuento"):
+		answer["message"] = w.narrate(chatID)
+	default:
+		said := w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", "Hay **tres** salas: [plano](https://example.org/plano) ![x](https://evil.example/x.png)")
+		by := &conversation.By{Provider: plan.Provider, Model: plan.Model}
+		if plan.Swap != nil {
+			by.Preferred, by.Reason = plan.Swap.Preferred, string(plan.Swap.Reason)
+		}
+		w.signed(chatID, by)
+		answer["message"] = said
+	}
+	answer["chat"] = w.chats[chatID]
+	tell(rw, 200, answer)
+}
+
+// signed says who wrote the last message of a chat.
+func (w *world) signed(chatID string, by *conversation.By) {
+	list := w.messages[chatID]
+	list[len(list)-1].By = by
+}
+
+// propose stores a draft; an older one is superseded. The lock is held.
+func (w *world) propose(chatID string, p plan.Plan) plan.Run {
+	c := w.chats[chatID]
+	if old, ok := w.runs[c.PendingRunID]; ok {
+		old.Status = plan.Superseded
+		w.event(&old, plan.EventSuperseded, "", "{}")
+		w.runs[old.ID] = old
+	}
+	digest, err := p.Digest()
+	if err != nil {
+		panic(err)
+	}
+	r := plan.Run{ID: w.ids.New(w.now()), Account: w.account, ChatID: chatID, Plan: p, Digest: digest, Status: plan.Draft, CreatedAt: w.now()}
+	r.User = "ana"
+	for _, s := range p.Steps {
+		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
+	}
+	w.tellEvent(&r, plan.EventProposed, "", map[string]any{"digest": digest, "goal": p.Goal, "model": "reglas", "by": "ana", "run_id": r.ID, "chat_id": r.ChatID})
+	w.runs[r.ID] = r
+	w.planned[r.ID] = []plan.Revision{{Plan: p, Digest: digest, By: "ana", Model: "reglas", At: w.events[r.ID][0].At}}
+	c.PendingRunID = r.ID
+	w.chats[chatID] = c
+	w.say(chatID, conversation.RoleAssistant, conversation.KindPlan, r.ID, "Plan propuesto: "+p.Goal)
+	return r
+}
+
+func (w *world) confirm(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	w.keys = append(w.keys, r.Header.Get("Idempotency-Key"))
+	switch {
+	case !ok:
+		refuse(rw, 404, "run.not_found", "No existe.")
+	case run.Status != plan.Draft:
+		refuse(rw, 409, "plan.not_pending", "El plan ya no está pendiente.")
+	case body["digest"] != string(run.Digest):
+		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+	case w.busy(run):
+		refuse(rw, 409, "plan.already_running", "Ya está ejecutándose.")
+	default:
+		w.start(run.ID)
+		tell(rw, 202, map[string]any{"run": map[string]any{"run_id": run.ID, "status": "queued"}})
+	}
+}
+
+func (w *world) start(runID string) {
+	r := w.runs[runID]
+	c := w.chats[r.ChatID]
+	c.PendingRunID, c.ActiveRunID = "", r.ID
+	w.chats[c.ID] = c
+	r.Status, r.Confirmer = plan.Queued, "ana"
+	w.event(&r, plan.EventConfirmed, "", `{"by":"ana","digest":"`+string(r.Digest)+`"}`)
+	w.runs[r.ID] = r
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindNotice, r.ID, locale.Text(locale.Spanish, "turn.confirmed"))
+}
+
+func (w *world) cancel(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+	run, ok := w.runs[r.PathValue("id")]
+	digest, given := body["digest"].(string)
+	switch {
+	case !ok:
+		refuse(rw, 404, "run.not_found", "No existe.")
+		return
+	case run.Status.Terminal():
+		refuse(rw, 409, "plan.not_pending", "El plan ya no está pendiente.")
+		return
+	case given && digest != string(run.Digest):
+		refuse(rw, 409, "plan.stale", "El plan ha cambiado.")
+		return
+	}
+	w.free(run)
+	run.Reason, _ = body["reason"].(string)
+	run.Status = plan.Cancelled
+	w.event(&run, plan.EventCancelled, "", "{}")
+	w.runs[run.ID] = run
+	w.say(run.ChatID, conversation.RoleSystem, conversation.KindNotice, run.ID, locale.Text(locale.Spanish, "turn.cancelled"))
+	tell(rw, 200, map[string]any{"run": map[string]any{"run_id": run.ID, "status": "cancelled"}})
+}

@@ -1,0 +1,73 @@
+// The local guard: «confirmo», «cancela» or «detener» with nothing pending is answered
+// here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
+// said last, and goes to the server. The guard reads a message as internal/chats/intent does, over the
+// same closed lists; until they are here, or when they cannot be had, nothing is
+// guarded and the server answers.
+
+import { wordsURL } from "./text.js";
+
+let lists;
+
+export async function loadWords() {
+  if (lists) return;
+  try {
+    const words = await (await fetch(wordsURL, { credentials: "same-origin" })).json();
+    lists = {
+      confirm: new Set(words.confirm),
+      cancel: new Set(words.cancel),
+      agree: new Set(words.agree),
+      hesitations: new Set(words.hesitations),
+      slips: new Map(Object.entries(words.slips)),
+      polite: words.polite,
+    };
+  } catch {
+    lists = undefined;
+  }
+}
+
+/** decides reports whether the whole message names confirming, cancelling or stopping. */
+export function decides(message) {
+  if (!lists || asks(message) || quotes(message)) return false;
+  const text = normalize(message);
+  return onList(text, message) || onList(repaired(text), message);
+}
+
+const onList = (text, message) => (lists.confirm.has(text) && !contradicts(message)) || lists.cancel.has(text) || lists.cancel.has(curt(text));
+
+function curt(text) {
+  for (const p of lists.polite) {
+    if (text.startsWith(p + " ")) return text.slice(p.length + 1);
+    if (text.endsWith(" " + p)) return text.slice(0, -p.length - 1);
+  }
+  return text;
+}
+
+const repaired = (text) =>
+  text
+    .split(" ")
+    .map((word) => word.replace(/(.)\1\1+/gu, "$1"))
+    .map((word) => lists.slips.get(word) ?? word)
+    .filter((word) => !lists.hesitations.has(word))
+    .join(" ");
+
+function normalize(message) {
+  let text = message;
+  for (let i = 0; i < 8; i++) {
+    const next = once(text);
+    if (next === text) break;
+    text = next;
+  }
+  return text;
+}
+
+const silent = /[\u0300\u0301\u0302\u0303\u0308\u0327'’ʼ´\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u{1F3FB}-\u{1F3FF}]/gu;
+const emoji = /(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/u;
+const gap = /[\s\p{P}]|(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/gu;
+
+const once = (text) =>
+  text.normalize("NFKC").toLowerCase().normalize("NFKD").replace(silent, "").replace(gap, " ").replace(/ +/g, " ").trim().normalize("NFKC");
+
+const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16D84}]/u.test(text.normalize("NFKC"));
+const quotes = (text) => /["“”„«»‹›`\\＂「」『』]/u.test(text.trim()) || /^['‘/]/u.test(text.trim());
+const frown = /[:;=]['’-]?[([{/|]|\[\s*\]/u;
+const contradicts = (text) => frown.test(text) || [...text.normalize("NFKC")].some((c) => emoji.test(c) && !lists.agree.has(c));

@@ -1,0 +1,29 @@
+package webui
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"piloto/internal/chats/intent"
+)
+
+func TestThePageHasTheWordsOfIntents(t *testing.T) {
+	want, err := json.Marshal(intent.Listed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("asset/words.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("asset/words.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("asset/words.json is not what package intent knows (-update makes it anew)")
+	}
+}

@@ -1,0 +1,177 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"piloto/internal/access/auth"
+
+	"github.com/chromedp/chromedp"
+)
+
+var shots = flag.String("shots", "", "a folder to leave pictures of the page in")
+
+// browser is a real browser on a world of its own, signed in.
+type browser struct {
+	*testing.T
+	*world
+	ctx  context.Context
+	base string
+}
+
+func chromium(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no chromium or chrome in PATH: the page was not tried in a browser")
+	return ""
+}
+
+// open starts a browser of a size and signs it in by a one-time code. Whatever
+// the console shows in red fails the test, but for requests refused on purpose.
+func open(t *testing.T, width, height int64) *browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes a minute")
+	}
+	path := chromium(t)
+	t.Parallel()
+	w := newWorld(time.Now, Facts{Provider: "demo", Model: "reglas", Demo: true, Local: true})
+	w.furnish()
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	ctx, stop := context.WithTimeout(context.Background(), 120*time.Second)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
+	t.Cleanup(stop)
+	b := &browser{T: t, world: w, ctx: ctx, base: server.URL}
+	_ = w.PutToken(ctx, auth.Token{Hash: hashOf("once"), Kind: auth.KindCode, Account: w.account, User: "ana", Scopes: ana.Scopes, ExpiresAt: time.Now().Add(time.Hour)})
+	b.do(chromedp.EmulateViewport(width, height))
+	heard := b.listen()
+	t.Cleanup(func() {
+		stop()
+		for _, text := range <-heard {
+			t.Errorf("console: %s", text)
+		}
+	})
+	b.visit("/signin?code=once")
+	b.see("#message")
+	return b
+}
+
+// listen returns what the console complained of, once the browser is gone.
+func (b *browser) listen() <-chan []string {
+	heard := make(chan []string, 1)
+	messages := chromedp.Console(b.ctx)
+	go func() {
+		var bad []string
+		for m, err := range messages {
+			if err != nil {
+				break
+			}
+			if m.Source != "network" && (m.IsException() || m.Type == "error" || m.Source == "security") {
+				bad = append(bad, m.String())
+			}
+		}
+		heard <- bad
+	}()
+	return heard
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		page, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
+		b.Fatalf("%v; the page reads:\n%s", err, page)
+	}
+}
+
+func (b *browser) visit(address string) {
+	b.Helper()
+	b.do(chromedp.Navigate(b.base + address))
+}
+
+func (b *browser) see(css string) {
+	b.Helper()
+	b.until(`(e => e !== null && e.checkVisibility({visibilityProperty: true}))(document.querySelector(` + "`" + css + "`" + `))`)
+}
+
+func (b *browser) click(css string) {
+	b.Helper()
+	b.do(chromedp.Click(chromedp.CSS(css)))
+}
+
+func (b *browser) write(css, text string) {
+	b.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS(css), text))
+}
+
+func (b *browser) say(text string) {
+	b.Helper()
+	b.write("#message", text)
+	b.until(`!document.getElementById("send").disabled`)
+	b.enter()
+}
+
+// enter presses Enter where the focus is. (A synthetic keystroke types its sign
+// even when the page took the key for itself, which a keyboard does not.)
+func (b *browser) enter() {
+	b.Helper()
+	eval[bool](b, `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true})) || true`)
+}
+
+// eval returns what an expression of the page is, or promises.
+func eval[T any](b *browser, expression string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression of the page to be true.
+func (b *browser) until(expression string) {
+	b.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
+	defer stop()
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](
+		`new Promise(done => { const look = () => (`+expression+`) ? done(true) : setTimeout(look, 20); look(); })`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		page, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
+		b.Fatalf("%s: %v; the page reads:\n%s", expression, err, page)
+	}
+}
+
+func (b *browser) picture(name string) {
+	b.Helper()
+	if *shots == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// quoted is a text as an expression of the page.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,32 @@
+package webui
+
+import (
+	"testing"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// A card is made of two reads. An event that came between them is not shown by
+// the first, so the page must still be told of it.
+func TestACardAsksForWhatItsRunDidNotHaveYet(t *testing.T) {
+	run := plan.Run{ID: "r", Status: plan.Running, EventSeq: 3, Plan: plan.Plan{Goal: "g", Steps: []plan.Step{{ID: "s1", Method: "GET", Path: "/x"}}}}
+	events := []plan.Event{{Seq: 1}, {Seq: 2}, {Seq: 3}, {Seq: 4, Type: plan.EventStepStart, StepID: "s1"}}
+	if c := newCard(run, events, locale.Spanish, run.CreatedAt); c.Seq != 3 {
+		t.Errorf("it would ask for events after %d", c.Seq)
+	}
+}
+
+func TestAPlanThatWasChangedHasOneCard(t *testing.T) {
+	say := func(run string) line {
+		return line{Message: conversation.Message{Kind: conversation.KindPlan, RunID: run}, Card: &card{}}
+	}
+	lines := []line{say("a"), say("b"), say("a"), {}, say("a")}
+	oneCardEach(lines)
+	for i, want := range []struct{ card, earlier bool }{{false, true}, {true, false}, {false, true}, {false, false}, {true, false}} {
+		if (lines[i].Card != nil) != want.card || lines[i].Earlier != want.earlier {
+			t.Errorf("line %d: card %v, earlier %v", i, lines[i].Card != nil, lines[i].Earlier)
+		}
+	}
+}

@@ -1,0 +1,372 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// How much of a list is shown at once.
+const (
+	chatsPage    = 40
+	messagesPage = 40
+	mostPages    = 6  // are read for one view, until it shows
+	fewestShown  = 10 // of their messages
+	eventsPage   = 500
+	cardEvents   = 2000
+)
+
+// chatView is one conversation.
+type chatView struct {
+	Chat    conversation.Chat
+	Project conversation.Project // zero when the chat has none
+	Facts   Facts
+	Answers answers
+	Lines   []line
+	Older   string // cursor; "" at the beginning
+	Only    bool   // older lines alone, to be put before the others
+	Asked   string // the id of the part of a card that a link leads to
+}
+
+// line is one entry of a conversation as it is shown.
+type line struct {
+	Message conversation.Message
+	Card    *card
+	Earlier bool // its plan was changed: the card stands further down
+	Text    render.HTML
+	Status  plan.Status // of the run that ended, for a final line
+	Action  string      // what to do about a block
+	Author  string      // provider and model, quietly; "" when no model wrote it
+	Instead string      // who wrote it, and why not the one that is preferred
+	Agent   string      // whom the message was delegated to
+	Stopped bool        // a person stopped it here
+}
+
+// newView is a conversation that has not begun.
+type newView struct {
+	Facts    Facts
+	Answers  answers
+	Project  conversation.Project
+	Examples []string
+	Empty    bool // no server is registered
+}
+
+func (s *site) chatFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.chat(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("cursor"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "chat", view)
+	return nil
+}
+
+func (s *site) newFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.fresh(v.Context(), v, v.URL.Query().Get("project"))
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "new", view)
+	return nil
+}
+
+func (s *site) runFragment(w http.ResponseWriter, v visit) error {
+	id := v.PathValue("id")
+	if !ids.Valid(id) {
+		return plan.ErrRunNotFound
+	}
+	c, err := s.card(v.Context(), v, id)
+	if err != nil {
+		return err
+	}
+	c.Open = true
+	s.write(w, v, http.StatusOK, "card", c)
+	return nil
+}
+
+// card reads one run and, when it was confirmed, its events.
+func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
+	run, err := s.Runs.Run(ctx, v.who.Account, runID)
+	if err != nil {
+		return nil, err
+	}
+	var events []plan.Event
+	var revisions []plan.Revision
+	var chat conversation.Chat
+	err = together(
+		func() (err error) {
+			if run.Status != plan.Draft {
+				events, err = s.events(ctx, v, runID, cardEvents)
+			}
+			return
+		},
+		func() (err error) {
+			if run.Plan.Revision > 1 {
+				revisions, err = s.Runs.Revisions(ctx, run)
+			}
+			return
+		},
+		func() (err error) {
+			if run.Status == plan.Waiting {
+				chat, err = s.Chats.Chat(ctx, v.who.Account, run.ChatID)
+			}
+			if isMissing(err) { // a run stays when its chat is deleted
+				err = nil
+			}
+			return
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	c := newCard(run, events, v.tag, v.now)
+	c.revised(run, revisions, v.tag)
+	c.seenBy(v.who, run, chat.UserID, revisions)
+	return c, nil
+}
+
+// events reads at most so many events of a run.
+func (s *site) events(ctx context.Context, v visit, runID string, most int) (all []plan.Event, err error) {
+	for len(all) < most {
+		page, err := s.Runs.Events(ctx, v.who.Account, runID, len(all), eventsPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < eventsPage {
+			break
+		}
+	}
+	return all, nil
+}
+
+// chat reads a conversation, its runs at once.
+func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView, error) {
+	chat, err := s.Chats.Chat(ctx, v.who.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	var messages []conversation.Message
+	var older string
+	var who answers
+	err = together(
+		func() (err error) { messages, older, err = s.messages(ctx, v, id, cursor); return },
+		func() (err error) { who, err = s.answers(ctx, v, chat.ProjectID); return },
+	)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.cards(ctx, v, messages)
+	if err != nil {
+		return nil, err
+	}
+	view := &chatView{Chat: chat, Facts: who.Facts, Answers: who, Older: older, Only: cursor != ""}
+	if chat.ProjectID != "" {
+		if view.Project, err = s.Projects.Project(ctx, v.who.Account, chat.ProjectID); err != nil && !isMissing(err) {
+			return nil, err
+		}
+	}
+	for _, m := range messages {
+		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
+			view.Lines = append(view.Lines, l)
+		}
+	}
+	oneCardEach(view.Lines)
+	if n := len(view.Lines); n > 0 && cursor == "" {
+		openLast(view.Lines)
+	}
+	return view, nil
+}
+
+// messages reads pages until there is something to show: a long plan says more on
+// its way, which is in its card, than a page holds.
+func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
+	shown := 0
+	for range mostPages {
+		page, next, err := s.Chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, m := range page {
+			if m.Kind != conversation.KindProgress {
+				shown++
+			}
+		}
+		list, older, cursor = append(page, list...), next, next
+		if next == "" || shown >= fewestShown {
+			break
+		}
+	}
+	return list, older, nil
+}
+
+// oneCardEach leaves the card of a run at the newest message that shows its plan: an
+// edit is said where it was made, and there is one plan to confirm.
+func oneCardEach(lines []line) {
+	seen := map[string]bool{}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if lines[i].Card == nil {
+			continue
+		}
+		if run := lines[i].Message.RunID; seen[run] {
+			lines[i].Card, lines[i].Earlier = nil, true
+		} else {
+			seen[run] = true
+		}
+	}
+}
+
+// openLast unfolds the newest plan, unless it came to nothing.
+func openLast(lines []line) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if c := lines[i].Card; c != nil {
+			c.Open = c.Open || !c.Dead
+			return
+		}
+	}
+}
+
+// cards reads the runs that the messages name, at most eight at a time. A run
+// that is gone leaves its message without a card.
+func (s *site) cards(ctx context.Context, v visit, messages []conversation.Message) (map[string]*card, error) {
+	cards := map[string]*card{}
+	var ids []string
+	for _, m := range messages {
+		if _, seen := cards[m.RunID]; m.RunID != "" && !seen && (m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal) {
+			cards[m.RunID] = nil
+			ids = append(ids, m.RunID)
+		}
+	}
+	got, errs := make([]*card, len(ids)), make([]error, len(ids))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, plan.MaxParallel)
+	for i, id := range ids {
+		wait.Go(func() {
+			slots <- struct{}{}
+			got[i], errs[i] = s.card(ctx, v, id)
+			<-slots
+		})
+	}
+	wait.Wait()
+	for i, id := range ids {
+		if errs[i] != nil && !isMissing(errs[i]) {
+			return nil, errs[i]
+		}
+		cards[id] = got[i]
+	}
+	return cards, nil
+}
+
+// newLine decides how a message is shown. What a run says of itself on the way
+// is in its card, and not repeated.
+func newLine(m conversation.Message, cards map[string]*card, provider string, tag locale.Tag) (line, bool) {
+	l := line{Message: m, Text: prose(m.Content)}
+	c := cards[m.RunID]
+	switch m.Kind {
+	case conversation.KindProgress:
+		return l, false
+	case conversation.KindPlan:
+		l.Card = c
+	case conversation.KindFinal:
+		l.Text = prose(strings.TrimLeft(m.Content, "⏳✅❌⚠️❓🛑 "))
+		if c != nil {
+			l.Status = c.Status
+		}
+	case conversation.KindBlocked:
+		l.Text = prose(strings.TrimLeft(m.Content, "⚠️ "))
+		l.Action = remedy(m.Code, provider, tag)
+	case conversation.KindText:
+		if m.Role == conversation.RoleAssistant {
+			l.Text = assistantText(m.Content)
+		}
+	}
+	if m.By != nil && m.Role == conversation.RoleAssistant {
+		l.Author, l.Instead, l.Stopped = author(*m.By, tag), instead(*m.By, tag), m.By.Stopped
+		l.Agent = plain(m.By.Agent)
+	}
+	return l, true
+}
+
+// fresh is the empty state, with things to ask for.
+func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, error) {
+	who, err := s.answers(ctx, v, projectID)
+	if err != nil {
+		return nil, err
+	}
+	view := &newView{Facts: who.Facts, Answers: who}
+	if projectID != "" {
+		p, err := s.Projects.Project(ctx, v.who.Account, projectID)
+		if err != nil {
+			return nil, err
+		}
+		view.Project = p
+	}
+	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	if err != nil {
+		return nil, err
+	}
+	view.Empty = !slices.ContainsFunc(servers, func(s tool.Server) bool { return !s.IsAgent() })
+	keys := []string{"page.example.what", "page.example.list", "page.example.plan", "page.example.help"}
+	if view.Facts.Demo {
+		keys = []string{"page.demo.find", "page.demo.book", "page.demo.mine", "page.demo.what"}
+	}
+	for _, k := range keys {
+		view.Examples = append(view.Examples, locale.Text(v.tag, k))
+	}
+	return view, nil
+}
+
+// referenced returns the steps whose results a step sends.
+func referenced(s plan.Step) map[string]bool {
+	uses := sends(plan.Call{Path: s.Path, Query: s.Query, Body: s.Body})
+	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
+		uses[list[0].Step] = true
+	}
+	return uses
+}
+
+// sends returns the steps whose results a call sends.
+func sends(c plan.Call) map[string]bool {
+	uses := map[string]bool{}
+	path, _ := ref.InText(c.Path)
+	query, _ := ref.InJSON(c.Query)
+	body, _ := ref.InJSON(c.Body)
+	for _, found := range [][]ref.Reference{path, query, body} {
+		for _, r := range found {
+			uses[r.Step] = true
+		}
+	}
+	return uses
+}
+
+// originOf is the scheme, host and port of a base URL.
+func originOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+// answerBody shows JSON as JSON, and text, which is stored as a JSON string, as text.
+func answerBody(raw json.RawMessage) *code {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && text != "" {
+		return textCode(text)
+	}
+	return jsonCode(raw, nil)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,139 @@
+package webui
+
+import (
+	"context"
+	"net/http"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+)
+
+const entriesPage = 20
+
+// creditsView is what an account has, may spend, and spent.
+type creditsView struct {
+	Facts    Facts
+	Balance  int64
+	Sessions []sessionRow
+	Terms    eligibility.Terms
+	Spent    []gauge
+	Entries  []entryRow
+	Older    string // cursor; "" at the beginning of the ledger
+	Only     bool   // older entries alone, to be put below the others
+	Usage    usage
+	Admin    bool // may set limits and open a session
+	Billing  bool // may move credit and set what it costs
+}
+
+// sessionRow is a paid window of tokens.
+type sessionRow struct {
+	credit.Session
+	Over bool // its time, or it was given back
+}
+
+// gone are the tokens that are used or held.
+func (s sessionRow) gone() int { return s.Tokens - s.Free }
+
+// gauge is what was spent of a limit, in micro-USD; a limit of 0 is none.
+type gauge struct {
+	Key   string // of its name
+	Spent int64
+	Limit int64
+}
+
+// level says how near the limit is: "", near or full.
+func (g gauge) level() string {
+	switch {
+	case g.Limit == 0 || g.Spent*10 < g.Limit*8:
+		return ""
+	case g.Spent < g.Limit:
+		return "near"
+	}
+	return "full"
+}
+
+// entryRow is a movement of the ledger.
+type entryRow struct {
+	credit.Entry
+	Who        string // who did it, in words
+	Refundable bool   // it paid for a session that was not given back, as far as this page shows
+}
+
+// cost is what a session cost, in credits.
+func (e entryRow) cost() int64 { return -e.Amount }
+
+func (s *site) creditsFragment(w http.ResponseWriter, v visit) error {
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" && s.Credits != nil {
+		entries, older, err := s.ledger(v.Context(), v, cursor)
+		if err != nil {
+			return err
+		}
+		view := creditsView{Entries: entries, Older: older, Only: true, Billing: v.who.Allows(auth.ScopeBilling)}
+		s.write(w, v, http.StatusOK, "credits", view)
+		return nil
+	}
+	view, err := s.credits(v.Context(), v)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "credits", view)
+	return nil
+}
+
+// credits reads everything of the view at once.
+func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
+	if s.Credits == nil || s.Assistants == nil {
+		return nil, errNotFound
+	}
+	account := v.who.Account
+	view := &creditsView{Admin: v.who.Allows(auth.ScopeAdmin), Billing: v.who.Allows(auth.ScopeBilling)}
+	var standing credit.Standing
+	var who answers
+	err := together(
+		func() (err error) { standing, err = s.Credits.Standing(ctx, account, v.now); return },
+		func() (err error) { view.Terms, err = s.Assistants.Terms(ctx, account); return },
+		func() (err error) { view.Entries, view.Older, err = s.ledger(ctx, v, ""); return },
+		func() (err error) { view.Usage, err = s.usage(ctx, v); return },
+		func() (err error) { who, err = s.answers(ctx, v, ""); return },
+	)
+	if err != nil {
+		return nil, err
+	}
+	view.Facts, view.Balance = who.Facts, standing.Balance
+	for _, open := range standing.Sessions {
+		if row := (sessionRow{Session: open, Over: !open.Has(0, v.now)}); !row.Over {
+			view.Sessions = append(view.Sessions, row)
+		}
+	}
+	view.Spent = []gauge{
+		{Key: "page.credits.today", Spent: standing.Day, Limit: view.Terms.Limits.Day},
+		{Key: "page.credits.month", Spent: standing.Month, Limit: view.Terms.Limits.Month},
+	}
+	return view, nil
+}
+
+// ledger reads a page of it. What it shows to have been given back cannot be
+// given back again; the API has the last word.
+func (s *site) ledger(ctx context.Context, v visit, cursor string) ([]entryRow, string, error) {
+	entries, older, err := s.Credits.Ledger(ctx, v.who.Account, cursor, entriesPage)
+	if err != nil {
+		return nil, "", err
+	}
+	refunded := map[string]bool{}
+	for _, e := range entries {
+		if e.Kind == credit.KindRefund {
+			refunded[e.Of] = true
+		}
+	}
+	rows := make([]entryRow, 0, len(entries))
+	for _, e := range entries {
+		row := entryRow{Entry: e, Who: plain(e.Actor), Refundable: e.Kind == credit.KindSession && e.Amount < 0 && !refunded[e.ID]}
+		if e.Actor == v.who.User {
+			row.Who = locale.Text(v.tag, "page.credits.you")
+		}
+		rows = append(rows, row)
+	}
+	return rows, older, nil
+}

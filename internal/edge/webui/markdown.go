@@ -1,0 +1,280 @@
+package webui
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	renderedhtml "github.com/yuin/goldmark/renderer/html"
+	reading "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/ground/render"
+)
+
+// maxMarkdown is how much text is read as Markdown; more is shown as it is.
+const maxMarkdown = 64 << 10
+
+// markdown is the only reader of Markdown. All its parts count their work.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	tables := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(
+				util.Prioritized(countedBlock{parser.NewSetextHeadingParser()}, 100),
+				util.Prioritized(countedBlock{parser.NewThematicBreakParser()}, 200),
+				util.Prioritized(countedContainer{countedBlock{parser.NewListParser()}}, 300),
+				util.Prioritized(countedBlock{parser.NewListItemParser()}, 400),
+				util.Prioritized(countedBlock{parser.NewCodeBlockParser()}, 500),
+				util.Prioritized(countedBlock{parser.NewATXHeadingParser()}, 600),
+				util.Prioritized(countedBlock{parser.NewFencedCodeBlockParser()}, 700),
+				util.Prioritized(countedContainer{countedBlock{parser.NewBlockquoteParser()}}, 800),
+				util.Prioritized(countedBlock{parser.NewHTMLBlockParser()}, 900),
+				util.Prioritized(countedBlock{parser.NewParagraphParser()}, 1000),
+			),
+			parser.WithInlineParsers(
+				util.Prioritized(countedInline{parser.NewCodeSpanParser()}, 100),
+				util.Prioritized(countedLinks{countedInline{parser.NewLinkParser()}}, 200),
+				util.Prioritized(countedInline{parser.NewAutoLinkParser()}, 300),
+				util.Prioritized(countedInline{parser.NewRawHTMLParser()}, 400),
+				util.Prioritized(countedDelimiters{countedInline{parser.NewEmphasisParser()}}, 500),
+				util.Prioritized(countedDelimiters{countedInline{extension.NewStrikethroughParser()}}, 500),
+				util.Prioritized(countedAddresses{countedInline{extension.NewLinkifyParser(
+					extension.WithLinkifyURLRegexp(fullAddress), extension.WithLinkifyWWWRegexp(addressWithout))}}, 999),
+			),
+			parser.WithParagraphTransformers(
+				util.Prioritized(countedReferences{parser.LinkReferenceParagraphTransformer}, 100),
+				util.Prioritized(countedTables{extension.NewTableParagraphTransformer()}, 200),
+			),
+			parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+		)),
+		goldmark.WithRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(
+			util.Prioritized(safeNodes{}, 1),
+			util.Prioritized(tables, 500),
+			util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+			util.Prioritized(renderedhtml.NewRenderer(), 1000),
+		))),
+	)
+})
+
+// assistantText renders what the model or an agent wrote. HTML in it is text, an
+// image is a link that says so, and a link shows its host; nothing is fetched. A
+// text that is too long, or made to cost too much, is shown as it is written.
+func assistantText(text string) render.HTML {
+	return kept.html(text, func() render.HTML { return rendered(text) })
+}
+
+func rendered(text string) render.HTML {
+	if len(text) <= maxMarkdown {
+		if made, err := convert(text); err == nil {
+			return render.HTML(visible(made)) //nolint:gosec // goldmark without raw HTML, links below
+		}
+	}
+	return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
+}
+
+// convert turns Markdown into HTML. It fails when the text costs too much, is nested too deep,
+// becomes far longer, or makes the parser panic.
+func convert(text string) (made string, err error) {
+	defer func() {
+		if r := recover(); r != nil { // of the meter, or of the parser on a stranger's text
+			err = fmt.Errorf("markdown: %v", r)
+		}
+	}()
+	source := []byte(text)
+	doc := markdown().Parser().Parse(reading.NewReader(source), parser.WithContext(metered(len(source))))
+	if nested(doc) > maxNested {
+		return "", errSpent
+	}
+	w := limited{left: 64<<10 + 16*len(source)}
+	if err := markdown().Renderer().Render(&w, source, doc); err != nil {
+		return "", err
+	}
+	return w.b.String(), nil
+}
+
+// nested returns the depth of the tree.
+func nested(doc ast.Node) int {
+	depth, most := 0, 0
+	_ = ast.Walk(doc, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			depth++
+			most = max(most, depth)
+		} else {
+			depth--
+		}
+		return ast.WalkContinue, nil
+	})
+	return most
+}
+
+// limited is a writer of at most left bytes.
+type limited struct {
+	b    strings.Builder
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errSpent
+	}
+	return l.b.Write(p)
+}
+
+// visible writes out what cannot be seen in finished HTML. It comes last because
+// an entity such as &#x202e; is a character only once it was rendered, and it
+// adds no sign that means anything in HTML.
+func visible(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	var last rune
+	for _, r := range s {
+		joiner := (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, last)
+		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !ref.Invisible(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString("⟦" + codePoint(r) + "⟧")
+		}
+		if !joiner {
+			last = r
+		}
+	}
+	return b.String()
+}
+
+// safeNodes renders the nodes that could reach out of the page.
+type safeNodes struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (safeNodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindLink, link)
+	reg.Register(ast.KindAutoLink, autoLink)
+	reg.Register(ast.KindImage, image)
+	reg.Register(ast.KindRawHTML, rawHTML)
+	reg.Register(ast.KindHTMLBlock, htmlBlock)
+	reg.Register(ast.KindHeading, heading)
+}
+
+// outside returns the address of a link that leads out of the page, and its
+// host; "" for any other: relative, script, data, or with a name and password.
+func outside(dest []byte) (href, host string) {
+	u, err := url.Parse(string(dest))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", ""
+	}
+	u.Host = hostPort(u)
+	return u.String(), u.Host
+}
+
+func openLink(w util.BufWriter, href string) {
+	_, _ = w.WriteString(`<a href="` + escaped(href) + `" target="_blank" rel="noopener noreferrer nofollow">`)
+}
+
+func closeLink(w util.BufWriter, host string) {
+	_, _ = w.WriteString(`<span class="link-host">` + escaped(host) + `</span></a>`)
+}
+
+func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	href, host := outside(n.(*ast.Link).Destination)
+	switch {
+	case href == "":
+	case entering:
+		openLink(w, href)
+	default:
+		closeLink(w, host)
+	}
+	return ast.WalkContinue, nil
+}
+
+func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	l := n.(*ast.AutoLink)
+	label := escaped(string(l.Label(source)))
+	if href, host := outside(l.URL(source)); href != "" {
+		openLink(w, href)
+		_, _ = w.WriteString(label)
+		closeLink(w, host)
+		return ast.WalkContinue, nil
+	}
+	_, _ = w.WriteString(label)
+	return ast.WalkContinue, nil
+}
+
+// image shows the label as the text of a link; the sign before it is drawn by
+// the style sheet.
+func image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	href, host := outside(n.(*ast.Image).Destination)
+	if _, inLink := n.Parent().(*ast.Link); inLink {
+		href = ""
+	}
+	switch {
+	case entering:
+		_, _ = w.WriteString(`<span class="image-label">`)
+		if href != "" {
+			openLink(w, href)
+		}
+	default:
+		if href != "" {
+			closeLink(w, host)
+		}
+		_, _ = w.WriteString(`</span>`)
+	}
+	return ast.WalkContinue, nil
+}
+
+func rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		segments := n.(*ast.RawHTML).Segments
+		for i := range segments.Len() {
+			s := segments.At(i)
+			_, _ = w.WriteString(escaped(string(s.Value(source))))
+		}
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	block := n.(*ast.HTMLBlock)
+	_, _ = w.WriteString(`<p class="raw">`)
+	lines := block.Lines()
+	for i := range lines.Len() {
+		s := lines.At(i)
+		_, _ = w.WriteString(escaped(string(s.Value(source))))
+	}
+	if block.HasClosure() {
+		_, _ = w.WriteString(escaped(string(block.ClosureLine.Value(source))))
+	}
+	_, _ = w.WriteString("</p>\n")
+	return ast.WalkContinue, nil
+}
+
+// heading keeps the model's headings below the page's own.
+func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	level := min(n.(*ast.Heading).Level+2, 6)
+	tag := "h" + string(rune('0'+level)) + ">"
+	if entering {
+		_, _ = w.WriteString("<" + tag)
+	} else {
+		_, _ = w.WriteString("</" + tag + "\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// escaped is text that stands in HTML, between tags or in an attribute.
+func escaped(text string) string {
+	return strings.ReplaceAll(html.EscapeString(text), "\x00", "\uFFFD")
+}

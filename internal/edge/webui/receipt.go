@@ -1,0 +1,191 @@
+package webui
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+)
+
+// receiptView is a run as it is printed: what was proposed, what was approved and
+// what was executed, with the chain that binds them. It says what the receipt says
+// that can be downloaded, and whether that holds.
+type receiptView struct {
+	Card      *card
+	Asked     render.HTML // who asked for it
+	Proposed  time.Time
+	Confirmed *signature
+	Steps     []receiptStep
+	Events    []receiptEvent
+	Revisions []revision
+	Head      string
+	Signed    *signed // nil: it is not, and Unsigned says why
+	Unsigned  string
+	Problems  []string // what does not hold; none when it does
+	Whole     bool     // every event is here
+	Going     bool     // the run still goes on
+	Download  string
+	Made      time.Time
+}
+
+// signed is which key signed the receipt, and where it stands among the account's.
+type signed struct {
+	Key, Alg string
+	Seq      int
+	At       time.Time
+	Head     string // of the account's chain
+}
+
+// signature is who said something, and when.
+type signature struct {
+	By     render.HTML
+	At     time.Time
+	Digest string
+}
+
+// receiptStep is one effect: a step, an element or an undo.
+type receiptStep struct {
+	Name     string
+	Called   render.HTML // as it was proposed
+	State    plan.StepStatus
+	Sent     *sent
+	Result   *receipt.Result
+	Approval *receiptApproval
+	Settled  *settled
+	Command  *replaced
+	Error    string // a code
+	Reused   string
+}
+
+// sent is the last request as it left.
+type sent struct {
+	Method   render.HTML // or the tool
+	Target   target
+	Path     render.HTML
+	Body     *code
+	Request  string // SHA-256
+	At       time.Time
+	Attempts int
+}
+
+// receiptApproval is what a step waited for, and what somebody said.
+type receiptApproval struct {
+	State    string
+	Reason   render.HTML
+	By, Note render.HTML
+	At       time.Time
+	Request  string
+	Same     bool // what was sent is what was approved
+}
+
+type receiptEvent struct {
+	Seq  int
+	At   time.Time
+	Type string
+	Step string
+	Hash string
+}
+
+const (
+	receiptEvents = 20_000  // of a run are read
+	receiptBody   = 8 << 10 // bytes of what was sent are printed
+)
+
+func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
+	if !ids.Valid(runID) {
+		return plan.ErrRunNotFound
+	}
+	run, err := s.Runs.Run(v.Context(), v.who.Account, runID)
+	if err != nil {
+		return err
+	}
+	var events []plan.Event
+	var revisions []plan.Revision
+	var link receipt.Link
+	var keys []receipt.Key
+	err = together(
+		func() (err error) {
+			if run.Link > 0 {
+				link, err = s.Runs.Link(v.Context(), v.who.Account, run.Link)
+			}
+			return
+		},
+		func() (err error) { keys, err = s.Runs.SigningKeys(v.Context()); return },
+		func() (err error) { events, err = s.events(v.Context(), v, runID, receiptEvents); return },
+		func() (err error) { revisions, err = s.Runs.Revisions(v.Context(), run); return },
+	)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "receipt-page", newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v))
+	return nil
+}
+
+// newReceipt arranges a run to be printed. A run that moved between the reads is
+// told as such, and not as one that does not hold.
+func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
+	events := told.Events
+	c := newCard(run, events, v.tag, v.now)
+	a := arranger{run: run, card: c, words: words{tag: v.tag}, now: v.now}
+	r := &receiptView{
+		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
+		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
+	}
+	r.Unsigned = told.Unsigned
+	if told.Signature != nil {
+		r.Signed = &signed{told.Signature.KeyID, told.Signature.Alg, told.Chain.Seq, told.Chain.At, told.Chain.Head}
+	}
+	if r.Whole {
+		for _, p := range receipt.Verify(told) {
+			r.Problems = append(r.Problems, plain(p.String()))
+		}
+		if err := told.SignedBy(keys); r.Signed != nil && err != nil {
+			r.Problems = append(r.Problems, plain(err.Error()))
+		}
+	}
+	if told.Confirmed != nil {
+		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
+	}
+	for _, e := range events {
+		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID), Hash: e.Hash})
+	}
+	for _, s := range told.Steps {
+		r.Steps = append(r.Steps, a.receiptStep(s))
+	}
+	return r
+}
+
+func (a arranger) receiptStep(s receipt.Step) receiptStep {
+	r := receiptStep{
+		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
+	}
+	if s.Sent != nil {
+		r.Sent = &sent{Method: a.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
+		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
+		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
+		r.Sent.Body = answerBody(body.Body)
+	}
+	if p := s.Approval; p != nil {
+		r.Approval = &receiptApproval{
+			State: cmp.Or(string(p.Decision), "open"), Reason: a.show(p.Reason), By: a.show(p.By), Note: a.show(p.Note), Request: p.Request,
+			Same: s.Sent != nil && s.Sent.Request == p.Request,
+		}
+		if p.At != nil {
+			r.Approval.At = *p.At
+		}
+		if p.Decision == "" && !a.now.Before(p.ExpiresAt) {
+			r.Approval.State = "expired"
+		}
+	}
+	if p := s.Settled; p != nil {
+		r.Settled = &settled{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
+	}
+	if p := s.Command; p != nil {
+		r.Command = &replaced{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
+	}
+	return r
+}

@@ -1,0 +1,144 @@
+package webui
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+)
+
+// block is one part of what a tool returned. Text is shown; what is no text is
+// named by its type, address and size, and is neither fetched nor drawn
+// (guarantee I31).
+type block struct {
+	Kind  string      // text, image, audio, resource, resource_link, data or other
+	Name  render.HTML // a name or an address, as text
+	Media render.HTML // a media type
+	Bytes int         // of what is not shown; 0 when it is not known
+	Body  *code       // what is
+}
+
+// mostBlocks bounds how many parts of a result are shown.
+const mostBlocks = 50
+
+// content is a part of a result as the protocol has it. Of one that was too
+// large to keep, Omitted says how much it was.
+type content struct {
+	Type, Text, Data, Blob, Name, Title, URI, MIMEType string
+
+	Omitted  int `json:"omitted_bytes"`
+	Resource *content
+}
+
+// toolAnswer arranges a tool's result; room is how many bytes of it are shown.
+func toolAnswer(r plan.Result, status plan.StepStatus, room int) *answer {
+	a := &answer{OK: status == plan.StepDone, Bytes: r.Bytes, Truncated: r.Truncated}
+	var result struct {
+		Content    []json.RawMessage
+		Structured json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(r.Body, &result) != nil || result.Content == nil && len(result.Structured) == 0 {
+		r = r.Shortened(room)
+		a.Body, a.Truncated = answerBody(r.Body), r.Truncated
+		return a
+	}
+	w := blockWriter{answer: a, room: room}
+	for _, raw := range result.Content {
+		w.add(raw, result.Structured)
+	}
+	if body := w.json(result.Structured); body != nil {
+		a.Blocks = append(a.Blocks, block{Kind: "data", Body: body})
+	}
+	return a
+}
+
+// blockWriter adds blocks to an answer while there is room.
+type blockWriter struct {
+	answer *answer
+	room   int
+}
+
+// add shows one part. A text that only repeats the structured content is left to
+// that.
+func (w *blockWriter) add(raw, structured json.RawMessage) {
+	if len(w.answer.Blocks) == mostBlocks {
+		w.answer.Truncated = true
+		return
+	}
+	var c content
+	if json.Unmarshal(raw, &c) != nil {
+		w.answer.Blocks = append(w.answer.Blocks, block{Kind: "other", Body: w.json(raw)})
+		return
+	}
+	switch c.Type {
+	case "text":
+		if !same(c.Text, structured) {
+			w.answer.Blocks = append(w.answer.Blocks, block{Kind: c.Type, Body: w.text(c.Text)})
+		}
+	case "image", "audio":
+		w.answer.Blocks = append(w.answer.Blocks, named(c.Type, c))
+	case "resource_link":
+		w.answer.Blocks = append(w.answer.Blocks, named(c.Type, c))
+	case "resource":
+		if c.Resource == nil {
+			c.Resource = &content{}
+		}
+		b := named(c.Type, *c.Resource)
+		if c.Resource.Text != "" {
+			b.Body = w.text(c.Resource.Text)
+		}
+		w.answer.Blocks = append(w.answer.Blocks, b)
+	default:
+		w.answer.Blocks = append(w.answer.Blocks, block{Kind: "other", Body: w.json(raw)})
+	}
+}
+
+// named is a block of something that is not shown.
+func named(kind string, c content) block {
+	name := c.URI
+	if c.Name != "" {
+		name = c.Name + " " + c.URI
+	}
+	size := c.Omitted
+	if size == 0 {
+		size = (len(c.Data) + len(c.Blob)) / 4 * 3 // base64
+	}
+	return block{Kind: kind, Name: display(clipped(name)), Media: display(clipped(c.MIMEType)), Bytes: size}
+}
+
+// clipped bounds what names something.
+func clipped(s string) string {
+	const most = 500
+	if len(s) <= most {
+		return s
+	}
+	return string([]rune(s[:most])) + "…"
+}
+
+func (w *blockWriter) text(s string) *code {
+	raw, _ := json.Marshal(s)
+	return w.json(raw)
+}
+
+// json shows a value, or the beginning of one that there is no room for.
+func (w *blockWriter) json(raw json.RawMessage) *code {
+	if len(bytes.TrimSpace(raw)) == 0 || w.room <= 0 {
+		w.answer.Truncated = w.answer.Truncated || len(raw) > 0
+		return nil
+	}
+	r := plan.Result{Body: raw}.Shortened(w.room)
+	w.room -= len(raw)
+	w.answer.Truncated = w.answer.Truncated || r.Truncated
+	return answerBody(r.Body)
+}
+
+// same reports whether a text is the JSON of a value.
+func same(text string, value json.RawMessage) bool {
+	if len(value) == 0 || len(text) > 1<<20 || len(value) > 1<<20 {
+		return false
+	}
+	var a, b any
+	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(value, &b) == nil && reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,108 @@
+package webui
+
+import (
+	"context"
+	"net/http"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// rulesView is what the account lets plans do.
+type rulesView struct {
+	Set     rule.Set
+	Rules   []ruleRow
+	Servers []tool.Server
+	Minutes int // of waiting when a rule does not say
+	Most    int // minutes
+	Full    bool
+	Facts   Facts
+	Admin   bool
+}
+
+// ruleRow is a rule in a sentence, and as the API has it.
+type ruleRow struct {
+	Rule     rule.Rule
+	Sentence render.HTML
+	Waits    string // how long, of one that asks
+}
+
+var errNoRules = fault.New(fault.NotFound, "page.not_found")
+
+func (s *site) rulesFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.rules(v.Context(), v)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "rules", view)
+	return nil
+}
+
+func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
+	if s.Rules == nil {
+		return nil, errNoRules
+	}
+	view := &rulesView{Minutes: rule.Minutes, Most: rule.MaxMinutes, Admin: v.who.Allows(auth.ScopeAdmin)}
+	var who answers
+	err := together(
+		func() (err error) { view.Set, err = s.Rules.Rules(ctx, v.who.Account); return },
+		func() (err error) { view.Servers, err = s.Servers.Servers(ctx, v.who.Account); return },
+		func() (err error) { who, err = s.answers(ctx, v, ""); return },
+	)
+	if err != nil {
+		return nil, err
+	}
+	view.Facts, view.Full = who.Facts, len(view.Set.Rules) >= rule.MaxRules
+	for _, r := range view.Set.Rules {
+		row := ruleRow{Rule: r, Sentence: ruleSentence(r, view.Servers, v.tag)}
+		if r.Effect == rule.Ask {
+			n := r.Minutes
+			if n == 0 {
+				n = rule.Minutes
+			}
+			row.Waits = lasts(n)
+		}
+		view.Rules = append(view.Rules, row)
+	}
+	return view, nil
+}
+
+// ruleSentence says a rule in words: «Pregunta antes de POST /orders* cuando
+// body.total pasa de 500».
+func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) render.HTML {
+	code := func(text string) render.HTML { return "<code>" + display(text) + "</code>" }
+	what := render.HTML(locale.Text(tag, "page.rule.anything"))
+	switch {
+	case r.Method != "" && r.Path != "":
+		what = code(r.Method + " " + r.Path)
+	case r.Method != "":
+		what = code(r.Method)
+	case r.Path != "":
+		what = code(r.Path)
+	}
+	if r.Server != "" {
+		name := r.Server
+		for _, s := range servers {
+			if s.ID == r.Server {
+				name = s.Name
+			}
+		}
+		what = fill(tag, "page.rule.at", "what", what, "server", code(name))
+	}
+	if r.Over != nil {
+		what = fill(tag, "page.rule.over", "what", what, "at", code(r.Over.At), "most", code(r.Over.Most))
+	}
+	key := "page.rule." + string(r.Effect)
+	if _, known := locale.Lookup(tag, key); !known {
+		key = "page.rule.deny" // what nobody knows is not shown as harmless
+	}
+	said := fill(tag, key, "what", what)
+	if r.Effect == rule.Ask && r.Another {
+		said = fill(tag, "page.rule.another", "said", said)
+	}
+	return said
+}

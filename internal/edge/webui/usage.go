@@ -1,0 +1,115 @@
+package webui
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/runs/plan"
+)
+
+// usage is what was used this month, added up.
+type usage struct {
+	By      credit.By
+	Choices []credit.By
+	From    time.Time
+	Rows    []usageRow
+	More    int // rows that are only in the file
+	Total   credit.Sum
+	Partial bool // there were more turns than are read for a page
+}
+
+type usageRow struct {
+	credit.Sum
+	Name string // of the day, chat or model; "" for what belongs to none
+	Chat string // id, to go to
+}
+
+// How much of the usage a page reads and shows.
+const (
+	turnsRead = 5000
+	usageRows = 15
+)
+
+// usage adds this month's turns up by what the address asks for.
+func (s *site) usage(ctx context.Context, v visit) (usage, error) {
+	u := usage{By: credit.ByDay, Choices: []credit.By{credit.ByDay, credit.ByChat, credit.ByModel}}
+	for _, by := range u.Choices {
+		if string(by) == v.URL.Query().Get("by") {
+			u.By = by
+		}
+	}
+	now := v.now.UTC()
+	u.From = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	adder, total := credit.Adder{By: u.By}, credit.Adder{By: credit.ByAccount}
+	read := 0
+	err := s.Credits.Turns(ctx, v.who.Account, u.From, u.From.AddDate(0, 1, 0), func(t credit.Turn) bool {
+		if read == turnsRead {
+			u.Partial = true
+			return false
+		}
+		read++
+		adder.Add(t)
+		total.Add(t)
+		return true
+	})
+	if err != nil {
+		return u, err
+	}
+	if all := total.Sums(); len(all) == 1 {
+		u.Total = all[0]
+	}
+	sums := adder.Sums()
+	if u.By == credit.ByDay {
+		newestFirst(sums)
+	}
+	u.More = max(0, len(sums)-usageRows)
+	u.Rows, err = s.named(ctx, v, u.By, sums[:min(len(sums), usageRows)])
+	return u, err
+}
+
+// newestFirst sorts the sums of days.
+func newestFirst(sums []credit.Sum) {
+	slices.SortFunc(sums, func(a, b credit.Sum) int { return cmp.Compare(b.Key, a.Key) })
+}
+
+// named gives each sum the name that people know its key by. A chat that was
+// deleted keeps what it cost.
+func (s *site) named(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
+	rows := make([]usageRow, len(sums))
+	reads := make([]func() error, 0, len(sums))
+	slots := make(chan struct{}, plan.MaxParallel)
+	for i, sum := range sums {
+		rows[i] = usageRow{Sum: sum, Name: plain(sum.Key)}
+		switch {
+		case sum.Key == "":
+			rows[i].Name = locale.Text(v.tag, "page.usage.none")
+		case by == credit.ByChat:
+			reads = append(reads, func() error {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				return s.titled(ctx, v, &rows[i])
+			})
+		}
+	}
+	return rows, together(reads...)
+}
+
+func (s *site) titled(ctx context.Context, v visit, row *usageRow) error {
+	chat, err := s.Chats.Chat(ctx, v.who.Account, row.Key)
+	switch {
+	case isMissing(err):
+		row.Name = locale.Text(v.tag, "page.usage.deleted")
+		return nil
+	case err != nil:
+		return err
+	}
+	row.Chat, row.Name = chat.ID, plain(chat.Title)
+	if chat.Title == "" {
+		row.Name = locale.Text(v.tag, "page.chat.untitled")
+	}
+	return nil
+}

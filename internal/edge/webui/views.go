@@ -1,0 +1,158 @@
+package webui
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/render"
+	"piloto/internal/models/eligibility"
+)
+
+// The templates, as html/template escapes them: each value goes through the functions
+// that its place asks for. A test makes the file from template/*.html and holds it true.
+//
+//go:embed escaped.html
+var escapedTemplates string
+
+// views are the templates, and what they call in each language.
+type views struct {
+	set   *render.Set
+	funcs map[locale.Tag]render.Funcs
+}
+
+func loadViews(a assets, now func() time.Time) views {
+	v := views{render.New(render.Sections(escapedTemplates)), map[locale.Tag]render.Funcs{}}
+	for _, tag := range locale.Tags() {
+		v.funcs[tag] = vocabulary(a, words{tag: tag, now: now})
+	}
+	return v
+}
+
+// vocabulary is the functions that templates call, in one language.
+func vocabulary(a assets, w words) render.Funcs {
+	return render.Funcs{
+		"t":       w.text,
+		"lang":    func() string { return string(w.tag) },
+		"display": display,
+		"plain":   plain,
+		"asset":   a.url,
+		"set":     func(at time.Time) bool { return !at.IsZero() },
+		"iso":     func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"moment":  func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") },
+		"since":   w.since,
+		"until":   w.until,
+		"size":    w.size,
+		"usd":     w.usd,
+		"count":   w.count,
+		"amount":  w.amount,
+		"dollars": dollars,
+		"minutes": func(n int) string { return span(time.Duration(n) * time.Minute) },
+		"json":    marshal,
+		"label":   func(provider string) string { return plain(eligibility.Label(provider)) },
+		"args":    func(v ...any) []any { return v },
+		"langs":   locale.Tags,
+		"clock":   func(at time.Time) string { return at.UTC().Format("15:04") },
+		"ago":     w.ago,
+
+		// What a view says of itself: a template calls no method.
+		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "full": hooksView.full,
+		"gone": sessionRow.gone, "level": gauge.level, "preset": serverView.preset,
+	}
+}
+
+func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error {
+	return v.set.Execute(w, name, data, v.funcs[tag])
+}
+
+// words says times and sizes in one language.
+type words struct {
+	tag locale.Tag
+	now func() time.Time
+}
+
+// text is locale.Text for values of any kind.
+func (w words) text(key string, pairs ...any) (string, error) {
+	if _, ok := locale.Lookup(w.tag, key); !ok {
+		return "", fmt.Errorf("no sentence %q", key)
+	}
+	said := make([]string, len(pairs))
+	for i, p := range pairs {
+		said[i] = fmt.Sprint(p)
+	}
+	return locale.Text(w.tag, key, said...), nil
+}
+
+// span says a length of time by its largest unit: "23 h".
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(max(0, int(d/time.Second))) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+}
+
+// lasts says a number of minutes, exactly.
+func lasts(minutes int) string {
+	if minutes%60 != 0 {
+		return strconv.Itoa(minutes) + " min"
+	}
+	return strconv.Itoa(minutes/60) + " h"
+}
+
+func (w words) ago(at time.Time) string {
+	d := w.now().Sub(at)
+	if d < time.Minute {
+		return locale.Text(w.tag, "page.time.now")
+	}
+	return span(d)
+}
+
+// since is ago in a sentence.
+func (w words) since(at time.Time) string {
+	if w.now().Sub(at) < time.Minute {
+		return w.ago(at)
+	}
+	return locale.Text(w.tag, "page.time.ago", "span", w.ago(at))
+}
+
+func (w words) until(at time.Time) string { return span(at.Sub(w.now())) }
+
+func (w words) decimal(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	if w.tag == locale.Spanish {
+		s = strings.Replace(s, ".", ",", 1)
+	}
+	return s
+}
+
+// took says how long a step ran.
+func (w words) took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return ""
+	case d < time.Second:
+		return strconv.Itoa(int(d/time.Millisecond)) + " ms"
+	case d < time.Minute:
+		return w.decimal(d.Seconds()) + " s"
+	}
+	return span(d)
+}
+
+func (w words) size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return strconv.Itoa(bytes) + " B"
+	case bytes < 1_000_000:
+		return w.decimal(float64(bytes)/1e3) + " kB"
+	}
+	return w.decimal(float64(bytes)/1e6) + " MB"
+}

@@ -1,0 +1,193 @@
+package webui
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/access/rate"
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// Chats reads conversations. A missing or foreign id is fault.NotFound.
+type Chats interface {
+	// Chats lists chats, the last touched first; an empty project means all.
+	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
+	Chat(ctx context.Context, account, chatID string) (conversation.Chat, error)
+	// Messages returns the newest page, oldest message first; the cursor leads
+	// to older ones and is empty at the beginning of the chat.
+	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
+}
+
+// Runs reads runs, their events in order after a sequence number, and the plans
+// they had, the oldest first; and what signed their receipts.
+type Runs interface {
+	Run(ctx context.Context, account, runID string) (plan.Run, error)
+	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
+	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
+	// Link returns a place in the account's chain of receipts, and SigningKeys the public
+	// halves of the keys that ever signed one.
+	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
+	SigningKeys(ctx context.Context) ([]receipt.Key, error)
+}
+
+// Rules reads what the account lets plans do.
+type Rules interface {
+	Rules(ctx context.Context, account string) (rule.Set, error)
+}
+
+// Servers reads the registry. Entries is the allowlist in force of a server.
+type Servers interface {
+	Servers(ctx context.Context, account string) ([]tool.Server, error)
+	Server(ctx context.Context, account, serverID string) (tool.Server, error)
+	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
+}
+
+// Breakers reads how the breakers of an account's agents stand. An agent that
+// none is told of was never missed.
+type Breakers interface {
+	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
+}
+
+// Webhooks reads an account's webhooks, the oldest first, without their secrets.
+type Webhooks interface {
+	Webhooks(ctx context.Context, account string) ([]auth.Webhook, error)
+}
+
+// Projects reads projects.
+type Projects interface {
+	Projects(ctx context.Context, account string) ([]conversation.Project, error)
+	Project(ctx context.Context, account, projectID string) (conversation.Project, error)
+}
+
+// Assistants reads who answers, and with what. *eligibility.Manager is one.
+type Assistants interface {
+	// AssistantOf returns the one in force for a project, or for the account when
+	// projectID is ""; false when there is none.
+	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
+	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
+	Terms(ctx context.Context, account string) (eligibility.Terms, error)
+	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
+}
+
+// Credits reads what an account has, and what it spent. A credit.Store is one.
+type Credits interface {
+	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
+	// Ledger lists the movements, the newest first.
+	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
+	// Turns calls f for the turns of a span, the newest first, until it returns false.
+	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
+}
+
+// Facts is what the page says of the deployment it belongs to.
+type Facts struct {
+	Provider string // openai, groq, or a host
+	Model    string
+	Demo     bool // the built-in demonstration model answers; said on every screen
+	Local    bool // one process on this machine
+	// RealtimeURL is where the page's WebSocket is, when that is another origin
+	// than the page's own ("wss://abc.execute-api…/prod"); "" when it is not.
+	RealtimeURL string
+}
+
+// Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
+// Without Assistants and Credits there is nothing to see of either, and the
+// facts say who answers; without Breakers nothing is said of them, and without
+// Webhooks or Rules there are none to see.
+type Deps struct {
+	Chats      Chats
+	Runs       Runs
+	Servers    Servers
+	Breakers   Breakers
+	Webhooks   Webhooks
+	Rules      Rules
+	Projects   Projects
+	Assistants Assistants
+	Credits    Credits
+	Tokens     auth.Store
+	Part       func(ctx context.Context, account, session string) error // has nothing more pushed to the connections of a session, by its hash; nil: nothing is pushed
+	Facts      Facts
+	Meter      *rate.Meter // how often one may ask; nil: as often as they like
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+type site struct {
+	Deps
+	views  views
+	assets assets
+	origin *http.CrossOriginProtection
+}
+
+// New returns the handler of every route of the page. The principal is expected
+// in the request's context (auth.FromContext); without one only the sign-in
+// form, the assets and POST /ui/lang answer.
+func New(deps Deps) http.Handler {
+	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
+	s.views = loadViews(s.assets, deps.Now)
+
+	mux := http.NewServeMux()
+	page := func(pattern string, h handler) { mux.Handle(pattern, s.serve(h, false)) }
+	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(signedIn(h), true)) }
+
+	page("GET /{$}", s.index)
+	page("GET /signin", s.useCode)
+	page("POST /signin", s.useToken)
+	page("POST /signout", s.signOut)
+	page("POST /ui/lang", s.chooseLanguage)
+	mux.HandleFunc("GET /assets/{path...}", s.assets.serve)
+
+	fragment("/ui/new", s.newFragment)
+	fragment("/ui/chats", s.chatsFragment)
+	fragment("/ui/chats/{id}", s.chatFragment)
+	fragment("/ui/runs/{id}", s.runFragment)
+	fragment("/ui/runs/{id}/edit", s.editFragment)
+	fragment("/ui/approve/{id}", s.approveFragment)
+	fragment("/ui/rules", s.rulesFragment)
+	fragment("/ui/servers", s.serversFragment)
+	fragment("/ui/servers/{id}", s.serverFragment)
+	fragment("/ui/projects", s.projectsFragment)
+	fragment("/ui/projects/{id}", s.projectFragment)
+	fragment("/ui/assistants", s.assistantsFragment)
+	fragment("/ui/assistants/{id}", s.assistantFragment)
+	fragment("/ui/credits", s.creditsFragment)
+	fragment("/ui/webhooks", s.webhooksFragment)
+	fragment("/ui/", notFound)
+	page("/", notFound)
+	return secured(s.unhurried(mux), policy(deps.Facts.RealtimeURL))
+}
+
+// policy lets in what this origin serves and nothing that is inline. The script
+// may connect to this origin and to the socket's.
+func policy(realtime string) string {
+	connect := "'self'"
+	if u, err := url.Parse(realtime); err == nil && (u.Scheme == "wss" || u.Scheme == "ws") && u.Host != "" {
+		connect += " " + u.Scheme + "://" + u.Host
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src " + connect + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
+func secured(next http.Handler, policy string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,111 @@
+// Package ids owns identifiers: ULIDs for what we store, trace ids for
+// requests, and secrets for tokens. Time and entropy are given, never taken.
+package ids
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Source makes ULIDs: sortable by the time given, and strictly increasing
+// within one Source even inside a millisecond. It is safe for concurrent use.
+type Source struct {
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+	last    uint64
+}
+
+// NewSource returns a Source drawing from entropy; nil means crypto/rand.
+func NewSource(entropy io.Reader) *Source {
+	if entropy == nil {
+		entropy = rand.Reader
+	}
+	return &Source{entropy: ulid.Monotonic(entropy, 0)}
+}
+
+// New returns the next ULID at the given time. A clock that went backwards
+// does not make a later id sort earlier.
+func (s *Source) New(at time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ms := max(ulid.Timestamp(at), s.last)
+	s.last = ms
+	id, err := ulid.New(ms, s.entropy)
+	if err != nil { // the low bits of this millisecond are used up
+		s.last++
+		id = ulid.MustNew(s.last, s.entropy)
+	}
+	return id.String()
+}
+
+// Valid reports whether id is a ULID as this package writes it.
+func Valid(id string) bool {
+	u, err := ulid.ParseStrict(id)
+	return err == nil && u.String() == id
+}
+
+// First is what sorts before every ULID made at a time or later, and after every
+// one made before it.
+func First(at time.Time) string {
+	var u ulid.ULID
+	_ = u.SetTime(ulid.Timestamp(at)) // it fails in the year 10889
+	return u.String()
+}
+
+// Derive returns a ULID that is always the same for the same parts. Its time
+// is of no meaning. It names what a client names in its own words.
+func Derive(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s,", len(p), p)
+	}
+	var u ulid.ULID
+	copy(u[:], h.Sum(nil))
+	return u.String()
+}
+
+// Secret returns 256 random bits as 43 URL-safe characters.
+func Secret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: it aborts the program instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Hash returns the lower-case hex SHA-256 of a secret: what is stored of it.
+func Hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewTrace returns a fresh trace id: 32 hex digits, as W3C trace context has.
+func NewTrace() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// ValidTrace reports whether an incoming trace id is kept: 1 to 128 characters
+// of letters, digits, and "-_.:=;", so that it can neither split a log line nor
+// a header. (X-Ray's own header form is among these.)
+func ValidTrace(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '_', c == '.', c == ':', c == '=', c == ';':
+		default:
+			return false
+		}
+	}
+	return true
+}

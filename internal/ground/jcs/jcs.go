@@ -1,0 +1,131 @@
+// Package jcs owns the canonical form of a value, so that two values that mean
+// the same have the same digest and two that do not, do not.
+//
+// The form is RFC 8785 (JCS). RFC 8785 writes numbers as IEEE doubles, in which
+// 9007199254740993 and 9007199254740992 are the same; a number that a double
+// cannot hold exactly is therefore written as {"$number":"9007199254740993"}, and a
+// member that is called $number, $$number and so on gets one $ more, so that no
+// object poses as a number. An object in which a member stands twice has no form:
+// its readers disagree on what it means.
+package jcs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gowebpki/jcs"
+)
+
+const numberMark = "$number"
+
+// Canonical returns the canonical form of v as JSON writes it.
+func Canonical(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("canon: encode: %w", err)
+	}
+	if err := Check(raw); err != nil {
+		return nil, fmt.Errorf("canon: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var tree any
+	if err := dec.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("canon: read: %w", err)
+	}
+	if raw, err = json.Marshal(markInexact(tree)); err != nil {
+		return nil, fmt.Errorf("canon: encode exact: %w", err)
+	}
+	form, err := jcs.Transform(raw)
+	if err != nil {
+		return nil, fmt.Errorf("canon: %w", err)
+	}
+	return form, nil
+}
+
+// Sum returns the lower-case hex SHA-256 of v's canonical form.
+func Sum(v any) (string, error) {
+	form, err := Canonical(v)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(form)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func markInexact(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		marked := make(map[string]any, len(v))
+		for k, e := range v {
+			if strings.HasSuffix(k, numberMark) && strings.Trim(k[:len(k)-len(numberMark)], "$") == "" {
+				k = "$" + k
+			}
+			marked[k] = markInexact(e)
+		}
+		return marked
+	case []any:
+		for i, e := range v {
+			v[i] = markInexact(e)
+		}
+	case json.Number:
+		if !exactDouble(v.String()) {
+			return map[string]any{numberMark: v.String()}
+		}
+	}
+	return v
+}
+
+// exactDouble reports whether a reader of doubles sees the number that is
+// written: the shortest decimal that means the same double is the same number.
+func exactDouble(s string) bool {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return false
+	}
+	if f == 0 { // zero itself, or too small to be told from it
+		return !strings.ContainsAny(mantissa(s), "123456789")
+	}
+	if len(s) <= 15 { // DBL_DIG: every decimal of 15 digits survives
+		return true
+	}
+	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
+}
+
+// decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero
+// at either end, so that equal numbers are equal decimals.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent int
+}
+
+// decimalOf reads a number that is not zero. It looks at each digit once; arithmetic with big
+// numbers is quadratic.
+func decimalOf(s string) decimal {
+	digits, negative := strings.CutPrefix(s, "-")
+	d := decimal{negative: negative}
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		d.exponent, _ = strconv.Atoi(digits[i+1:]) // no double is near to what an int does not hold
+		digits = digits[:i]
+	}
+	whole, part, _ := strings.Cut(digits, ".")
+	d.exponent += len(whole)
+	digits = whole + part
+	d.digits = strings.TrimLeft(digits, "0")
+	d.exponent -= len(digits) - len(d.digits)
+	d.digits = strings.TrimRight(d.digits, "0")
+	return d
+}
+
+func mantissa(s string) string {
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

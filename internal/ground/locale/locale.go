@@ -1,0 +1,247 @@
+// Package locale owns every sentence a person reads, Spanish first: the answers
+// of the chat, the messages of a run, the errors, and the page. A sentence is a
+// key in text/LANG/*.json; both languages have the same keys and the same
+// placeholders, and a test holds that true.
+//
+// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1.
+package locale
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+
+	"piloto/internal/ground/render"
+)
+
+// Tag is one of the languages we speak.
+type Tag string
+
+// The languages. The first is the default.
+const (
+	Spanish Tag = "es"
+	English Tag = "en"
+)
+
+// Tags lists the languages, the default first.
+func Tags() []Tag { return []Tag{Spanish, English} }
+
+//go:embed text prompts
+var files embed.FS
+
+// catalogue is the sentences of each language, read when the first one is needed: a
+// process that starts waits for none of them.
+var catalogue = map[Tag]func() map[string]string{
+	Spanish: sync.OnceValue(func() map[string]string { return load(Spanish) }),
+	English: sync.OnceValue(func() map[string]string { return load(English) }),
+}
+
+var matcher = sync.OnceValue(func() language.Matcher {
+	return language.NewMatcher([]language.Tag{language.Spanish, language.English})
+})
+
+// Match returns the language that suits a tag or an Accept-Language header
+// best; anything unreadable or unknown is Spanish.
+func Match(accept string) Tag {
+	if len(accept) > 256 {
+		return Spanish
+	}
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil || len(tags) == 0 {
+		return Spanish
+	}
+	_, i, confidence := matcher().Match(tags...)
+	if confidence == language.No {
+		return Spanish
+	}
+	return Tags()[i]
+}
+
+// inWords are the languages as people name them.
+var inWords = map[string]Tag{
+	"español": Spanish, "espanol": Spanish, "castellano": Spanish, "spanish": Spanish,
+	"inglés": English, "ingles": English, "english": English,
+}
+
+// Spoken returns the language that somebody wrote, as a tag or in words; the other one
+// when they wrote none that we speak.
+func Spoken(written string, otherwise Tag) Tag {
+	written = strings.ToLower(strings.TrimSpace(written))
+	if tag, ok := inWords[written]; ok {
+		return tag
+	}
+	tag, err := language.Parse(written)
+	if err != nil {
+		return otherwise
+	}
+	_, i, confidence := matcher().Match(tag)
+	if confidence == language.No {
+		return otherwise
+	}
+	return Tags()[i]
+}
+
+// Text returns the sentence under key with its placeholders filled from
+// name, value pairs. A key that does not exist is shown as itself, so that a
+// mistake is visible and never empty.
+func Text(tag Tag, key string, pairs ...string) string {
+	args := make(map[string]string, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		args[pairs[i]] = pairs[i+1]
+	}
+	return Fill(tag, key, args)
+}
+
+// Fill is Text with the placeholders in a map.
+func Fill(tag Tag, key string, args map[string]string) string {
+	sentence, ok := Lookup(tag, key)
+	if !ok {
+		return key
+	}
+	if !strings.Contains(sentence, "{") {
+		return sentence
+	}
+	return placeholder().ReplaceAllStringFunc(sentence, func(p string) string {
+		name, forms, plural := strings.Cut(p[1:len(p)-1], ":")
+		value, ok := args[name]
+		switch {
+		case !ok && !plural:
+			return p
+		case !plural:
+			return value
+		}
+		one, many, _ := strings.Cut(forms, "|")
+		if value == "1" {
+			return one
+		}
+		return many
+	})
+}
+
+// Lookup returns the sentence under key as it is written, and whether there is one.
+func Lookup(tag Tag, key string) (string, bool) {
+	texts, ok := catalogue[tag]
+	if !ok {
+		texts = catalogue[Spanish]
+	}
+	s, ok := texts()[key]
+	return s, ok
+}
+
+// Keys returns every key that begins with prefix, sorted.
+func Keys(prefix string) []string {
+	var keys []string
+	for k := range catalogue[Spanish]() {
+		if strings.HasPrefix(k, prefix) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// prompts are read when the first one is written: few functions ask a model.
+var prompts = sync.OnceValue(func() map[Tag]*render.Set {
+	all := map[Tag]*render.Set{}
+	for _, tag := range Tags() {
+		sources := map[string]string{}
+		eachFile(path.Join("prompts", string(tag)), func(name string, raw []byte) {
+			sources[strings.TrimSuffix(name, ".tmpl")] = string(raw)
+		})
+		all[tag] = render.New(sources)
+	}
+	return all
+})
+
+// Prompt writes the prompt called name (prompts/LANG/name.tmpl) for a model.
+func Prompt(tag Tag, name string, data map[string]any) (string, error) {
+	t, ok := prompts()[tag]
+	if !ok {
+		t = prompts()[Spanish]
+	}
+	var b strings.Builder
+	err := t.Execute(&b, name, data, nil)
+	return strings.TrimSpace(b.String()), err
+}
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
+})
+
+// load reads the embedded catalogue of one language; a mistake in it is a mistake in
+// the program, and stops it.
+func load(tag Tag) map[string]string {
+	all := make(map[string]string, 2048)
+	eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
+		if err := read(string(raw), all); err != nil {
+			panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
+		}
+	})
+	return all
+}
+
+// read adds the members of a JSON object of strings. Package json would take a
+// millisecond and a half for what every function reads to answer its first request.
+func read(text string, into map[string]string) error {
+	next := func() (string, error) { // the next string, without its quotes
+		open := strings.IndexByte(text, '"') + 1
+		if open == 0 {
+			return "", io.ErrUnexpectedEOF
+		}
+		end, escaped := open, false
+		for ; end < len(text) && text[end] != '"'; end++ {
+			if text[end] == '\\' {
+				end, escaped = end+1, true
+			}
+		}
+		if end >= len(text) {
+			return "", io.ErrUnexpectedEOF
+		}
+		quoted := text[open-1 : end+1]
+		text = text[end+1:]
+		if !escaped {
+			return quoted[1 : len(quoted)-1], nil
+		}
+		var plain string
+		err := json.Unmarshal([]byte(quoted), &plain)
+		return plain, err
+	}
+	for strings.Contains(text, `"`) {
+		key, err := next()
+		if err != nil {
+			return err
+		}
+		value, err := next()
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if _, twice := into[key]; twice {
+			return fmt.Errorf("%s stands twice", key)
+		}
+		into[key] = value
+	}
+	return nil
+}
+
+// eachFile reads the embedded files of a folder.
+func eachFile(dir string, do func(name string, raw []byte)) {
+	entries, err := files.ReadDir(dir)
+	if err != nil {
+		panic(fmt.Sprintf("locale: %v", err))
+	}
+	for _, e := range entries {
+		raw, err := files.ReadFile(path.Join(dir, e.Name()))
+		if err != nil {
+			panic(fmt.Sprintf("locale: %v", err))
+		}
+		do(e.Name(), raw)
+	}
+}

@@ -1,0 +1,282 @@
+package ref
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/jcs"
+)
+
+// Result is what a reference can name of a finished step.
+type Result struct {
+	Status  int
+	Headers map[string]string
+	Body    json.RawMessage
+}
+
+// Lookup returns the result of a step, and false when it has none yet. Asked for
+// "item" it returns the element that a step is done for, as a Body.
+type Lookup func(step string) (Result, bool)
+
+// ErrUnresolved is the reason a reference could not be followed.
+var ErrUnresolved = errors.New("reference names nothing")
+
+// maxResolved bounds what a text comes to once its references are replaced, in
+// bytes: a small plan can name a large result thousands of times.
+const maxResolved = 1 << 20
+
+var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
+
+// ResolveText replaces every reference in a text by the text of what it names.
+// literal, when given, is applied to the text between references, and escape to each
+// replacement. Objects and arrays cannot stand inside text.
+func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
+	return newResults(look).text(text, literal, escape)
+}
+
+func (rs results) text(text string, literal, escape func(string) string) (string, error) {
+	parts, err := split(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.ref == nil {
+			if literal != nil {
+				p.text = literal(p.text)
+			}
+			b.WriteString(p.text)
+			continue
+		}
+		v, err := rs.follow(*p.ref)
+		if err != nil {
+			return "", err
+		}
+		s, err := scalarText(v)
+		if err != nil {
+			return "", fmt.Errorf("${%s}: %w", p.ref, err)
+		}
+		if escape != nil {
+			s = escape(s)
+		}
+		if b.Len()+len(s) > maxResolved {
+			return "", errTooLarge
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}
+
+// ResolveJSON replaces every reference in the string values of a JSON text. An
+// empty text stays empty.
+func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
+	rs, size := newResults(look), len(raw)
+	return mapStrings(raw, func(s string) (json.RawMessage, error) {
+		v, err := rs.value(s)
+		if size += len(v) - len(s); err == nil && size > maxResolved {
+			return nil, errTooLarge
+		}
+		return v, err
+	})
+}
+
+// value is what a string value becomes.
+func (rs results) value(s string) (json.RawMessage, error) {
+	parts, err := split(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 1 && parts[0].ref != nil {
+		return rs.follow(*parts[0].ref)
+	}
+	text, err := rs.text(s, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(text)
+}
+
+// results are the results that references name. Each part of one is read once,
+// however many references go through it.
+type results struct {
+	look   Lookup
+	opened map[string]container // by the reference that names it
+}
+
+func newResults(look Lookup) results { return results{look, map[string]container{}} }
+
+// container is an object or a list of a result; neither when it is a scalar.
+type container struct {
+	object map[string]json.RawMessage
+	list   []json.RawMessage
+}
+
+func (rs results) follow(r Reference) (json.RawMessage, error) {
+	res, ok := rs.look(r.Step)
+	if !ok {
+		return nil, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
+	}
+	switch r.Part {
+	case "status":
+		return json.RawMessage(strconv.Itoa(res.Status)), nil
+	case "headers":
+		for k, v := range res.Headers {
+			if strings.EqualFold(k, r.Path[0].Name) {
+				return marshal(v)
+			}
+		}
+		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no such header", ErrUnresolved, r, r.Step)
+	}
+	v := res.Body
+	if len(v) == 0 {
+		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no body", ErrUnresolved, r, r.Step)
+	}
+	for i, seg := range r.Path {
+		next, ok := rs.open(Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i]}, v).down(seg)
+		if !ok {
+			return nil, fmt.Errorf("%w: ${%s}: nothing at %s", ErrUnresolved, r,
+				Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i+1]})
+		}
+		v = next
+	}
+	return v, nil
+}
+
+// open reads the value that a reference names.
+func (rs results) open(r Reference, v json.RawMessage) container {
+	name := r.String()
+	c, ok := rs.opened[name]
+	if !ok {
+		if json.Unmarshal(v, &c.object) != nil {
+			c = container{}
+			_ = json.Unmarshal(v, &c.list) // a scalar has no parts
+		}
+		rs.opened[name] = c
+	}
+	return c
+}
+
+func (c container) down(seg Segment) (json.RawMessage, bool) {
+	if seg.IsIdx {
+		if seg.Index >= len(c.list) {
+			return nil, false
+		}
+		return c.list[seg.Index], true
+	}
+	next, ok := c.object[seg.Name]
+	return next, ok
+}
+
+func scalarText(v json.RawMessage) (string, error) {
+	v = bytes.TrimSpace(v)
+	switch {
+	case len(v) == 0 || v[0] == '{' || v[0] == '[':
+		return "", fmt.Errorf("an object or a list cannot stand inside text")
+	case jcs.HalfPair(v):
+		return "", fmt.Errorf("%w: it holds a character that was lost", ErrUnresolved)
+	case v[0] == '"':
+		var s string
+		err := json.Unmarshal(v, &s)
+		return s, err
+	case string(v) == "null":
+		return "", fmt.Errorf("%w: it is null", ErrUnresolved)
+	}
+	return string(v), nil
+}
+
+// mapStrings rewrites every string value of a JSON text; a nil replacement keeps
+// it. Order, numbers and member names stay as they were.
+func mapStrings(raw json.RawMessage, f func(string) (json.RawMessage, error)) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return raw, nil
+	}
+	m := mapper{dec: json.NewDecoder(bytes.NewReader(raw)), f: f}
+	m.dec.UseNumber()
+	if err := m.value(); err != nil {
+		return nil, err
+	}
+	if _, err := m.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("more than one JSON value")
+	}
+	return m.out.Bytes(), nil
+}
+
+type mapper struct {
+	dec *json.Decoder
+	out bytes.Buffer
+	f   func(string) (json.RawMessage, error)
+}
+
+func (m *mapper) value() error {
+	t, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		return m.container(t)
+	case string:
+		v, err := m.f(t)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			if v, err = marshal(t); err != nil {
+				return err
+			}
+		}
+		m.out.Write(v)
+	case json.Number:
+		m.out.WriteString(t.String())
+	case bool:
+		m.out.WriteString(strconv.FormatBool(t))
+	default:
+		m.out.WriteString("null")
+	}
+	return nil
+}
+
+func (m *mapper) container(open json.Delim) error {
+	m.out.WriteByte(byte(open))
+	for n := 0; m.dec.More(); n++ {
+		if n > 0 {
+			m.out.WriteByte(',')
+		}
+		if open == '{' {
+			name, err := m.dec.Token()
+			if err != nil {
+				return err
+			}
+			quoted, err := marshal(name)
+			if err != nil {
+				return err
+			}
+			m.out.Write(quoted)
+			m.out.WriteByte(':')
+		}
+		if err := m.value(); err != nil {
+			return err
+		}
+	}
+	end, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	m.out.WriteByte(byte(end.(json.Delim)))
+	return nil
+}
+
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,440 @@
+package realtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/conversation"
+	"piloto/internal/live/realtime"
+)
+
+func said(id string) realtime.Event {
+	return realtime.Message("c1", conversation.Message{ID: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: id, At: now})
+}
+
+func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
+	store, o := lab.Table(t), newOffice("a", "b", "theirs", "over")
+	connect(t, store, "acme", "a")
+	connect(t, store, "acme", "b")
+	connect(t, store, "acme2", "theirs")
+	if err := store.AddConnection(ctx, realtime.Connection{Account: "acme", ID: "over", ConnectedAt: now.Add(-time.Hour), ExpiresAt: now}); err != nil {
+		t.Fatal(err)
+	}
+	h := hub(store, o, now)
+	h.Notify(ctx, "acme", said("m1"), realtime.Text("c1", "t", 0, "Ho"), said("m2"))
+	h.Notify(ctx, "acme", said("m3"))
+	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
+	h.Notify(ctx, "acme")
+	h.Notify(ctx, "", said("m4"))
+	for id, want := range map[string][]int64{"a": {1, 0, 2, 3, 0}, "b": {1, 0, 2, 3, 0}, "theirs": nil, "over": nil} {
+		if got := seqs(o.box(t, id)); !slices.Equal(got, want) {
+			t.Errorf("%s was told %v, want %v", id, got, want)
+		}
+	}
+}
+
+func TestAnAccountIsWatchedWhileSomebodyIsConnected(t *testing.T) {
+	c := open("a")
+	h := hub(newShelf(c), newOffice("a"), now)
+	if !h.Watched(ctx, "acme") || h.Watched(ctx, "other") || realtime.Nobody.Watched(ctx, "acme") {
+		t.Error("who watches is not seen")
+	}
+	h.Now = func() time.Time { return c.ExpiresAt }
+	if h.Watched(ctx, "acme") {
+		t.Error("one that is over watches")
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	h.Now = func() time.Time { return now }
+	if h.Watched(canceled, "acme") {
+		t.Error("a store that does not answer says that somebody watches")
+	}
+}
+
+func TestNumbersHaveNoGapHoweverManyTellAtOnce(t *testing.T) {
+	store, o := lab.Table(t), newOffice("a", "b")
+	connect(t, store, "acme", "a")
+	connect(t, store, "acme", "b")
+	h := hub(store, o, now)
+	const tellers, each = 20, 6
+	var start, done sync.WaitGroup
+	start.Add(1)
+	for i := range tellers {
+		done.Go(func() {
+			start.Wait()
+			for k := range each {
+				h.Notify(ctx, "acme", said(fmt.Sprintf("%d-%d", i, k)))
+			}
+		})
+	}
+	start.Done()
+	done.Wait()
+	for _, id := range []string{"a", "b"} {
+		got := seqs(o.box(t, id))
+		slices.Sort(got)
+		for i := range tellers * each {
+			if i >= len(got) || got[i] != int64(i+1) {
+				t.Fatalf("%s: %v", id, got)
+			}
+		}
+	}
+}
+
+// shelf keeps connections in memory, where time stands still on purpose.
+type shelf struct {
+	mu   sync.Mutex
+	rows map[string]realtime.Connection
+	slow time.Duration // of everything
+}
+
+func newShelf(list ...realtime.Connection) *shelf {
+	s := &shelf{rows: map[string]realtime.Connection{}}
+	for _, c := range list {
+		s.rows[c.ID] = c
+	}
+	return s
+}
+
+func (s *shelf) wait(ctx context.Context) error {
+	if s.slow == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(s.slow):
+		return nil
+	}
+}
+
+func (s *shelf) AddConnection(_ context.Context, c realtime.Connection) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows[c.ID] = c
+	return nil
+}
+
+func (s *shelf) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Collect(maps.Values(s.rows)), func(c realtime.Connection) bool { return c.Account != account }), nil
+}
+
+func (s *shelf) Connection(_ context.Context, id string) (realtime.Connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.rows[id]
+	if !ok {
+		return c, realtime.ErrGone
+	}
+	return c, nil
+}
+
+func (s *shelf) Advance(ctx context.Context, _, id string, n int, at time.Time) (int64, error) {
+	if err := s.wait(ctx); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.rows[id]
+	if !ok || !c.Live(at) {
+		return 0, realtime.ErrGone
+	}
+	c.Seq += int64(n)
+	s.rows[id] = c
+	return c.Seq, nil
+}
+
+func (s *shelf) Renew(_ context.Context, _, id string, at, until time.Time, skip int) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.rows[id]
+	if !ok {
+		return 0, realtime.ErrGone
+	}
+	c.PingedAt, c.ExpiresAt, c.Seq = at, until, c.Seq+int64(skip)
+	s.rows[id] = c
+	return c.Seq, nil
+}
+
+func (s *shelf) RemoveConnection(_ context.Context, _, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, id)
+	return nil
+}
+
+func open(id string) realtime.Connection {
+	return realtime.Connection{Account: "acme", ID: id, User: "ana", ConnectedAt: now.Add(-time.Minute), ExpiresAt: now.Add(time.Hour)}
+}
+
+func TestAPostIsRepeatedWhenItHelpsAndOnlyThen(t *testing.T) {
+	busy := errors.New("429")
+	refused := fmt.Errorf("%w: 403", realtime.ErrRefused)
+	for name, c := range map[string]struct {
+		event   realtime.Event
+		fault   func(string, int) error
+		after   func(string, int) error
+		posts   int
+		arrived []int64
+		left    bool // the connection is still known
+	}{
+		"at once":               {said("m"), nil, nil, 1, []int64{1}, true},
+		"busy twice":            {said("m"), func(_ string, n int) error { return []error{busy, busy, nil}[min(n, 3)-1] }, nil, 3, []int64{1}, true},
+		"busy for ever":         {said("m"), func(string, int) error { return busy }, nil, 4, nil, true},
+		"refused":               {said("m"), func(string, int) error { return refused }, nil, 1, nil, true},
+		"gone":                  {said("m"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
+		"arrived, not answered": {said("m"), nil, func(_ string, n int) error { return []error{errLost, nil}[min(n, 2)-1] }, 2, []int64{1, 1}, true},
+		"text, busy":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return busy }, nil, 1, nil, true},
+		"text, gone":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, o := newShelf(open("a")), newOffice("a")
+				o.fault, o.after = c.fault, c.after
+				hub(store, o, now).Notify(ctx, "acme", c.event)
+				if _, err := store.Connection(ctx, "a"); (err == nil) != c.left {
+					t.Errorf("the connection: %v", err)
+				}
+				if got := seqs(o.box(t, "a")); o.posts != c.posts || !slices.Equal(got, c.arrived) {
+					t.Errorf("%d posts, %v arrived; want %d, %v", o.posts, got, c.posts, c.arrived)
+				}
+			})
+		})
+	}
+}
+
+// TestAConnectionThatIsOpeningIsNotTakenForGone: API Gateway says 410 of one whose
+// $connect it has not answered yet. What it missed is a gap.
+func TestAConnectionThatIsOpeningIsNotTakenForGone(t *testing.T) {
+	for age, kept := range map[time.Duration]bool{0: true, 5 * time.Second: true, 15 * time.Second: false} {
+		c := open("a")
+		c.ConnectedAt = now.Add(-age)
+		store, o := newShelf(c), newOffice()
+		h := hub(store, o, now)
+		h.Notify(ctx, "acme", said("m1"))
+		if _, err := store.Connection(ctx, "a"); (err == nil) != kept {
+			t.Errorf("after %s: %v", age, err)
+		}
+		if !kept {
+			continue
+		}
+		o.boxes["a"] = nil // now it is open
+		h.Notify(ctx, "acme", said("m2"))
+		if got := seqs(o.box(t, "a")); !slices.Equal(got, []int64{2}) {
+			t.Errorf("after %s: %v", age, got)
+		}
+	}
+}
+
+// TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother: a client, or a store,
+// that does not answer holds nobody up for longer than the bound.
+func TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother(t *testing.T) {
+	const bound = 1500 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		store := newShelf(open("a"), open("dead"))
+		o := newOffice("a", "dead")
+		began := time.Now()
+		arrived := make(chan time.Duration, 2)
+		slow := poster{o, func(ctx context.Context, id string) error {
+			if id == "dead" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			arrived <- time.Since(began)
+			return nil
+		}}
+		canceled, cancel := context.WithCancel(ctx)
+		cancel() // whoever caused it has left: it is told all the same
+		hub(store, slow, now).Notify(canceled, "acme", said("m1"), said("m2"))
+		if took := time.Since(began); took > bound {
+			t.Errorf("it took %s", took)
+		}
+		if after := <-arrived; after != 0 {
+			t.Errorf("a waited %s", after)
+		}
+		if got := seqs(o.box(t, "a")); !slices.Equal(got, []int64{1, 2}) {
+			t.Errorf("a was told %v", got)
+		}
+		store.slow, began = time.Hour, time.Now()
+		hub(store, o, now).Notify(ctx, "acme", said("m3"))
+		if took := time.Since(began); took > bound {
+			t.Errorf("with a store that does not answer it took %s", took)
+		}
+	})
+}
+
+// poster asks first whether a post may pass.
+type poster struct {
+	*office
+	pass func(context.Context, string) error
+}
+
+func (p poster) Post(ctx context.Context, id string, frame []byte) error {
+	if err := p.pass(ctx, id); err != nil {
+		return err
+	}
+	return p.office.Post(ctx, id, frame)
+}
+
+// reader is a client as one has to be written: a push tells it that the next thing
+// happened, and anything that is not the next has it ask for all of it.
+type reader struct {
+	last    int64
+	known   map[string]bool
+	fetches int
+}
+
+func (r *reader) fetch(truth map[string]bool) {
+	r.fetches++
+	r.known = maps.Clone(truth)
+}
+
+// take reads one push; asking, when it has to, is of the truth as it is by now.
+func (r *reader) take(s shown, truth map[string]bool) {
+	switch {
+	case s.Seq == nil:
+	case s.Type == realtime.TypePong:
+		if *s.Seq > r.last {
+			r.last = *s.Seq
+			r.fetch(truth)
+		}
+	case *s.Seq <= r.last: // twice, or late: it was asked for already
+	case *s.Seq > r.last+1:
+		r.last = *s.Seq
+		r.fetch(truth)
+	default:
+		r.last++
+		if m, ok := s.Data["message"].(map[string]any); ok {
+			r.known[m["id"].(string)] = true
+		} else {
+			r.fetch(truth)
+		}
+	}
+}
+
+// TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes: every push may be lost,
+// come twice, late or out of order, or find the connection gone; after the next
+// pong, or after connecting again, the client has what the store has, and it never
+// has anything else on the way.
+func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		r := rand.New(rand.NewPCG(seed, 1))
+		store, o := newShelf(), newOffice()
+		truth := map[string]bool{}
+		client := &reader{known: map[string]bool{}}
+		var delayed []shown
+		id, connects := "", 0
+		reconnect := func() {
+			connects++
+			id = fmt.Sprint("c", connects)
+			c := open(id)
+			if err := store.AddConnection(ctx, c); err != nil {
+				rt.Fatal(err)
+			}
+			o.boxes[id] = nil
+			delayed, client.last = nil, 0
+			client.fetch(truth)
+		}
+		reconnect()
+		o.fault = func(string, int) error { // what the network does to a post
+			switch rapid.IntRange(0, 5).Draw(rt, "post") {
+			case 0:
+				return fmt.Errorf("%w: lost", realtime.ErrRefused) // and not repeated
+			default:
+				return nil
+			}
+		}
+		deliver := func(all bool) { // what the network does to what arrived
+			delayed = append(delayed, o.box(t, id)...)
+			delayed = shuffled(delayed, r)
+			for len(delayed) > 0 {
+				s := delayed[0]
+				switch rapid.IntRange(0, 4).Draw(rt, "arrival") {
+				case 0:
+					if !all {
+						return // the rest later
+					}
+				case 1:
+					client.take(s, truth) // and once more
+				}
+				client.take(s, truth)
+				delayed = delayed[1:]
+			}
+		}
+		h := hub(store, o, now)
+		sent := 0
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 6).Draw(rt, "step") {
+			case 0:
+				deliver(false)
+			case 1: // a push that is lost on its way to the client
+				if list := o.box(t, id); len(list) > 0 {
+					delayed = append(delayed, list[1:]...)
+				}
+			case 2:
+				delete(o.boxes, id) // the connection is gone, and nobody knows
+				network := o.fault
+				o.fault = nil
+				truth["unseen"] = true
+				h.Notify(ctx, "acme", said("unseen"))
+				o.fault = network
+				if _, err := store.Connection(ctx, id); err == nil {
+					rt.Fatal("a connection that is gone is kept")
+				}
+				reconnect()
+			default:
+				sent++
+				m := fmt.Sprint("m", sent)
+				truth[m] = true
+				h.Notify(ctx, "acme", said(m))
+			}
+			for m := range client.known {
+				if !truth[m] {
+					rt.Fatalf("the client knows of %s, which is not stored", m)
+				}
+			}
+		}
+		deliver(true)
+		c, err := store.Connection(ctx, id)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		client.take(shown{Type: realtime.TypePong, Seq: &c.Seq}, truth)
+		if !maps.Equal(client.known, truth) {
+			rt.Fatalf("the client has %v and the store %v", client.known, truth)
+		}
+	})
+}
+
+// TestWithoutFaultsAClientNeedsNotAsk: what the test above proves is not that the
+// client always asks.
+func TestWithoutFaultsAClientNeedsNotAsk(t *testing.T) {
+	store, o := newShelf(open("a")), newOffice("a")
+	h, client, truth := hub(store, o, now), &reader{known: map[string]bool{}}, map[string]bool{}
+	for i := range 20 {
+		truth[fmt.Sprint(i)] = true
+		h.Notify(ctx, "acme", said(fmt.Sprint(i)))
+		for _, s := range o.box(t, "a") {
+			client.take(s, truth)
+		}
+	}
+	if client.fetches != 0 || !maps.Equal(client.known, truth) {
+		t.Errorf("it asked %d times and knows %v", client.fetches, client.known)
+	}
+}

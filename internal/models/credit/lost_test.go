@@ -1,0 +1,225 @@
+package credit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/ids"
+	"piloto/internal/models/credit"
+)
+
+// losing is a way to the table on which the answer of one transaction is lost,
+// once it is armed; the transaction was made.
+type losing struct {
+	aws.HTTPClient
+	mu    sync.Mutex
+	armed func()
+}
+
+func (l *losing) arm(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = f
+}
+
+func (l *losing) Do(r *http.Request) (*http.Response, error) {
+	res, err := l.HTTPClient.Do(r)
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return res, err
+	}
+	l.mu.Lock()
+	f := l.armed
+	l.armed = nil
+	l.mu.Unlock()
+	if f != nil {
+		f()
+		return nil, context.Canceled
+	}
+	return res, err
+}
+
+func need(tokens int) credit.Need {
+	return credit.Need{Tokens: tokens, Micros: 1_000, Policy: policy, Limits: credit.Limits{Day: 1_000_000}, Actor: "ana", Reason: "turn"}
+}
+
+// TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame: somebody says stop, or the
+// answer is lost, while a hold is taken or made longer.
+func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
+	for _, longer := range []bool{false, true} {
+		var way *losing
+		table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
+		b := newBank(table)
+		b.grant(t, 5)
+		if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+			t.Fatal(err)
+		}
+		turn := credit.Turn{ID: b.IDs.New(b.clock()), At: b.clock(), Outcome: credit.OutcomeStopped}
+		hold := credit.Hold{ID: turn.ID, Account: account, For: turn}
+		if longer {
+			var err error
+			if hold, err = b.Cover(ctx, hold, need(400)); err != nil {
+				t.Fatal(err)
+			}
+			turn.Charged, turn.Micros = 100, 100
+		}
+		asking, stop := context.WithCancel(ctx)
+		way.arm(stop)
+		hold, err := b.Cover(asking, hold, need(300))
+		if err == nil && !longer {
+			t.Log("the SDK asked again by itself")
+		}
+		if err := b.Settle(ctx, hold, turn); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			b.pass(10 * time.Minute)
+			if _, err := b.Sweep(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		if s := b.standing(t); s.Sessions[0].Free+s.Sessions[0].Used != 1000 || s.Sessions[0].Used != turn.Charged || s.Day != turn.Micros {
+			t.Errorf("longer %v, cover said %v: %+v", longer, err, s)
+		}
+	}
+}
+
+// TestWhoHasCreditIsNeverToldOtherwise: turns each of which uses a session up, many at
+// once.
+func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 1000)
+	const turns = 8
+	b.together(t, turns, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 800) })
+	if s := b.standing(t); s.Balance != 1000-turns || len(s.Sessions) != turns {
+		t.Errorf("%d sessions, balance %d", len(s.Sessions), s.Balance)
+	}
+}
+
+// TestWhatIsOnlyHeldIsWaitedFor: turns each of which holds nearly a whole session and uses
+// little of it take their turn in one, and no other is bought.
+func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
+	for _, credits := range []int64{1, 10} {
+		b := newBank(lab.Table(t))
+		b.grant(t, credits)
+		b.together(t, 5, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 10) })
+		if s := b.standing(t); s.Balance != credits-1 || len(s.Sessions) != 1 || s.Sessions[0].Used != 50 || s.Sessions[0].Held() != 0 {
+			t.Errorf("with %d credits: %+v", credits, s)
+		}
+	}
+}
+
+// TestOneThatHoldsForLongIsSaidToBeBusy: whoever waits is not told that there are no
+// credits. A turn that goes on does not wait for what another holds while there are.
+func TestOneThatHoldsForLongIsSaidToBeBusy(t *testing.T) {
+	for credits, goesOn := range map[int64]error{1: credit.ErrBusy, 2: nil} {
+		b := newBank(lab.Table(t))
+		b.grant(t, credits)
+		b.Patience = 50 * time.Millisecond
+		cover := func(h credit.Hold, tokens int) (credit.Hold, error) {
+			if h.ID == "" {
+				h = credit.Hold{ID: b.IDs.New(b.clock()), Account: account}
+			}
+			return b.Cover(ctx, h, need(tokens))
+		}
+		if _, err := cover(credit.Hold{}, 600); err != nil {
+			t.Fatal(err)
+		}
+		second, err := cover(credit.Hold{}, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cover(credit.Hold{}, 200); !errors.Is(err, credit.ErrBusy) {
+			t.Errorf("with %d credits, one that begins: %v", credits, err)
+		}
+		if _, err := cover(second, 200); !errors.Is(err, goesOn) {
+			t.Errorf("with %d credits, one that goes on: %v", credits, err)
+		}
+	}
+}
+
+// takes is a turn that holds tokens, and uses some of them a little later.
+func (b *bank) takes(ctx context.Context, i, holds, uses int) error {
+	id := ids.Derive(fmt.Sprint(i))
+	hold, err := b.Cover(ctx, credit.Hold{ID: id, Account: account}, need(holds))
+	if err != nil {
+		return err
+	}
+	time.Sleep(20 * time.Millisecond)
+	return b.Settle(ctx, hold, credit.Turn{ID: id, At: b.clock(), Outcome: credit.OutcomeStopped, Charged: uses, Micros: 10})
+}
+
+// together has n do the same at once.
+func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
+	t.Helper()
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			if err := do(ctx, i); err != nil {
+				t.Errorf("turn %d: %v", i, err)
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 5)
+	hold, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need(300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := hold.Parts[0]
+	b.pass(61 * time.Minute)
+	if _, err := b.Store.Extend(ctx, hold, more, 0, credit.Limits{}, b.clock()); !errors.Is(err, credit.ErrSession) {
+		t.Errorf("a minute after it ended: %v", err)
+	}
+	// Used beyond what was held, it has nothing left, and not less than that.
+	if err := b.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: hold.At, Charged: 5_000}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Store.Standing(ctx, account, lab.Epoch)
+	if err != nil || s.Sessions[0].Free != 0 || s.Sessions[0].Used != 5_000 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestNoCountOfTokensCostsLessThanNothing: what a provider says is not believed
+// beyond what a number holds.
+func TestNoCountOfTokensCostsLessThanNothing(t *testing.T) {
+	const most = int(^uint(0) >> 1)
+	for _, tokens := range []int{-1, 0, 1, 13_835_058, most} {
+		for _, price := range []int64{-1, 0, 1, credit.MaxMicros, 1<<63 - 1} {
+			if cost := (credit.Price{Input: price, Output: price}).Cost(tokens, tokens); cost < 0 || cost > 2*credit.MaxMicros {
+				t.Errorf("%d tokens at %d cost %d", tokens, price, cost)
+			}
+		}
+	}
+}
+
+func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
+	b := newBank(lab.Table(t))
+	b.grant(t, 5)
+	id := ids.Derive("mine")
+	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Move(ctx, account, credit.Movement{Kind: credit.KindRefund, Of: id, Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); !errors.Is(err, credit.ErrSession) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,77 @@
+package credit_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/ids"
+	"piloto/internal/models/credit"
+)
+
+// poisoned is a store that panics when one hold is given back, or one ledger is added up.
+type poisoned struct {
+	credit.Store
+	hold, account string
+}
+
+func (p poisoned) Release(ctx context.Context, h credit.Hold, at time.Time) error {
+	if h.ID == p.hold {
+		panic("poison")
+	}
+	return p.Store.Release(ctx, h, at)
+}
+
+func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, error) {
+	if account == p.account {
+		panic("poison")
+	}
+	return p.Store.AddUp(ctx, account)
+}
+
+// TestAPoisonedHoldHoldsUpNoOther: one hold cannot be read, another panics, and the ledger of
+// one account panics. The first sweep settles all the others.
+func TestAPoisonedHoldHoldsUpNoOther(t *testing.T) {
+	table, engine, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	b := newBank(table)
+	b.grant(t, 1)
+	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if _, err := b.Move(ctx, fmt.Sprint("account", i), credit.Movement{Kind: credit.KindGrant, Amount: 1, Reason: "bought", Actor: "ana"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []string
+	for range 50 {
+		turn := credit.Turn{ID: b.IDs.New(b.clock()), At: b.clock()}
+		if _, err := b.Cover(ctx, credit.Hold{ID: turn.ID, Account: account, For: turn}, need(10)); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, turn.ID)
+	}
+	_, err := dynamodb.NewFromConfig(engine).UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &name,
+		Key:                       map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "A#" + account + "#W"}, "SK": &types.AttributeValueMemberS{Value: "H#" + ids[3]}},
+		UpdateExpression:          aws.String("SET #for = :torn"),
+		ConditionExpression:       aws.String("attribute_exists(PK)"),
+		ExpressionAttributeNames:  map[string]string{"#for": "for"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":torn": &types.AttributeValueMemberB{Value: []byte("{")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Store = poisoned{table, ids[17], "account4"}
+	b.pass(time.Hour)
+	swept, err := b.Sweep(ctx)
+	if want := (credit.Swept{Released: len(ids) - 2, Audited: 10}); err == nil || swept != want {
+		t.Errorf("swept %+v, want %+v; %v", swept, want, err)
+	}
+}

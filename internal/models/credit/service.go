@@ -1,0 +1,231 @@
+package credit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// Store keeps wallets, sessions, ledgers, holds and turns. Every verb writes all
+// of its effects or none.
+type Store interface {
+	Standing(ctx context.Context, account string, at time.Time) (Standing, error)
+	// Entry returns a ledger entry, as the last write left it; ErrEntryNotFound.
+	Entry(ctx context.Context, account, id string) (Entry, error)
+	Ledger(ctx context.Context, account, cursor string, limit int) ([]Entry, string, error)
+	// EntryOf returns the entry that a key moved; ErrEntryNotFound.
+	EntryOf(ctx context.Context, account, key string) (Entry, error)
+	// Move writes a ledger entry and moves the balance by its amount, once for
+	// each entry id and each key. It returns ErrInsufficient when the balance would go below
+	// zero, and ErrMoved when the entry is there already.
+	Move(ctx context.Context, account string, e Entry) error
+	// BuySession writes a session, its ledger entry and what it costs.
+	BuySession(ctx context.Context, account string, s Session, e Entry) error
+	// Refund writes the entry, gives the credit back and closes the session.
+	Refund(ctx context.Context, account string, e Entry) error
+
+	// Reserve takes a hold: of its sessions, and of the day and the month as far
+	// as limits go. It returns ErrSession or ErrBudget when one has no room.
+	Reserve(ctx context.Context, h Hold, l Limits) error
+	// Extend adds a part and money to a hold that is still there; ErrSettled.
+	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits, at time.Time) (Hold, error)
+	// Settle ends a hold and writes the turn's record; ErrSettled when the hold is
+	// gone, and ErrMoved when the turn was settled before. A hold without a time is
+	// not there: the turn is counted, and charged to what parts it names.
+	Settle(ctx context.Context, h Hold, t Turn) error
+	// Hold returns a hold as the last write left it; ErrSettled when it is gone.
+	Hold(ctx context.Context, account, id string) (Hold, error)
+	// Release ends a hold whose turn was cut off; ErrSettled when its deadline is after at.
+	Release(ctx context.Context, h Hold, at time.Time) error
+	// DueHolds lists holds whose deadline has passed, the oldest first. One that cannot
+	// be read is an error beside the others.
+	DueHolds(ctx context.Context, at time.Time, limit int) ([]Hold, error)
+
+	// DueAudits lists accounts whose ledger moved since it was last added up.
+	DueAudits(ctx context.Context, at time.Time, limit int) ([]string, error)
+	// AddUp adds the whole ledger up. Balance and count are of one moment with it.
+	AddUp(ctx context.Context, account string) (Audit, error)
+	// Audited takes the account off the list, unless it moved meanwhile.
+	Audited(ctx context.Context, a Audit) error
+
+	// Turns calls f for the turns of a span, the newest first, until it returns
+	// false.
+	Turns(ctx context.Context, account string, from, to time.Time, f func(Turn) bool) error
+}
+
+// ErrMoved is a write that found another there first.
+var ErrMoved = errors.New("credit: it was written before")
+
+// Audit is a ledger added up, beside the balance it must be equal to.
+type Audit struct {
+	Account string
+	Balance int64
+	Entries int64 // as the wallet counts them
+	Sum     int64
+	Counted int64
+}
+
+// Even reports whether the balance is the sum of the ledger.
+func (a Audit) Even() bool { return a.Balance == a.Sum && a.Entries == a.Counted && a.Balance >= 0 }
+
+// Service moves credit.
+type Service struct {
+	Store Store
+	IDs   *ids.Source
+	Now   func() time.Time
+	Log   *slog.Logger
+
+	Patience time.Duration // that a turn has with what others hold, at most; 30 s when zero
+	// AloneSince says that nobody else has answered turns since then: who took a hold before
+	// is dead. Zero: others may go on.
+	AloneSince time.Time
+}
+
+// Movement is a grant, an adjustment or a refund that somebody asks for.
+type Movement struct {
+	Kind   Kind
+	Amount int64 // of a grant or an adjustment
+	Of     string
+	Reason string
+	Actor  string
+	Key    string // Idempotency-Key: the same key moves once
+}
+
+// Move makes a movement, once for each key. It returns ErrMovement with what is
+// wrong; ErrInsufficient; ErrEntryNotFound or ErrNotRefundable for a refund; and
+// ErrOther when the key was used for something else.
+func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, error) {
+	m.Reason = strings.TrimSpace(m.Reason)
+	if wrong := m.valid(); len(wrong) > 0 {
+		return Entry{}, ErrMovement.At(wrong...)
+	}
+	e := Entry{
+		ID: s.IDs.New(s.Now()), Kind: m.Kind, Amount: m.Amount, Actor: m.Actor, Reason: m.Reason, Of: m.Of, At: s.Now(), Key: m.Key,
+	}
+	write := s.Store.Move
+	if m.Kind == KindRefund {
+		paid, err := s.Store.Entry(ctx, account, m.Of)
+		if err != nil {
+			return Entry{}, err
+		}
+		if paid.Kind != KindSession {
+			return Entry{}, ErrNotRefundable
+		}
+		// One entry can be given back once, whatever the key.
+		e.ID, e.Amount, e.SessionID, e.Until = ids.Derive("refund", account, paid.ID), -paid.Amount, paid.SessionID, paid.Until
+		write = s.Store.Refund
+	}
+	err := s.settled(ctx, account, e, write(ctx, account, e))
+	if !errors.Is(err, ErrMoved) {
+		return e, err
+	}
+	return s.moved(ctx, account, e)
+}
+
+// moved is the entry that was there before one was written: the same movement,
+// told again, or another.
+func (s *Service) moved(ctx context.Context, account string, e Entry) (Entry, error) {
+	if e.Key != "" {
+		before, err := s.Store.EntryOf(ctx, account, e.Key)
+		switch {
+		case err == nil && before.Same(e):
+			return before, nil
+		case err == nil:
+			return Entry{}, ErrOther
+		case !errors.Is(err, ErrEntryNotFound):
+			return Entry{}, err
+		}
+	}
+	if e.Kind == KindRefund {
+		return Entry{}, ErrNotRefundable
+	}
+	return s.Store.Entry(ctx, account, e.ID) // the write whose answer was lost
+}
+
+func (m Movement) valid() []fault.Field {
+	var wrong []fault.Field
+	bad := func(name, msg, typ string) {
+		wrong = append(wrong, fault.Field{Loc: []any{"body", name}, Msg: msg, Type: typ})
+	}
+	switch m.Kind {
+	case KindGrant:
+		if m.Amount < 1 || m.Amount > MaxCredits {
+			bad("amount", "a grant is from 1 to "+itoa(MaxCredits)+" credits", "out_of_range")
+		}
+	case KindAdjustment:
+		if m.Amount == 0 || m.Amount < -MaxCredits || m.Amount > MaxCredits {
+			bad("amount", "an adjustment is up to "+itoa(MaxCredits)+" credits up or down, and not 0", "out_of_range")
+		}
+	case KindRefund:
+		if m.Amount != 0 {
+			bad("amount", "a refund gives back what its entry took", "extra_forbidden")
+		}
+		if m.Of == "" {
+			bad("of", "names the entry to give back", "missing")
+		}
+	default:
+		bad("kind", "must be one of grant, adjustment, refund", "enum")
+	}
+	if m.Kind != KindRefund && m.Of != "" {
+		bad("of", "only a refund is of an entry", "extra_forbidden")
+	}
+	if m.Reason == "" || utf8.RuneCountInString(m.Reason) > MaxReason {
+		bad("reason", "is required, and has at most 300 characters", "string_too_short")
+	}
+	return wrong
+}
+
+// Open opens a session for cost × units credits with that much room. id names
+// the opening: the same id opens one session, however often and by however many
+// it is asked for.
+//
+// It returns ErrInsufficient, changing nothing.
+func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (Session, error) {
+	at := s.Now()
+	session := Session{
+		ID: id, Cost: p.SessionCost * units, Tokens: p.SessionTokens * int(units), OpenedAt: at,
+		ExpiresAt: at.Add(time.Duration(p.SessionMinutes) * time.Minute).UTC().Truncate(time.Millisecond),
+	}
+	session.Free = session.Tokens
+	e := Entry{
+		ID: id, Kind: KindSession, Amount: -session.Cost, Actor: actor, Reason: reason, SessionID: id, At: at, Until: session.ExpiresAt,
+	}
+	err := s.settled(ctx, account, e, s.Store.BuySession(ctx, account, session, e))
+	if !errors.Is(err, ErrMoved) {
+		return session, err
+	}
+	standing, err := s.Store.Standing(ctx, account, at)
+	if err != nil {
+		return session, err
+	}
+	for _, open := range standing.Sessions {
+		if open.ID == id && !open.Closed {
+			return open, nil
+		}
+	}
+	return session, ErrSession // it was opened, and is over
+}
+
+// settled resolves a write whose answer was lost by reading: what is in the
+// ledger happened.
+func (s *Service) settled(ctx context.Context, account string, e Entry, err error) error {
+	var f *fault.Error
+	if err == nil || errors.Is(err, ErrMoved) || errors.As(err, &f) {
+		return err
+	}
+	s.Log.WarnContext(ctx, "credit.unknown_result", "entry_id", e.ID, "error", err)
+	kept, lookErr := s.Store.Entry(context.WithoutCancel(ctx), account, e.ID)
+	switch {
+	case lookErr != nil:
+		return err
+	case kept.At.Equal(e.At) && kept.Actor == e.Actor:
+		return nil // it is this very one
+	}
+	return ErrMoved
+}

@@ -1,0 +1,195 @@
+package eligibility
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/llm"
+)
+
+// Settings are what an account has set, as they are stored.
+type Settings struct {
+	Assistants  map[string]Assistant // by project; "" is the account's
+	Entitlement *Entitlement         // nil: nobody said anything
+	Terms       *Terms
+	Providers   []Config
+	Health      map[string]Health // by provider
+}
+
+// Terms are what AI costs an account, and what it may spend.
+type Terms struct {
+	Policy    credit.Policy `json:"policy"`
+	Limits    credit.Limits `json:"limits"`
+	UpdatedAt time.Time     `json:"updated_at,omitzero"`
+}
+
+// Config is an account's own setting of a provider. Its key is kept elsewhere.
+type Config struct {
+	Name         string                  `json:"provider"`
+	BaseURL      string                  `json:"base_url,omitempty" doc:"of an OpenAI-compatible API (…/v1); absent: the deployment's own"`
+	Keyless      bool                    `json:"keyless,omitempty" doc:"it needs no key"`
+	KeySet       bool                    `json:"key_set" doc:"the account has a key of its own; the key is never shown"`
+	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"absent: only the deployment's key costs credits, when the deployment charges"`
+	Prices       map[string]credit.Price `json:"prices,omitempty" doc:"by model; these come before the table's"`
+	UpdatedAt    time.Time               `json:"updated_at,omitzero"`
+}
+
+// Health is what the last real call, or probe, of a provider came to.
+type Health struct {
+	Provider string
+	At       time.Time
+	Outcome  string    // "ok" or the reason it failed
+	Waiting  time.Time // it asked to be left alone until then
+	Since    time.Time // its key or address was set then: what came before says nothing of it
+}
+
+// Platform is a provider that the deployment itself has.
+type Platform struct {
+	Name         string
+	BaseURL      string
+	Keyless      bool
+	Demo         bool
+	CostsCredits bool // when the deployment's own key pays
+}
+
+// Deployment is what there is before an account says anything.
+type Deployment struct {
+	Providers []Platform
+	Assistant *Assistant // nil: none
+}
+
+// Store keeps settings. A missing item is no error: it is absent.
+type Store interface {
+	Settings(ctx context.Context, account string) (Settings, error)
+	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
+	PutHealth(ctx context.Context, account string, h Health) error
+
+	PutAssistant(ctx context.Context, account, projectID string, a Assistant) error
+	DeleteAssistant(ctx context.Context, account, projectID string) error
+	PutEntitlement(ctx context.Context, account string, e Entitlement) error
+	PutTerms(ctx context.Context, account string, t Terms) error
+	// PutProvider writes a provider as it was seen, nil for not there; ErrMoved.
+	PutProvider(ctx context.Context, account string, seen *Config, c Config) error
+	DeleteProvider(ctx context.Context, account, name string) error
+}
+
+// Keys tells which of the deployment's providers it has a key of.
+type Keys interface {
+	Platform(ctx context.Context) (map[string]bool, error)
+}
+
+// Models makes the client of a candidate, with its key.
+type Models interface {
+	Model(ctx context.Context, account string, c Candidate) (llm.Model, error)
+}
+
+// Service reads snapshots and decides over them.
+type Service struct {
+	Store      Store
+	Deployment Deployment
+	Keys       Keys
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Question is what a decision is asked about.
+type Question struct {
+	Account   string
+	ProjectID string
+	Mode      Mode // the chat's own, or ""
+	Need      Need
+}
+
+// Read returns the snapshot of a question, read at once.
+func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
+	at := s.Now()
+	var settings Settings
+	var standing credit.Standing
+	var keys map[string]bool
+	err := parallel.Do(
+		func() (err error) { settings, err = s.Store.Settings(ctx, q.Account); return },
+		func() (err error) { standing, err = s.Store.Standing(ctx, q.Account, at); return },
+		func() (err error) { keys, err = s.Keys.Platform(ctx); return },
+	)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	terms := settings.terms()
+	return Snapshot{
+		At: at, Entitlement: settings.entitlement(), Assistant: s.assistant(settings, q.ProjectID), Mode: q.Mode,
+		Providers: s.providers(settings, keys), Policy: terms.Policy, Limits: terms.Limits, Standing: standing, Need: q.Need,
+	}, nil
+}
+
+// Decide reads and resolves. What cannot be read is internal_error, and logged.
+func (s *Service) Decide(ctx context.Context, q Question, tag locale.Tag) (*Plan, *Block) {
+	snapshot, err := s.Read(ctx, q)
+	if err != nil {
+		s.Log.ErrorContext(ctx, "eligibility.unread", "error", err)
+		return nil, Refuse(InternalError, "", tag)
+	}
+	return Resolve(snapshot, tag)
+}
+
+// Nominal is what a turn is taken to need when nobody has said anything yet.
+func Nominal() Need { return Need{Input: 4_000} }
+
+func (s Settings) entitlement() Entitlement {
+	if s.Entitlement == nil {
+		return Entitlement{Entitled: true, Enabled: true}
+	}
+	return *s.Entitlement
+}
+
+func (s Settings) terms() Terms {
+	if s.Terms == nil {
+		return Terms{Policy: credit.DefaultPolicy()}
+	}
+	return *s.Terms
+}
+
+// assistant is the project's, else the account's, else the deployment's; nil
+// when there is none.
+func (s *Service) assistant(settings Settings, projectID string) *Assistant {
+	if a, ok := settings.Assistants[projectID]; ok && projectID != "" {
+		return &a
+	}
+	if a, ok := settings.Assistants[""]; ok {
+		return &a
+	}
+	return s.Deployment.Assistant
+}
+
+// providers are the deployment's, as the account has changed them, and the
+// account's own. The deployment's key is only for the deployment's own address.
+func (s *Service) providers(settings Settings, keys map[string]bool) []Provider {
+	var list []Provider
+	for _, p := range s.Deployment.Providers {
+		list = append(list, Provider{
+			Name: p.Name, BaseURL: p.BaseURL, HasKey: p.Keyless || keys[p.Name], Keyless: p.Keyless, Demo: p.Demo,
+			CostsCredits: p.CostsCredits, Health: settings.Health[p.Name],
+		})
+	}
+	for _, c := range settings.Providers {
+		at := slices.IndexFunc(list, func(p Provider) bool { return p.Name == c.Name })
+		if at < 0 {
+			list, at = append(list, Provider{Name: c.Name, Health: settings.Health[c.Name]}), len(list)
+		}
+		p := &list[at]
+		p.Prices = c.Prices
+		if c.BaseURL != "" || c.KeySet || c.Keyless {
+			p.BaseURL, p.HasKey, p.Keyless, p.Demo, p.CostsCredits = cmp.Or(c.BaseURL, p.BaseURL), c.KeySet || c.Keyless, c.Keyless && !c.KeySet, false, false
+			p.OwnKey, p.KeyAt = c.KeySet, c.UpdatedAt
+		}
+		if c.CostsCredits != nil {
+			p.CostsCredits = *c.CostsCredits
+		}
+	}
+	return list
+}

@@ -1,0 +1,242 @@
+package eligibility_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+const account = "acme"
+
+// vault keeps keys in memory, and says how many there are.
+type vault struct {
+	mu   sync.Mutex
+	keys map[string]string
+}
+
+func (v *vault) PutKey(_ context.Context, account, provider, key string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.keys[account+"/"+provider] = key
+	return nil
+}
+
+func (v *vault) DeleteKey(_ context.Context, account, provider string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.keys, account+"/"+provider)
+	return nil
+}
+
+// asked is a provider that answers a probe as it is told.
+type asked struct {
+	llm.Model
+	err   error
+	times int
+}
+
+func (a *asked) Probe(context.Context) error {
+	a.times++
+	return a.err
+}
+
+// models makes one client of every candidate.
+type models struct{ one llm.Model }
+
+func (m models) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+	return m.one, nil
+}
+
+// office is a manager over a real table, a vault, and a provider to probe.
+type office struct {
+	*eligibility.Manager
+	world *lab.World
+	vault *vault
+	probe *asked
+}
+
+func newOffice(t *testing.T, d eligibility.Deployment, keys ...string) *office {
+	w := lab.NewWorld(t)
+	v := &vault{keys: map[string]string{}}
+	return &office{
+		Manager: &eligibility.Manager{
+			Service: w.Eligibility(d, keys...), Vault: v, Addresses: func(base string) (string, error) { return base, nil },
+		},
+		world: w, vault: v, probe: &asked{},
+	}
+}
+
+func (o *office) status(t *testing.T) eligibility.Status {
+	t.Helper()
+	s, err := o.Service.Status(context.Background(), account, o.world.Store, models{o.probe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (o *office) put(t *testing.T, c eligibility.Config) eligibility.ProviderView {
+	t.Helper()
+	v, err := o.View(context.Background(), account, c.Name)
+	if err != nil && !errors.Is(err, eligibility.ErrUnknownProvider) {
+		t.Fatal(err)
+	}
+	if v, err = o.PutProvider(context.Background(), account, v.Own, c); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+var platform = eligibility.Deployment{
+	Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://openai.test/v1", CostsCredits: true}, {Name: "localhost:11434", BaseURL: "http://localhost:11434/v1"}},
+	Assistant: lab.Assistant("openai", "gpt-4o-mini"),
+}
+
+func TestConnectedComesFromRealCallsAndAProbe(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	o.probe.err = llm.ErrUnreachable
+	if s := o.status(t); s.Connected || !s.Configured || s.Outcome != "provider_unreachable" || o.probe.times != 1 {
+		t.Errorf("%+v after %d probes", s, o.probe.times)
+	}
+	o.status(t)
+	if o.probe.times != 1 {
+		t.Error("what was known a moment ago was asked again")
+	}
+	// A real call that is newer says more.
+	o.world.Pass(time.Minute)
+	turn := credit.Turn{ID: o.world.IDs.New(o.world.Clock()), At: o.world.Clock(), Outcome: "message", Attempts: []llm.Attempt{{At: o.world.Clock(), Provider: "openai", Model: "m", Outcome: llm.OK}}}
+	if err := o.world.Credit().Settle(context.Background(), credit.Hold{Account: account}, turn); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.status(t); !s.Connected || len(s.Attempts) != 1 || o.probe.times != 1 {
+		t.Errorf("%+v after %d probes", s, o.probe.times)
+	}
+	o.world.Pass(10 * time.Minute)
+	if s := o.status(t); s.Connected || o.probe.times != 2 {
+		t.Errorf("%+v after %d probes", s, o.probe.times)
+	}
+}
+
+func TestANewKeyIsJudgedAnew(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	o.probe.err = llm.ErrNoKey
+	o.status(t)
+	turn := credit.Turn{ID: o.world.IDs.New(o.world.Clock()), At: o.world.Clock(), Outcome: "blocked", Attempts: []llm.Attempt{{At: o.world.Clock(), Provider: "openai", Outcome: "no_api_key"}}}
+	if err := o.world.Credit().Settle(context.Background(), credit.Hold{Account: account}, turn); err != nil {
+		t.Fatal(err)
+	}
+	o.world.Pass(time.Second)
+	if _, err := o.SetKey(context.Background(), account, "openai", "sk-good"); err != nil {
+		t.Fatal(err)
+	}
+	o.probe.err = nil
+	if s := o.status(t); !s.Connected {
+		t.Errorf("what the old key came to still stands: %+v", s)
+	}
+}
+
+func TestOnlyALimitKeepsAProviderWaiting(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	for _, c := range []struct {
+		err     error
+		waiting bool
+	}{{llm.Later(llm.ErrUnreachable, time.Minute), false}, {llm.ErrLimited, false}, {llm.Later(llm.ErrLimited, time.Minute), true}} {
+		o.Met(context.Background(), account, "openai", c.err)
+		v, err := o.View(context.Background(), account, "openai")
+		if err != nil || v.Health.Waiting.After(o.world.Clock()) != c.waiting {
+			t.Errorf("%v: waits until %v, %v", c.err, v.Health.Waiting, err)
+		}
+	}
+	// Another address is another provider.
+	o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://elsewhere.test/v1"})
+	if v, _ := o.View(context.Background(), account, "openai"); v.Health.Waiting.After(o.world.Clock()) {
+		t.Errorf("it waits at its new address: %+v", v)
+	}
+}
+
+func TestAKeyStaysWithItsAddress(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1"})
+	if v, err := o.SetKey(context.Background(), account, "mine", "sk-a"); err != nil || !v.HasKey || o.vault.keys["acme/mine"] != "sk-a" {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v2"}); !v.HasKey {
+		t.Error("another path of the same origin lost it")
+	}
+	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://b.test/v1"}); v.HasKey || len(o.vault.keys) != 0 {
+		t.Errorf("it moved along: %+v, %v", v, o.vault.keys)
+	}
+	// The deployment's key is not for an address that the account gave.
+	if v := o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://b.test/v1"}); v.HasKey {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestAKeyThatIsSetIsSent: also to a provider that could do without, which then is
+// no longer free.
+func TestAKeyThatIsSetIsSent(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1", Keyless: true}); !v.HasKey || !v.Keyless || v.OwnKey {
+		t.Errorf("%+v", v)
+	}
+	v, err := o.SetKey(context.Background(), account, "mine", "sk-a")
+	if err != nil || !v.HasKey || v.Keyless || !v.OwnKey {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, how := eligibility.PriceOf(v.Provider, "m"); how == eligibility.PricedFree {
+		t.Error("it is still free")
+	}
+	if v, err = o.SetKey(context.Background(), account, "mine", ""); err != nil || !v.HasKey || !v.Keyless {
+		t.Errorf("without it: %+v, %v", v, err)
+	}
+}
+
+func TestADeploymentsProviderIsSetByItsOwnName(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	v := o.put(t, eligibility.Config{Name: "localhost:11434", Prices: map[string]credit.Price{"llama3": {}}})
+	if _, how := eligibility.PriceOf(v.Provider, "llama3"); how != eligibility.PricedByOverride {
+		t.Errorf("%+v", v)
+	}
+	if _, err := o.PutProvider(context.Background(), account, nil, eligibility.Config{Name: "otherhost:1", BaseURL: "https://x.test"}); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASettingThatMovedMeanwhileIsNotOverwritten(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1"})
+	seen, err := o.View(context.Background(), account, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.world.Pass(time.Second)
+	o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1", Prices: map[string]credit.Price{"m": {Input: 1}}})
+	for _, old := range []*eligibility.Config{seen.Own, nil} {
+		if _, err := o.PutProvider(context.Background(), account, old, eligibility.Config{Name: "mine", BaseURL: "https://c.test/v1"}); !errors.Is(err, eligibility.ErrMoved) {
+			t.Errorf("%+v: %v", old, err)
+		}
+	}
+}
+
+func TestWhatCannotBeReadIsNoDecision(t *testing.T) {
+	s := &eligibility.Service{Store: lab.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}, "es"); p != nil || block == nil || block.Reason != eligibility.InternalError {
+		t.Errorf("%+v, %+v", p, block)
+	}
+}
+
+type unreadable struct{}
+
+func (unreadable) Platform(context.Context) (map[string]bool, error) {
+	return nil, errors.New("the secret does not answer")
+}

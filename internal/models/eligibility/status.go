@@ -1,0 +1,157 @@
+package eligibility
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/llm"
+)
+
+// How the history and the connection are told.
+const (
+	mostAttempts = 20 // shown
+	mostTurns    = 40 // read for them
+	historySpan  = 7 * 24 * time.Hour
+	healthLife   = 5 * time.Minute // of what a call or a probe came to
+	probeTime    = 4 * time.Second
+)
+
+// Status is what an account's AI is: GET /ai/status.
+type Status struct {
+	Entitled   bool     // it may use AI
+	Enabled    bool     // and it is switched on
+	Configured bool     // there is an assistant, and its provider has a key
+	Connected  bool     // the provider answered the last real call, or the probe
+	Providers  []string // it may use
+	Provider   string   // of its assistant
+	Model      string
+	CheckedAt  time.Time // when that was known; zero: never
+	Outcome    string    // what it came to: "ok", or why not
+	Attempts   []llm.Attempt
+}
+
+// History reads what turns used.
+type History interface {
+	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
+}
+
+// Status tells what an account's AI is. It asks the provider itself when nobody
+// has for a while.
+func (s *Service) Status(ctx context.Context, account string, history History, models Models) (Status, error) {
+	var snapshot Snapshot
+	var attempts []llm.Attempt
+	err := parallel.Do(
+		func() (err error) { snapshot, err = s.Read(ctx, Question{Account: account, Need: Nominal()}); return },
+		func() (err error) { attempts, err = s.attempts(ctx, account, history); return },
+	)
+	if err != nil {
+		return Status{}, err
+	}
+	out := Status{
+		Entitled: snapshot.Entitlement.Entitled, Enabled: snapshot.Entitlement.Enabled, Attempts: attempts,
+	}
+	var known Health
+	for _, p := range snapshot.Providers {
+		if snapshot.Entitlement.Allows(p.Name) {
+			out.Providers = append(out.Providers, p.Name)
+		}
+		if snapshot.Assistant != nil && p.Name == snapshot.Assistant.Provider {
+			known = p.Health
+		}
+	}
+	if snapshot.Assistant == nil || !snapshot.Assistant.Active {
+		return out, nil
+	}
+	out.Provider, out.Model = snapshot.Assistant.Provider, snapshot.Assistant.Model
+	c, why := snapshot.candidate(Choice{Provider: out.Provider, Model: out.Model})
+	out.Configured = why != NoAPIKey && why != NotEntitled
+	if !out.Configured {
+		return out, nil
+	}
+	h, err := s.health(ctx, account, c, known, attempts, models)
+	if err != nil {
+		return out, err
+	}
+	out.Connected, out.CheckedAt, out.Outcome = h.Outcome == llm.OK, h.At, h.Outcome
+	return out, nil
+}
+
+// health is what the last call of a provider came to, or, when that is long ago,
+// what a probe comes to now. known is what was written down.
+func (s *Service) health(ctx context.Context, account string, c Candidate, known Health, attempts []llm.Attempt, models Models) (Health, error) {
+	for _, a := range attempts {
+		if a.Provider == c.Provider && a.At.After(known.At) && a.At.After(known.Since) {
+			known.Provider, known.At, known.Outcome = a.Provider, a.At, a.Outcome
+		}
+	}
+	if s.Now().Sub(known.At) < healthLife && !s.Now().Before(known.At) {
+		return known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	h := Health{Provider: c.Provider, At: s.Now(), Outcome: llm.OK}
+	model, err := models.Model(ctx, account, c)
+	if prober, ok := model.(llm.Prober); ok && err == nil {
+		err = prober.Probe(ctx)
+	}
+	if err != nil {
+		h.Outcome = string(ProviderUnreachable)
+		if why, ok := Because(err); ok {
+			h.Outcome = string(why)
+		}
+		h.Waiting = s.waiting(err)
+		s.Log.WarnContext(ctx, "provider.probe_failed", "provider", c.Provider, "reason", h.Outcome, "error", err)
+	}
+	return h, s.Store.PutHealth(context.WithoutCancel(ctx), account, h)
+}
+
+// waiting is until when a provider asked to be left alone.
+func (s *Service) waiting(err error) time.Time {
+	if after, ok := llm.RetryAfter(err); ok && errors.Is(err, llm.ErrLimited) {
+		return s.Now().Add(after)
+	}
+	return time.Time{}
+}
+
+// Met remembers what calling a provider came to, when that is news.
+func (s *Service) Met(ctx context.Context, account, provider string, err error) {
+	h := Health{Provider: provider, At: s.Now(), Outcome: llm.OK}
+	if err != nil {
+		why, ok := Because(err)
+		if !ok {
+			return
+		}
+		h.Outcome, h.Waiting = string(why), s.waiting(err)
+	}
+	if err := s.Store.PutHealth(context.WithoutCancel(ctx), account, h); err != nil {
+		s.Log.WarnContext(ctx, "provider.health_unwritten", "provider", provider, "error", err)
+	}
+}
+
+// attempts are the newest calls of providers, the newest first.
+func (s *Service) attempts(ctx context.Context, account string, history History) ([]llm.Attempt, error) {
+	attempts := []llm.Attempt{}
+	turns := 0
+	at := s.Now()
+	err := history.Turns(ctx, account, at.Add(-historySpan), at.Add(time.Hour), func(t credit.Turn) bool {
+		for _, a := range slices.Backward(t.Attempts) {
+			if len(attempts) < mostAttempts {
+				attempts = append(attempts, a)
+			}
+		}
+		turns++
+		return turns < mostTurns && len(attempts) < mostAttempts
+	})
+	return attempts, err
+}
+
+// Eligibility decides for GET /ai/eligibility: nobody has said anything yet.
+func (s *Service) Eligibility(ctx context.Context, q Question, tag locale.Tag) (*Plan, *Block) {
+	q.Need = Nominal()
+	return s.Decide(ctx, q, tag)
+}

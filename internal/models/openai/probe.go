@@ -1,0 +1,59 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"piloto/internal/models/llm"
+)
+
+// probeTime bounds a probe.
+const probeTime = 3 * time.Second
+
+// Probe asks for the list of models, with the key, within 3 s: nil when the
+// provider answers, be it that it has no such list (404, 405). Its errors are
+// those of Complete. That some providers list their models to everyone means that
+// nil does not prove the key.
+func (c *Client) Probe(ctx context.Context) error {
+	bound, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	err := c.list(bound)
+	if err == nil {
+		return nil
+	}
+	if ended := llm.Stopped(ctx); ended != nil {
+		return ended
+	}
+	var no *refusal
+	switch {
+	case !errors.As(err, &no):
+		return llm.ErrUnreachable.Because(err)
+	case no.status == http.StatusNotFound || no.status == http.StatusMethodNotAllowed:
+		return nil
+	}
+	return no.fault()
+}
+
+func (c *Client) list(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/models", http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return refused(res, c.key)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection is kept
+	return nil
+}

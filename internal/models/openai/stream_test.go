@@ -1,0 +1,461 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/internal/models/llm"
+	"piloto/internal/models/openai"
+)
+
+const usage = `{"model":"m","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}`
+
+// streamed asks for a stream of these and returns what came.
+func streamed(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
+	t.Helper()
+	seen := &page{}
+	reply, err := provider(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.text != reply.Text {
+		t.Errorf("the page shows %q of %q", seen.text, reply.Text)
+	}
+	for _, d := range seen.deltas {
+		if d == "" || !utf8.ValidString(d) || strings.Contains(d, "\uFFFD") {
+			t.Errorf("the page was told %q", d)
+		}
+	}
+	return reply, seen
+}
+
+func TestAStreamIsToldAsItComes(t *testing.T) {
+	told := make(chan string)
+	h := func(w http.ResponseWriter, r *http.Request) {
+		for _, d := range []string{"Ho", "la"} {
+			events(delta(d))(w, r)
+			w.(http.Flusher).Flush()
+			if got := <-told; got != d { // the next chunk is sent only after this one was told
+				t.Errorf("told %q of %q", got, d)
+			}
+		}
+		events(stop, usage, done)(w, r)
+	}
+	reply, err := provider(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: channel(told)})
+	want := llm.Reply{Text: "Hola", Provider: "test", Model: "m", Usage: llm.Usage{Input: 12, Output: 3}}
+	if d := cmp.Diff(want, reply); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+type channel chan string
+
+func (c channel) Text(delta string) { c <- delta }
+func (c channel) Reset()            {}
+
+func TestAStreamIsReadHoweverItIsWritten(t *testing.T) {
+	const hola = `{"choices":[{"index":0,"delta":{"content":"ho"}}]}`
+	const ends = `{"choices":[{"index":0,"delta":{"content":"la"},"finish_reason":"stop"}]}`
+	for name, text := range map[string]string{
+		"as the protocol has it":       "data: " + hola + "\n\ndata: " + ends + "\n\ndata: [DONE]\n\n",
+		"without DONE":                 "data: " + hola + "\n\ndata: " + ends + "\n\n",
+		"without a last line end":      "data: " + hola + "\n\ndata: " + ends,
+		"without blanks":               "data:" + hola + "\n\ndata:" + ends + "\n\ndata:[DONE]\n\n",
+		"without blank lines":          "data: " + hola + "\ndata: " + ends + "\ndata: [DONE]\n",
+		"with CRLF":                    "data: " + hola + "\r\n\r\ndata: " + ends + "\r\n\r\ndata: [DONE]\r\n\r\n",
+		"with a byte order mark":       "\uFEFFdata: " + hola + "\n\ndata: " + ends + "\n\n",
+		"with names and ids":           "retry: 10\nid: 1\nevent: message\ndata: " + hola + "\n\nid: 2\ndata: " + ends + "\n\n",
+		"over many lines":              "data: " + strings.ReplaceAll(hola, ",", ",\ndata: ") + "\n\ndata: " + ends + "\n\n",
+		"with keep-alive comments":     strings.Repeat(": OPENROUTER PROCESSING\n\n", 1000) + "data: " + hola + "\n\n" + strings.Repeat(":\n", 1000) + "data: " + ends + "\n\n",
+		"with empty data":              "data:\n\ndata: " + hola + "\n\ndata: \n\ndata: " + ends + "\n\n",
+		"with what is not of choice 0": "data: " + hola + "\n\ndata: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}}]}\n\ndata: " + ends + "\n\n",
+		"with odd types":               "data: {\"created\":1.5,\"id\":7,\"model\":null,\"error\":null,\"usage\":\"none\"," + hola[1:] + "\n\ndata: " + ends + "\n\n",
+		"in parts":                     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":[{\"type\":\"thinking\",\"text\":\"no\"},{\"type\":\"text\",\"text\":\"ho\"}]}}]}\n\ndata: " + ends + "\n\n",
+		"with a role and a null first": "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null}}]}\n\ndata: " + hola + "\n\ndata: " + ends + "\n\n",
+		"as one JSON value":            "\n " + `{"choices":[{"index":0,"message":{"content":"hola"},"finish_reason":"stop"}]}`,
+		"as one JSON without a reason": `{"choices":[{"index":0,"message":{"content":"hola"}}]}`,
+		"with more after DONE":         "data: " + hola + "\n\ndata: " + ends + "\n\ndata: [DONE]\n\ndata: {oops}\n\n",
+		"and broken off after the end": "data: " + hola + "\n\ndata: " + ends + "\n\ndata: {\"usage\":{\"pro",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply, _ := streamed(t, raw(text))
+			if reply.Text != "hola" || reply.Model != "m" || !reply.Usage.Estimated {
+				t.Errorf("%+v", reply)
+			}
+		})
+	}
+}
+
+func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
+	t.Parallel()
+	seen := &page{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		events(delta("hola"), stop)(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client := openai.New("test", server.URL, "k", &http.Client{} /* which would wait for ever */)
+	reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
+	if err != nil || reply.Text != "hola" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
+func TestWhiteSpaceAroundAStreamIsNotTold(t *testing.T) {
+	reply, seen := streamed(t, events(delta("\n"), delta(" "), delta(" Uno "), delta("\n\n"), delta("dos"), delta(" \n"), delta("\t"), stop, done))
+	if d := cmp.Diff([]string{"Uno", " \n\ndos"}, seen.deltas); d != "" || reply.Text != "Uno \n\ndos" {
+		t.Errorf("%q %s", reply.Text, d)
+	}
+}
+
+// TestACharacterThatWasCutStaysWhole sends a text token by token, each cut where
+// some servers cut: inside of UTF-8 and between the halves of a \u pair.
+func TestACharacterThatWasCutStaysWhole(t *testing.T) {
+	chunk := func(inner string) string { return `{"choices":[{"index":0,"delta":{"content":"` + inner + `"}}]}` }
+	for name, c := range map[string]struct {
+		inner string
+		size  int
+		want  string
+	}{
+		"two bytes":           {"años", 1, "años"},
+		"four bytes, by one":  {"a😀b", 1, "a😀b"},
+		"four bytes, by two":  {"a😀b", 2, "a😀b"},
+		"four bytes, by four": {"a😀b", 4, "a😀b"},
+		"a pair":              {`a\ud83d\ude00b`, 7, "a😀b"},
+		"a backslash":         {`a\\ud83d`, 8, `a\ud83d`},
+		"a flag":              {"🇪🇸!", 3, "🇪🇸!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var datas []string
+			for rest := c.inner; rest != ""; {
+				n := min(c.size, len(rest))
+				datas = append(datas, chunk(rest[:n]))
+				rest = rest[n:]
+			}
+			reply, _ := streamed(t, events(append(datas, stop, done)...))
+			if reply.Text != c.want {
+				t.Errorf("%q of %q", reply.Text, c.want)
+			}
+		})
+	}
+}
+
+func TestACharacterThatNeverEndsIsLost(t *testing.T) {
+	reply, _ := streamed(t, events("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hola\xf0\x9f\"}}]}", stop, done))
+	if reply.Text != "hola" {
+		t.Errorf("%q", reply.Text)
+	}
+}
+
+// part is a chunk with a part of a tool call.
+func part(members string) string {
+	return `{"choices":[{"index":0,"delta":{"tool_calls":[{` + members + `}]}}]}`
+}
+
+func TestToolCallsOfAStreamArePutTogether(t *testing.T) {
+	type calls = []llm.Call
+	both := calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "b", Name: "two", Arguments: `{}`}}
+	for name, c := range map[string]struct {
+		parts []string
+		want  calls
+	}{
+		"by index": {[]string{
+			part(`"index":0,"id":"a","type":"function","function":{"name":"one","arguments":""}`),
+			part(`"index":0,"function":{"arguments":"{\"x\""}`),
+			part(`"index":1,"id":"b","type":"function","function":{"name":"two"}`),
+			part(`"index":0,"function":{"arguments":":1}"}`),
+			part(`"index":1,"function":{"arguments":"{}"}`),
+		}, both},
+		"without an index": {[]string{
+			part(`"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"function":{"arguments":":1}"}`),
+			part(`"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"without an index, by id": {[]string{
+			part(`"id":"a","function":{"name":"one"}`),
+			part(`"id":"b","function":{"name":"two"}`),
+			part(`"id":"a","function":{"arguments":"{\"x\":1}"}`),
+			part(`"id":"b","function":{"arguments":"{}"}`),
+		}, both},
+		"all of index 0": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":0,"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"with the name in every part": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":":1}"}`),
+			part(`"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"with a new id in every part": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"id":"z","function":{"arguments":":1}"}`),
+			part(`"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"without an index, with a new id in every part": {[]string{
+			part(`"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"id":"z","function":{"arguments":":1}"}`),
+			part(`"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"with indices that begin at 1": {[]string{
+			part(`"index":1,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":5,"id":"b","function":{"name":"two","arguments":"{}"}`),
+		}, both},
+		"with objects for arguments": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":{"x":1}}`),
+			part(`"index":1,"id":"b","function":{"name":"two","arguments":{}}`),
+		}, both},
+		"without ids, as Ollama": {[]string{
+			part(`"function":{"name":"one","arguments":{"x":1}}`),
+			part(`"function":{"name":"one","arguments":{"x":12345678901234567890}}`),
+		}, calls{{ID: "call_1_0", Name: "one", Arguments: `{"x":1}`}, {ID: "call_1_1", Name: "one", Arguments: `{"x":12345678901234567890}`}}},
+		"with null arguments": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":null}`),
+		}, calls{{ID: "a", Name: "one"}}},
+		"with a name in two parts": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"search_"}`),
+			part(`"index":0,"function":{"name":"tools","arguments":"{}"}`),
+		}, calls{{ID: "a", Name: "search_tools", Arguments: "{}"}}},
+		"with a character that was cut": {[]string{
+			part("\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"one\",\"arguments\":\"{\\\"x\\\":\\\"\xc3\"}"),
+			part("\"index\":0,\"function\":{\"arguments\":\"\xb1\\\"}\"}"),
+		}, calls{{ID: "a", Name: "one", Arguments: `{"x":"ñ"}`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := events(append(c.parts, finish("tool_calls"), usage, done)...)
+			reply, err := provider(t, h).Complete(context.Background(), llm.Request{
+				Model: "m", Sink: &page{}, Messages: []llm.Message{{Role: llm.User, Content: "u"}},
+			})
+			want := llm.Reply{Calls: c.want, Provider: "test", Model: "m", Usage: llm.Usage{Input: 12, Output: 3}}
+			if d := cmp.Diff(want, reply); d != "" || err != nil {
+				t.Error(err, d)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatWasEndedForTheModelIsMarked(t *testing.T) {
+	for reason, cut := range map[string]bool{"length": true, "content_filter": true, "stop": false, "eos": false} {
+		reply, _ := streamed(t, events(delta("hola"), finish(reason), done))
+		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"`+reason+`","message":{"content":"hola"}}]}`)).
+			Complete(context.Background(), llm.Request{Model: "m"})
+		if err != nil || reply.Cut != cut || whole.Cut != cut || reply.Text != "hola" || whole.Text != "hola" {
+			t.Errorf("%s: %+v, %+v, %v", reason, reply, whole, err)
+		}
+	}
+}
+
+func TestAModelMayStopWithoutAWord(t *testing.T) {
+	reply, _ := streamed(t, events(stop, usage, done))
+	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":" "}}]}`)).
+		Complete(context.Background(), llm.Request{Model: "m"})
+	if err != nil || reply.Text != "" || whole.Text != "" || reply.Usage.Output != 3 || whole.Usage.Output != 0 {
+		t.Errorf("%+v, %+v, %v", reply, whole, err)
+	}
+}
+
+func TestWhatAModelRefusesToSayIsItsAnswer(t *testing.T) {
+	reply, _ := streamed(t, events(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No puedo."}}]}`, stop, done))
+	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"No puedo."}}]}`)).
+		Complete(context.Background(), llm.Request{Model: "m"})
+	if err != nil || reply.Text != "No puedo." || whole.Text != "No puedo." {
+		t.Errorf("%+v, %+v, %v", reply, whole, err)
+	}
+}
+
+// TestUsageThatIsNotToldIsEstimated: never zero, and never taken for a count.
+func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
+	ask := llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Content: strings.Repeat("palabra ", 50)}}}
+	for told, want := range map[string]llm.Usage{
+		`"usage":null`: {Input: ask.Estimate(), Output: llm.EstimateText("hola"), Estimated: true},
+		`"usage":{"prompt_tokens":0,"completion_tokens":0}`:  {Input: ask.Estimate(), Output: llm.EstimateText("hola"), Estimated: true},
+		`"usage":{"prompt_tokens":-4,"completion_tokens":2}`: {Input: ask.Estimate(), Output: 2, Estimated: true},
+		`"usage":{"prompt_tokens":7}`:                        {Input: 7, Output: llm.EstimateText("hola"), Estimated: true},
+		`"usage":{"prompt_tokens":7,"completion_tokens":2}`:  {Input: 7, Output: 2},
+	} {
+		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}],`+told+`}`)).
+			Complete(context.Background(), ask)
+		if d := cmp.Diff(want, whole.Usage); d != "" || err != nil {
+			t.Errorf("whole, %s: %v %s", told, err, d)
+		}
+		r := ask
+		r.Sink = &page{}
+		stream, err := provider(t, events(delta("hola"), stop, `{"choices":[],`+told+`}`, done)).Complete(context.Background(), r)
+		if d := cmp.Diff(want, stream.Usage); d != "" || err != nil {
+			t.Errorf("streamed, %s: %v %s", told, err, d)
+		}
+	}
+}
+
+// TestAStoppedStreamReturnsWhatWasSaid: when a person stops it, and when its time
+// is over; and what was complete by then is no failure.
+func TestAStoppedStreamReturnsWhatWasSaid(t *testing.T) {
+	half := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		events(delta("medio "), delta("mensaje "))(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	t.Run("by a person", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		seen := stopper{after: "medio mensaje", stop: cancel}
+		reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &seen})
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, llm.ErrStopped) {
+			t.Errorf("%v", err)
+		}
+		if reply.Text != "medio mensaje" || !reply.Cut || !reply.Usage.Estimated || reply.Usage.Output == 0 || reply.Provider != "test" {
+			t.Errorf("%+v", reply)
+		}
+	})
+	t.Run("by the deadline", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer cancel()
+		reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &page{}})
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, llm.ErrUnreachable) || reply.Text != "medio mensaje" {
+			t.Errorf("%+v, %v", reply, err)
+		}
+	})
+	t.Run("before it began", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		for _, sink := range []llm.Sink{nil, &page{}} {
+			reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: sink})
+			if !errors.Is(err, context.Canceled) || reply.Text != "" || reply.Usage != (llm.Usage{}) {
+				t.Errorf("%+v, %v", reply, err)
+			}
+		}
+	})
+}
+
+// stopper presses Stop when it has read enough.
+type stopper struct {
+	page
+	after string
+	stop  func()
+}
+
+func (s *stopper) Text(delta string) {
+	s.page.Text(delta)
+	if s.text == s.after {
+		s.stop()
+	}
+}
+
+// TestARetriedStreamIsToldOnce joins the two halves: the client and llm.Retry.
+func TestARetriedStreamIsToldOnce(t *testing.T) {
+	answers := []http.HandlerFunc{
+		events(delta("una mitad")),
+		says(429, `{"error":{"message":"slow down"}}`),
+		events(delta("Hola"), delta(", entero."), stop, usage, done),
+	}
+	var n atomic.Int32
+	client := provider(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "0")
+		answers[n.Add(1)-1](w, r)
+	})
+	seen := &page{}
+	var outcomes []string
+	reply, err := llm.Retry{Most: 3, Now: time.Now}.Complete(context.Background(), client, llm.Request{Model: "m", Sink: seen},
+		func(a llm.Attempt) { outcomes = append(outcomes, a.Provider+" "+a.Model+" "+a.Outcome) })
+	if err != nil || reply.Text != "Hola, entero." || seen.text != reply.Text || reply.Usage.Estimated {
+		t.Errorf("%+v, %v; the page shows %q", reply, err, seen.text)
+	}
+	if d := cmp.Diff([]string{"test m provider_unreachable", "test m rate_limited", "test m ok"}, outcomes); d != "" {
+		t.Error(d)
+	}
+}
+
+// wire answers every request with these bytes: a fuzzer needs no socket.
+type wire string
+
+func (w wire) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(w)))}, nil
+}
+
+// FuzzStream feeds a stream with whatever a provider may write: it is an answer
+// or a known fault, the page shows the answer, and nothing is said twice.
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{
+		"data: " + delta("hola") + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n",
+		"data: " + delta("a\u00f1") + "\r\n: x\r\ndata: " + part(`"id":"a","function":{"name":"n","arguments":{"x":1}}`) + "\n\ndata: " + finish("tool_calls"),
+		"event: error\ndata: {\"message\":\"x\"}\n\n", "data: {\"error\":1}\n\n", "\uFEFF{\"choices\":[{\"message\":{\"content\":\"a\"}}]}",
+		"data: {\ndata: }\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\"\xf0\x9f\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\x98\x80\"},\"finish_reason\":\"stop\"}]}",
+		`data: {"choices":[{"delta":{"content":"\ud83d"}}]}`, "[[[[", "{}", "data",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		client := openai.New("test", "http://test", "k", &http.Client{Transport: wire(s)})
+		seen := &page{}
+		reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
+		if err != nil {
+			for _, known := range []error{llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrUnreachable} {
+				if errors.Is(err, known) {
+					return
+				}
+			}
+			t.Fatalf("an unknown fault: %v", err)
+		}
+		if seen.text != reply.Text || !utf8.ValidString(reply.Text) || strings.TrimSpace(reply.Text) != reply.Text {
+			t.Errorf("%q, and the page shows %q", reply.Text, seen.text)
+		}
+		said := reply.Text != "" || len(reply.Calls) > 0 // it may also stop without a word
+		if reply.Usage.Input <= 0 || said && reply.Usage.Output <= 0 {
+			t.Errorf("an answer of %+v", reply.Usage)
+		}
+		for _, c := range reply.Calls {
+			if c.ID == "" {
+				t.Errorf("a call without an id: %+v", c)
+			}
+		}
+		_, err = json.Marshal(reply)
+		if err != nil {
+			t.Error(fmt.Errorf("a reply that cannot be kept: %w", err))
+		}
+	})
+}
+
+// FuzzAnswer does the same with a whole answer, read as one and as a stream: what
+// both can read they read alike.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{
+		`{"model":"m","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+		`{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"n","arguments":{"x":[1,"\u00f1"]}}}]}}]}`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`, `{"choices":[{"message":{"content":" "}}]}`, `{"error":"x"}`, `{"error":{"code":429}}`, `[]`, `{"choices":null}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		client := openai.New("test", "http://test", "k", &http.Client{Transport: wire(s)})
+		whole, err := client.Complete(context.Background(), llm.Request{Model: "m"})
+		if err != nil {
+			return
+		}
+		said := whole.Text != "" || len(whole.Calls) > 0
+		if !utf8.ValidString(whole.Text) || whole.Usage.Input <= 0 || said && whole.Usage.Output <= 0 {
+			t.Errorf("%+v", whole)
+		}
+		if first := strings.TrimLeft(s, " \t\r\n"); first[0] != '{' {
+			t.Skip("only an object is taken for a whole answer of a stream")
+		}
+		stream, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: &page{}})
+		if d := cmp.Diff(whole, stream); d != "" || err != nil {
+			t.Error(d, err)
+		}
+	})
+}

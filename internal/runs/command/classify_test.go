@@ -1,0 +1,269 @@
+package command
+
+import (
+	"bufio"
+	"os"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/locale"
+)
+
+type line struct {
+	class Class
+	text  string
+}
+
+// corpus reads the lines of a file: a class, a tab, a command.
+func corpus(t testing.TB, name string) []line {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var out []line
+	for s := bufio.NewScanner(f); s.Scan(); {
+		class, text, ok := strings.Cut(s.Text(), "\t")
+		if !ok {
+			continue
+		}
+		for c := Safe; c <= Destructive; c++ {
+			if c.String() == class {
+				out = append(out, line{c, strings.ReplaceAll(text, "␤", "\n")})
+			}
+		}
+	}
+	return out
+}
+
+func TestNoDangerousCommandIsPutBelowItsClass(t *testing.T) {
+	lines := corpus(t, "dangerous.txt")
+	if len(lines) < 600 {
+		t.Fatalf("only %d lines were read", len(lines))
+	}
+	for _, l := range lines {
+		if got := Classify(l.text); got.Class < l.class {
+			t.Errorf("%q is %s, below %s: %v", l.text, got.Class, l.class, got.Findings)
+		}
+	}
+}
+
+func TestWhatOnlyReadsIsSafe(t *testing.T) {
+	lines := corpus(t, "harmless.txt")
+	if len(lines) < 150 {
+		t.Fatalf("only %d lines were read", len(lines))
+	}
+	for _, l := range lines {
+		got := Classify(l.text)
+		if l.text[0] == '#' {
+			continue
+		}
+		if got.Class != Safe {
+			t.Errorf("%q is %s: %v", l.text, got.Class, got.Findings)
+		}
+	}
+}
+
+// What was labelled from the rule of what is safe, before there was code for it.
+func TestTheRuleOfWhatIsSafeHolds(t *testing.T) {
+	lines := append(corpus(t, "ruled.txt"), corpus(t, "unseen.txt")...)
+	if len(lines) < 980 {
+		t.Fatalf("only %d lines were read", len(lines))
+	}
+	for _, l := range lines {
+		if got := Classify(l.text); got.Class < l.class || l.class == Safe && got.Class > Safe {
+			t.Errorf("%q is %s, and was labelled %s: %v", l.text, got.Class, l.class, got.Findings)
+		}
+	}
+}
+
+// Whatever a word is made longer by, it is read: what reads it never fails.
+func TestNoWordIsTooMuch(t *testing.T) {
+	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
+		words := strings.Split(l.text, " ")
+		for i := range words {
+			for _, more := range []string{"=a=b", "=", "==", ":", "-", "/", "{}", ""} {
+				row := strings.Join(words[:i], " ") + " " + words[i] + more
+				Classify(row)
+				Classify(row + " " + strings.Join(words[i+1:], " "))
+			}
+		}
+	}
+}
+
+func TestTheClassIsThatOfTheWorstFinding(t *testing.T) {
+	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
+		r, worst := Classify(l.text), Safe
+		for _, f := range r.Findings {
+			worst = max(worst, f.Class)
+			if _, ok := locale.Lookup(locale.Spanish, "command.why."+f.Why); !ok {
+				t.Errorf("%q: nothing says what %q is", l.text, f.Why)
+			}
+		}
+		if r.Class != worst {
+			t.Errorf("%q is %s, and its worst finding %s", l.text, r.Class, worst)
+		}
+	}
+}
+
+func TestCommandsInRowsAreAsBadAsTheWorst(t *testing.T) {
+	dangerous, harmless := corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")
+	for i, l := range dangerous {
+		if _, ok := parse(l.text); !ok || strings.ContainsAny(l.text, "#\n") || strings.HasSuffix(l.text, "&") {
+			continue
+		}
+		other := harmless[i%len(harmless)].text
+		for _, row := range []string{other + "\n" + l.text, l.text + " || true", "{ " + l.text + "; }", "(" + l.text + "\n)", "echo \"$(" + l.text + "\n)\"", "if true; then " + l.text + "\nfi"} {
+			if got := Classify(row); got.Class < l.class {
+				t.Errorf("%q is %s, and %q in it %s", row, got.Class, l.text, l.class)
+			}
+		}
+	}
+}
+
+func TestWhatIsTooLongOrTooDeepIsSensitive(t *testing.T) {
+	for name, text := range map[string]string{
+		"long":          "echo " + strings.Repeat("a ", maxText),
+		"brackets":      strings.Repeat("(", 8000) + "ls" + strings.Repeat(")", 8000),
+		"substitutions": strings.Repeat("$(", 5000) + "ls" + strings.Repeat(")", 5000),
+		"arithmetic":    strings.Repeat("$((", 4000),
+		"quotes":        strings.Repeat(`"$(echo `, 1500),
+		"wrappers":      strings.Repeat("nice ", 3000) + "ls",
+		"keywords":      strings.Repeat("if ", 5000),
+		"negations":     strings.Repeat("! ", 8000) + "ls",
+		"backquotes":    strings.Repeat("`", 16000),
+		"variables":     "A=aaaaaaaaaaaaaaaa; " + strings.Repeat("A=$A$A$A$A; ", 1000) + "$A",
+		"pipes":         strings.Repeat("ls | ", 3000) + "./x",
+		"heredocs":      strings.Repeat("cat <<A; ", 1700),
+		"globs":         strings.Repeat("[*?", 5000),
+	} {
+		if got := Classify(text); got.Class < Sensitive {
+			t.Errorf("%s: %s", name, got.Class)
+		}
+	}
+	if got := Classify(strings.Repeat("a ", maxText) + "; rm -rf /"); got.Class != Destructive {
+		t.Errorf("a long text that destroys is %s", got.Class)
+	}
+}
+
+// What is read is counted: bytes of texts, words and nodes of syntax. It grows with the
+// text and no faster, whatever the text is made of.
+func TestTheCostOfAClassGrowsWithItsText(t *testing.T) {
+	repeated := func(head, part, tail string) func(int) string {
+		return func(n int) string { return head + strings.Repeat(part, n/len(part)) + tail }
+	}
+	for name, text := range map[string]func(int) string{
+		"words":        repeated("ls ", "a ", ""),
+		"commands":     repeated("", "ls; ", "ls"),
+		"variables":    repeated("A=aaaaaaaa; ", "A=$A$A; ", "$A"),
+		"substitution": repeated("echo ", "$(ls) ", ""),
+		"executions":   repeated("find . ", "-exec x ", ""),
+		"remotes":      repeated("rsync ", "-e a ", ""),
+		"functions":    repeated("", "f(){ ls; }; f a; ", ""),
+		"loops":        repeated("", "for i in a b; do sleep 1; done; ", ""),
+		"patterns":     repeated("", "r? a; ", ""),
+		"arrays":       repeated("x=(", "ls ", "); $x"),
+		"texts":        repeated("", "sh -c 'ls'; ", ""),
+		"unparsed":     repeated("(", "ls a; ", ""),
+		"wrappers":     repeated("", "nice sudo env ls; ", ""),
+		"statements":   repeated("psql -c '", "select (1); ", "'"),
+		"nested": func(n int) string {
+			d := min(n/24, 45)
+			return strings.Repeat("f(){ for i in a; do ", d) + strings.Repeat("ls; ", n/8) + strings.Repeat("done; }; ", d)
+		},
+	} {
+		small, large := judged(text(4000)), judged(text(8000))
+		if len(large.text) > maxText {
+			t.Fatalf("%s: %d bytes", name, len(large.text))
+		}
+		if large.spent > 3*small.spent+1000 {
+			t.Errorf("%s: %d for %d bytes, and %d for %d", name, small.spent, len(small.text), large.spent, len(large.text))
+		}
+		for _, j := range []*judge{small, large} {
+			if most := (perByte + 8) * (len(j.text) + 256); j.spent > most {
+				t.Errorf("%s: %d for %d bytes is above %d", name, j.spent, len(j.text), most)
+			}
+		}
+	}
+}
+
+// wrapped are texts that run a command and more, none of which may be taken for less
+// than the command alone.
+func wrapped(text string) map[string]string {
+	return map[string]string{
+		"sudo": "sudo " + text, "timeout": "timeout 5 " + text, "nohup": "nohup " + text, "env": "env " + text, "busybox": "busybox " + text, "nice": "nice -n 5 " + text,
+		"doas": "doas " + text, "true": text + "; true", "a line": "ls\n" + text, "a group": "{ " + text + "\n}", "a subshell": "(" + text + "\n)",
+	}
+}
+
+// quotedAt is the text with one plain word of a command between quotes.
+func quotedAt(text string, nth int) (string, bool) {
+	file, ok := parse(text)
+	if !ok {
+		return "", false
+	}
+	var plain []*syntax.Lit
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok {
+			for _, w := range c.Args {
+				lit, ok := w.Parts[0].(*syntax.Lit)
+				if ok && len(w.Parts) == 1 && lit.Value != "" && strings.Trim(lit.Value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") == "" {
+					plain = append(plain, lit)
+				}
+			}
+		}
+		return true
+	})
+	if len(plain) == 0 {
+		return "", false
+	}
+	lit := plain[nth%len(plain)]
+	from, to := lit.ValuePos.Offset(), lit.ValueEnd.Offset()
+	if text[from:to] != lit.Value { // a word that is cut by an escaped new line
+		return "", false
+	}
+	return text[:from] + "'" + lit.Value + "'" + text[to:], true
+}
+
+func FuzzClassify(f *testing.F) {
+	for _, l := range append(corpus(f, "dangerous.txt"), corpus(f, "harmless.txt")...) {
+		f.Add(l.text, 0)
+		f.Add(l.text, 1)
+	}
+	f.Fuzz(func(t *testing.T, text string, nth int) {
+		if len(text) > maxText-64 {
+			return
+		}
+		class := Classify(text).Class
+		if _, ok := parse(text); !ok {
+			if class < Sensitive {
+				t.Errorf("%q does not parse and is %s", text, class)
+			}
+			return
+		}
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		for with, row := range wrapped(text) {
+			if got := Classify(row).Class; got < class {
+				t.Errorf("%q is %s, and with %s %s", text, class, with, got)
+			}
+		}
+		if row := text + "\nrm -rf /"; Classify(row).Class != Destructive {
+			if _, ok := parse(row); ok && !strings.Contains(text, "<<") {
+				t.Errorf("%q is %s", row, Classify(row).Class)
+			}
+		}
+		if j := judged(text); j.spent > (perByte+8)*(len(text)+256) {
+			t.Errorf("%q cost %d", text, j.spent)
+		}
+		if quoted, ok := quotedAt(text, max(nth, 0)); ok {
+			if got := Classify(quoted).Class; got < class {
+				t.Errorf("%q is %s, and quoted, %q, %s", text, class, quoted, got)
+			}
+		}
+	})
+}

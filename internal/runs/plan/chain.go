@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"piloto/internal/ground/jcs"
+)
+
+// Chained returns the event with its hash: the lower-case hex SHA-256 of the
+// canonical form of {prev, seq, at, type, step_id, data}, where prev is the hash
+// of the event before it, and of the first one empty. at is RFC 3339 in UTC, in
+// whole milliseconds.
+func (e Event) Chained(prev string) (Event, error) {
+	sum, err := jcs.Sum(map[string]any{
+		"prev": prev, "seq": e.Seq, "at": e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		"type": e.Type, "step_id": e.StepID, "data": e.Data,
+	})
+	if err != nil {
+		return e, fmt.Errorf("plan: event %d: %w", e.Seq, err)
+	}
+	e.Hash = sum
+	return e, nil
+}
+
+// RequestHash names a request without its key: the lower-case hex SHA-256 of its
+// method (or its tool), its URL and its body, each on a line of its own. What is
+// approved, what is sent and what a receipt shows is compared by it.
+func RequestHash(method, url string, body []byte) string {
+	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,355 @@
+package receipt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/run"
+	"piloto/internal/store/dynamo"
+	"piloto/internal/tools/tool"
+)
+
+// flaky is a signer that fails while it is told to, and counts what it is asked.
+type flaky struct {
+	*receipt.Local
+	mu     sync.Mutex
+	err    error
+	signed int
+}
+
+func (f *flaky) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// Sign implements receipt.Signer.
+func (f *flaky) Sign(ctx context.Context, message []byte) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.signed++
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.Local.Sign(ctx, message)
+}
+
+// sealing is a world whose runs are sealed with a key of the test's own.
+type sealing struct {
+	*lab.World
+	t      *testing.T
+	signer *flaky
+	sealer *receipt.Sealer
+}
+
+func newSigner(t *testing.T) *flaky {
+	t.Helper()
+	text, err := receipt.NewPrivate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := receipt.NewLocal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &flaky{Local: local}
+}
+
+func newSealing(t *testing.T) *sealing {
+	t.Helper()
+	w := lab.NewWorld(t)
+	s := &sealing{World: w, t: t, signer: newSigner(t)}
+	s.rotate(s.signer)
+	return s
+}
+
+// rotate is another process, with another key.
+func (s *sealing) rotate(f *flaky) {
+	s.signer = f
+	s.sealer = &receipt.Sealer{Store: s.Store, Signer: f, Now: s.Clock}
+	s.Runs.Sealer = s.sealer
+}
+
+func (s *sealing) ends() plan.Run {
+	s.t.Helper()
+	s.Chat = s.NewChat()
+	r := s.Draft(plan.Proposal{Goal: "Mirar", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
+	if err := s.Confirm(r); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Execute(r.ID)
+	return s.Read(r.ID)
+}
+
+func (s *sealing) receipt(id string) receipt.Receipt {
+	s.t.Helper()
+	ctx, r := context.Background(), s.Read(id)
+	revisions, err := s.Store.Revisions(ctx, r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	events, err := s.Store.Events(ctx, lab.Account, id, 0, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made := receipt.New(r, revisions, events)
+	if r.Link > 0 {
+		l, err := s.Store.Link(ctx, lab.Account, r.Link)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		made = made.In(l)
+	}
+	return made
+}
+
+// proved holds all receipts of runs, and the chain, to the keys that there are.
+func (s *sealing) proved(ids ...string) []receipt.Link {
+	s.t.Helper()
+	ctx := context.Background()
+	keys, err := s.Store.SigningKeys(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	links, err := s.Store.Links(ctx, lab.Account, 0, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if wrong := receipt.VerifyChain(links, keys); len(wrong) > 0 {
+		s.t.Fatalf("the chain: %v", wrong)
+	}
+	for _, id := range ids {
+		r := s.receipt(id)
+		if wrong := append(receipt.Verify(r), receipt.VerifyPlace(r, links)...); len(wrong) > 0 {
+			s.t.Errorf("%s: %v", id, wrong)
+		}
+		if err := r.SignedBy(keys); err != nil {
+			s.t.Errorf("%s: %v", id, err)
+		}
+	}
+	return links
+}
+
+func (s *sealing) sweep() (receipt.Swept, error) {
+	s.Pass(time.Minute)
+	return s.sealer.Sweep(context.Background())
+}
+
+func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
+	s := newSealing(t)
+	first, second := s.ends(), s.ends()
+	if n := len(s.proved(first.ID, second.ID)); n != 2 {
+		t.Fatalf("%d links", n)
+	}
+	// What ends where nobody signs is signed by the sweep.
+	s.Chat = s.NewChat()
+	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
+	if _, err := s.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: draft.ID, Locale: locale.Spanish}); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.receipt(draft.ID); r.Unsigned != receipt.Pending || len(receipt.Verify(r)) > 0 {
+		t.Errorf("%q, %v", r.Unsigned, receipt.Verify(r))
+	}
+	if got, err := s.sweep(); err != nil || got != (receipt.Swept{Placed: 1, Signed: 1}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.proved(first.ID, second.ID, draft.ID)
+	// What is told of a run after its end has a link of its own, and the old one stays.
+	s.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 404, Body: []byte(`{}`), Bytes: 2}, nil
+	})
+	failed := s.ends()
+	s.proved(failed.ID)
+	before := s.receipt(failed.ID)
+	if _, err := s.Runs.Retry(context.Background(), run.Retrial{Account: lab.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.receipt(failed.ID); r.Unsigned != receipt.Pending {
+		t.Errorf("more was told, and it is %q", r.Unsigned)
+	}
+	if _, err := s.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	links := s.proved(failed.ID)
+	if wrong := receipt.VerifyPlace(before, links); len(wrong) != 1 || !strings.Contains(wrong[0].What, "tells more of this run") {
+		t.Errorf("the receipt of before: %v", wrong)
+	}
+	if got, err := s.sweep(); err != nil || got != (receipt.Swept{}) {
+		t.Errorf("there was nothing left to do: %+v, %v", got, err)
+	}
+}
+
+// Fifty runs of one account end at once. None waits for another's signature, so each
+// link is signed once, whatever places were lost to others.
+func TestManyThatEndAtOnceAllHaveTheirPlace(t *testing.T) {
+	const many = 50
+	s := newSealing(t)
+	s.Runs.Sealer = nil
+	ids := make([]string, many)
+	for i := range ids {
+		ids[i] = s.ends().ID
+	}
+	start, errs := make(chan struct{}), make([]error, many)
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() {
+			<-start
+			errs[i] = s.sealer.Seal(context.Background(), lab.Account, id)
+		})
+	}
+	close(start)
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("not all were sealed at once: %v", err)
+	}
+	if n := len(s.proved(ids...)); n != many || s.signer.signed != many {
+		t.Errorf("%d links, %d signatures", n, s.signer.signed)
+	}
+}
+
+// A signer that is throttled, or down, neither holds up nor loses a run; it is asked once
+// in a sweep, and what it did not sign is signed when it is back.
+func TestASignerThatFailsHoldsUpNoRun(t *testing.T) {
+	s := newSealing(t)
+	s.signer.fail(errors.New("ThrottlingException"))
+	var ids []string
+	for range 5 {
+		r := s.ends()
+		if !r.Status.Terminal() {
+			t.Fatalf("it is %s", r.Status)
+		}
+		if got := s.receipt(r.ID); got.Unsigned != receipt.Pending {
+			t.Errorf("it is %q", got.Unsigned)
+		}
+		ids = append(ids, r.ID)
+	}
+	asked := s.signer.signed
+	if got, err := s.sweep(); err == nil || got.Signed != 0 || s.signer.signed != asked+1 {
+		t.Errorf("%+v, %v; asked %d times", got, err, s.signer.signed-asked)
+	}
+	s.signer.fail(nil)
+	if got, err := s.sweep(); err != nil || got.Signed != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if n := len(s.proved(ids...)); n != 5 {
+		t.Errorf("%d links", n)
+	}
+}
+
+// An answer of the signer that nobody could verify is not kept.
+func TestASignatureThatNobodyCanVerifyIsNotKept(t *testing.T) {
+	s := newSealing(t)
+	mixed := &flaky{Local: newSigner(t).Local}
+	s.sealer.Signer = mismatched{mixed, newSigner(t).Local}
+	s.Runs.Sealer = nil
+	r := s.ends()
+	if err := s.sealer.Seal(context.Background(), lab.Account, r.ID); !errors.Is(err, receipt.ErrForged) {
+		t.Errorf("%v", err)
+	}
+	s.sealer.Signer = s.signer
+	if _, err := s.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	s.proved(r.ID)
+}
+
+// mismatched says that it has one key and signs with another.
+type mismatched struct {
+	*flaky
+	told *receipt.Local
+}
+
+// Key implements receipt.Signer.
+func (m mismatched) Key(ctx context.Context) (receipt.Key, error) { return m.told.Key(ctx) }
+
+func TestRotationKeepsOldKeys(t *testing.T) {
+	s := newSealing(t)
+	old := s.ends()
+	s.Pass(time.Hour)
+	before := s.signer
+	s.rotate(newSigner(t))
+	now := s.ends()
+	keys, err := s.Store.SigningKeys(context.Background())
+	if err != nil || len(keys) != 2 || keys[0].Until == nil || keys[1].Until != nil || !keys[0].Until.Equal(keys[1].From) {
+		t.Fatalf("%+v, %v", keys, err)
+	}
+	s.proved(old.ID, now.ID)
+	if err := s.receipt(old.ID).SignedBy(keys[1:]); !errors.Is(err, receipt.ErrUnknownKey) {
+		t.Errorf("the old one under the new key: %v", err)
+	}
+	// A process that still has the old key goes on; both stay as they were told.
+	s.rotate(before)
+	late := s.ends()
+	if again, err := s.Store.SigningKeys(context.Background()); err != nil || len(again) != 2 || !again[0].From.Equal(keys[0].From) {
+		t.Errorf("%+v, %v", again, err)
+	}
+	s.proved(old.ID, now.ID, late.ID)
+}
+
+func TestChainsAreTheAccountsOwn(t *testing.T) {
+	s := newSealing(t)
+	r := s.ends()
+	ctx := context.Background()
+	if links, err := s.Store.Links(ctx, "theirs", 0, 10); err != nil || len(links) != 0 {
+		t.Errorf("%v, %v", links, err)
+	}
+	if _, err := s.Store.Link(ctx, "theirs", 1); !errors.Is(err, receipt.ErrNoLink) {
+		t.Errorf("%v", err)
+	}
+	if tip, err := s.Store.Tip(ctx, "theirs"); err != nil || tip.Seq != 0 {
+		t.Errorf("%v, %v", tip, err)
+	}
+	if err := s.sealer.Seal(ctx, "theirs", r.ID); !errors.Is(err, plan.ErrRunNotFound) {
+		t.Errorf("%v", err)
+	}
+	s.Chat = s.NewChat()
+	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
+	if err := s.sealer.Seal(ctx, lab.Account, draft.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("of a run that did not end: %v", err)
+	}
+}
+
+// A place is taken once: by the chain as it was read, of the run as it was read.
+func TestAPlaceIsTakenOnce(t *testing.T) {
+	s := newSealing(t)
+	s.Runs.Sealer = nil
+	ctx := context.Background()
+	one, two := s.ends(), s.ends()
+	links := map[string]receipt.Link{}
+	for _, id := range []string{one.ID, two.ID} {
+		l, err := s.Store.Ended(ctx, lab.Account, id)
+		if err == nil {
+			links[id], err = l.Chained(receipt.Link{}, s.Clock())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Store.Place(ctx, links[one.ID], s.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.Place(ctx, links[two.ID], s.Clock()); !errors.Is(err, plan.ErrMoved) {
+		t.Errorf("the place is another's: %v", err)
+	}
+	again, err := links[one.ID].Chained(links[one.ID], s.Clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.Place(ctx, again, s.Clock()); !errors.Is(err, plan.ErrMoved) {
+		t.Errorf("the run has a place: %v", err)
+	}
+	if _, err := s.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	s.proved(one.ID, two.ID)
+}
+
+var _ receipt.Store = (*dynamo.Table)(nil)

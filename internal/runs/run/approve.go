@@ -1,0 +1,176 @@
+package run
+
+import (
+	"context"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// Approval is what one person says to a step that waits.
+type Approval struct {
+	Account    string
+	User       string
+	MayApprove bool // has the scope approve
+	RunID      string
+	StepID     string      // may be empty while only one step of the run has ever waited
+	Digest     plan.Digest // optional: refuse when the plan is another
+	Refuse     bool
+	Note       string
+	Locale     locale.Tag
+}
+
+// Approve writes what somebody said to a step that waits, once, and lets its
+// execution go on; when that fails, the sweep does.
+//
+// It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (nobody
+// asked, somebody was faster, or the run is stopping), plan.ErrApprovalOver,
+// plan.ErrStale, plan.ErrInvalid when several steps wait, or waited, and none is named; and, of an
+// approval that must be another person's, auth.ErrScope and plan.ErrSelfApproval.
+// Whoever may talk may refuse, as they may stop the run.
+func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
+	a.Note = short(a.Note)
+	d, err := s.approve(ctx, &a, false)
+	if err != nil && fault.KindOf(err) == fault.Internal {
+		// The write may have arrived although its answer did not: look.
+		if again, lookErr := s.approve(ctx, &a, true); lookErr == nil {
+			d, err = again, nil
+		}
+	}
+	if err != nil {
+		return Decision{}, err
+	}
+	if _, err := s.wake(ctx, d.Run); err != nil {
+		s.Log.WarnContext(ctx, "run.wake_deferred", "run_id", a.RunID, "error", err)
+	}
+	return d, nil
+}
+
+// approve decides once. look takes the same decision of the same person for its own,
+// whose answer was lost.
+func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision, error) {
+	var d Decision
+	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+		st, err := waiting(r, a.StepID)
+		if err != nil {
+			return err
+		}
+		a.StepID = st.StepID
+		at := s.Now()
+		step, _ := r.Plan.Step(st.StepID)
+		text := a.text(r, step)
+		if look && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User {
+			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
+			return nil
+		}
+		if err := s.approvable(ctx, r, chat, st, *a); err != nil {
+			return err
+		}
+		asked := *st.Approval
+		asked.Decision, asked.By, asked.Note, asked.At = a.decision(), a.User, a.Note, at
+		st.Approval, st.Status, st.UpdatedAt = &asked, plan.StepPending, at
+		rec := Record{
+			At: at, Type: plan.EventStepApproved, StepID: st.StepID,
+			Data: map[string]any{"by": a.User, "note": a.Note, "request": asked.Request},
+		}
+		if a.Refuse {
+			rec.Type = plan.EventStepRefused
+		}
+		answer := s.message(r, conversation.KindProgress, at, text)
+		if chat.ID != "" {
+			rec.Messages = []conversation.Message{answer}
+		}
+		to := plan.Running
+		for _, other := range r.With(st).Steps {
+			if other.Status == plan.StepWaiting {
+				to = plan.Waiting
+			}
+		}
+		decided, err := s.Store.Decide(ctx, r, st, to, at.Add(startGrace), rec)
+		d = Decision{Run: decided, Chat: chat, Message: answer}
+		return err
+	})
+	return d, err
+}
+
+func (a Approval) decision() plan.Decision {
+	if a.Refuse {
+		return plan.Refused
+	}
+	return plan.Approved
+}
+
+func (a Approval) text(r plan.Run, step plan.Step) string {
+	key := "run.approved"
+	if a.Refuse {
+		key = "run.refused"
+	}
+	text := locale.Text(tagOf(r), key, "by", plan.Line(a.User), "title", step.Title)
+	if a.Note != "" {
+		text = locale.Text(tagOf(r), "run.noted", "text", text, "note", a.Note)
+	}
+	return text
+}
+
+// waiting returns the step that is meant: the one that is named, or the only one that
+// ever waited. Once another was decided its approval may be under way twice, and must
+// not be taken for that of the step that waits by now.
+func waiting(r plan.Run, stepID string) (plan.StepState, error) {
+	if stepID != "" {
+		if _, ok := r.Plan.Step(stepID); !ok {
+			return plan.StepState{}, plan.ErrStepNotFound
+		}
+		return r.State(stepID), nil
+	}
+	var found plan.StepState
+	waits, asked := 0, 0
+	for _, st := range r.Steps {
+		if st.Approval != nil {
+			asked++
+		}
+		if st.Status == plan.StepWaiting {
+			found, waits = st, waits+1
+		}
+	}
+	switch {
+	case waits == 0:
+		return plan.StepState{}, plan.ErrNotWaiting
+	case asked == 1:
+		return found, nil
+	}
+	return plan.StepState{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "step_id"}, Type: "missing", Msg: "more than one step waits, or waited: say which"})
+}
+
+// approvable says why somebody may not decide over a step, or nil.
+// Whom a session says it speaks for is no other person either, nor is whoever changed
+// the draft: they wrote what they would approve.
+func (s *Service) approvable(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
+	asked := st.Approval
+	switch {
+	case asked == nil || asked.Decision != "":
+		return plan.ErrNotWaiting
+	case !asked.Open(s.Now()):
+		return plan.ErrApprovalOver
+	case r.Status != plan.Waiting, st.Status != plan.StepWaiting, r.CancelAt != nil, r.UndoAt != nil:
+		return plan.ErrNotWaiting
+	case a.Digest != "" && a.Digest != r.Digest:
+		return plan.ErrStale
+	case a.Refuse || !asked.Another:
+		return nil
+	case !a.MayApprove:
+		return auth.ErrScope
+	case a.User == chat.UserID:
+		return plan.ErrSelfApproval
+	}
+	revisions, err := s.Store.Revisions(ctx, r)
+	if err != nil {
+		return err
+	}
+	if r.Own(a.User, revisions) {
+		return plan.ErrSelfApproval
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// Begin moves a queued run to running and returns its waves: the ids of the
+// steps that may run together, in order, without those whose results are another
+// run's. A run that already runs gets the same waves again, and one that ended gets
+// none.
+func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string, error) {
+	var waves [][]string
+	err := s.over(ctx, account, runID, func(r plan.Run) error {
+		waves = [][]string{}
+		if r.Status.Terminal() || r.Status == plan.Draft {
+			return nil
+		}
+		all, err := plan.Waves(r.Plan.Steps)
+		if err != nil {
+			return err
+		}
+		for _, wave := range all {
+			wave = slices.DeleteFunc(wave, func(id string) bool { return r.State(id).Reused != "" })
+			if len(wave) > 0 {
+				waves = append(waves, wave)
+			}
+		}
+		if r.Status != plan.Queued {
+			return nil
+		}
+		at := s.Now()
+		text := locale.Text(tagOf(r), "run.started", "goal", r.Plan.Goal, "n", count(len(r.Plan.Steps)))
+		_, err = s.Store.Start(ctx, r, at.Add(CheckEvery), Record{
+			At: at, Type: plan.EventStarted, Data: map[string]any{"goal": r.Plan.Goal, "steps": len(r.Plan.Steps)},
+			Messages: []conversation.Message{s.message(r, conversation.KindProgress, at, text)},
+		})
+		return err
+	})
+	return waves, err
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// Why a step may not run although its plan was confirmed. Their sentences are
+// in locale under the same keys.
+var (
+	ErrServerMissing    = fault.New(fault.Conflict, "step.server_missing")
+	ErrServerInactive   = fault.New(fault.Conflict, "step.server_inactive")
+	ErrServerNotAllowed = fault.New(fault.Conflict, "step.server_not_allowed")
+	ErrToolChanged      = fault.New(fault.Conflict, "step.tool_changed")
+	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
+)
+
+// Bound returns what a step is bound to, when the binding still holds: the
+// server exists, is active, may be used by the project, has the base URL and sends
+// its key where that was shown, and its current catalogue has the tool with the same fingerprint.
+func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.Server, tool.Operation, error) {
+	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
+	b, ok := r.Plan.Binding(step.ID)
+	if !ok || b.MCPID != step.MCPID {
+		return none(ErrToolChanged.With("tool", step.Called()))
+	}
+	entry := tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template}
+	changed := ErrToolChanged.With("tool", entry.String())
+	server, err := c.Server(ctx, r.Account, step.MCPID)
+	switch {
+	case errors.Is(err, tool.ErrServerNotFound):
+		return none(ErrServerMissing)
+	case err != nil:
+		return none(err)
+	case !server.Active:
+		return none(ErrServerInactive)
+	case server.BaseURL != b.BaseURL, slices.Contains(server.Frozen, step.Tool), server.IsAgent():
+		return none(changed)
+	case server.Key.String() != b.Auth:
+		return none(ErrKeyMoved.With("server", server.Name))
+	}
+	if r.ProjectID != "" {
+		project, err := c.Project(ctx, r.Account, r.ProjectID)
+		if errors.Is(err, conversation.ErrProjectNotFound) || err == nil && !project.Uses(server.ID) {
+			return none(ErrServerNotAllowed)
+		}
+		if err != nil {
+			return none(err)
+		}
+	}
+	op, err := c.Operation(ctx, r.Account, server, entry)
+	switch {
+	case errors.Is(err, tool.ErrNotAllowed):
+		return none(changed)
+	case err != nil:
+		return none(err)
+	case op.Fingerprint != b.Fingerprint:
+		return none(changed)
+	}
+	return server, op, nil
+}
+
+// snapshot reads each server and project once, for checks that all belong to one
+// moment.
+type snapshot struct {
+	Catalogue
+	servers  map[string]tool.Server
+	projects map[string]conversation.Project
+}
+
+func newSnapshot(c Catalogue) snapshot {
+	return snapshot{c, map[string]tool.Server{}, map[string]conversation.Project{}}
+}
+
+// Server implements Catalogue.
+func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, error) {
+	if server, ok := s.servers[id]; ok {
+		return server, nil
+	}
+	server, err := s.Catalogue.Server(ctx, account, id)
+	if err == nil {
+		s.servers[id] = server
+	}
+	return server, err
+}
+
+// Project implements Catalogue.
+func (s snapshot) Project(ctx context.Context, account, id string) (conversation.Project, error) {
+	if project, ok := s.projects[id]; ok {
+		return project, nil
+	}
+	project, err := s.Catalogue.Project(ctx, account, id)
+	if err == nil {
+		s.projects[id] = project
+	}
+	return project, err
+}

@@ -1,0 +1,104 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// Confirmation is one person's yes to exactly one plan.
+type Confirmation struct {
+	Account string
+	User    string
+	For     string // whom a session spoke for, when it did
+	RunID   string
+	Digest  plan.Digest
+	Key     string // Idempotency-Key, optional: the same key gets the same answer
+	Typed   string // the message that confirmed, when it was typed; it is stored in the same write
+	Locale  locale.Tag
+	TraceID string
+}
+
+// ConfirmedBy reports whether a run was confirmed by a user's request with that key.
+func ConfirmedBy(r plan.Run, user, key string) bool {
+	return key != "" && r.ConfirmBy == confirmationOf(user, key)
+}
+
+func confirmationOf(user, key string) string { return user + "/" + key }
+
+// Cancellation is one person's no to a draft, or a stop to a run.
+type Cancellation struct {
+	Account string
+	User    string
+	RunID   string
+	Digest  plan.Digest // optional: refuse when the draft is another
+	Reason  string      // of a draft, optional: why, for the model
+	Typed   string
+	Also    string // what is said beside it: what else the chat has, which it does not concern
+	Locale  locale.Tag
+}
+
+// Confirm moves a draft to queued, once, and only as it was seen, and starts
+// its execution. When the start fails the run stays queued, and the sweep starts
+// it: what was confirmed runs.
+//
+// It returns plan.ErrStale when the plan, or what it is bound to, is not what
+// was seen; plan.ErrExpired, plan.ErrAlreadyRunning, plan.ErrNotPending or
+// plan.ErrRunNotFound when there is nothing to confirm; and changes nothing then.
+func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error) {
+	by := confirmationOf(c.User, c.Key)
+	if c.Key == "" {
+		by = c.User + "~" + s.IDs.New(s.Now())
+	}
+	d, err := s.confirm(ctx, c, by)
+	if err != nil && fault.KindOf(err) == fault.Internal {
+		// The write may have arrived although its answer did not: look.
+		if again, lookErr := s.confirm(ctx, c, by); lookErr == nil {
+			d, err = again, nil
+		}
+	}
+	if err != nil {
+		return Decision{}, err
+	}
+	if d.Run.Status == plan.Queued {
+		if err := s.Executions.StartExecution(ctx, c.Account, c.RunID); err != nil {
+			s.Log.WarnContext(ctx, "run.start_deferred", "run_id", c.RunID, "error", err)
+		}
+	}
+	return d, nil
+}
+
+func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decision, error) {
+	var d Decision
+	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+		at := s.Now()
+		if r.ConfirmBy == by && r.Digest == c.Digest {
+			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))}
+			return nil
+		}
+		if err := s.confirmable(ctx, r, chat, c); err != nil {
+			return err
+		}
+		if c.For != "" {
+			r.Besides = append(slices.Clone(r.Besides), c.For)
+		}
+		said := s.said(c.Typed, at)
+		answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))
+		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
+			At: at, Type: plan.EventConfirmed,
+			Data:     map[string]any{"by": c.User, "digest": r.Digest, "trace_id": c.TraceID},
+			Messages: append(said, answer),
+		})
+		if err != nil {
+			return err
+		}
+		chat.PendingRunID, chat.ActiveRunID, chat.UpdatedAt = "", r.ID, at
+		d = Decision{Run: queued, Chat: chat, Message: answer}
+		return nil
+	})
+	return d, err
+}

@@ -1,0 +1,74 @@
+package run_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// Whoever confirms in words sees all that may be sent: also what an undo and a check
+// send.
+func TestAPlanAsTextTellsAllThatIsSent(t *testing.T) {
+	call := func(method, path, body string) plan.Call {
+		return plan.Call{MCPID: "m1", Method: method, Path: path, Body: json.RawMessage(body)}
+	}
+	check := call("GET", "/orders", "")
+	check.Query = json.RawMessage(`{"memo":"${s1.body.memo}"}`)
+	p := plan.Plan{
+		Goal: "Pagar",
+		Steps: []plan.Step{{
+			ID: "s1", Title: "Pagar", MCPID: "m1", Method: "POST", Path: "/payments", Body: json.RawMessage(`{"amount":10}`), Risk: plan.Write,
+			Undo:   &plan.Undo{Call: call("POST", "/payments", `{"amount":-10000,"to":"x\u202e"}`)},
+			Verify: &plan.Check{Call: check, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}},
+		}},
+		Bindings: []plan.Binding{
+			{StepID: "s1", BaseURL: "https://bank.example"}, {StepID: "undo:s1", BaseURL: "https://bank.example"}, {StepID: "check:s1", BaseURL: "https://other.example"},
+		},
+	}
+	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
+		text := run.Describe(tag, p, false)
+		for _, want := range []string{
+			`POST https://bank.example/payments`, `{"amount":10}`, `{"amount":-10000,"to":"x\u202e"}`, `GET https://other.example/orders {"memo":"${s1.body.memo}"}`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %s is not in\n%s", tag, want, text)
+			}
+		}
+	}
+}
+
+// A path or a value that ends in what nobody sees is not taken for the one without it.
+func TestAPlanAsTextHidesNothing(t *testing.T) {
+	for _, r := range []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u2800', '\u3164', '\uffa0', '\ufe0f', 0x16fe4, 0x1d159, 0xe0100, 0xe0041, '\u200b', '\u202e', '\u2028', '\u00a0'} {
+		odd := "1" + string(r)
+		value := json.RawMessage(`{"to":"` + odd + `"}`)
+		p := plan.Plan{
+			Goal: "Borrar",
+			Steps: []plan.Step{{
+				ID: "s1", Title: "Borrar", MCPID: "m1", Method: "DELETE", Path: "/orders/" + odd, Query: value, Body: value, ForEach: "${s0.body." + odd + "}",
+				Undo:   &plan.Undo{Call: plan.Call{MCPID: "m1", Method: "POST", Path: "/orders/" + odd, Query: value, Body: value}},
+				Verify: &plan.Check{Call: plan.Call{MCPID: "m1", Method: "GET", Path: "/orders/" + odd}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("404")}},
+				When:   &ref.Condition{Value: "${s0.status}", Is: ref.Equal, To: json.RawMessage(`"` + odd + `"`)},
+			}, {ID: "s2", Title: "Tool", MCPID: "m1", Tool: odd}},
+		}
+		if text := run.Describe(locale.Spanish, p, false); strings.ContainsRune(text, r) {
+			t.Errorf("%U is in\n%s", r, text)
+		}
+	}
+}
+
+// A model that writes escapes is read in characters; what does not show stays escaped.
+func TestAPlanAsTextIsReadInCharacters(t *testing.T) {
+	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
+	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
+	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: "s1", Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
+	text := run.Describe(locale.Spanish, p, false)
+	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
+		t.Errorf("%d times in\n%s", n, text)
+	}
+}

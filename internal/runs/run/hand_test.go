@@ -1,0 +1,208 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// hand is a world in which the test itself does what becomes of effects: it writes
+// what an executor would, whenever it likes.
+type hand struct{ *lab.World }
+
+func newHand(t testing.TB) hand { return hand{lab.NewWorld(t)} }
+
+// undoable is a step that books, and whose booking can be removed.
+func undoable(title string) plan.ProposedStep {
+	return plan.ProposedStep{
+		Title: title, Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"norte"}`),
+		Undo: &plan.Call{Method: "DELETE", Path: "/bookings/7"},
+	}
+}
+
+func reading(title string) plan.ProposedStep {
+	return plan.ProposedStep{Title: title, Method: "GET", Path: "/rooms"}
+}
+
+// running drafts, confirms and begins a plan.
+func (w hand) running(t testing.TB, steps ...plan.ProposedStep) plan.Run {
+	t.Helper()
+	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: steps})
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	return w.started(t, r.ID)
+}
+
+func (w hand) started(t testing.TB, id string) plan.Run {
+	t.Helper()
+	if _, err := w.Runs.Begin(context.Background(), lab.Account, id); err != nil {
+		t.Fatal(err)
+	}
+	return w.Read(id)
+}
+
+// changed has somebody change a draft.
+func (w hand) changed(t testing.TB, r plan.Run, by string) plan.Run {
+	t.Helper()
+	p := r.Plan
+	p.Goal, p.Revision, p.Replaces = "Reservar de "+by, r.Plan.Revision+1, r.Digest
+	digest, err := p.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
+		run.Record{At: w.Clock(), Type: plan.EventRevised})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Read(r.ID)
+}
+
+// confirmedBy has somebody confirm a draft.
+func (w hand) confirmedBy(r plan.Run, user string) error {
+	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{
+		Account: lab.Account, User: user, RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
+	})
+	return err
+}
+
+// begin writes the intent of an attempt.
+func (w hand) begin(id, effect string) error {
+	r := w.Read(id)
+	st := r.State(effect)
+	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
+	st.Last = plan.Attempt{Number: st.Attempts, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true}
+	_, err := w.Store.BeginStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: effect})
+	return err
+}
+
+// end writes what became of one.
+func (w hand) end(id, effect string, status plan.StepStatus, body string) error {
+	r := w.Read(id)
+	st := r.State(effect)
+	st.Status, st.UpdatedAt, st.Last.Open = status, w.Clock(), false
+	kind := map[plan.StepStatus]string{
+		plan.StepDone: plan.EventStepDone, plan.StepFailed: plan.EventStepFailed, plan.StepInDoubt: plan.EventStepDoubt,
+		plan.StepSkipped: plan.EventStepSkipped, plan.StepCancelled: plan.EventStepFailed, plan.StepRunning: plan.EventStepWait,
+	}[status]
+	switch status {
+	case plan.StepDone:
+		st.Result = &plan.Result{Status: 201, Body: json.RawMessage(body), Bytes: len(body)}
+	case plan.StepFailed, plan.StepInDoubt:
+		st.Error = &plan.Failure{Code: "step.rejected", Message: "El servicio ha dicho que no."}
+	}
+	_, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: kind, StepID: effect})
+	return err
+}
+
+// do makes an attempt, a second after whatever was before.
+func (w hand) do(t testing.TB, id, effect string, status plan.StepStatus) {
+	t.Helper()
+	w.Pass(time.Second)
+	if err := w.begin(id, effect); err != nil {
+		t.Fatalf("%s does not begin: %v", effect, err)
+	}
+	if err := w.end(id, effect, status, `{"id":"r-1"}`); err != nil {
+		t.Fatalf("%s does not end: %v", effect, err)
+	}
+}
+
+// expand notes that a step is done for each of n elements.
+func (w hand) expand(t testing.TB, id, stepID string, n int) {
+	t.Helper()
+	r := w.Read(id)
+	st := r.State(stepID)
+	st.Status, st.Items, st.Expanded, st.UpdatedAt = plan.StepRunning, n, true, w.Clock()
+	if _, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: stepID}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask has a step wait for an approval, by the token of its name.
+func (w hand) ask(id, effect string, ask plan.Ask) error {
+	r := w.Read(id)
+	st := r.State(effect)
+	until := w.Clock().Add(time.Duration(ask.Minutes) * time.Minute)
+	st.Status, st.UpdatedAt = plan.StepWaiting, w.Clock()
+	st.Approval = &plan.Approval{
+		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
+		AskedAt: w.Clock(), ExpiresAt: until,
+	}
+	_, err := w.Store.AskApproval(context.Background(), r, st, run.LookAgain(r.With(st), w.Clock()), run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: effect})
+	return err
+}
+
+func (w hand) waits(t testing.TB, id, effect string, ask plan.Ask) {
+	t.Helper()
+	if err := w.ask(id, effect, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w hand) finish(t testing.TB, id, cause string) plan.Run {
+	t.Helper()
+	if _, err := w.Runs.Finish(context.Background(), lab.Account, id, cause); err != nil {
+		t.Fatal(err)
+	}
+	return w.Read(id)
+}
+
+func (w hand) undo(t testing.TB, id, cause string) []string {
+	t.Helper()
+	list, err := w.Runs.Undo(context.Background(), lab.Account, id, cause)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (w hand) approve(id, effect string, change func(*run.Approval)) error {
+	a := run.Approval{Account: lab.Account, User: "eva", MayApprove: true, RunID: id, StepID: effect, Locale: locale.Spanish}
+	if change != nil {
+		change(&a)
+	}
+	_, err := w.Runs.Approve(context.Background(), a)
+	return err
+}
+
+func (w hand) settle(id, effect string, outcome plan.Outcome) (run.Decision, error) {
+	return w.Runs.Settle(context.Background(), run.Settling{
+		Account: lab.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
+	})
+}
+
+func (w hand) retry(id string) (run.Decision, error) {
+	return w.Runs.Retry(context.Background(), run.Retrial{Account: lab.Account, User: "ana", RunID: id, Locale: locale.Spanish})
+}
+
+// final is the text that says how a run ended.
+func (w hand) final(id string) string {
+	for _, m := range w.Messages() {
+		if m.RunID == id && m.ID == id+"#final" {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// types are those of a run's events, with what they are about.
+func (w hand) types(t testing.TB, id string) []string {
+	t.Helper()
+	events, err := w.Store.Events(context.Background(), lab.Account, id, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range events {
+		list = append(list, fmt.Sprint(e.Type, map[bool]string{true: " " + e.StepID}[e.StepID != ""]))
+	}
+	return list
+}

@@ -1,0 +1,469 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+)
+
+func TestRetryGoesOnFromWhatWasDone(t *testing.T) {
+	each := undoable("Cada una")
+	each.ForEach = "${s1.body.items}"
+	for name, c := range map[string]struct {
+		do     func(testing.TB, hand, string)
+		reused []string
+		waves  [][]string
+	}{
+		"what failed, and what was not begun": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepFailed)
+		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
+		"what was undone": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepDone)
+			w.do(t, id, "s3", plan.StepFailed)
+			w.undo(t, id, "")
+			w.do(t, id, "undo:s2", plan.StepDone)
+		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
+		"not what could not be undone": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepDone)
+			w.do(t, id, "s3", plan.StepFailed)
+			w.undo(t, id, "")
+			w.do(t, id, "undo:s2", plan.StepFailed)
+		}, []string{"s1", "s2"}, [][]string{{"s3"}}},
+		"not what somebody says was done": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepInDoubt)
+			w.finish(t, id, "x")
+			_, err := w.settle(id, "s2", plan.OutcomeDone)
+			must(t, err)
+		}, []string{"s1", "s2"}, [][]string{{"s3"}}},
+		"what somebody says was not": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepInDoubt)
+			w.finish(t, id, "x")
+			_, err := w.settle(id, "s2", plan.OutcomeNotDone)
+			must(t, err)
+		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
+		"the elements that are left": {func(t testing.TB, w hand, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepDone)
+			w.expand(t, id, "s3", 3)
+			w.do(t, id, "s3[0]", plan.StepDone)
+			w.do(t, id, "s3[2]", plan.StepDone)
+			w.do(t, id, "s3[1]", plan.StepFailed)
+		}, []string{"s1", "s2", "s3[0]", "s3[2]"}, [][]string{{"s3"}}},
+		"everything, when it was cancelled before": {func(t testing.TB, w hand, id string) {
+			cancel(t, w.World, w.Read(id))
+		}, nil, [][]string{{"s1"}, {"s2"}, {"s3"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHand(t)
+			old := w.running(t, reading("Mirar"), undoable("Una"), each)
+			c.do(t, w, old.ID)
+			was := w.finish(t, old.ID, "Run.StepFailed")
+			d, err := w.retry(old.ID)
+			must(t, err)
+			next := w.Read(d.Run.ID)
+			if next.Status != plan.Draft || next.Retries != old.ID || next.Plan.ID != old.Plan.ID || next.Plan.Revision != 2 ||
+				next.Plan.Replaces != old.Digest || w.ChatNow().PendingRunID != next.ID {
+				t.Errorf("the draft: %+v", next)
+			}
+			if digest, err := next.Plan.Digest(); err != nil || digest != next.Digest {
+				t.Errorf("its digest is not its plan's: %v", err)
+			}
+			var reused []string
+			for _, st := range next.Steps {
+				if st.Reused != "" {
+					reused = append(reused, st.StepID)
+				}
+			}
+			if !slices.Equal(reused, c.reused) || c.reused != nil && !slices.Equal(next.Plan.Reuse.Steps, c.reused) {
+				t.Errorf("reused %v, want %v", reused, c.reused)
+			}
+			now := w.Read(old.ID)
+			if now.Status != was.Status || w.types(t, old.ID)[now.EventSeq-1] != plan.EventRetried {
+				t.Errorf("the old run is %s and says %v", now.Status, w.types(t, old.ID))
+			}
+			must(t, w.Confirm(next))
+			waves, err := w.Runs.Begin(context.Background(), lab.Account, next.ID)
+			if err != nil || !slices.EqualFunc(waves, c.waves, slices.Equal) {
+				t.Errorf("waves %v, %v; want %v", waves, err, c.waves)
+			}
+			w.finish(t, next.ID, "x")
+			chained(t, w.World, old.ID)
+			chained(t, w.World, next.ID)
+		})
+	}
+}
+
+func TestRetryRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(testing.TB, hand) string
+		want    error
+	}{
+		"a draft":         {func(_ testing.TB, w hand) string { return w.Propose(book).ID }, plan.ErrNothingToRetry},
+		"a run that runs": {func(t testing.TB, w hand) string { return w.running(t, undoable("Una")).ID }, plan.ErrAlreadyRunning},
+		"no run":          {func(_ testing.TB, w hand) string { return w.IDs.New(lab.Epoch) }, plan.ErrRunNotFound},
+		"a run that is done": {func(_ testing.TB, w hand) string {
+			r := w.Propose(book)
+			_ = w.Confirm(r)
+			w.Execute(r.ID)
+			return r.ID
+		}, plan.ErrNothingToRetry},
+		"a rejected draft": {func(t testing.TB, w hand) string { r := w.Propose(book); cancel(t, w.World, r); return r.ID }, plan.ErrNothingToRetry},
+		"a step in doubt": {func(t testing.TB, w hand) string {
+			r := w.running(t, undoable("Una"), undoable("Dos"))
+			w.do(t, r.ID, "s1", plan.StepInDoubt)
+			return w.finish(t, r.ID, "x").ID
+		}, run.ErrUnsettled},
+		"all of it done, as somebody says": {func(t testing.TB, w hand) string {
+			r := w.running(t, undoable("Una"))
+			w.do(t, r.ID, "s1", plan.StepInDoubt)
+			w.finish(t, r.ID, "x")
+			_, err := w.settle(r.ID, "s1", plan.OutcomeDone)
+			must(t, err)
+			return r.ID
+		}, plan.ErrNothingToRetry},
+		"a tool that changed": {func(t testing.TB, w hand) string {
+			r := w.running(t, undoable("Una"))
+			w.do(t, r.ID, "s1", plan.StepFailed)
+			w.finish(t, r.ID, "x")
+			refresh(t, w.World, "POST /bookings")
+			return r.ID
+		}, plan.ErrStale},
+		"a chat that is gone": {func(t testing.TB, w hand) string {
+			r := w.running(t, undoable("Una"))
+			w.do(t, r.ID, "s1", plan.StepFailed)
+			w.finish(t, r.ID, "x")
+			must(t, w.Store.DeleteChat(context.Background(), lab.Account, w.Chat.ID))
+			return r.ID
+		}, conversation.ErrChatNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHand(t)
+			if _, err := w.retry(c.prepare(t, w)); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// What changed of a tool that is not called again is of no matter, and the results
+// that are reused are there whole, also when they are stored apart.
+func TestAReusedResultIsWhole(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, reading("Mirar"), undoable("Una"))
+	big := `"` + strings.Repeat("día ", 100_000) + `"`
+	must(t, w.begin(r.ID, "s1"))
+	must(t, w.end(r.ID, "s1", plan.StepDone, big))
+	w.do(t, r.ID, "s2", plan.StepFailed)
+	w.finish(t, r.ID, "Run.StepFailed")
+	refresh(t, w.World, "GET /rooms")
+	for range 2 { // of a run that goes on from one that goes on
+		d, err := w.retry(r.ID)
+		must(t, err)
+		r = w.Read(d.Run.ID)
+		must(t, w.Confirm(r))
+		w.started(t, r.ID)
+		got := r.State("s1").Result
+		if got.Apart == 0 || len(got.Body) > 4096 {
+			t.Fatalf("%d pieces, %d bytes here", got.Apart, len(got.Body))
+		}
+		whole, err := w.Store.Whole(context.Background(), r, "s1", *got)
+		if err != nil || string(whole.Body) != big {
+			t.Fatalf("%d bytes of %d, %v", len(whole.Body), len(big), err)
+		}
+		w.do(t, r.ID, "s2", plan.StepFailed)
+		w.finish(t, r.ID, "Run.StepFailed")
+	}
+}
+
+// What was read of something that was undone is read again: it is of a thing that is
+// gone. What was read of anything else stays.
+func TestRetryReadsAgainWhatWasReadOfTheUndone(t *testing.T) {
+	w := newHand(t)
+	of := func(path string) plan.ProposedStep {
+		return plan.ProposedStep{Title: "Leer", Method: "GET", Path: path}
+	}
+	r := w.running(t, reading("Mirar"), undoable("Una"), of("/bookings/${s2.body.id}"), of("/bookings/${s3.body.id}"), of("/bookings/${s1.body.id}"), undoable("Otra"))
+	for _, id := range []string{"s1", "s2", "s3", "s4", "s5"} {
+		w.do(t, r.ID, id, plan.StepDone)
+	}
+	w.do(t, r.ID, "s6", plan.StepFailed)
+	w.undo(t, r.ID, "Run.StepFailed")
+	w.do(t, r.ID, "undo:s2", plan.StepDone)
+	w.finish(t, r.ID, "Run.StepFailed")
+	d, err := w.retry(r.ID)
+	must(t, err)
+	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(got, []string{"s1", "s5"}) {
+		t.Errorf("reused %v", got)
+	}
+}
+
+// A run is gone on from once: what the run that did so has done since is not done
+// again by another that goes on from the first.
+func TestRetryOfARunThatWasGoneOnFromGoesOnFromTheLast(t *testing.T) {
+	w := newHand(t)
+	first := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+	w.do(t, first.ID, "s1", plan.StepDone)
+	w.do(t, first.ID, "s2", plan.StepFailed)
+	w.finish(t, first.ID, "Run.StepFailed")
+	d, err := w.retry(first.ID)
+	must(t, err)
+	again, err := w.retry(first.ID) // nobody confirmed the first draft
+	must(t, err)
+	if again.Run.Retries != first.ID || w.Read(d.Run.ID).Status != plan.Superseded {
+		t.Fatalf("goes on from %s", again.Run.Retries)
+	}
+	must(t, w.Confirm(w.Read(again.Run.ID)))
+	w.started(t, again.Run.ID)
+	w.waits(t, again.Run.ID, "s2", plan.Ask{Reason: "x", Minutes: 5})
+	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("while the second goes on: %v", err)
+	}
+	must(t, w.approve(again.Run.ID, "s2", nil))
+	w.do(t, again.Run.ID, "s2", plan.StepDone)
+	w.do(t, again.Run.ID, "s3", plan.StepFailed)
+	w.finish(t, again.Run.ID, "Run.StepFailed")
+	third, err := w.retry(first.ID)
+	must(t, err)
+	if got := third.Run.Plan.Reuse; third.Run.Retries != again.Run.ID || got.RunID != again.Run.ID || !slices.Equal(got.Steps, []string{"s1", "s2"}) {
+		t.Errorf("goes on from %s with %v", third.Run.Retries, got)
+	}
+	must(t, w.Confirm(w.Read(third.Run.ID)))
+	w.started(t, third.Run.ID)
+	w.do(t, third.Run.ID, "s3", plan.StepDone)
+	w.finish(t, third.Run.ID, "")
+	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrNothingToRetry) {
+		t.Errorf("when all of it is done: %v", err)
+	}
+}
+
+// What another run did is not undone by one that goes on from it.
+func TestAReusedStepIsNotUndone(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+	w.do(t, r.ID, "s1", plan.StepDone)
+	w.do(t, r.ID, "s2", plan.StepFailed)
+	w.finish(t, r.ID, "Run.StepFailed")
+	d, err := w.retry(r.ID)
+	must(t, err)
+	must(t, w.Confirm(d.Run))
+	w.started(t, d.Run.ID)
+	w.do(t, d.Run.ID, "s2", plan.StepDone)
+	w.do(t, d.Run.ID, "s3", plan.StepFailed)
+	if got := w.undo(t, d.Run.ID, "Run.StepFailed"); !slices.Equal(got, []string{"undo:s2"}) {
+		t.Errorf("to undo: %v", got)
+	}
+}
+
+// A draft that goes on from a run and is edited keeps what the new plan still names.
+func TestAnEditedRetryKeepsWhatItNames(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+	w.do(t, r.ID, "s1", plan.StepDone)
+	w.do(t, r.ID, "s2", plan.StepDone)
+	w.do(t, r.ID, "s3", plan.StepFailed)
+	w.finish(t, r.ID, "Run.StepFailed")
+	d, err := w.retry(r.ID)
+	must(t, err)
+	draft := w.Read(d.Run.ID)
+	p := draft.Plan
+	p.Steps = slices.Clone(p.Steps)
+	p.Steps[1].Body = json.RawMessage(`{"room":"sur"}`)
+	p.Reuse = &plan.Reuse{RunID: r.ID, Steps: []string{"s1"}}
+	p.Revision, p.Replaces = 3, draft.Digest
+	digest, err := p.Digest()
+	must(t, err)
+	_, err = w.Store.Revise(context.Background(), draft, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: "ana", At: w.Clock()},
+		run.Record{At: w.Clock(), Type: plan.EventRevised})
+	must(t, err)
+	got := w.Read(draft.ID)
+	if got.State("s1").Status != plan.StepDone || got.State("s2").Status != plan.StepPending {
+		t.Errorf("s1 is %s, s2 is %s", got.State("s1").Status, got.State("s2").Status)
+	}
+	must(t, w.Confirm(got))
+	w.started(t, got.ID)
+	w.do(t, got.ID, "s2", plan.StepDone)
+	if got := w.Read(got.ID).State("s2"); got.Reused != "" || got.Attempts != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, undoable("Una"), undoable("Dos"))
+	if _, err := w.settle(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("while it runs: %v", err)
+	}
+	w.do(t, r.ID, "s1", plan.StepInDoubt)
+	w.finish(t, r.ID, "x")
+	for name, c := range map[string]struct {
+		step    string
+		outcome plan.Outcome
+		want    error
+	}{
+		"no step":                 {"s7", plan.OutcomeDone, plan.ErrStepNotFound},
+		"a step that never began": {"s2", plan.OutcomeDone, plan.ErrNotInDoubt},
+		"an undo that was not":    {"undo:s1", plan.OutcomeDone, plan.ErrNotInDoubt},
+		"an outcome that is none": {"s1", "perhaps", plan.ErrInvalid},
+	} {
+		if _, err := w.settle(r.ID, c.step, c.outcome); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+	d, err := w.settle(r.ID, "s1", plan.OutcomeRetry)
+	must(t, err)
+	if d.Run.Status != plan.Draft || d.Run.Retries != r.ID {
+		t.Errorf("%s of %s", d.Run.Status, d.Run.Retries)
+	}
+	got := w.Read(r.ID)
+	if got.Status != plan.InDoubt || got.State("s1").Settled == nil || got.State("s1").Settled.By != "ana" {
+		t.Errorf("%s, %+v", got.Status, got.State("s1").Settled)
+	}
+	if _, err := w.settle(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrNotInDoubt) {
+		t.Errorf("twice: %v", err)
+	}
+	want := []string{"step.settled s1", "run.retried"}
+	if list := w.types(t, r.ID); !slices.Equal(list[len(list)-2:], want) {
+		t.Errorf("events %v", list)
+	}
+	chained(t, w.World, r.ID)
+}
+
+// What goes on from a run undoes nothing of it: to "retry" an undo would do the plan
+// again, and leave what was to be undone.
+func TestAnUndoInDoubtIsNotRetried(t *testing.T) {
+	w := newHand(t)
+	r := w.running(t, undoable("Una"), undoable("Dos"))
+	w.do(t, r.ID, "s1", plan.StepDone)
+	w.do(t, r.ID, "s2", plan.StepFailed)
+	w.undo(t, r.ID, "Run.StepFailed")
+	w.do(t, r.ID, "undo:s1", plan.StepInDoubt)
+	w.finish(t, r.ID, "Run.StepFailed")
+	if _, err := w.settle(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
+		t.Errorf("retry: %v", err)
+	}
+	if got := w.Read(r.ID).State("undo:s1").Settled; got != nil {
+		t.Errorf("settled %+v", got)
+	}
+	_, err := w.settle(r.ID, "undo:s1", plan.OutcomeNotDone)
+	must(t, err)
+}
+
+func TestAStepInDoubtIsSettledWithAllItsElements(t *testing.T) {
+	w := newHand(t)
+	each := undoable("Cada una")
+	each.ForEach = "${s1.body.items}"
+	r := w.running(t, reading("Mirar"), each)
+	w.do(t, r.ID, "s1", plan.StepDone)
+	w.expand(t, r.ID, "s2", 3)
+	w.do(t, r.ID, "s2[0]", plan.StepInDoubt)
+	w.do(t, r.ID, "s2[1]", plan.StepDone)
+	w.do(t, r.ID, "s2[2]", plan.StepInDoubt)
+	w.finish(t, r.ID, "x")
+	if _, err := w.settle(r.ID, "s2[0]", plan.OutcomeNotDone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.retry(r.ID); !errors.Is(err, run.ErrUnsettled) {
+		t.Errorf("one is left: %v", err)
+	}
+	if _, err := w.settle(r.ID, "s2", plan.OutcomeDone); err != nil {
+		t.Fatal(err)
+	}
+	d, err := w.retry(r.ID)
+	must(t, err)
+	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(got, []string{"s1", "s2[1]", "s2[2]"}) {
+		t.Errorf("reused %v", got)
+	}
+}
+
+func TestAStaleConfirmSaysWhichPartChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(testing.TB, hand, plan.Run)
+		says   string
+	}{
+		"the plan was edited": {func(t testing.TB, w hand, r plan.Run) {
+			p := r.Plan
+			p.Goal, p.Revision, p.Replaces = "Otra cosa", 2, r.Digest
+			digest, err := p.Digest()
+			must(t, err)
+			_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: w.Clock()},
+				run.Record{At: w.Clock(), Type: plan.EventRevised})
+			must(t, err)
+		}, "revisión 2"},
+		"a tool changed":  {func(t testing.TB, w hand, _ plan.Run) { refresh(t, w.World, "POST /bookings") }, "POST /bookings"},
+		"its undo did":    {func(t testing.TB, w hand, _ plan.Run) { refresh(t, w.World, "DELETE /bookings/{id}") }, "DELETE /bookings/{id}"},
+		"another plan is": {func(_ testing.TB, w hand, _ plan.Run) { w.Propose(find) }, "sustituido"},
+		"a rule denies it": {func(t testing.TB, w hand, _ plan.Run) {
+			must(t, w.Store.SetRules(context.Background(), lab.Account, 0, rule.Set{
+				Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Method: "POST", Reason: "no se reserva en agosto"}}, By: "ana", UpdatedAt: w.Clock(),
+			}))
+		}, "no se reserva en agosto"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHand(t)
+			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Una")}})
+			c.change(t, w, r)
+			if err := w.Confirm(r); !errors.Is(err, plan.ErrStale) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v does not say %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A plan that was revised is confirmed as it is now, and only once, and never later
+// than it says, whatever the clock does.
+func TestClocksNeverConfirmNorApprove(t *testing.T) {
+	const life = 24 * time.Hour
+	for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} {
+		w := newHand(t)
+		r := w.Propose(book)
+		w.Pass(life - skew)
+		err := w.Confirm(r)
+		if late := !w.Clock().Before(r.Plan.ExpiresAt); errors.Is(err, plan.ErrExpired) != late {
+			t.Errorf("skew %s: %v", skew, err)
+		}
+		if skew > 0 {
+			continue
+		}
+		w.Pass(-time.Hour) // backwards: it is in time again, and still is what was shown
+		if err := w.Confirm(r); err != nil {
+			t.Errorf("an unexpired draft: %v", err)
+		}
+		w.started(t, r.ID)
+		w.waits(t, r.ID, "s1", anybody)
+		w.Pass(time.Hour - skew)
+		if err := w.approve(r.ID, "s1", nil); !errors.Is(err, plan.ErrApprovalOver) {
+			t.Errorf("after the time: %v", err)
+		}
+		late := w.Read(r.ID) // the store compares by itself
+		st := late.State("s1")
+		asked := *st.Approval
+		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
+		_, err = w.Store.Decide(context.Background(), late, st, plan.Running, w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: "s1"})
+		if !errors.Is(err, plan.ErrMoved) {
+			t.Errorf("the store took it: %v", err)
+		}
+	}
+	w := newHand(t)
+	r := w.Propose(book)
+	w.Pass(life + time.Second)
+	sweep(t, w.World)
+	w.Pass(-2 * time.Hour)
+	if err := w.Confirm(r); !errors.Is(err, plan.ErrExpired) {
+		t.Errorf("an expired draft, by a clock that went back: %v", err)
+	}
+}

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// How much of a result the final message tells.
+const (
+	summaryItems  = 5
+	summaryFields = 6
+	summaryText   = 80 // characters of a value
+)
+
+// summary tells what the last step that was done returned, for the person who
+// reads the chat; the whole of it is in the run. It is data, and it is written
+// as text of one line a thing.
+func summary(r plan.Run) string {
+	for _, step := range slices.Backward(r.Plan.Steps) {
+		st := r.State(step.ID)
+		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
+			return describe(st.Result.Body, tagOf(r))
+		}
+	}
+	return ""
+}
+
+func describe(body json.RawMessage, tag locale.Tag) string {
+	list, ok := listIn(body)
+	if !ok {
+		return fields(body)
+	}
+	lines := []string{locale.Text(tag, "run.items", "n", strconv.Itoa(len(list)))}
+	for i, item := range list {
+		if i == summaryItems {
+			lines = append(lines, "…")
+			break
+		}
+		if text := fields(item); text != "" {
+			lines = append(lines, "- "+text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// listIn returns a list, or the one list that an object has.
+func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && list != nil {
+		return list, true
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return nil, false
+	}
+	lists := 0
+	for _, v := range object {
+		var inner []json.RawMessage
+		if bytes.HasPrefix(bytes.TrimSpace(v), []byte("[")) && json.Unmarshal(v, &inner) == nil {
+			list, lists = inner, lists+1
+		}
+	}
+	return list, lists == 1
+}
+
+// fields writes the plain values of an object, in the order they came in.
+func fields(body json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	first, err := dec.Token()
+	if err != nil {
+		return ""
+	}
+	if first != json.Delim('{') {
+		if _, container := first.(json.Delim); container || first == nil {
+			return ""
+		}
+		return plain(first)
+	}
+	var parts []string
+	for dec.More() && len(parts) < summaryFields {
+		name, err := dec.Token()
+		if err != nil {
+			break
+		}
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			break
+		}
+		var v any
+		inner := json.NewDecoder(bytes.NewReader(raw))
+		inner.UseNumber()
+		if inner.Decode(&v) != nil {
+			break
+		}
+		switch v.(type) {
+		case map[string]any, []any, nil:
+		default:
+			parts = append(parts, fmt.Sprintf("%v: %s", name, plain(v)))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func plain(v any) string {
+	text := strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+	if runes := []rune(text); len(runes) > summaryText {
+		return string(runes[:summaryText]) + "…"
+	}
+	return text
+}

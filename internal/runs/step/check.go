@@ -1,0 +1,100 @@
+package step
+
+import (
+	"context"
+	"time"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// checkWaits are the pauses after a check that does not find what was done: it may be
+// on its way. After the last check that is what is known.
+var checkWaits = []time.Duration{2 * time.Second, 5 * time.Second}
+
+// checkTime is how long one check may take.
+const checkTime = 30 * time.Second
+
+// What the error of a step says between two checks.
+const (
+	codeNotHeld    = "step.check_not_held"
+	codeUnanswered = "step.check_unanswered"
+)
+
+// check finds out what became of a call whose answer was lost, when the step declares
+// how: what was found to be done is done, though nobody knows what it answered. What is
+// looked for in vain three times over was not done. A step without a check, or whose
+// check was not answered, is in doubt for good.
+func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+	st := r.State(step.ID)
+	check, ok := r.Plan.CheckOf(step.ID)
+	if !ok {
+		return x.end(ctx, t, &r, x.doubt(r, st, st.Result))
+	}
+	held, answer, err := x.checked(ctx, r, check)
+	n := st.Checks + 1
+	data := map[string]any{"held": held, "check": n}
+	if answer != nil {
+		data["status"] = answer.Status
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "step.check_unanswered", "run_id", r.ID, "step", step.ID, "error", err)
+	}
+	unanswered := err != nil || st.Error != nil && st.Error.Code == codeUnanswered
+	code := codeNotHeld
+	if unanswered {
+		code = codeUnanswered
+	}
+	e := ending{checks: n, data: data, failure: x.failure(r, code)}
+	switch {
+	case held:
+		e.status, e.kind, e.failure, e.said = plan.StepDone, plan.EventStepChecked, nil, "checked"
+	case n <= len(checkWaits):
+		e.status, e.kind, e.quiet, e.open, e.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
+		e.result = st.Result
+		e.notBefore = x.Now().Add(checkWaits[n-1])
+	case unanswered:
+		e = x.doubt(r, st, st.Result)
+		e.checks, e.data = n, data
+	default:
+		e.status, e.kind = plan.StepFailed, plan.EventStepFailed
+		e.failure = x.failure(r, "step.not_done")
+	}
+	return x.end(ctx, t, nil, e)
+}
+
+// checked makes a check's call, which only reads, and says whether what it expects
+// holds of the answer. An error means that there was none: nothing is known.
+func (x *Executor) checked(ctx context.Context, r plan.Run, check plan.Step) (bool, *tool.Answer, error) {
+	effect := check.ID[len("check:"):]
+	step, _ := r.Plan.Step(effect)
+	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, effect))
+	if err == nil {
+		err = x.keyed(ctx, r, &call)
+	}
+	switch {
+	case err != nil:
+		return false, nil, err
+	case refused != nil:
+		return false, nil, &Error{Name: Rejected, Message: refused.Message}
+	case call.woven: // nobody could be asked
+		return false, nil, &Error{Name: Rejected, Message: x.failure(r, "step.command_woven").Message}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	answer, err := x.send(ctx, call)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case answer.Status == 429 || answer.Status >= 500 || answer.Failed:
+		return false, &answer, &Error{Name: Transient, Message: "the check was not answered"}
+	}
+	res := storable(answer)
+	if res.Truncated {
+		res.Body = nil
+	}
+	found := ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
+	held, err := step.Verify.Expect.Holds(func(name string) (ref.Result, bool) { return found, name == plan.CheckName })
+	return held, &answer, err
+}

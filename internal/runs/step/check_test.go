@@ -1,0 +1,159 @@
+package step_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+// checked is a booking that says how to find out whether it was made.
+func checkedStep(method, path string) plan.ProposedStep {
+	s := proposed("s1", method, path, `{"room":"norte"}`)
+	if method == "DELETE" {
+		s.Body = nil
+	}
+	s.Verify = &plan.Check{
+		Call:   plan.Call{Method: "GET", Path: "/bookings/norte"},
+		Expect: ref.Condition{Value: "${check.body.state}", Is: ref.Equal, To: json.RawMessage(`"booked"`)},
+	}
+	return s
+}
+
+// TestAStepWhoseAnswerWasLostIsLookedFor: each answer of the check in turn, the last
+// one for all that follow.
+func TestAStepWhoseAnswerWasLostIsLookedFor(t *testing.T) {
+	const yes, no, lost = `{"state":"booked"}`, `{"state":"free"}`, "!"
+	for name, c := range map[string]struct {
+		checks []string
+		ends   string
+		is     string
+		asked  int
+	}{
+		"it is there":               {[]string{yes}, "done", "done", 1},
+		"it is there by now":        {[]string{no, no, yes}, "done", "done", 3},
+		"it is not":                 {[]string{no}, step.Rejected, "error step.not_done", 3},
+		"nobody is there":           {[]string{"#404 {}"}, step.Rejected, "error step.not_done", 3},
+		"nobody answers":            {[]string{lost}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it fails to answer":        {[]string{"#500 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it is not, but not thrice": {[]string{no, lost, no}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it answers at last":        {[]string{lost, lost, yes}, "done", "done", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := begun(t, nil, checkedStep("POST", "/bookings"), proposed("s2", "GET", "/bookings/${s1.body.id}", ""))
+			gets := 0
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				if q.Method == "POST" {
+					return tool.Answer{}, tool.ErrLost
+				}
+				body, status := c.checks[min(gets, len(c.checks)-1)], 200
+				gets++
+				switch {
+				case body == lost:
+					return tool.Answer{}, tool.ErrLost
+				case strings.HasPrefix(body, "#"):
+					status, body = int(body[1]-'0')*100+int(body[3]-'0'), "{}"
+				}
+				return tool.Answer{Status: status, Body: []byte(body), Bytes: len(body)}, nil
+			})
+			if got := drive(t, w, r, "s1"); got != c.ends || status(w, r, "s1") != c.is || gets != c.asked || len(w.Requests()) != c.asked+1 {
+				t.Fatalf("ended %s: %s, asked %d times of %d requests", got, status(w, r, "s1"), gets, len(w.Requests()))
+			}
+			st := w.Read(r.ID).State("s1")
+			if st.Last.Open || st.Result != nil {
+				t.Errorf("%+v", st)
+			}
+			if _, keyed := w.Requests()[1].Header["Idempotency-Key"]; keyed {
+				t.Error("a check reads")
+			}
+			if c.ends == "done" { // nobody knows what it answered
+				if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.reference" {
+					t.Errorf("what names it ended %s: %s", got, status(w, r, "s2"))
+				}
+				list := events(t, w, r, "s1")
+				if last := list[len(list)-1]; last.Type != plan.EventStepChecked || !strings.Contains(string(last.Data), `"held":true`) {
+					t.Errorf("%s %s", last.Type, last.Data)
+				}
+			}
+		})
+	}
+}
+
+func TestChecksWaitBetweenThem(t *testing.T) {
+	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
+	upstream(w, map[string]string{"POST /bookings": "!"})
+	for i, pause := range []time.Duration{0, 0, 2 * time.Second, 5 * time.Second} {
+		if pause > 0 {
+			w.Pass(pause - time.Millisecond)
+			if got := execute(t, w, r, "s1"); got != step.Throttled || len(w.Requests()) != i {
+				t.Fatalf("%d: too early, and ended %s after %d requests", i, got, len(w.Requests()))
+			}
+			w.Pass(time.Millisecond)
+		}
+		execute(t, w, r, "s1")
+		if len(w.Requests()) != i+1 {
+			t.Fatalf("%d: %d requests", i, len(w.Requests()))
+		}
+	}
+	if status(w, r, "s1") != "error step.not_done" {
+		t.Error(status(w, r, "s1"))
+	}
+}
+
+// A process that dies in its call leaves an attempt of which nobody knows; it is looked
+// for once nobody can be in it any more.
+func TestAnAttemptThatWasCutOffIsLookedFor(t *testing.T) {
+	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
+	open(t, w, r)
+	if got := execute(t, w, r, "s1"); got != step.Throttled || len(w.Requests()) != 0 {
+		t.Fatalf("ended %s", got)
+	}
+	w.Pass(2 * time.Minute)
+	upstream(w, map[string]string{"GET /bookings/norte": `{"state":"booked"}`})
+	if got := drive(t, w, r, "s1"); got != "done" {
+		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
+	}
+	same(t, "sent", sent(w), []string{"GET /bookings/norte"})
+}
+
+func TestAStopThatMeetsAnOpenAttemptLooksForIt(t *testing.T) {
+	for _, method := range []string{"POST", "DELETE"} {
+		path := map[string]string{"POST": "/bookings", "DELETE": "/bookings/7"}[method]
+		w, r := begun(t, nil, checkedStep(method, path))
+		open(t, w, r)
+		stop(t, w, r)
+		w.Pass(2 * time.Minute)
+		if got := drive(t, w, r, "s1"); got != step.Rejected || status(w, r, "s1") != "error step.not_done" {
+			t.Errorf("%s ended %s: %s", method, got, status(w, r, "s1"))
+		}
+		if n := len(w.Requests()); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+	}
+}
+
+// A change whose method may be repeated is repeated with the same key; when no attempt
+// was answered, nobody knows, and a check says.
+func TestAChangeThatIsNeverAnsweredIsInDoubt(t *testing.T) {
+	change := proposed("s1", "PUT", "/bookings/7", `{"room":"sur"}`)
+	w, r := begun(t, nil, change)
+	upstream(w, map[string]string{"PUT /bookings/7": "!"})
+	if got := drive(t, w, r, "s1"); got != step.InDoubt || status(w, r, "s1") != "in_doubt step.in_doubt" || len(w.Requests()) != 4 {
+		t.Errorf("ended %s: %s after %d requests", got, status(w, r, "s1"), len(w.Requests()))
+	}
+	for _, q := range w.Requests() {
+		if q.Header["Idempotency-Key"] != r.ID+":s1" {
+			t.Errorf("key %s", q.Header["Idempotency-Key"])
+		}
+	}
+	w, r = begun(t, nil, checkedStep("PUT", "/bookings/7"))
+	upstream(w, map[string]string{"PUT /bookings/7": "!", "GET /bookings/norte": `{"state":"booked"}`})
+	if got := drive(t, w, r, "s1"); got != "done" || len(w.Requests()) != 5 {
+		t.Errorf("ended %s: %s after %d requests", got, status(w, r, "s1"), len(w.Requests()))
+	}
+}

@@ -1,0 +1,266 @@
+package step
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// MostElements is how many elements the steps of one run may be done for in all: what
+// the history of an execution has room for.
+const MostElements = 500
+
+// mostRounds is how often the elements of a step are gone through, when some of them
+// came to no end.
+const mostRounds = 3
+
+// each does a step that is done for each element of a list: first what all of it
+// depends on, then the elements, each an effect of its own, and at last their results.
+func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step, look *results) (Done, error) {
+	st := r.State(step.ID)
+	if st.Expanded {
+		return x.collect(ctx, t, r, step)
+	}
+	n, w, refused, err := x.elements(ctx, r, step, look)
+	if err != nil || refused != nil {
+		return x.ended(ctx, t, r, refusedWith(refused), err)
+	}
+	waits, refused := x.gate(r, st, w)
+	switch {
+	case refused != nil:
+		return x.ended(ctx, t, r, refusedWith(refused), nil)
+	case waits:
+		return goOn(OutcomeApproval), nil
+	}
+	return x.round(ctx, t, n)
+}
+
+// elements counts what a step is done for and makes ready all that would be sent, so
+// that it fails before anything is sent when one of them cannot be.
+func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, wanted, *plan.Failure, error) {
+	fail := func(f *plan.Failure, err error) (int, wanted, *plan.Failure, error) { return 0, wanted{}, f, err }
+	list, err := look.elements(step)
+	switch {
+	case look.err != nil:
+		return fail(nil, look.err)
+	case err != nil:
+		return fail(x.failure(r, "step.not_a_list", "detail", err.Error()), nil)
+	case len(list) > plan.MaxEach:
+		return fail(x.failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
+	}
+	if moved := x.moved(r, step, look.look); moved != nil || look.err != nil {
+		return fail(moved, look.err)
+	}
+	b, refused, err := x.bind(ctx, r, step)
+	if err != nil || refused != nil {
+		return fail(refused, err)
+	}
+	w := wanted{method: step.Method, url: b.server.BaseURL + step.Path}
+	if step.Tool != "" {
+		w.method, w.url = step.Tool, b.server.BaseURL
+	}
+	requests := make([]element, len(list))
+	for i := range list {
+		call, refused, err := x.element(ctx, r, step, b, look, i, list[i])
+		switch {
+		case err != nil:
+			return fail(nil, err)
+		case refused != nil:
+			return fail(x.failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
+		}
+		w.ask = stricter(w.ask, call.ask)
+		requests[i] = element{URL: call.request.URL, Body: call.body, Request: call.hash}
+		w.requests = append(w.requests, call.hash)
+	}
+	if w.body, err = json.Marshal(requests); err != nil {
+		return fail(nil, err)
+	}
+	w.hash = plan.RequestHash(w.method, w.url, w.body)
+	return len(list), w, nil, nil
+}
+
+// element makes ready what would be sent for one element. What it asks is what its step
+// does. What it names is read once for all elements.
+func (x *Executor) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
+	one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
+	item := x.results(ctx, r, one.ID)
+	item.read = look.read
+	item.read[plan.ItemName] = &ref.Result{Status: 200, Body: value}
+	defer delete(look.read, plan.ItemName)
+	call, refused, err := x.fill(r, one, b, item)
+	if err != nil || refused != nil {
+		return call, refused, err
+	}
+	one.ID = step.ID
+	call.ask, refused = x.ruled(r, one, b, call)
+	return call, refused, nil
+}
+
+// stricter is what asks for more: another person before anybody, and less time.
+func stricter(a, b *plan.Ask) *plan.Ask {
+	switch {
+	case a == nil || b == nil:
+		if a == nil {
+			return b
+		}
+		return a
+	case a.Another != b.Another:
+		if b.Another {
+			return b
+		}
+		return a
+	case b.Minutes < a.Minutes:
+		return b
+	}
+	return a
+}
+
+// round writes that the elements are gone through, for the first time or again, and
+// answers which.
+func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
+	var left []string
+	var e *ending
+	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
+		st := r.State(step.ID)
+		left, e = unfinished(r, step.ID, n), nil
+		sum := 0
+		for _, other := range r.Steps {
+			if other.StepID != step.ID {
+				sum += other.Items
+			}
+		}
+		switch {
+		case misplaced(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
+			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
+		case sum+n > MostElements:
+			e = refusedWith(x.failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
+			return nil
+		case n == 0:
+			e = gathered(nil)
+			return nil
+		case st.Attempts >= mostRounds:
+			e = refusedWith(x.failure(r, "step.interrupted"))
+			return nil
+		}
+		at := x.Now()
+		rec := run.Record{At: at, Type: plan.EventStepExpanded, StepID: step.ID, Data: map[string]any{
+			"title": step.Title, "items": n, "left": len(left), "attempt": st.Attempts + 1,
+		}}
+		if st.Attempts == 0 {
+			rec.Messages = x.say(r, step, at, "expanded", "items", fmt.Sprint(n))
+		}
+		st.Status, st.Expanded, st.Items, st.Attempts, st.UpdatedAt = plan.StepRunning, true, n, st.Attempts+1, at
+		_, err := x.Store.EndStep(ctx, r, st, rec)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Done{}, err
+	case e != nil:
+		return x.end(ctx, t, nil, *e)
+	}
+	return goOn(OutcomeEach, left...), nil
+}
+
+// unfinished names the elements of a step that came to no end yet.
+func unfinished(r plan.Run, stepID string, n int) []string {
+	var left []string
+	for i := range n {
+		if id := plan.ItemOf(stepID, i); !r.State(id).Status.Terminal() {
+			left = append(left, id)
+		}
+	}
+	return left
+}
+
+// collect puts the results of all elements together, or says what became of the step
+// when not all were done.
+func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+	st := r.State(step.ID)
+	if len(unfinished(r, step.ID, st.Items)) > 0 {
+		return x.round(ctx, t, st.Items)
+	}
+	states := make([]plan.StepState, st.Items)
+	for i := range states {
+		states[i] = r.State(plan.ItemOf(step.ID, i))
+	}
+	if e := x.sum(r, states); e != nil {
+		return x.end(ctx, t, &r, *e)
+	}
+	bodies := make([]json.RawMessage, len(states))
+	truncated := false
+	for i, item := range states {
+		bodies[i] = json.RawMessage("null")
+		if item.Result == nil || len(item.Result.Body) == 0 {
+			continue
+		}
+		res := *item.Result
+		if res.Apart > 0 {
+			whole, err := x.Store.Whole(ctx, r, item.StepID, res)
+			if err != nil {
+				return Done{}, err
+			}
+			res = whole
+		}
+		bodies[i], truncated = res.Body, truncated || res.Truncated
+	}
+	e := gathered(bodies)
+	e.result.Truncated = e.result.Truncated || truncated
+	return x.end(ctx, t, nil, *e)
+}
+
+// sum is the ending of a step of whose elements not all were done; nil when all were.
+func (x *Executor) sum(r plan.Run, states []plan.StepState) *ending {
+	for _, c := range []struct {
+		status plan.StepStatus
+		kind   string
+		code   string
+	}{
+		{plan.StepInDoubt, plan.EventStepDoubt, "step.elements_in_doubt"},
+		{plan.StepFailed, plan.EventStepFailed, "step.elements_failed"},
+		{plan.StepCancelled, plan.EventStepFailed, "step.elements_cancelled"},
+	} {
+		has := func(st plan.StepState) bool { return st.Status == c.status }
+		first := slices.IndexFunc(states, has)
+		if first < 0 {
+			continue
+		}
+		failed := 0
+		for _, st := range states {
+			if has(st) {
+				failed++
+			}
+		}
+		why := x.failure(r, c.code, "failed", fmt.Sprint(failed), "n", fmt.Sprint(len(states)), "reason", messageOf(states[first]))
+		return &ending{status: c.status, kind: c.kind, failure: why, data: map[string]any{"items": len(states), "failed": failed}}
+	}
+	return nil
+}
+
+// gathered is the ending of a step whose elements are done, with what each answered.
+func gathered(bodies []json.RawMessage) *ending {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, body := range bodies {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(body)
+	}
+	b.WriteByte(']')
+	sum := sha256.Sum256(b.Bytes())
+	res := plan.Result{Status: 200, Body: b.Bytes(), Bytes: b.Len(), SHA256: hex.EncodeToString(sum[:])}
+	res = res.Shortened(maxAnswer)
+	return &ending{
+		status: plan.StepDone, kind: plan.EventStepDone, result: &res, said: "gathered",
+		data: map[string]any{"items": len(bodies)},
+	}
+}

@@ -1,0 +1,219 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+// forEach is a plan that books every room that is found.
+func forEach() []plan.ProposedStep {
+	each := proposed("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
+	each.ForEach = "${s1.body.rooms}"
+	return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), each, proposed("s3", "GET", "/bookings/${s2.body[1].id}", "")}
+}
+
+func roomsOf(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"name":"r%d"}`, i)
+	}
+	return `{"rooms":[` + strings.Join(list, ",") + `]}`
+}
+
+func TestAStepIsDoneForEachElement(t *testing.T) {
+	w, r := begun(t, nil, forEach()...)
+	n := 0
+	w.Answer(func(q tool.Request) (tool.Answer, error) {
+		body := roomsOf(3)
+		if q.Method == "POST" {
+			body = fmt.Sprintf(`{"id":"b%d"}`, n)
+			n++
+		}
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+	})
+	for _, id := range []string{"s1", "s2", "s3"} {
+		if got := drive(t, w, r, id); got != "done" {
+			t.Fatalf("%s ended %s: %s", id, got, status(w, r, id))
+		}
+	}
+	same(t, "sent", sent(w), []string{
+		"GET /rooms", `POST /bookings {"room":"r0"}`, `POST /bookings {"room":"r1"}`, `POST /bookings {"room":"r2"}`, "GET /bookings/b1",
+	})
+	keys := map[string]bool{}
+	for _, q := range w.Requests()[1:4] {
+		keys[q.Header["Idempotency-Key"]] = true
+	}
+	if len(keys) != 3 || !keys[r.ID+":s2[1]"] {
+		t.Errorf("keys %v", keys)
+	}
+	st := w.Read(r.ID).State("s2")
+	if string(st.Result.Body) != `[{"id":"b0"},{"id":"b1"},{"id":"b2"}]` || st.Items != 3 || st.Result.Status != 200 || st.Result.SHA256 == "" {
+		t.Errorf("%s, %+v", st.Result.Body, st)
+	}
+	same(t, "events of the step", kinds(events(t, w, r, "s2")), []string{plan.EventStepExpanded, plan.EventStepDone})
+	same(t, "events of an element", kinds(events(t, w, r, "s2[2]")), []string{plan.EventStepStart, plan.EventStepDone})
+}
+
+func TestAListMustBeOneThatFits(t *testing.T) {
+	for name, c := range map[string]struct {
+		rooms string
+		ends  string
+		is    string
+	}{
+		"no list":            {`{"rooms":"six"}`, step.Rejected, "error step.not_a_list"},
+		"nothing":            {`{}`, step.Rejected, "error step.not_a_list"},
+		"null":               {`{"rooms":null}`, step.Rejected, "error step.not_a_list"},
+		"none":               {roomsOf(0), "done", "done"},
+		"all that fit":       {roomsOf(plan.MaxEach), "done", "done"},
+		"one more":           {roomsOf(plan.MaxEach + 1), step.Rejected, "error step.too_many"},
+		"one without a name": {`{"rooms":[{"name":"a"},{}]}`, step.Rejected, "error step.element"},
+		"one that is no fit": {`{"rooms":[{"name":"a"},{"name":7}]}`, step.Rejected, "error step.element"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := begun(t, nil, forEach()...)
+			upstream(w, map[string]string{"GET /rooms": c.rooms})
+			drive(t, w, r, "s1")
+			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is {
+				t.Errorf("ended %s: %s", got, status(w, r, "s2"))
+			}
+			if n := len(w.Requests()); c.ends != "done" && n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+func TestTheElementsOfARunAreBounded(t *testing.T) {
+	steps := []plan.ProposedStep{proposed("s1", "GET", "/rooms", "")}
+	for i := range step.MostElements/plan.MaxEach + 1 {
+		each := proposed(fmt.Sprintf("e%d", i), "GET", "/bookings/${item.name}", "")
+		each.ForEach = "${s1.body.rooms}"
+		steps = append(steps, each)
+	}
+	w, r := begun(t, nil, steps...)
+	upstream(w, map[string]string{"GET /rooms": roomsOf(plan.MaxEach)})
+	drive(t, w, r, "s1")
+	for i := range step.MostElements / plan.MaxEach {
+		if got := drive1(t, w, r, fmt.Sprintf("e%d", i)); got.Outcome != step.OutcomeEach {
+			t.Fatalf("%d: %+v", i, got)
+		}
+	}
+	last := fmt.Sprintf("e%d", step.MostElements/plan.MaxEach)
+	if got := drive(t, w, r, last); got != step.Rejected || status(w, r, last) != "error step.too_many_in_all" {
+		t.Errorf("ended %s: %s", got, status(w, r, last))
+	}
+}
+
+// drive1 executes an effect once, and it does not fail.
+func drive1(t *testing.T, w *lab.World, r plan.Run, id string) step.Done {
+	t.Helper()
+	done, err := w.Steps.Execute(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func TestWhatBecameOfTheElementsIsWhatBecameOfTheStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		second string // what the booking of the second room answers
+		ends   string
+		is     string
+	}{
+		"one is refused": {"#409 {}", step.Rejected, "error step.elements_failed"},
+		"one is lost":    {"!", step.InDoubt, "in_doubt step.elements_in_doubt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := begun(t, nil, forEach()...)
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				body, status := roomsOf(3), 200
+				if string(q.Body) == `{"room":"r1"}` {
+					if c.second == "!" {
+						return tool.Answer{}, tool.ErrLost
+					}
+					status, body = 409, "{}"
+				}
+				return tool.Answer{Status: status, Body: []byte(body), Bytes: len(body)}, nil
+			})
+			drive(t, w, r, "s1")
+			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is {
+				t.Errorf("ended %s: %s", got, status(w, r, "s2"))
+			}
+			if n := len(w.Requests()); n != 4 { // its neighbours are done all the same
+				t.Errorf("%d requests", n)
+			}
+			if !strings.Contains(w.Read(r.ID).State("s2").Error.Message, "1 de 3") {
+				t.Error(w.Read(r.ID).State("s2").Error.Message)
+			}
+		})
+	}
+}
+
+// What never comes to an end, because it cannot be executed at all, is not gone
+// through for ever.
+func TestElementsAreGoneThroughAFewTimes(t *testing.T) {
+	w, r := begun(t, nil, forEach()...)
+	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
+	drive(t, w, r, "s1")
+	for range 3 {
+		if got := drive1(t, w, r, "s2"); got.Outcome != step.OutcomeEach || len(got.Items) != 2 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if got := execute(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.interrupted" {
+		t.Errorf("ended %s: %s", got, status(w, r, "s2"))
+	}
+}
+
+func TestAStepForEachIsApprovedOnce(t *testing.T) {
+	w, r := begun(t, nil, forEach()...)
+	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
+	upstream(w, map[string]string{"GET /rooms": roomsOf(3)})
+	drive(t, w, r, "s1")
+	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) {
+		t.Fatalf("ended %s", got)
+	}
+	wait(t, w, r, "s2", "token")
+	a := w.Read(r.ID).State("s2").Approval
+	var list []struct{ URL, Request string }
+	if err := json.Unmarshal(a.Body, &list); err != nil || len(list) != 3 || list[2].Request != plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r2"}`)) {
+		t.Errorf("%v %s", err, a.Body)
+	}
+	approve(t, w, r, "s2", "berta", false)
+	if got := drive(t, w, r, "s2"); got != "done" || len(w.Requests()) != 4 {
+		t.Errorf("ended %s: %s, %d requests", got, status(w, r, "s2"), len(w.Requests()))
+	}
+	same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepExpanded, plan.EventStepDone})
+}
+
+func TestOnlyElementsThatWereApprovedAreSent(t *testing.T) {
+	w, r := begun(t, nil, forEach()...)
+	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
+	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
+	drive(t, w, r, "s1")
+	drive(t, w, r, "s2")
+	wait(t, w, r, "s2", "token")
+	approve(t, w, r, "s2", "berta", false)
+	drive1(t, w, r, "s2")
+	now := w.Read(r.ID)
+	st := now.State("s2")
+	a := *st.Approval
+	a.Body = json.RawMessage(strings.Replace(string(a.Body), plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
+	st.Approval = &a
+	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: "s2"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2[0]") != "done" || status(w, r, "s2[1]") != "error step.approval_changed" || len(w.Requests()) != 2 {
+		t.Errorf("ended %s: %s, %s", got, status(w, r, "s2[0]"), status(w, r, "s2[1]"))
+	}
+}

@@ -1,0 +1,153 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+// script answers each request with the next of the answers, and with the last for all
+// that follow.
+func script(w *lab.World, list ...func() (tool.Answer, error)) {
+	n := -1
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		n = min(n+1, len(list)-1)
+		return list[n]()
+	})
+}
+
+func answered(status int) func() (tool.Answer, error) {
+	return func() (tool.Answer, error) { return tool.Answer{Status: status, Body: []byte(`{}`), Bytes: 2}, nil }
+}
+
+func failed(err error) func() (tool.Answer, error) {
+	return func() (tool.Answer, error) { return tool.Answer{}, err }
+}
+
+// A change whose answer was lost may have been made, whatever keeps it from being sent
+// again: nobody says that it was not.
+func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
+	lost, unreached := failed(tool.ErrLost), failed(tool.ErrNotSent)
+	for name, c := range map[string]struct {
+		answers []func() (tool.Answer, error)
+		between func(*testing.T, *lab.World, plan.Run) // after the first
+		finish  bool                                   // the run ends then
+		is      string
+		run     plan.Status
+	}{
+		"the server is gone":           {answers: []func() (tool.Answer, error){lost, unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"it has no time":               {answers: []func() (tool.Answer, error){lost, answered(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"a gateway lost it":            {answers: []func() (tool.Answer, error){answered(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server has moved":         {answers: []func() (tool.Answer, error){lost, answered(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the run is stopped":           {answers: []func() (tool.Answer, error){lost}, between: stop, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: off, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the execution ends":           {answers: []func() (tool.Answer, error){lost}, finish: true, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server refuses it":        {answers: []func() (tool.Answer, error){lost, answered(422)}, is: "error step.rejected", run: plan.Failed},
+		"it is made":                   {answers: []func() (tool.Answer, error){lost, answered(200)}, is: "done", run: plan.Failed},
+		"nothing ever reached anybody": {answers: []func() (tool.Answer, error){unreached}, is: "error step.unreachable", run: plan.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := begun(t, nil, booking(), proposed("s2", "PUT", "/bookings/b1", `{"room":"norte"}`, "s1"), proposed("s3", "GET", "/people", "", "s2"))
+			drive(t, w, r, "s1")
+			script(w, c.answers...)
+			if got := execute(t, w, r, "s2"); got != step.Transient {
+				t.Fatalf("ended %s", got)
+			}
+			if c.between != nil {
+				c.between(t, w, r)
+			}
+			if !c.finish {
+				w.Pass(time.Minute)
+				drive(t, w, r, "s2")
+			}
+			want := []string{}
+			if c.run != plan.InDoubt {
+				want = []string{"undo:s1"}
+			}
+			same(t, "undos", undos(t, w, r), want)
+			ended, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, "Run.StepFailed")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status(w, r, "s2") != c.is || ended.Status != c.run {
+				t.Errorf("the step is %s and the run %s", status(w, r, "s2"), ended.Status)
+			}
+			receiptHolds(t, w, ended)
+		})
+	}
+}
+
+// receiptHolds checks the receipt of a run that ended.
+func receiptHolds(t *testing.T, w *lab.World, r plan.Run) {
+	t.Helper()
+	revisions, err := w.Store.Revisions(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.Store.Events(context.Background(), lab.Account, r.ID, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range receipt.Verify(receipt.New(w.Read(r.ID), revisions, list)) {
+		t.Error(problem)
+	}
+}
+
+func off(t *testing.T, w *lab.World, _ plan.Run) {
+	t.Helper()
+	if _, err := w.Store.SetServerActive(context.Background(), lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a check can find out of a lost change is found out, also where the change cannot
+// be sent again.
+func TestALostChangeThatCannotBeSentAgainIsChecked(t *testing.T) {
+	put := proposed("s1", "PUT", "/bookings/b1", `{"room":"norte"}`)
+	put.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/rooms"}, Expect: ref.Condition{Value: "${check.body.made}", Is: ref.Equal, To: json.RawMessage("true")}}
+	w, r := begun(t, nil, put, proposed("s2", "GET", "/people", ""))
+	n := 0
+	w.Answer(func(q tool.Request) (tool.Answer, error) {
+		n++
+		switch {
+		case q.Method == "GET":
+			return tool.Answer{Status: 200, Body: []byte(`{"made":true}`), Bytes: 13}, nil
+		case n == 1:
+			return tool.Answer{}, tool.ErrLost
+		}
+		return tool.Answer{}, tool.ErrNotSent
+	})
+	if got := drive(t, w, r, "s1"); got != "done" || status(w, r, "s1") != "done" {
+		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
+	}
+}
+
+// Not to be found means that it was removed only where a removal may have been made:
+// one that never reached anybody, or was asked to come back later, removed nothing.
+func TestWhatWasNeverThereIsNotSaidToBeRemoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		first func() (tool.Answer, error)
+		is    string
+	}{
+		"later":    {answered(429), "error step.rejected"},
+		"not sent": {failed(tool.ErrNotSent), "error step.rejected"},
+		"lost":     {failed(tool.ErrLost), "done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := begun(t, nil, proposed("s1", "DELETE", "/bookings/7", ""))
+			script(w, c.first, answered(404))
+			drive(t, w, r, "s1")
+			if status(w, r, "s1") != c.is || len(w.Requests()) != 2 {
+				t.Errorf("%s after %d requests", status(w, r, "s1"), len(w.Requests()))
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package step
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/parallel"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+	"piloto/internal/tools/tool"
+)
+
+// Limits of what is looked at before a plan is confirmed.
+const (
+	previewAnswer = 256 << 10 // bytes of an answer
+	targetsOfStep = 8
+	targetValue   = 1 << 10  // bytes
+	targetsInAll  = 24 << 10 // bytes of values and labels, so that a plan stays one
+)
+
+// PreviewStore is what is read to look at what a draft is about.
+type PreviewStore interface {
+	run.Catalogue
+	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
+}
+
+// Preview looks at what a draft is about: it does the GETs that what the draft
+// changes refers to, before anybody confirmed it.
+//
+// It only sends what cannot change anything: a GET or HEAD of a server of which a
+// person said so (Server.Preview), bound, matched, checked and built as any step is,
+// and that no rule of the account denies or asks about. What comes back is used to
+// name things, and is neither stored nor ever a step's result. Nothing of it can
+// fail: what is not found out is only not shown.
+type Preview struct {
+	Store   PreviewStore
+	Schemas tool.Compiler // judges the arguments of reads
+	Sender  Sender
+	Log     *slog.Logger
+}
+
+// Targets says what the references of each step of a draft name, in the order of its
+// steps; nothing for those that only read. It takes at most limit.
+func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target {
+	found := make([][]plan.Target, len(r.Plan.Steps))
+	seen := map[string]ref.Result{}
+	for _, st := range p.Look(ctx, r, limit) {
+		seen[st.StepID] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+	}
+	look := func(id string) (ref.Result, bool) { res, ok := seen[id]; return res, ok }
+	left := targetsInAll
+	for i, s := range r.Plan.Steps {
+		if s.Risk == plan.Read {
+			continue
+		}
+		for _, name := range references(s) {
+			if _, ok := seen[name.Step]; !ok || name.Secret() || len(found[i]) == targetsOfStep ||
+				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
+				continue
+			}
+			value, label, err := ref.Around(name, look)
+			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left && !ref.Secretive(value) {
+				left -= size
+				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label})
+			}
+		}
+	}
+	return found
+}
+
+// Look does the reads that the changes of a draft refer to, once, those that need
+// nothing of each other at once, within limit. It returns the steps that answered,
+// with their results; and those whose results the draft has of an earlier run.
+func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	waves, err := plan.Waves(r.Plan.Steps)
+	wanted := wantedOf(r.Plan.Steps)
+	if err != nil || len(wanted) == 0 {
+		return nil
+	}
+	known := map[string]ref.Result{}
+	var seen []plan.StepState
+	for _, st := range r.Steps {
+		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
+			known[st.StepID] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+			seen = append(seen, st)
+		}
+	}
+	rules, err := p.Store.Rules(ctx, r.Account)
+	if err != nil {
+		return seen
+	}
+	look := func(id string) (ref.Result, bool) { res, ok := known[id]; return res, ok }
+	for _, wave := range waves {
+		results := make([]*plan.Result, len(wave))
+		reads := make([]func() error, 0, len(wave))
+		for i, id := range wave {
+			s, _ := r.Plan.Step(id)
+			_, done := known[id]
+			if !done && wanted[id] && harmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
+				reads = append(reads, func() error { results[i] = p.read(ctx, r, s, rules, look); return nil })
+			}
+		}
+		_ = parallel.Do(reads...)
+		for i, res := range results {
+			if res != nil {
+				known[wave[i]] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
+				seen = append(seen, plan.StepState{StepID: wave[i], Status: plan.StepDone, Result: res})
+			}
+		}
+	}
+	return seen
+}
+
+// harmless reports whether a step may be done before its plan is confirmed, where
+// its server may be looked at.
+func harmless(s plan.Step) bool {
+	return s.Risk == plan.Read && s.Tool == "" && (s.Method == "GET" || s.Method == "HEAD") && s.ForEach == "" && s.When == nil && s.Ask == nil
+}
+
+// wantedOf are the steps that something which changes refers to, and what those need.
+func wantedOf(steps []plan.Step) map[string]bool {
+	wanted := map[string]bool{}
+	for _, s := range steps {
+		if s.Risk == plan.Read {
+			continue
+		}
+		for _, r := range references(s) {
+			wanted[r.Step] = true
+		}
+	}
+	for range steps { // a chain has at most that many links
+		for _, s := range steps {
+			for _, n := range s.Needs {
+				wanted[n] = wanted[n] || wanted[s.ID] && s.Risk == plan.Read
+			}
+		}
+	}
+	for _, s := range steps {
+		if s.Risk != plan.Read || !wanted[s.ID] {
+			delete(wanted, s.ID)
+		}
+	}
+	return wanted
+}
+
+// references are those in what a step sends, and in the list it is done for.
+func references(s plan.Step) []ref.Reference {
+	var all []ref.Reference
+	add := func(refs []ref.Reference, err error) {
+		if err == nil {
+			all = append(all, refs...)
+		}
+	}
+	add(ref.InText(s.ForEach))
+	add(ref.InText(s.Path))
+	add(ref.InJSON(s.Query))
+	add(ref.InJSON(s.Body))
+	return all
+}
+
+// read does one read; nil when it may not be done, or brought nothing to use.
+func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup) *plan.Result {
+	server, op, err := run.Bound(ctx, p.Store, r, s)
+	if err != nil || !server.Preview || server.Kind != tool.KindOpenAPI || op.Method != s.Method {
+		return nil
+	}
+	siblings, err := siblingsOf(ctx, p.Store, r.Account, server, op)
+	if err != nil {
+		return nil
+	}
+	args, err := resolve(s, op.Path, look)
+	if err != nil {
+		return nil
+	}
+	c := rule.CallOf(s, server.Name)
+	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
+	if v := rules.Judge(c); v.Effect == rule.Deny || v.Effect == rule.Ask {
+		return nil
+	}
+	request, err := bound{server: server, op: op, siblings: siblings}.build(p.Schemas, s, args)
+	if err != nil {
+		return nil
+	}
+	if r.TraceID != "" {
+		request.Header["X-Trace-Id"] = r.TraceID
+	}
+	var key *tool.Credential
+	if server.Key != nil {
+		held, err := p.Store.Credential(ctx, r.Account, server)
+		if err != nil {
+			return nil
+		}
+		key = &held
+	}
+	answer, err := p.Sender.Send(ctx, request, key, previewAnswer)
+	if err != nil || answer.Status/100 != 2 || answer.Truncated {
+		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", server.ID, "step", s.ID, "status", answer.Status, "error", err)
+		return nil
+	}
+	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", server.ID, "step", s.ID, "bytes", answer.Bytes)
+	return storable(answer)
+}

@@ -1,0 +1,188 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
+)
+
+func previewer(w *lab.World) step.Preview {
+	return step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+}
+
+func previewed(t *testing.T) *lab.World {
+	t.Helper()
+	w := lab.NewWorld(t)
+	if _, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	w.Answer(func(r tool.Request) (tool.Answer, error) {
+		body := `{"items":[{"id":"n1","name":"Sala Norte","seats":6}]}`
+		if strings.HasSuffix(r.URL, "/n1") {
+			body = `{"id":"n1","owner":"Ana"}`
+		}
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+	})
+	return w
+}
+
+const fromRooms = `{"room":"${s1.body.items[0].id}"}`
+
+func TestWhatAChangeNamesIsLookedUp(t *testing.T) {
+	w := previewed(t)
+	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("GET", "/bookings/${s1.body.items[0].id}", ""),
+		lab.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
+	found := previewer(w).Targets(t.Context(), r, time.Second)
+	if len(found) != 3 || found[0] != nil || found[1] != nil || len(found[2]) != 2 {
+		t.Fatalf("%+v", found)
+	}
+	if got := found[2][1]; got.Ref != "s1.body.items[0].id" || string(got.Value) != `"n1"` || got.Label != "Sala Norte, 6" {
+		t.Errorf("%+v", got)
+	}
+	if got := found[2][0]; got.Ref != "s2.body.owner" || string(got.Value) != `"Ana"` {
+		t.Errorf("%+v", got)
+	}
+	if sent := w.Requests(); len(sent) != 2 || sent[0].Method != "GET" || sent[1].URL != "https://rooms.example/bookings/n1" {
+		t.Errorf("%+v", sent)
+	}
+	if now := w.Read(r.ID); now.EventSeq != r.EventSeq || now.State("s1").Result != nil {
+		t.Error("what was looked at was stored")
+	}
+}
+
+func TestASecretIsNoTarget(t *testing.T) {
+	w := previewed(t)
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		body := `{"id":"n1","access_token":"s3cret","name":"Caja"}`
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+	})
+	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
+	found := previewer(w).Targets(t.Context(), r, time.Second)
+	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestNothingElseIsLookedAt lists what is not sent before a plan is confirmed.
+func TestNothingElseIsLookedAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*testing.T, *lab.World)
+		steps   []plan.ProposedStep
+	}{
+		"a server that may not be": {func(t *testing.T, w *lab.World) {
+			_, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, false)
+			must(t, err)
+		}, nil},
+		"a server that is off": {func(t *testing.T, w *lab.World) {
+			_, err := w.Store.SetServerActive(t.Context(), lab.Account, w.Server.ID, false, w.Clock())
+			must(t, err)
+		}, nil},
+		"what a rule denies": {func(t *testing.T, w *lab.World) { rules(t, w, rule.Deny) }, nil},
+		"what a rule asks":   {func(t *testing.T, w *lab.World) { rules(t, w, rule.Ask) }, nil},
+		"what nothing refers to": {nil, []plan.ProposedStep{
+			{Method: "GET", Path: "/rooms"}, {Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)},
+		}},
+		"what only reads refer to": {nil, []plan.ProposedStep{
+			{Method: "GET", Path: "/rooms"}, {Method: "GET", Path: "/bookings/${s1.body.items[0].id}"},
+		}},
+		"what comes after a change": {nil, []plan.ProposedStep{
+			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)},
+			{Method: "GET", Path: "/rooms"},
+			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"${s2.body.items[0].id}"}`)},
+		}},
+		"what changes": {nil, []plan.ProposedStep{
+			{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)}, {Method: "DELETE", Path: "/bookings/${s1.body.id}"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := previewed(t)
+			steps := c.steps
+			if steps == nil {
+				steps = []plan.ProposedStep{{Method: "GET", Path: "/rooms"}, {Method: "POST", Path: "/bookings", Body: json.RawMessage(fromRooms)}}
+			}
+			r := w.Draft(plan.Proposal{Goal: "g", Steps: steps})
+			if c.prepare != nil {
+				c.prepare(t, w)
+			}
+			for _, targets := range previewer(w).Targets(t.Context(), r, time.Second) {
+				if targets != nil {
+					t.Errorf("%+v", targets)
+				}
+			}
+			if sent := w.Requests(); len(sent) != 0 {
+				t.Errorf("it was sent: %+v", sent)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rules(t *testing.T, w *lab.World, effect rule.Effect) {
+	t.Helper()
+	must(t, w.Store.SetRules(t.Context(), lab.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
+}
+
+// TestAnAnswerThatCannotBeUsedShowsNothing answers badly in every way.
+func TestAnAnswerThatCannotBeUsedShowsNothing(t *testing.T) {
+	long := `{"items":[{"id":"` + strings.Repeat("x", 2000) + `"}]}`
+	for name, answer := range map[string]func() (tool.Answer, error){
+		"an error":      func() (tool.Answer, error) { return tool.Answer{}, tool.ErrLost },
+		"not found":     func() (tool.Answer, error) { return tool.Answer{Status: 404, Body: []byte(`{}`)}, nil },
+		"a redirection": func() (tool.Answer, error) { return tool.Answer{Status: 302}, nil },
+		"cut": func() (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte(`{"items":`), Truncated: true}, nil
+		},
+		"not JSON":        func() (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte("<html>")}, nil },
+		"another shape":   func() (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(`{"items":[]}`)}, nil },
+		"too long a name": func() (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(long)}, nil },
+		"not sent":        func() (tool.Answer, error) { return tool.Answer{}, errors.Join(tool.ErrNotSent) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := previewed(t)
+			r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", fromRooms))
+			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
+			if found := previewer(w).Targets(t.Context(), r, time.Second); found[1] != nil {
+				t.Errorf("%+v", found[1])
+			}
+			if len(w.Requests()) != 1 {
+				t.Errorf("it was tried %d times", len(w.Requests()))
+			}
+		})
+	}
+}
+
+// slow answers when its caller gives up.
+type slow struct{}
+
+// Send implements step.Sender.
+func (slow) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+	<-ctx.Done()
+	return tool.Answer{}, tool.ErrLost.Because(ctx.Err())
+}
+
+func TestASlowServerHoldsUpNoProposal(t *testing.T) {
+	w := previewed(t)
+	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", fromRooms))
+	p := previewer(w)
+	p.Sender = slow{}
+	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server waits for ever
+		t.Errorf("%+v", found)
+	}
+}

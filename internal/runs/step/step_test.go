@@ -1,0 +1,396 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"piloto/infra/local/lab"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+var (
+	find   = lab.To("GET", "/rooms", "")
+	book   = lab.To("POST", "/bookings", `{"room":"norte"}`)
+	remove = lab.To("DELETE", "/bookings/7", "")
+)
+
+// running returns a run that is about to execute its steps.
+func running(t *testing.T, calls ...lab.Call) (*lab.World, plan.Run) {
+	t.Helper()
+	w := lab.NewWorld(t)
+	r := w.Propose(calls...)
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Runs.Begin(context.Background(), lab.Account, r.ID); err != nil {
+		t.Fatal(err)
+	}
+	return w, r
+}
+
+// execute runs one step once and returns the name of its error, "" for none.
+func execute(t *testing.T, w *lab.World, r plan.Run, id string) string {
+	t.Helper()
+	_, err := w.Steps.Execute(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id})
+	var e *step.Error
+	if err != nil && !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	if e == nil {
+		return ""
+	}
+	return e.Name
+}
+
+func answers(status int, headers ...string) func(tool.Request) (tool.Answer, error) {
+	h := map[string]string{}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h[headers[i]] = headers[i+1]
+	}
+	return func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: status, Headers: h, Body: []byte(`{"detail":"porque sí"}`), Bytes: 22}, nil
+	}
+}
+
+func fails(err error) func(tool.Request) (tool.Answer, error) {
+	return func(tool.Request) (tool.Answer, error) { return tool.Answer{}, err }
+}
+
+// TestWhatAnAnswerMeans is the table of judge: for each method and outcome of
+// one attempt, how the invocation ends, where the step is, and whether a second
+// invocation sends again.
+func TestWhatAnAnswerMeans(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		call   lab.Call
+		answer func(tool.Request) (tool.Answer, error)
+		ends   string
+		status plan.StepStatus
+		again  bool
+	}{
+		{"a read answers", find, answers(200), "", plan.StepDone, false},
+		{"a write answers", book, answers(201), "", plan.StepDone, false},
+		{"a write without content", book, answers(204), "", plan.StepDone, false},
+		{"a read is refused", find, answers(404), step.Rejected, plan.StepFailed, false},
+		{"a write is refused", book, answers(409), step.Rejected, plan.StepFailed, false},
+		{"a write breaks the server", book, answers(500), step.Rejected, plan.StepFailed, false},
+		{"a read is redirected", find, answers(302, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a read is sent elsewhere", find, answers(308, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a write is sent elsewhere for good", book, answers(301, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a write is sent elsewhere this time", book, answers(307, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a write is sent elsewhere, as it is", book, answers(308, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a deletion is sent elsewhere", remove, answers(307, "Location", "https://elsewhere.example"), step.Rejected, plan.StepFailed, false},
+		{"a write was taken, and its answer is elsewhere", book, answers(303, "Location", "/bookings/7"), step.InDoubt, plan.StepInDoubt, false},
+		{"a write was found elsewhere", book, answers(302, "Location", "/login"), step.InDoubt, plan.StepInDoubt, false},
+		{"a write has several answers", book, answers(300), step.InDoubt, plan.StepInDoubt, false},
+		{"a write modified nothing, or did", book, answers(304), step.InDoubt, plan.StepInDoubt, false},
+		{"a write is answered with an unknown redirect", book, answers(399), step.InDoubt, plan.StepInDoubt, false},
+		{"a deletion was taken, and its answer is elsewhere", remove, answers(303, "Location", "/bookings"), step.InDoubt, plan.StepInDoubt, false},
+		{"a read meets a gateway error", find, answers(502), step.Transient, plan.StepRunning, true},
+		{"a read meets an unavailable server", find, answers(503), step.Transient, plan.StepRunning, true},
+		{"a write meets a gateway error", book, answers(502), step.InDoubt, plan.StepInDoubt, false},
+		{"a write meets a gateway time-out", book, answers(504), step.InDoubt, plan.StepInDoubt, false},
+		{"a write meets an unavailable server", book, answers(503), step.Rejected, plan.StepFailed, false},
+		{"a write is told to come back", book, answers(503, "Retry-After", "0"), step.Throttled, plan.StepRunning, true},
+		{"a write is too many", book, answers(429), step.Throttled, plan.StepRunning, true},
+		{"a read is lost", find, fails(tool.ErrLost), step.Transient, plan.StepRunning, true},
+		{"a deletion is lost", remove, fails(tool.ErrLost), step.Transient, plan.StepRunning, true},
+		{"a write is lost", book, fails(tool.ErrLost), step.InDoubt, plan.StepInDoubt, false},
+		{"a write is not sent", book, fails(tool.ErrNotSent), step.Transient, plan.StepRunning, true},
+		{"a request that must not be sent", book, fails(tool.ErrRequest), step.Rejected, plan.StepFailed, false},
+		{"an error nobody knows, of a write", book, fails(errors.New("?")), step.InDoubt, plan.StepInDoubt, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, r := running(t, c.call)
+			w.Answer(c.answer)
+			if got := execute(t, w, r, "s1"); got != c.ends {
+				t.Errorf("ended with %q, want %q", got, c.ends)
+			}
+			st := w.Read(r.ID).State("s1")
+			if st.Status != c.status || st.Last.Open {
+				t.Errorf("the step is %s (open %v), want %s", st.Status, st.Last.Open, c.status)
+			}
+			if (st.Error != nil) != (c.ends != "") {
+				t.Errorf("error %+v", st.Error)
+			}
+			w.Answer(answers(200))
+			execute(t, w, r, "s1")
+			if again := len(w.Requests()) == 2; again != c.again {
+				t.Errorf("sent again: %v, want %v", again, c.again)
+			}
+		})
+	}
+}
+
+func TestAnUnsafeAttemptThatWasCutOffIsInDoubt(t *testing.T) {
+	w, r := running(t, book)
+	open(t, w, r)
+	w.Pass(2 * time.Minute)
+	if got := execute(t, w, r, "s1"); got != step.InDoubt {
+		t.Fatalf("ended with %q", got)
+	}
+	st := w.Read(r.ID).State("s1")
+	if st.Status != plan.StepInDoubt || st.Error == nil || !strings.Contains(st.Error.Message, "https://rooms.example") {
+		t.Errorf("%+v", st)
+	}
+	if len(w.Requests()) != 0 {
+		t.Error("it was sent again")
+	}
+}
+
+func TestAnUnsafeAttemptMayStillBeInItsCall(t *testing.T) {
+	w, r := running(t, book)
+	open(t, w, r)
+	if got := execute(t, w, r, "s1"); got != step.Throttled {
+		t.Fatalf("ended with %q", got)
+	}
+	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepRunning || !st.Last.Open || len(w.Requests()) != 0 {
+		t.Errorf("%+v, %d requests", st, len(w.Requests()))
+	}
+	w.Steps.AloneSince = w.Clock().Add(time.Millisecond) // the process that made it is gone
+	if got := execute(t, w, r, "s1"); got != step.InDoubt {
+		t.Errorf("ended with %q", got)
+	}
+}
+
+func TestASafeAttemptThatWasCutOffIsRepeatedWithTheSameKey(t *testing.T) {
+	w, r := running(t, remove)
+	open(t, w, r)
+	if got := execute(t, w, r, "s1"); got != "" {
+		t.Fatalf("ended with %q", got)
+	}
+	sent := w.Requests()
+	if len(sent) != 1 || sent[0].Header["Idempotency-Key"] != r.ID+":s1" {
+		t.Errorf("%+v", sent)
+	}
+	if st := w.Read(r.ID).State("s1"); st.Attempts != 2 {
+		t.Errorf("%d attempts", st.Attempts)
+	}
+}
+
+// open leaves the step as a process that died in its call does.
+func open(t *testing.T, w *lab.World, r plan.Run) {
+	t.Helper()
+	seen := w.Read(r.ID)
+	_, err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
+		StepID: "s1", Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
+		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true},
+	}, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADeletionThatWasLostAndIsGoneIsDone(t *testing.T) {
+	w, r := running(t, remove)
+	w.Answer(fails(tool.ErrLost))
+	execute(t, w, r, "s1")
+	w.Answer(answers(404))
+	if got := execute(t, w, r, "s1"); got != "" {
+		t.Errorf("ended with %q", got)
+	}
+}
+
+func TestAttemptsAreBounded(t *testing.T) {
+	w, r := running(t, find)
+	w.Answer(fails(tool.ErrNotSent))
+	for range 20 {
+		execute(t, w, r, "s1")
+	}
+	if n := len(w.Requests()); n != 4 {
+		t.Errorf("%d attempts", n)
+	}
+	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepFailed {
+		t.Errorf("the step is %s", st.Status)
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	w, r := running(t, book)
+	w.Answer(answers(429, "Retry-After", "30"))
+	if got := execute(t, w, r, "s1"); got != step.Throttled {
+		t.Fatalf("ended with %q", got)
+	}
+	w.Answer(answers(201))
+	w.Pass(29 * time.Second)
+	if got := execute(t, w, r, "s1"); got != step.Throttled || len(w.Requests()) != 1 {
+		t.Fatalf("after 29 s: %q, %d requests", got, len(w.Requests()))
+	}
+	w.Pass(2 * time.Second)
+	if got := execute(t, w, r, "s1"); got != "" {
+		t.Errorf("after 31 s: %q", got)
+	}
+}
+
+func TestNothingIsSentWhenTheBindingNoLongerHolds(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		change func(*testing.T, *lab.World)
+		code   string
+	}{
+		"switched off": {func(t *testing.T, w *lab.World) {
+			if _, err := w.Store.SetServerActive(ctx, lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+				t.Fatal(err)
+			}
+		}, "step.server_inactive"},
+		"removed": {func(t *testing.T, w *lab.World) {
+			if err := w.Store.DeleteServer(ctx, lab.Account, w.Server.ID); err != nil {
+				t.Fatal(err)
+			}
+		}, "step.server_missing"},
+		"changed": {func(t *testing.T, w *lab.World) {
+			ops := lab.Operations(w.Server.BaseURL)
+			for i := range ops {
+				ops[i].Fingerprint = "other"
+			}
+			c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
+			if err := w.Store.ReplaceCatalogue(ctx, lab.Account, w.Server, w.Server.Catalogue, c); err != nil {
+				t.Fatal(err)
+			}
+		}, "step.tool_changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := running(t, book)
+			c.change(t, w)
+			if got := execute(t, w, r, "s1"); got != step.Rejected {
+				t.Errorf("ended with %q", got)
+			}
+			st := w.Read(r.ID).State("s1")
+			if st.Error == nil || st.Error.Code != c.code || len(w.Requests()) != 0 {
+				t.Errorf("%+v, %d requests", st.Error, len(w.Requests()))
+			}
+		})
+	}
+}
+
+func TestAReferenceThatNamesNothingFailsItsStep(t *testing.T) {
+	w, r := running(t, find, lab.To("GET", "/bookings/${s1.body.missing}", ""))
+	execute(t, w, r, "s1")
+	if got := execute(t, w, r, "s2"); got != step.Rejected {
+		t.Fatalf("ended with %q", got)
+	}
+	if st := w.Read(r.ID).State("s2"); st.Error == nil || st.Error.Code != "step.reference" {
+		t.Errorf("%+v", st.Error)
+	}
+}
+
+func TestAResultCannotLeaveItsSegment(t *testing.T) {
+	for _, id := range []string{"../admin", "a/b", "..", "a%2fb", "a\r\nX: y", ""} {
+		w, r := running(t, find, lab.To("DELETE", "/bookings/${s1.body.id}", ""))
+		body, _ := json.Marshal(map[string]string{"id": id})
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
+		})
+		execute(t, w, r, "s1")
+		execute(t, w, r, "s2")
+		if n := len(w.Requests()); n != 1 {
+			t.Errorf("%q was sent as %s", id, w.Requests()[1].URL)
+		}
+	}
+}
+
+func TestARefusedRequestIsSaidInWords(t *testing.T) {
+	for _, id := range []string{`""`, `"a/b"`, `".."`, `"` + strings.Repeat("a", 9000) + `"`} {
+		w, r := running(t, find, lab.To("GET", "/bookings/${s1.body.id}", ""))
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte(`{"id":` + id + `}`)}, nil
+		})
+		execute(t, w, r, "s1")
+		if got := execute(t, w, r, "s2"); got != step.Rejected || len(w.Requests()) != 1 {
+			t.Fatalf("%.20s: %s", id, got)
+		}
+		if said := w.Read(r.ID).State("s2").Error.Message; strings.Contains(said, "map[") || strings.Contains(said, "tool.") || len(said) > 400 {
+			t.Errorf("%.20s: %s", id, said)
+		}
+	}
+}
+
+func TestAResultThatDoesNotFitTheSchemaIsNotSent(t *testing.T) {
+	w, r := running(t, find, lab.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(`{"id":7}`), Bytes: 8}, nil
+	})
+	execute(t, w, r, "s1")
+	if got := execute(t, w, r, "s2"); got != step.Rejected || len(w.Requests()) != 1 {
+		t.Errorf("ended with %q after %d requests", got, len(w.Requests()))
+	}
+}
+
+func TestUnsafeRequestsCarryAnIdempotencyKeyAndReadsDoNot(t *testing.T) {
+	w, r := running(t, find, book)
+	execute(t, w, r, "s1")
+	execute(t, w, r, "s2")
+	sent := w.Requests()
+	if _, ok := sent[0].Header["Idempotency-Key"]; ok || sent[1].Header["Idempotency-Key"] != r.ID+":s2" {
+		t.Errorf("%v, %v", sent[0].Header, sent[1].Header)
+	}
+}
+
+func TestAnswersOfEverySizeAreKept(t *testing.T) {
+	noise := make([]byte, 2<<20) // incompressible
+	seed := uint32(1)
+	for i := range noise {
+		seed = seed*1664525 + 1013904223
+		noise[i] = "0123456789abcdef"[seed>>28]
+	}
+	for name, c := range map[string]struct {
+		body  []byte
+		apart bool
+	}{
+		"none":               {nil, false},
+		"text":               {[]byte("hola"), false},
+		"not UTF-8":          {[]byte{0xff, 'a'}, false},
+		"JSON, not UTF-8":    {[]byte("{\"a\":\"\xff\xfe\"}"), false},
+		"a large list":       {[]byte("[" + strings.Repeat(`{"id":1,"name":"sala"},`, 50_000) + "1]"), true},
+		"large and opaque":   {append(append([]byte(`"`), noise...), '"'), true},
+		"deeper than a tree": {[]byte(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), false},
+		"deeper than depth":  {[]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := running(t, find)
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				return tool.Answer{Status: 200, Body: c.body, Bytes: len(c.body)}, nil
+			})
+			if got := execute(t, w, r, "s1"); got != "" {
+				t.Fatalf("ended with %q", got)
+			}
+			res := w.Read(r.ID).State("s1").Result
+			if res == nil || res.Apart > 0 != c.apart || res.Truncated || len(c.body) > 0 && (!json.Valid(res.Body) || !utf8.Valid(res.Body)) {
+				t.Errorf("kept %d bytes, apart in %d, truncated %v", len(res.Body), res.Apart, res.Truncated)
+			}
+			if _, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// patient notes until when a call may take.
+type patient struct{ until time.Time }
+
+func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+	p.until, _ = ctx.Deadline()
+	return tool.Answer{Status: 200}, nil
+}
+
+// The step function has 90 s. A call that is cut off with it is in doubt, whatever
+// was known of it.
+func TestACallLeavesTimeToWriteWhatBecameOfIt(t *testing.T) {
+	w, r := running(t, book)
+	p := &patient{}
+	w.Steps.Sender = p
+	if got := execute(t, w, r, "s1"); got != "" {
+		t.Fatalf("ended with %q", got)
+	}
+	if left := time.Until(p.until); p.until.IsZero() || left > 72*time.Second || left < 60*time.Second {
+		t.Errorf("it may take %v", left)
+	}
+}

@@ -1,0 +1,72 @@
+package step_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// TestWhatWasLostIsSentNowhere: what an answer holds that is no text (half of a pair, bytes that
+// are not UTF-8) would be sent as another text than was answered, which may be another's id.
+// The rest of the answer is used, and a lost character that the service itself wrote is one.
+func TestWhatWasLostIsSentNowhere(t *testing.T) {
+	each := proposed("s2", "PUT", "/bookings/${item.id}", `{}`)
+	each.ForEach = "${s1.body.rooms}"
+	for name, second := range map[string]plan.ProposedStep{
+		"in a path":  proposed("s2", "GET", "/bookings/${s1.body.id}", ""),
+		"in a text":  proposed("s2", "POST", "/bookings", `{"room":"sala ${s1.body.id}"}`),
+		"as a value": proposed("s2", "POST", "/bookings", `{"room":"${s1.body.id}"}`),
+		"an element": each,
+		"of a list":  proposed("s2", "POST", "/bookings", `{"room":"${s1.body.rooms[1].id}"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for value, whole := range map[string]bool{
+				`a\ud800b`: false, `a\udc00`: false, `\ud83d`: false, `\ud83d\ud83d\ude00`: false, "a\xffb": false, "\xed\xa0\x80": false, "Jos\xe9": false, "\xf0\x9f\x98": false,
+				`\ud83d\ude00`: true, `\\ud800`: true, "José": true, "a\uFFFDb": true, `a\ufffdb`: true, "7": true,
+			} {
+				if strings.Contains(value, `\\`) && (name == "in a path" || name == "an element") {
+					continue // what a path may hold is another rule's
+				}
+				w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), second)
+				w.Answer(func(tool.Request) (tool.Answer, error) {
+					body := `{"id":"` + value + `","rooms":[{"id":"1"},{"id":"` + value + `"}],"note":"x"}`
+					return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+				})
+				drive(t, w, r, "s1")
+				drive(t, w, r, "s2")
+				calls := slices.DeleteFunc(sent(w), func(call string) bool {
+					return strings.HasSuffix(call, "/rooms") || strings.HasSuffix(call, "/bookings/1")
+				})
+				if (len(calls) > 0) != whole {
+					t.Errorf("%q: %s after %q", value, status(w, r, "s2"), calls)
+				}
+			}
+		})
+	}
+	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.note}"}`))
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte("{\"id\":\"Jos\xe9\",\"other\":\"\\ud800\",\"note\":\"norte\"}")}, nil
+	})
+	drive(t, w, r, "s1")
+	drive(t, w, r, "s2")
+	if status(w, r, "s2") != "done" {
+		t.Errorf("what is whole of the answer: %s", status(w, r, "s2"))
+	}
+}
+
+// TestAnAnswerIsStoredAsJSON, whatever its bytes are.
+func TestAnAnswerIsStoredAsJSON(t *testing.T) {
+	for _, body := range []string{"\xff", "{\"a\":\"\xff\"}", "{\"a\":\xff}", "a\uFFFFb\xff", "\"\xff", "<p>\xe9</p>", `"\ud800"`, "{\"\xff\":1}"} {
+		w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""))
+		w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body)}, nil })
+		drive(t, w, r, "s1")
+		got := w.Read(r.ID).State("s1").Result
+		if got == nil || !json.Valid(got.Body) || strings.ToValidUTF8(string(got.Body), "") != string(got.Body) {
+			t.Errorf("%q is stored as %+v", body, got)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/tools/mcp"
+	"piloto/internal/tools/tool"
+)
+
+func TestAServerIsFoundWhereServersUsuallyAre(t *testing.T) {
+	slashed := http.NewServeMux() // as some frameworks have it
+	slashed.Handle("/mcp/", mounted("/mcp/", tool.TransportStreamable, false, echo()))
+	slashed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.1:1/mcp/", http.StatusTemporaryRedirect)
+	})
+	site := http.NewServeMux() // a page, and a server below
+	site.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
+	site.Handle("/mcp", mounted("/mcp", tool.TransportStreamable, false, echo("2025-06-18")))
+	locked := http.NewServeMux()
+	locked.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	locked.Handle("/mcp", mounted("/mcp", tool.TransportStreamable, false, echo()))
+	for name, c := range map[string]struct {
+		handler http.Handler
+		asked   string
+		want    string
+		via     tool.Transport
+	}{
+		"as it is":        {mounted("/", tool.TransportStreamable, false, echo()), "", "", tool.TransportStreamable},
+		"at /mcp":         {mounted("/mcp", tool.TransportStreamable, true, echo()), "", "/mcp", tool.TransportStreamable},
+		"at /sse":         {mounted("/sse", tool.TransportSSE, false, echo()), "", "/sse", tool.TransportSSE},
+		"with a slash":    {slashed, "", "/mcp/", tool.TransportStreamable},
+		"and again":       {slashed, "/mcp/", "/mcp/", tool.TransportStreamable},
+		"as NormalizeURL": {slashed, "/mcp", "/mcp/", tool.TransportStreamable},
+		"below a page":    {site, "", "/mcp", tool.TransportStreamable},
+		"behind a lock":   {locked, "", "/mcp", tool.TransportStreamable},
+		"somewhere else":  {mounted("/a/b", tool.TransportSSE, false, echo()), "/a/b", "/a/b", tool.TransportSSE},
+	} {
+		s := over(t, c.handler)
+		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL + c.asked})
+		if err != nil || found.BaseURL != s.URL+c.want || found.Transport != c.via || len(found.Operations) != 1 {
+			t.Errorf("%s: %+v %v", name, found, err)
+		}
+	}
+}
+
+func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
+	answer := func(code int, media, body string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", media)
+			w.WriteHeader(code)
+			_, _ = fmt.Fprint(w, body)
+		})
+	}
+	initialized := func(result string) http.Handler {
+		c := crookedServer(t, nil)
+		c.tools = func() string { return result }
+		return c
+	}
+	version := crookedServer(t, nil)
+	version.gate = func(w http.ResponseWriter, method string) bool {
+		if method == "initialize" {
+			say(w, `{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2023-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+		}
+		return method != "initialize"
+	}
+	other := over(t, answer(200, "application/json", "{}"))
+	elsewhere := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "event: endpoint\ndata: %s/messages\n\n", other.URL)
+	})
+	never := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	silent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprint(w, ": soon\n\nevent: message\ndata: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for name, c := range map[string]struct {
+		handler http.Handler
+		want    *fault.Error
+		reason  string
+	}{
+		"says no address":       {silent, tool.ErrUnreachable, "timeout"},
+		"page":                  {answer(200, "text/html", "<html>"), tool.ErrSpeech, "answer"},
+		"other JSON":            {answer(200, "application/json", `{"openapi":"3.1.0"}`), tool.ErrSpeech, "answer"},
+		"nothing there":         {answer(404, "text/plain", ""), tool.ErrSpeech, "status"},
+		"locked":                {answer(401, "application/json", `{}`), tool.ErrRefusedUs, ""},
+		"forbidden":             {answer(403, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`), tool.ErrRefusedUs, ""},
+		"down":                  {answer(502, "text/html", ""), tool.ErrUnreachable, ""},
+		"busy":                  {answer(429, "text/html", ""), tool.ErrUnreachable, ""},
+		"never":                 {never, tool.ErrUnreachable, "timeout"},
+		"no list":               {initialized(`{}`), tool.ErrSpeech, "tools"},
+		"list is a text":        {initialized(`{"tools":"x"}`), tool.ErrSpeech, "tools"},
+		"an unknown version":    {version, tool.ErrSpeech, "version"},
+		"writes somewhere else": {elsewhere, tool.ErrSpeech, "endpoint"},
+		"a huge list":           {initialized(`{"tools":[{"name":"a","description":"` + strings.Repeat("x", 9<<20) + `"}]}`), tool.ErrSpeech, "size"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := over(t, c.handler)
+			d := discoverer(t)
+			d.Each = 500 * time.Millisecond
+			if name == "a huge list" {
+				d.Each = 5 * time.Second
+			}
+			_, err := d.Discover(t.Context(), tool.Target{Base: s.URL, Key: &tool.Credential{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}})
+			if f := fault.Of(err); !errors.Is(err, c.want) || c.reason != "" && f.Args["reason"] != c.reason || strings.Contains(fmt.Sprintf("%v %+v", err, err), "s3cr3t") {
+				t.Errorf("%v, want %v %s", err, c.want, c.reason)
+			}
+		})
+	}
+	if n := other.requests(func(*http.Request) bool { return true }); n != 0 {
+		t.Errorf("%d requests went to another host", n)
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	if _, err := discoverer(t).Discover(t.Context(), tool.Target{Base: closed.URL}); !errors.Is(err, tool.ErrUnreachable) || fault.Of(err).Args["reason"] != "refused" {
+		t.Errorf("closed: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := discoverer(t).Discover(gone, tool.Target{Base: closed.URL}); !errors.Is(err, context.Canceled) || errors.Is(err, tool.ErrUnreachable) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestToolsThatCannotBeUsedAreLeftOut(t *testing.T) {
+	const object = `"inputSchema":{"type":"object"}`
+	for name, c := range map[string]struct{ tools, kept, warning string }{
+		"two of one name":       {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `}`, "b", "2 tools have the name a"},
+		"bad name":              {`{"name":"a b",` + object + `},{"name":"",` + object + `},{"name":"b",` + object + `}`, "b", `"a b"`},
+		"long name":             {`{"name":"` + strings.Repeat("a", 129) + `",` + object + `}`, "", "is none"},
+		"name with a line":      {`{"name":"a\nb",` + object + `}`, "", "is none"},
+		"no tool":               {`null,7,"x",{"name":"b",` + object + `}`, "b", "tool 1"},
+		"no schema":             {`{"name":"a"}`, "", "is missing"},
+		"schema is a list":      {`{"name":"a","inputSchema":[]}`, "", "is not an object"},
+		"schema of a text":      {`{"name":"a","inputSchema":{"type":"string"}}`, "", "describes no object"},
+		"schema of nothing":     {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"nothing"}}}}`, "", "is not a valid JSON Schema"},
+		"refers to nothing":     {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}}}}`, "", "is not a valid JSON Schema"},
+		"refers outside":        {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"http://127.0.0.1:1/x"}}}}`, "", "refers to another document"},
+		"schema too large":      {`{"name":"a","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 70_000) + `"}}`, "", "is larger"},
+		"bad output":            {`{"name":"a",` + object + `,"outputSchema":[]}`, "", "output schema"},
+		"header twice":          {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A"},"y":{"type":"object","properties":{"z":{"type":"string","x-mcp-header":"a"}}}}}}`, "", "into one header"},
+		"header with a line":    {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A\r\nB: c"}}}}`, "", "cannot be one"},
+		"header without a name": {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":""}}}}`, "", "cannot be one"},
+		"header of an object":   {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"A"}}}}`, "", "no text, integer or boolean"},
+		"draft 7":               {`{"name":"a","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"x":{"$ref":"#/definitions/y"}},"definitions":{"y":{"type":"string"}}}}`, "a", ""},
+		"no type":               {`{"name":"a","inputSchema":{}}`, "a", ""},
+		"look-ahead":            {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","pattern":"^(?=a)b"}}}}`, "a", ""},
+	} {
+		s := crookedServer(t, nil)
+		s.tools = func() string { return `{"tools":[` + c.tools + `]}` }
+		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+		var kept []string
+		for _, op := range found.Operations {
+			kept = append(kept, op.Name)
+		}
+		said := strings.Join(found.Warnings, "; ")
+		if err != nil || strings.Join(kept, " ") != c.kept || !strings.Contains(said, c.warning) || (c.warning == "") != (said == "") {
+			t.Errorf("%s: kept %v, said %q, %v", name, kept, said, err)
+		}
+	}
+}
+
+func TestWhatAServerSaysOfAToolIsTidied(t *testing.T) {
+	s := crookedServer(t, nil)
+	s.tools = func() string {
+		return `{"tools":[
+			{"name":"a","description":"\n  First\u202e line\u0007.  \nSecond.` + strings.Repeat("ñ", 5000) + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}},
+			{"name":"b","title":" ","annotations":{"title":"Named","destructiveHint":true},"inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}`
+	}
+	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+	if err != nil || len(found.Operations) != 2 {
+		t.Fatalf("%+v %v", found, err)
+	}
+	a, b := found.Operations[0], found.Operations[1]
+	if a.Summary != "First line." || a.Destructive || len(a.Description) > 4096 || !strings.HasPrefix(a.Description, "First line.  \nSecond.ñ") || !strings.HasSuffix(a.Description, "ñ…") {
+		t.Errorf("%q %q", a.Summary, a.Description)
+	}
+	if b.Summary != "Named" || !b.Destructive || string(b.Output) != `{"type":"object"}` {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestEveryPageIsListedAndThereIsAnEnd(t *testing.T) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, &sdk.ServerOptions{PageSize: 7})
+	for i := range 50 {
+		server.AddTool(&sdk.Tool{Name: fmt.Sprintf("t%02d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	}
+	s := over(t, mounted("/", tool.TransportStreamable, false, server))
+	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+	if err != nil || len(found.Operations) != 50 || len(found.Warnings) != 0 {
+		t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
+	}
+	endless := crookedServer(t, nil)
+	var page atomic.Int32
+	endless.tools = func() string {
+		n := page.Add(1)
+		return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{}}],"nextCursor":"%d"}`, n, n)
+	}
+	found, err = discoverer(t).Discover(t.Context(), tool.Target{Base: endless.URL})
+	if err != nil || len(found.Operations) != 32 || endless.lists.Load() != 32 || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, "pages") }) {
+		t.Errorf("%d tools in %d pages, %v %v", len(found.Operations), endless.lists.Load(), found.Warnings, err)
+	}
+	crowd := crookedServer(t, nil)
+	for _, end := range []string{`],"nextCursor":"more"}`, `]}`} {
+		crowd.tools = func() string {
+			var list []string
+			for i := range 2500 {
+				list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{}}`, i))
+			}
+			return `{"tools":[` + strings.Join(list, ",") + end
+		}
+		found, err = discoverer(t).Discover(t.Context(), tool.Target{Base: crowd.URL})
+		if err != nil || len(found.Operations) != 2000 || len(found.Warnings) != 1 {
+			t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
+		}
+	}
+}
+
+// bearers gives token-1, token-2, … for keys of the place "oauth".
+type bearers struct {
+	n, forgotten atomic.Int32
+	err          error
+}
+
+func (b *bearers) Exchange(_ context.Context, key tool.Credential) (tool.Credential, error) {
+	if b.err != nil || key.Place.In != "oauth" {
+		return key, b.err
+	}
+	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: fmt.Sprintf("token-%d", b.n.Load()+1)}, nil
+}
+
+func (b *bearers) Forget(_, refused tool.Credential) {
+	b.forgotten.Add(1)
+	if refused.Secret == fmt.Sprintf("token-%d", b.n.Load()+1) {
+		b.n.Add(1)
+	}
+}
+
+var _ mcp.Exchanger = (*bearers)(nil)
+
+func TestARefusedTokenIsReplacedOnceAndNeverForACall(t *testing.T) {
+	key := &tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: "https://x.test"}, Secret: secret}
+	s := crookedServer(t, ok)
+	var takes atomic.Value
+	takes.Store("token-2")
+	lock := over(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+takes.Load().(string) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	d := discoverer(t)
+	by := &bearers{}
+	d.Bearer = by
+	found, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Key: key})
+	if err != nil || by.forgotten.Load() != 1 {
+		t.Fatalf("%v, %d forgotten", err, by.forgotten.Load())
+	}
+	c := client(t, func(o *mcp.Options) { o.Bearer = by })
+	call := callOf(asServer(found), byName(found)["do"], `{}`)
+	call.Key, call.Trust, call.Idempotency = key, time.Hour, "run-1"
+	if _, err := c.CallTool(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	takes.Store("token-3")
+	calls := lock.requests(isCall)
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) || lock.requests(isCall) != calls+1 {
+		t.Errorf("%v, %d calls", err, lock.requests(isCall)-calls)
+	}
+	if a, err := c.CallTool(t.Context(), call); err != nil || a.Failed { // with a new token
+		t.Errorf("%+v %v", a, err)
+	}
+	takes.Store("nothing")
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) {
+		t.Errorf("%v", err)
+	}
+	by.err = tool.ErrNotSent.With("reason", "token")
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrNotSent) {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Key: key}); !errors.Is(err, tool.ErrUnreachable) {
+		t.Errorf("%v", err)
+	}
+}
+
+const secret = "s3cr3t-k3y/with+odd=\"chars"

@@ -1,0 +1,215 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/internal/tools/mcp"
+	"piloto/internal/tools/tool"
+)
+
+// soon has streams resumed without much of a wait.
+const soon = "retry: 1\n\n"
+
+// begun is the head of a stream that breaks off: HTTP ends it in the middle.
+const begun = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+// rests answers who resumes a stream with one piece after the other, the last for all that
+// follow, and remembers who came.
+type rests struct {
+	pieces []func(w http.ResponseWriter, r *http.Request)
+	id     func() string // of the call
+
+	mu   sync.Mutex
+	came []http.Header
+}
+
+func (s *rests) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.came = append(s.came, r.Header.Clone())
+	piece := s.pieces[min(len(s.came), len(s.pieces))-1]
+	s.mu.Unlock()
+	piece(w, r)
+}
+
+func (s *rests) after() (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.came {
+		ids = append(ids, h.Get("Last-Event-Id"))
+	}
+	return ids
+}
+
+// piece is the rest of a stream; ID in it is that of the call.
+func (s *rests) piece(text string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) { stream(text)(w, r, s.id()) }
+}
+
+func refused(code int) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func TestAStreamThatBreaksOffIsResumed(t *testing.T) {
+	answer := "id: last\ndata: " + fine + "\n\n"
+	for name, c := range map[string]struct {
+		first  func(http.ResponseWriter, *http.Request, string)
+		pieces func(*rests) []func(http.ResponseWriter, *http.Request)
+		after  string // the ids that were asked for, in order
+		lost   bool
+	}{
+		"the connection is lost": {
+			bytesOf(begun + chunked(soon+"id: e1\ndata: {}\n\n")),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) { return list(s.piece(answer)) }, "e1", false,
+		},
+		"the server ends it": {
+			stream(soon + "id: e1\ndata: \n\n"),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) { return list(s.piece(answer)) }, "e1", false,
+		},
+		"again and again": {
+			stream(soon + "id: e1\n\n"),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) {
+				return list(s.piece("id: e2\ndata: {}\n\n"), s.piece(": nothing new\n\n"), s.piece("id: e3\ndata: {}\n\nid: e4\ndata: {"), s.piece(answer))
+			}, "e1 e2 e2 e3", false,
+		},
+		"the server is away for a moment": {
+			stream(soon + "id: e1\n\n"),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) {
+				return list(refused(503), refused(429), s.piece(answer))
+			}, "e1 e1 e1", false,
+		},
+		"what came before comes again": {
+			stream(soon + "id: e1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n"),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) {
+				return list(s.piece("id: e1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n" + answer))
+			}, "e1", false,
+		},
+		"the id is taken back": {stream(soon + "id: e1\n\nid\ndata: {}\n\n"), nil, "", true},
+		"no id":                {stream(soon + "data: {}\n\n"), nil, "", true},
+		"an id with a NUL":     {stream(soon + "id: e\x001\n\n"), nil, "", true},
+		"an id of a book":      {stream(soon + "id: " + strings.Repeat("x", 2000) + "\n\n"), nil, "", true},
+		"an id that is no header": {
+			stream(soon + "id: \x01\n\n"), nil, "", true,
+		},
+		"an event that is not whole": {stream(soon + "id: e1\ndata: {"), nil, "", true},
+		"it cannot be resumed": {
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(405)) }, "e1", true,
+		},
+		"the session is gone": {
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(404)) }, "e1", true,
+		},
+		"the rest is elsewhere": {
+			stream(soon + "id: e1\n\n"),
+			func(*rests) []func(http.ResponseWriter, *http.Request) {
+				return list(func(w http.ResponseWriter, r *http.Request) {
+					http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+				})
+			}, "e1", true,
+		},
+		"the rest is no stream": {
+			stream(soon + "id: e1\n\n"),
+			func(s *rests) []func(http.ResponseWriter, *http.Request) {
+				return list(func(w http.ResponseWriter, _ *http.Request) { say(w, strings.ReplaceAll(fine, "ID", s.id())) })
+			}, "e1", true,
+		},
+		"the server stays away": {
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(503)) }, "e1 e1 e1 e1", true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			called := ""
+			s := &rests{id: func() string { return called }, pieces: list(refused(418))}
+			if c.pieces != nil {
+				s.pieces = c.pieces(s)
+			}
+			server := crookedServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
+				called = id
+				c.first(w, r, id)
+			})
+			server.rest = s.ServeHTTP
+			call := server.do(t)
+			call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+			a, err := client(t).CallTool(t.Context(), call)
+			if c.lost != errors.Is(err, tool.ErrLost) || !c.lost && (err != nil || a.Status != http.StatusOK) {
+				t.Errorf("%+v %v", a, err)
+			}
+			if got := strings.Join(s.after(), " "); got != c.after {
+				t.Errorf("asked for what followed %q, want %q", got, c.after)
+			}
+			if n := server.calls.Load(); n != 1 {
+				t.Errorf("it was called %d times", n)
+			}
+			for _, h := range s.came {
+				if h.Get("Accept") != "text/event-stream" || h.Get("Authorization") != "Bearer "+secret || h.Get("Mcp-Session-Id") == "" || h.Get("Mcp-Protocol-Version") == "" ||
+					h.Get("Idempotency-Key")+h.Get("Content-Type")+h.Get("Mcp-Name")+h.Get("Mcp-Method") != "" {
+					t.Errorf("asked with %v", h)
+				}
+			}
+		})
+	}
+}
+
+func list[T any](of ...T) []T { return of }
+
+// TestTheBoundsOfAnAnswerAreOfAllItsStreams: a server that never ends its answer, whatever
+// it says in each stream, is not read for ever.
+func TestTheBoundsOfAnAnswerAreOfAllItsStreams(t *testing.T) {
+	t.Parallel()
+	s := &rests{id: func() string { return "1" }}
+	s.pieces = list(s.piece("id: e2\ndata: " + strings.Repeat("x", 1<<20) + "\n\n"))
+	server := crookedServer(t, stream(soon+"id: e1\n\n"))
+	server.rest = s.ServeHTTP
+	_, err := client(t, func(o *mcp.Options) { o.Timeout = time.Minute }).CallTool(t.Context(), server.do(t))
+	if n := len(s.after()); !errors.Is(err, tool.ErrLost) || n < 10 || n > 20 {
+		t.Errorf("%v after %d streams", err, n)
+	}
+}
+
+// TestWhoResumesAStreamMayLeave: also while they wait to ask.
+func TestWhoResumesAStreamMayLeave(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	server := crookedServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
+		stream("retry: 600000\n\nid: e1\n\n")(w, r, id)
+		time.AfterFunc(100*time.Millisecond, cancel)
+	})
+	server.rest = func(http.ResponseWriter, *http.Request) { t.Error("it was asked for") }
+	if _, err := client(t).CallTool(ctx, server.do(t)); err == nil {
+		t.Error("it was answered")
+	}
+}
+
+// TestAListIsReadFromAStreamThatBreaksOff: registration resumes as a call does.
+func TestAListIsReadFromAStreamThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	server := crookedServer(t, result(`{}`))
+	s := &rests{}
+	var mu sync.Mutex
+	asked := ""
+	server.rest = s.ServeHTTP
+	s.pieces = list(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+asked+`,"result":`+oneTool+"}\n\n")
+	})
+	server.listed = func(w http.ResponseWriter, r *http.Request, id string) {
+		mu.Lock()
+		asked = id
+		mu.Unlock()
+		stream(soon+"id: e1\n\n")(w, r, id)
+	}
+	if _, ops := registered(t, server.URL, nil); len(ops) != 1 || len(s.after()) == 0 {
+		t.Errorf("%v after %v", ops, s.after())
+	}
+}

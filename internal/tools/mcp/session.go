@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"piloto/internal/tools/tool"
+)
+
+// legacyVersion is asked of servers that answer on one stream: they know no
+// negotiation before it.
+const legacyVersion = "2025-11-25"
+
+// session is an open conversation with a server.
+type session struct {
+	root *errand // that opened it
+	sdk  *mcp.ClientSession
+	end  context.CancelFunc
+}
+
+// errand returns an errand on the session.
+func (s *session) errand(key *tool.Credential) *errand {
+	e := newErrand(s.root.base, key)
+	e.changed = s.root.changed
+	if s.root.streamed {
+		e.streamed, e.stream = true, s.root
+	}
+	return e
+}
+
+// open connects and agrees on a version. The errand holds what happened, also when
+// that fails; it belongs to the session from then on.
+func open(ctx context.Context, w *wire, via tool.Transport, e *errand) (*session, error) {
+	var transport mcp.Transport = &mcp.StreamableClientTransport{
+		Endpoint: e.base, HTTPClient: w.client(), MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxAnswer,
+	}
+	var opts *mcp.ClientSessionOptions
+	if via == tool.TransportSSE {
+		e.streamed = true
+		transport = &mcp.SSEClientTransport{Endpoint: e.base, HTTPClient: w.client(), MaxEventSize: maxAnswer}
+		opts = &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "piloto", Version: "1"}, &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{}, // there is nothing that we do for a server
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx)) // a stream is read for as long as the session lives
+	stop := context.AfterFunc(ctx, end)
+	s, err := client.Connect(e.in(lasting), transport, opts)
+	if !stop() {
+		if err == nil {
+			_ = s.Close()
+		}
+		err = ctx.Err()
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	e.forget()
+	return &session{root: e, sdk: s, end: end}, nil
+}
+
+// close ends the session, and tells the server.
+func (s *session) close() {
+	_ = s.sdk.Close()
+	s.end()
+}
+
+// title is what the server calls itself.
+func (s *session) title() string {
+	res := s.sdk.InitializeResult()
+	if res == nil || res.ServerInfo == nil {
+		return ""
+	}
+	if res.ServerInfo.Title != "" {
+		return res.ServerInfo.Title
+	}
+	return res.ServerInfo.Name
+}
+
+// Limits of a listing.
+const (
+	maxListing = 8 << 20 // bytes
+	maxPages   = 32
+	maxTools   = 2000
+)
+
+// list reads the server's tools, page by page, as they are written. The errand
+// holds what happened when that fails.
+func (s *session) list(ctx context.Context, e *errand) (listing, error) {
+	var all listing
+	ctx = e.in(ctx)
+	bytesRead, cursor := 0, ""
+	for page := 0; ; page++ {
+		if page == maxPages {
+			all.warn("the list of tools has more than %d pages: the rest was left out", maxPages)
+			return all, nil
+		}
+		_, err := s.sdk.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		reply := e.last(methodList).answer()
+		if reply == nil || reply.Error != nil {
+			if err == nil {
+				err = errNoReply
+			}
+			return listing{}, err
+		}
+		e.forget()
+		if bytesRead += len(reply.Result); bytesRead > maxListing {
+			return listing{}, errTooLarge
+		}
+		next, err := all.add(reply.Result)
+		if err != nil {
+			return listing{}, err
+		}
+		if len(all.tools) > maxTools {
+			all.tools = all.tools[:maxTools]
+			all.warn("there are more than %d tools: the rest was left out", maxTools)
+			return all, nil
+		}
+		if next == "" || next == cursor {
+			return all, nil
+		}
+		cursor = next
+	}
+}
+
+// listing is what tools/list gave, unread.
+type listing struct {
+	tools    []json.RawMessage
+	warnings []string
+}
+
+func (l *listing) warn(format string, args ...any) {
+	l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
+}
+
+// add takes in one page, and returns the cursor of the next.
+func (l *listing) add(result json.RawMessage) (next string, err error) {
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor *string           `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return "", errNoTools
+	}
+	if page.Tools == nil && !bytes.Contains(result, []byte(`"tools"`)) {
+		return "", errNoTools
+	}
+	l.tools = append(l.tools, page.Tools...)
+	if page.NextCursor != nil {
+		next = *page.NextCursor
+	}
+	return next, nil
+}
+
+var errNoTools = errors.New("the list of tools is none")

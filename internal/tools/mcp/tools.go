@@ -1,0 +1,258 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
+)
+
+// Limits of one tool.
+const (
+	maxSummary     = 200     // characters
+	maxDescription = 4 << 10 // bytes
+	maxSchema      = 64 << 10
+	maxLevels      = 100 // of objects and lists inside each other in a schema
+	maxWarnings    = 50
+)
+
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+})
+
+// definition is a tool as its server describes it.
+type definition struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Execution    struct {
+		TaskSupport string `json:"taskSupport"`
+	} `json:"execution"`
+	Annotations struct {
+		Title       string `json:"title"`
+		Destructive *bool  `json:"destructiveHint"`
+	} `json:"annotations"`
+}
+
+// operations makes operations of a listing. A tool that cannot be used as it is
+// described is left out, with a warning: so are all that share a name. Compiling
+// schemas is what takes long, and is left out when they are only compared.
+func operations(l listing, compile bool) (ops []tool.Operation, warnings []string) {
+	l.warnings = append([]string(nil), l.warnings...)
+	seen := map[string]int{}
+	var found []definition
+	for i, raw := range l.tools {
+		var d definition
+		if err := json.Unmarshal(raw, &d); err != nil || string(bytes.TrimSpace(raw)) == "null" {
+			l.warn("tool %d is not described as one: left out", i+1)
+			continue
+		}
+		if !toolName().MatchString(d.Name) {
+			l.warn("a tool has the name %q, which is none: left out", brief(d.Name, 60))
+			continue
+		}
+		seen[d.Name]++
+		found = append(found, d)
+	}
+	for _, d := range found {
+		if n := seen[d.Name]; n != 1 {
+			if n > 1 {
+				l.warn("%d tools have the name %s: all of them were left out", n, d.Name)
+			}
+			seen[d.Name] = 0 // said once
+			continue
+		}
+		op, err := d.operation()
+		if err == nil && compile {
+			err = compiled(op)
+		}
+		if err != nil {
+			l.warn("%s: %v: left out", d.Name, err)
+			continue
+		}
+		ops = append(ops, op)
+	}
+	if len(l.warnings) > maxWarnings {
+		l.warnings = append(l.warnings[:maxWarnings], fmt.Sprintf("and %d more", len(l.warnings)-maxWarnings))
+	}
+	return ops, l.warnings
+}
+
+// operation is what we know of the tool by then. Only one annotation is read, and
+// only when it says that the tool is dangerous.
+func (d definition) operation() (tool.Operation, error) {
+	op := tool.Operation{
+		Entry:       tool.Entry{Name: d.Name, Summary: d.summary()},
+		Description: cut(plain(d.Description, true), maxDescription),
+		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
+	}
+	if d.Execution.TaskSupport == "required" {
+		return op, errors.New("it is only done as a task, and tasks are not waited for")
+	}
+	input, err := written(d.InputSchema, true)
+	if err != nil {
+		return op, fmt.Errorf("its input schema %w", err)
+	}
+	op.Body = &tool.Body{Required: true, MediaType: "application/json", Schema: input}
+	if len(d.OutputSchema) > 0 && string(d.OutputSchema) != "null" {
+		if op.Output, err = written(d.OutputSchema, false); err != nil {
+			return op, fmt.Errorf("its output schema %w", err)
+		}
+	}
+	if _, err := headerParameters(input); err != nil {
+		return op, err
+	}
+	return op, nil
+}
+
+func (d definition) summary() string {
+	for _, text := range []string{d.Title, d.Annotations.Title, d.Description} {
+		for line := range strings.Lines(text) {
+			if line = plain(line, false); line != "" {
+				return brief(line, maxSummary)
+			}
+		}
+	}
+	return ""
+}
+
+// written checks one of a tool's schemas and returns it without white space. What
+// goes in is an object; what comes out may be anything.
+func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("is missing")
+	}
+	if len(raw) > maxSchema {
+		return nil, fmt.Errorf("is larger than %d bytes", maxSchema)
+	}
+	tree, err := decoded(raw)
+	if err != nil {
+		return nil, fmt.Errorf("is not an object")
+	}
+	if t, ok := tree["type"]; object && ok && t != "object" {
+		return nil, fmt.Errorf("describes no object")
+	}
+	if deeper(tree, maxLevels) {
+		return nil, fmt.Errorf("is nested deeper than %d", maxLevels)
+	}
+	if !selfContained(tree) {
+		return nil, fmt.Errorf("refers to another document")
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, fmt.Errorf("is not JSON")
+	}
+	return b.Bytes(), nil
+}
+
+// deeper reports whether a value has more than so many levels.
+func deeper(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			if deeper(e, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if deeper(e, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// selfContained reports whether nothing in a schema refers outside of it.
+func selfContained(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if s, ok := e.(string); ok && (k == "$ref" || k == "$dynamicRef" || k == "$recursiveRef") && !strings.HasPrefix(s, "#") {
+				return false
+			}
+			if !selfContained(e) {
+				return false
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if !selfContained(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// compiled refuses a tool whose schemas cannot be checked against.
+func compiled(op tool.Operation) error {
+	if !usable(op.Body.Schema) {
+		return errors.New("its input schema is not a valid JSON Schema")
+	}
+	if len(op.Output) > 0 && !usable(op.Output) {
+		return errors.New("its output schema is not a valid JSON Schema")
+	}
+	return nil
+}
+
+// usable reports whether a schema is an object that values can be checked against.
+func usable(raw json.RawMessage) bool {
+	_, err := decoded(raw)
+	return err == nil && tool.Usable(schema.Compiler{}, raw)
+}
+
+// decoded is a JSON object, its numbers as they are written.
+func decoded(raw json.RawMessage) (object map[string]any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err = dec.Decode(&object); err == nil && object == nil {
+		err = errors.New("null")
+	}
+	return object, err
+}
+
+// plain is a text without characters that do not show; with its lines, or on one.
+func plain(text string, lines bool) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' && lines:
+			return r
+		case r == '\t' || r == '\n':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return strings.TrimSpace(text)
+}
+
+// brief cuts a text to so many characters.
+func brief(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimSpace(string(runes[:most-1])) + "…"
+	}
+	return text
+}
+
+// cut cuts a text to so many bytes.
+func cut(text string, most int) string {
+	if len(text) > most {
+		return strings.TrimSpace(strings.ToValidUTF8(text[:most-len("…")], "")) + "…"
+	}
+	return text
+}

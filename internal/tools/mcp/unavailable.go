@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/tools/tool"
+)
+
+// unavailable says why a server cannot be spoken with, from what happened to the
+// last request of an errand: ErrTarget, ErrUnreachable, ErrRefusedUs, ErrSpeech,
+// ErrRequest, or the context's own error. err is what the SDK or we made of it.
+func unavailable(ctx context.Context, e *errand, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	x := e.last("")
+	if x == nil {
+		return speech(err).Because(e.clean(err))
+	}
+	reply := x.answer()
+	switch status := x.status; {
+	case errors.Is(x.err, tool.ErrTarget):
+		return tool.ErrTarget.Because(e.clean(x.err))
+	case errors.Is(x.err, tool.ErrRequest):
+		return tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
+	case errors.Is(x.err, errForeign):
+		return tool.ErrSpeech.With("reason", "endpoint")
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return tool.ErrRefusedUs.With("status", strconv.Itoa(status))
+	case status == 0:
+		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
+	case status >= 500, status == http.StatusTooManyRequests:
+		return tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(status))
+	case reply != nil && reply.Error != nil:
+		return tool.ErrSpeech.With("reason", "refused").With("status", strconv.Itoa(status)).Because(e.clean(errors.New(reply.Error.Message)))
+	case status >= 300:
+		return tool.ErrSpeech.With("reason", "status").With("status", strconv.Itoa(status))
+	}
+	for _, cause := range []error{x.err, err} { // it began to answer
+		if r := reason(cause); cause != nil && (r == "timeout" || r == "reset") {
+			return tool.ErrUnreachable.With("reason", r).Because(e.clean(cause))
+		}
+	}
+	if x.err != nil {
+		err = x.err
+	}
+	return speech(err).Because(e.clean(err))
+}
+
+// speech is ErrSpeech with its reason: size, tools, version, endpoint, or answer.
+func speech(err error) *fault.Error {
+	why := "answer"
+	switch {
+	case err == nil:
+	case errors.Is(err, errTooLarge):
+		why = "size"
+	case errors.Is(err, errNoTools):
+		why = "tools"
+	case errors.Is(err, errForeign), strings.Contains(err.Error(), errForeign.Error()):
+		why = "endpoint"
+	case strings.Contains(err.Error(), "unsupported protocol version"):
+		why = "version"
+	}
+	return tool.ErrSpeech.With("reason", why)
+}
+
+// noStreamable reports whether a server does not take messages at an address, which
+// one of 2024-11-05 does not.
+func noStreamable(err error) bool {
+	switch fault.Of(err).Args["status"] {
+	case "400", "404", "405":
+		return errors.Is(err, tool.ErrSpeech)
+	}
+	return false
+}
+
+// speaks reports whether a server that gave an error is one of the protocol.
+func speaks(err error) bool {
+	switch fault.Of(err).Args["reason"] {
+	case "refused", "tools", "version", "endpoint", "size":
+		return true
+	}
+	return false
+}

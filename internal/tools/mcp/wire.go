@@ -1,0 +1,373 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"piloto/internal/tools/tool"
+)
+
+// Limits of every exchange, in bytes but for the last.
+const (
+	maxAnswer        = 16 << 20
+	maxRefusal       = 64 << 10 // of an answer that is none
+	maxRequest       = 8 << 20
+	maxSessionID     = 1 << 10
+	maxInformational = 8 // 1xx responses before a final one
+)
+
+const (
+	exchangeTime  = 30 * time.Second
+	farewellTime  = 2 * time.Second // to tell a server that a session is over
+	declineTime   = 5 * time.Second
+	probeTime     = 5 * time.Second // to find out whether a server knows discovery
+	eventStream   = "text/event-stream"
+	userAgent     = "piloto/1"
+	sessionHeader = "Mcp-Session-Id"
+)
+
+var (
+	errForeign  = errors.New("the request would leave the server's origin")
+	errRepeated = errors.New("a call is sent once")
+	errTooLarge = errors.New("the answer is larger than what is read of one")
+	errNoReply  = errors.New("the answer is not one to the request")
+	errProtocol = errors.New("the answer is not a complete HTTP response")
+)
+
+// wire carries the SDK's requests. The SDK never sees the network: it gets an
+// answer that was read to its end here, as one plain JSON message, so that it can
+// neither reconnect nor repeat anything. A stream that broke off is resumed here.
+type wire struct {
+	reads   http.RoundTripper // may keep connections
+	calls   http.RoundTripper // each tools/call on a connection of its own: whatever fails before it is handed out was not sent
+	timeout time.Duration
+}
+
+func newWire(client *http.Client, timeout time.Duration) *wire {
+	w := &wire{reads: client.Transport, timeout: timeout}
+	if w.timeout <= 0 {
+		w.timeout = client.Timeout
+	}
+	if w.timeout <= 0 {
+		w.timeout = exchangeTime
+	}
+	w.calls = w.reads
+	if t, ok := w.reads.(*http.Transport); ok {
+		w.calls = once(t)
+	}
+	return w
+}
+
+// once is a transport like another that opens a connection for each request, and
+// speaks HTTP/1.1 on it. A clone still offers servers what the original speaks.
+func once(t *http.Transport) *http.Transport {
+	c := t.Clone()
+	c.DisableKeepAlives = true
+	c.ForceAttemptHTTP2 = false
+	c.Protocols = new(http.Protocols)
+	c.Protocols.SetHTTP1(true)
+	c.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	if c.TLSClientConfig == nil {
+		c.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	c.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	return c
+}
+
+// client is what the SDK sends with. It follows no redirect and keeps no cookie.
+func (w *wire) client() *http.Client {
+	return &http.Client{
+		Transport:     w,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// RoundTrip implements http.RoundTripper. A request belongs to the errand in its
+// context, and goes to that errand's origin or nowhere.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		body, err = io.ReadAll(io.LimitReader(req.Body, maxRequest+1))
+		_ = req.Body.Close()
+		if err != nil || len(body) > maxRequest {
+			return nil, errTooLarge
+		}
+	}
+	e := errandOf(req.Context())
+	if e == nil || !tool.SameOrigin(e.base, req.URL.String()) || req.URL.User != nil {
+		return nil, errForeign
+	}
+	switch req.Method {
+	case http.MethodPost:
+		return w.post(req, e, body)
+	case http.MethodGet:
+		return w.listen(req, e)
+	}
+	return w.farewell(req, e)
+}
+
+// post sends one message. What is told to the SDK is what it needs to go on; what
+// happened is in the errand.
+func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, error) {
+	var m message
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, err
+	}
+	if m.Method == "notifications/cancelled" {
+		return answered(req, http.StatusAccepted, nil, nil), nil // what was given up is in doubt, whatever they say to this
+	}
+	x, err := e.begin(m, req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), w.patience(x.method))
+	defer cancel()
+	out, err := w.outgoing(watch(ctx, x), req, body, e)
+	if err != nil {
+		return nil, e.end(x, err)
+	}
+	by := w.reads
+	if x.method == methodCall {
+		by = w.calls
+		e.call.write(out.Header)
+	} else {
+		repeatable(out, body)
+	}
+	res, err := by.RoundTrip(out)
+	if err != nil {
+		return nil, e.end(x, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode < 200 { // 101: the connection is no longer HTTP
+		return nil, e.end(x, errProtocol)
+	}
+	x.status, x.header = res.StatusCode, res.Header
+	if e.streamed || !m.asks() {
+		said := refusal(res, x)
+		return answered(req, res.StatusCode, res.Header, said), e.end(x, nil)
+	}
+	err = w.read(ctx, req, res, e, x)
+	_ = e.end(x, err)
+	return x.told(req, err)
+}
+
+// patience is how long an exchange may take. A server that knows no discovery, and
+// does not say so, must leave time for what came before it.
+func (w *wire) patience(method string) time.Duration {
+	if method == methodDiscover {
+		return min(probeTime, w.timeout/2)
+	}
+	return w.timeout
+}
+
+// told is what the SDK learns of an exchange: all of a handshake, and of the rest
+// only whether there was an answer.
+func (x *exchange) told(req *http.Request, err error) (*http.Response, error) {
+	switch x.method {
+	case methodList, methodCall:
+		return answered(req, http.StatusOK, x.header, x.token()), nil
+	}
+	if reply := x.answer(); reply != nil {
+		return answered(req, x.status, x.header, reply.raw), nil
+	}
+	if x.status < 300 {
+		if err == nil {
+			err = errNoReply
+		}
+		return nil, err
+	}
+	return answered(req, x.status, x.header, nil), nil
+}
+
+// answered is a response that was read.
+func answered(req *http.Request, status int, header http.Header, body []byte) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if id := header.Get(sessionHeader); id != "" && len(id) <= maxSessionID {
+		h.Set(sessionHeader, id)
+	}
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: req,
+	}
+}
+
+// outgoing is the request as it goes out. Its body cannot be had again, so that
+// net/http cannot repeat it; repeatable makes an exception of what has no effect.
+func (w *wire) outgoing(ctx context.Context, req *http.Request, body []byte, e *errand) (*http.Request, error) {
+	out := req.Clone(ctx)
+	out.Body, out.GetBody, out.ContentLength = nil, nil, 0
+	if len(body) > 0 {
+		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	out.Header.Set("User-Agent", userAgent)
+	return out, e.sign(out)
+}
+
+// repeatable lets net/http send a request again on a new connection when the kept
+// one turns out to be dead.
+func repeatable(out *http.Request, body []byte) {
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Header["X-Idempotency-Key"] = []string{} // says so to net/http, and is not sent
+}
+
+// watch notes when a connection is handed to the request, from where on bytes may
+// have left, and ends a flood of informational responses.
+func watch(ctx context.Context, x *exchange) context.Context {
+	informational := 0
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { x.handed.Store(true) },
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if informational++; informational > maxInformational {
+				return errProtocol
+			}
+			return nil
+		},
+	})
+}
+
+// farewell ends a session. Nobody waits long for it.
+func (w *wire) farewell(req *http.Request, e *errand) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), min(farewellTime, w.timeout))
+	defer cancel()
+	out, err := w.outgoing(ctx, req, nil, e)
+	if err != nil {
+		return nil, err
+	}
+	res, err := w.reads.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	_ = res.Body.Close()
+	return answered(req, res.StatusCode, nil, nil), nil
+}
+
+// read finds the answer to an exchange in a response.
+func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, e *errand, x *exchange) error {
+	if res.StatusCode > 299 {
+		refusal(res, x)
+		return nil
+	}
+	body := &bounded{of: res.Body, left: maxAnswer}
+	switch mediaType(res.Header) {
+	case eventStream:
+		return w.readEvents(ctx, req, body, e, x)
+	case "application/json":
+		raw, err := io.ReadAll(body)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages(raw) {
+			e.note(m)
+			if x.offer(m) {
+				return nil
+			}
+		}
+	}
+	return errNoReply
+}
+
+// readEvents reads a stream until the answer is in it, and what follows it on others when
+// it breaks off. What else is in it is declined or dropped. The bounds are of all of it.
+func (w *wire) readEvents(ctx context.Context, req *http.Request, body *bounded, e *errand, x *exchange) error {
+	asked := 0
+	s := events{retry: usualRetry, each: func(name string, data []byte) {
+		for _, m := range messages(data) {
+			e.note(m)
+			switch {
+			case x.offer(m):
+			case m.asks() && asked < maxAsked:
+				asked++
+				w.decline(ctx, req, e, m)
+			}
+		}
+	}}
+	last := io.NopCloser(body) // the first is closed by who asked for it
+	defer func() { _ = last.Close() }()
+	for range maxResumed {
+		err := s.read(body, func() bool { return x.answer() != nil })
+		if err == nil || errors.Is(err, errTooLarge) || s.id == "" {
+			return err
+		}
+		rest, wrong := w.resume(ctx, req, e, x, &s)
+		if wrong != nil {
+			return err
+		}
+		_ = last.Close()
+		last, body.of = rest, rest
+	}
+	return errNoReply
+}
+
+// maxAsked is how many requests of a server are declined during one exchange.
+const maxAsked = 16
+
+// decline answers a request of the server: a ping with nothing, anything else with
+// the word that we do not do it. Whether that arrives is the server's affair.
+func (w *wire) decline(ctx context.Context, of *http.Request, e *errand, m message) {
+	ctx, cancel := context.WithTimeout(ctx, min(declineTime, w.timeout))
+	defer cancel()
+	req := of.Clone(ctx)
+	req.Header.Del("Mcp-Method") // they are of the request that is under way
+	req.Header.Del("Mcp-Name")
+	out, err := w.outgoing(ctx, req, m.declined(), e)
+	if err != nil {
+		return
+	}
+	if res, err := w.reads.RoundTrip(out); err == nil {
+		_ = res.Body.Close()
+	}
+}
+
+// refusal reads what stands in an answer that is none: a JSON-RPC error, to the
+// exchange or to nobody in particular.
+func refusal(res *http.Response, x *exchange) []byte {
+	if res.StatusCode < 300 {
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+	if err != nil || mediaType(res.Header) != "application/json" {
+		return nil
+	}
+	for _, m := range messages(raw) {
+		if m.Error == nil {
+			continue
+		}
+		x.offer(m)
+		x.unaddressed = x.unaddressed || m.nobodys()
+		return m.raw
+	}
+	return nil
+}
+
+func mediaType(h http.Header) string {
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// bounded is a reader that ends with errTooLarge.
+type bounded struct {
+	of   io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.of.Read(p)
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,170 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/tools/tool"
+)
+
+// Limits of the schemas that are kept.
+const (
+	describedSize = 8 << 10   // up to here a schema keeps its descriptions
+	schemaSize    = 256 << 10 // all schemas of one operation, with what they refer to; beyond it {} stands in
+	schemaCount   = 5000      // subschemas of one schema
+	bundleSize    = 64 << 20  // all different schemas of a document
+	bundleSteps   = 200_000   // references followed for them
+	maxPrograms   = 500_000   // steps of all their patterns
+)
+
+// bundle makes schemas self-contained. Each definition is converted once.
+type bundle struct {
+	names    map[string]string // reference → name in $defs, "" when it names nothing
+	taken    map[string]int    // names in $defs → the last number that was put behind them
+	nodes    map[string]*node
+	defs     map[string]*converted
+	ready    map[string]string // schema without $defs → with them
+	patterns map[string]bool
+	programs tool.Patterns
+	circles  circles
+	left     int
+	steps    int
+}
+
+func newBundle() *bundle {
+	return &bundle{
+		names: map[string]string{}, taken: map[string]int{}, nodes: map[string]*node{}, defs: map[string]*converted{},
+		ready: map[string]string{}, patterns: map[string]bool{}, programs: tool.Patterns{Left: maxPrograms}, left: bundleSize, steps: bundleSteps,
+		circles: circles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
+	}
+}
+
+// name returns the name in $defs of what a reference names; false, with a
+// warning, when that is outside the document or nowhere.
+func (b *bundle) name(d *document, ref, where string) (string, bool) {
+	if name, ok := b.names[ref]; ok {
+		return name, name != ""
+	}
+	target := d.at(ref)
+	if target == nil || target.kind != object && target.kind != boolean {
+		d.warn("%s: the reference %s cannot be followed, any value is accepted there", where, clip(ref, 200))
+		b.names[ref] = ""
+		return "", false
+	}
+	base := ref[strings.LastIndexByte(ref, '/')+1:]
+	if base == "" || len(base) > 100 || strings.ContainsAny(base, "%~") {
+		base = "schema"
+	}
+	name := base
+	for b.taken[name] > 0 {
+		b.taken[base]++
+		name = fmt.Sprintf("%s_%d", base, b.taken[base])
+	}
+	b.taken[name] = 1
+	b.names[ref] = name
+	b.nodes[name] = target
+	return name, true
+}
+
+// definition converts a definition, or returns what it was converted to.
+func (b *bundle) definition(d *document, name string) *converted {
+	if c := b.defs[name]; c != nil {
+		return c
+	}
+	c := b.convert(d, b.nodes[name], name)
+	b.defs[name] = c
+	return c
+}
+
+func (b *bundle) convert(d *document, n *node, where string) *converted {
+	c := converter{document: d, bundle: b, where: where}
+	c.convert(n, false, 0)
+	c.out.full, c.out.lean = c.full.String(), c.lean.String()
+	return &c.out
+}
+
+// schema returns a schema with everything it refers to in its own $defs, and {}
+// with a warning when that is more than most bytes, or too much in all.
+func (b *bundle) schema(d *document, n *node, where string, most int) string {
+	root := b.convert(d, n, where)
+	done, ok := b.ready[root.full]
+	if !ok {
+		done = b.keep(d, root, where)
+	}
+	if len(done) > most {
+		d.warn("%s: its schema is too large and is not checked", where)
+		return "{}"
+	}
+	return done
+}
+
+func (b *bundle) keep(d *document, root *converted, where string) string {
+	done := b.close(d, root, where)
+	if b.left -= len(done); b.left < 0 || b.steps < 0 {
+		d.warn("the schemas of this document are too large together: from %s on, any value is accepted", where)
+		done = "{}"
+	}
+	b.ready[root.full] = done
+	return done
+}
+
+func (b *bundle) close(d *document, root *converted, where string) string {
+	full, lean, schemas := len(root.full), len(root.lean), root.schemas
+	names := slices.Clone(root.deps)
+	seen := map[string]bool{}
+	for at := 0; at < len(names); at++ {
+		name := names[at]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		c := b.definition(d, name)
+		if b.circles.has(name, func(name string) []string { return b.definition(d, name).inPlace }) {
+			d.warn("%s refers to itself for the same value: any value is accepted there", name)
+			c = &converted{full: "{}", lean: "{}", schemas: 1}
+			b.defs[name] = c
+		}
+		full += len(c.full) + len(name) + 4
+		lean += len(c.lean) + len(name) + 4
+		schemas += c.schemas
+		names = append(names, c.deps...)
+		if b.steps--; lean > schemaSize || schemas > schemaCount || b.steps < 0 {
+			d.warn("%s: its schema is too large and is not checked", where)
+			return "{}"
+		}
+	}
+	return assemble(b, root, seen, full <= describedSize)
+}
+
+func assemble(b *bundle, root *converted, names map[string]bool, full bool) string {
+	form := func(c *converted) string {
+		if full {
+			return c.full
+		}
+		return c.lean
+	}
+	schema := form(root)
+	if len(names) == 0 {
+		return schema
+	}
+	sorted := make([]string, 0, len(names))
+	for name := range names {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted)
+	var s strings.Builder
+	s.WriteString(strings.TrimSuffix(schema, "}"))
+	if schema != "{}" {
+		s.WriteByte(',')
+	}
+	s.WriteString(`"$defs":{`)
+	for i, name := range sorted {
+		if i > 0 {
+			s.WriteByte(',')
+		}
+		s.WriteString(quote(name) + ":" + form(b.defs[name]))
+	}
+	s.WriteString("}}")
+	return s.String()
+}

@@ -1,0 +1,299 @@
+package openapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/neterr"
+	"piloto/internal/tools/tool"
+)
+
+// Limits of a discovery.
+const (
+	totalTime   = 60 * time.Second
+	requestTime = 10 * time.Second
+	maxPage     = 512 << 10 // bytes of an HTML page that may name the document
+	maxTimeouts = 2         // after which the service is taken to be away
+)
+
+// places are where documents usually are, most usual first.
+var places = []string{
+	"/openapi.json", "/swagger.json", "/openapi.yaml", "/v3/api-docs", "/v2/api-docs", "/api/openapi.json",
+	"/swagger/v1/swagger.json", "/api-docs", "/docs/openapi.json", "/api/swagger.json", "/swagger.yaml", "/openapi.yml",
+	"/api/v3/openapi.json", "/api/v1/openapi.json", "/v1/openapi.json", "/api-docs.json", "/docs/swagger.json", "/.well-known/openapi.json",
+}
+
+// pages are where people look at the document; they name it.
+var pages = []string{"", "/docs", "/swagger-ui/index.html", "/redoc"}
+
+// Discoverer finds a service's document. Client must be one that is guarded and
+// follows no redirect. Each bounds one request (default 10 s), Total a discovery
+// (default 60 s).
+type Discoverer struct {
+	Client *http.Client
+	Each   time.Duration
+	Total  time.Duration
+}
+
+// Discover looks for the document of the service at base: where it was known to
+// be, at base itself when that looks like a document, at the usual places below
+// base and then below its origin, and where an HTML page there says. Where a person said
+// that it is, it looks there alone.
+func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
+	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
+	defer cancel()
+	found, err := d.search(within, t)
+	if err != nil && ctx.Err() != nil { // the caller went away: that says nothing about the service
+		return tool.Found{}, ctx.Err()
+	}
+	return found, err
+}
+
+func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, error) {
+	u, err := url.Parse(t.Base)
+	if err != nil || u.Host == "" {
+		return tool.Found{}, tool.ErrURL.With("reason", "form")
+	}
+	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	if t.Said != "" {
+		return q.said(ctx, t.Said)
+	}
+	known := t.Known
+	if looksLikeDocument(u.Path) {
+		q.base = q.origin
+		known = t.Base
+	}
+	for _, at := range q.candidates(known) {
+		if found, done, err := q.try(ctx, at); done {
+			return found, err
+		}
+	}
+	for _, page := range pages {
+		for _, at := range q.named(ctx, strings.TrimSuffix(q.base, "/")+page) {
+			if found, done, err := q.try(ctx, at); done {
+				return found, err
+			}
+		}
+	}
+	return tool.Found{}, q.why
+}
+
+// said reads the document that a person said is at a place, of the service at base: its
+// relative servers are below base, and a prefix that base has stays.
+func (q *quest) said(ctx context.Context, at string) (tool.Found, error) {
+	if !tool.SameOrigin(at, q.origin) {
+		q.key = nil // it is for the service
+	}
+	q.origin = originOf(at)
+	raw, err := q.fetch(ctx, at, maxDocument)
+	switch {
+	case err != nil:
+		q.over(ctx, err)
+		return tool.Found{}, q.why
+	case raw == nil:
+		return tool.Found{}, q.why
+	}
+	found, err := parseWithin(ctx, raw, q.base, q.base)
+	if err != nil {
+		return tool.Found{}, err
+	}
+	found.DocumentURL = at
+	if u, err := url.Parse(q.base); err == nil && u.Path != "" {
+		found.BaseURL = q.base
+	}
+	return found, nil
+}
+
+func originOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func looksLikeDocument(p string) bool {
+	switch path.Ext(p) {
+	case ".json", ".yaml", ".yml":
+		return true
+	}
+	return strings.HasSuffix(p, "/api-docs")
+}
+
+// quest is one search for a document.
+type quest struct {
+	client       *http.Client
+	each         time.Duration
+	base, origin string
+	key          *tool.Credential // nil: the service has none
+	tried        []string
+	timeouts     int
+	answered     bool
+	why          *fault.Error // why nothing was found, as far as is known
+}
+
+func (q *quest) candidates(known string) []string {
+	var list []string
+	add := func(at string) {
+		if at != "" && !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	if known != "" && tool.SameOrigin(known, q.origin) {
+		add(known)
+	}
+	for _, p := range places {
+		add(q.base + p)
+	}
+	if q.base != q.origin {
+		for _, p := range places[:8] {
+			add(q.origin + p)
+		}
+	}
+	return list
+}
+
+// try reads one place. done says that there is nothing more to look for.
+func (q *quest) try(ctx context.Context, at string) (found tool.Found, done bool, err error) {
+	if slices.Contains(q.tried, at) || !tool.SameOrigin(at, q.origin) {
+		return tool.Found{}, false, nil
+	}
+	q.tried = append(q.tried, at)
+	raw, err := q.fetch(ctx, at, maxDocument)
+	if err != nil {
+		done := q.over(ctx, err)
+		return tool.Found{}, done, q.why
+	}
+	if raw == nil {
+		return tool.Found{}, false, nil
+	}
+	found, err = parseWithin(ctx, raw, at, q.base)
+	var f *fault.Error
+	switch {
+	case err == nil:
+		return found, true, nil
+	case errors.As(err, &f) && errors.Is(f, tool.ErrDocument):
+		q.why = f.With("at", at)
+	case ctx.Err() != nil:
+		return tool.Found{}, true, ctx.Err()
+	}
+	return tool.Found{}, false, nil
+}
+
+// over notes why a place could not be reached, and reports whether the others
+// could not be either: they are all on one host.
+func (q *quest) over(ctx context.Context, err error) bool {
+	var f *fault.Error
+	switch {
+	case errors.Is(err, tool.ErrDocument) && errors.As(err, &f):
+		q.why = f
+		return false
+	case errors.Is(err, tool.ErrTarget):
+		q.why = tool.ErrTarget.Because(err)
+		return true
+	case !q.answered:
+		q.why = tool.ErrUnreachable.With("reason", neterr.Reason(err)).Because(plain(err))
+	}
+	if isTimeout(err) {
+		q.timeouts++
+		return q.timeouts >= maxTimeouts || ctx.Err() != nil
+	}
+	return !q.answered
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// plain takes off the URL that net/http puts before an error.
+func plain(err error) error {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		return inURL.Err
+	}
+	return err
+}
+
+// fetch returns what is at a place, nil for anything but 200. A server error is
+// taken as not being there now.
+func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.each)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
+	req.Header.Set("User-Agent", "piloto/1")
+	res, err := q.ask(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode >= 500 {
+		if !q.answered && errors.Is(q.why, tool.ErrNoDocument) {
+			q.why = tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(res.StatusCode))
+		}
+		return nil, nil
+	}
+	if !q.answered && errors.Is(q.why, tool.ErrUnreachable) {
+		q.why = tool.ErrNoDocument
+	}
+	q.answered = true
+	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
+		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // said, never followed
+	}
+	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
+		q.why = tool.ErrRefusedUs.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(raw)) > most {
+		return nil, refused("more than %d bytes", most).With("at", at)
+	}
+	return raw, nil
+}
+
+// naming finds what an HTML page says of its document: Swagger UI's and FastAPI's
+// url: "…", ReDoc's spec-url="…", Scalar's data-url="…".
+var naming = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:\burl['"]?\s*:\s*|spec-?url\s*=\s*|data-url\s*=\s*)["']([^"'<>\s]{1,500})["']`)
+})
+
+// named returns the places, on the same origin, that a page names.
+func (q *quest) named(ctx context.Context, page string) []string {
+	raw, err := q.fetch(ctx, page, maxPage)
+	if err != nil || len(raw) == 0 {
+		return nil
+	}
+	at, err := url.Parse(page)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, m := range naming().FindAllSubmatch(raw, 5) {
+		if u, err := at.Parse(string(m[1])); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
+			u.Fragment = ""
+			list = append(list, u.String())
+		}
+	}
+	return list
+}

@@ -1,0 +1,390 @@
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/tools/tool"
+)
+
+// Limits of a document, before anything is made of it.
+const (
+	maxDocument = 32 << 20  // bytes
+	maxDepth    = 200       // levels of nesting
+	maxNodes    = 1_000_000 // values
+)
+
+// kind of a node.
+type kind uint8
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	list
+	object
+)
+
+// node is one value of a document: compact, in the order written, and bounded by
+// the parser that made it. Scalars keep their spelling.
+type node struct {
+	kind kind
+	text string
+	kids *kids
+}
+
+type kids struct {
+	names []string // of an object's values; duplicates are gone
+	nodes []node
+	index map[string]int32 // made for large objects
+}
+
+const indexFrom = 12
+
+func refused(reason string, args ...any) *fault.Error {
+	return tool.ErrDocument.With("reason", fmt.Sprintf(reason, args...))
+}
+
+// size returns how many values the node holds.
+func (n *node) size() int {
+	if n == nil || n.kids == nil {
+		return 0
+	}
+	return len(n.kids.nodes)
+}
+
+// get returns a member of an object, nil when there is none.
+func (n *node) get(name string) *node {
+	if n == nil || n.kind != object {
+		return nil
+	}
+	if n.kids.index != nil {
+		if i, ok := n.kids.index[name]; ok {
+			return &n.kids.nodes[i]
+		}
+		return nil
+	}
+	for i, have := range n.kids.names {
+		if have == name {
+			return &n.kids.nodes[i]
+		}
+	}
+	return nil
+}
+
+// each calls f for every member of an object, or nothing.
+func (n *node) each(f func(name string, value *node)) {
+	if n == nil || n.kind != object {
+		return
+	}
+	for i, name := range n.kids.names {
+		f(name, &n.kids.nodes[i])
+	}
+}
+
+// elements returns the values of a list, none for anything else.
+func (n *node) elements() []node {
+	if n == nil || n.kind != list {
+		return nil
+	}
+	return n.kids.nodes
+}
+
+// str returns a text, or "".
+func (n *node) str() string {
+	if n == nil || n.kind != text {
+		return ""
+	}
+	return n.text
+}
+
+// scalar returns the spelling of a text, number or boolean, or "".
+func (n *node) scalar() string {
+	if n == nil || n.kind == null || n.kind == list || n.kind == object {
+		return ""
+	}
+	return n.text
+}
+
+// truth returns whether the node is true; documents write "true" too.
+func (n *node) truth() bool { return n.scalar() == "true" }
+
+// nothing is what all empty lists and objects hold.
+var nothing kids
+
+// builder makes nodes and counts them.
+type builder struct {
+	ctx        context.Context
+	left       int
+	duplicates int
+}
+
+func (b *builder) spend(depth int) error {
+	if depth > maxDepth {
+		return refused("nested deeper than %d", maxDepth)
+	}
+	if b.left--; b.left < 0 {
+		return refused("more than %d values", maxNodes)
+	}
+	if b.left&0xfff == 0 {
+		return b.ctx.Err()
+	}
+	return nil
+}
+
+// object closes an object. Of members with the same name the last one counts.
+func (b *builder) object(names []string, nodes []node) node {
+	if len(nodes) == 0 {
+		return node{kind: object, kids: &nothing}
+	}
+	k := &kids{names: append([]string(nil), names...), nodes: append([]node(nil), nodes...)}
+	if len(names) >= indexFrom {
+		k.index = make(map[string]int32, len(names))
+	}
+	at := 0
+	for i, name := range k.names {
+		same := -1
+		if k.index != nil {
+			if j, ok := k.index[name]; ok {
+				same = int(j)
+			}
+		} else {
+			for j := range at {
+				if k.names[j] == name {
+					same = j
+				}
+			}
+		}
+		if same >= 0 {
+			b.duplicates++
+			k.nodes[same] = k.nodes[i]
+			continue
+		}
+		k.names[at], k.nodes[at] = name, k.nodes[i]
+		if k.index != nil {
+			k.index[name] = int32(at)
+		}
+		at++
+	}
+	k.names, k.nodes = k.names[:at], k.nodes[:at]
+	return node{kind: object, kids: k}
+}
+
+func (b *builder) list(nodes []node) node {
+	if len(nodes) == 0 {
+		return node{kind: list, kids: &nothing}
+	}
+	return node{kind: list, kids: &kids{nodes: append([]node(nil), nodes...)}}
+}
+
+// reader reads JSON that encoding/json has found to be valid.
+type reader struct {
+	*builder
+	src   string
+	at    int
+	names []string // of the objects that are open, innermost last
+	nodes []node
+}
+
+// readJSON reads a text for which json.Valid holds.
+func readJSON(b *builder, raw []byte) (*node, error) {
+	if !utf8.Valid(raw) {
+		return nil, refused("not UTF-8")
+	}
+	if countJSON(raw) > maxNodes {
+		return nil, refused("more than %d values", maxNodes)
+	}
+	r := reader{builder: b, src: string(raw)}
+	root, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	return &root, nil
+}
+
+// countJSON returns about how many values a valid text has (an empty
+// list counts twice): so many are never
+// made of one that has too many.
+func countJSON(raw []byte) int {
+	n, inside := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
+
+func (r *reader) space() byte {
+	for {
+		switch c := r.src[r.at]; c {
+		case ' ', '\t', '\n', '\r':
+			r.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (r *reader) value(depth int) (node, error) {
+	if err := r.spend(depth); err != nil {
+		return node{}, err
+	}
+	switch c := r.space(); c {
+	case '{':
+		return r.object(depth)
+	case '[':
+		return r.list(depth)
+	case '"':
+		return node{kind: text, text: r.quoted()}, nil
+	case 't', 'f', 'n':
+		word, k := "null", null
+		if c == 't' {
+			word, k = "true", boolean
+		} else if c == 'f' {
+			word, k = "false", boolean
+		}
+		r.at += len(word)
+		return node{kind: k, text: word}, nil
+	}
+	from := r.at
+	for r.at < len(r.src) && strings.IndexByte("+-.eE0123456789", r.src[r.at]) >= 0 {
+		r.at++
+	}
+	return node{kind: number, text: r.src[from:r.at]}, nil
+}
+
+func (r *reader) object(depth int) (node, error) {
+	names, nodes := len(r.names), len(r.nodes)
+	for r.at++; r.space() != '}'; {
+		if r.src[r.at] == ',' {
+			r.at++
+			r.space()
+		}
+		name := r.quoted()
+		r.space()
+		r.at++ // the colon
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return node{}, err
+		}
+		r.names, r.nodes = append(r.names, name), append(r.nodes, v)
+	}
+	r.at++
+	n := r.builder.object(r.names[names:], r.nodes[nodes:])
+	r.names, r.nodes = r.names[:names], r.nodes[:nodes]
+	return n, nil
+}
+
+func (r *reader) list(depth int) (node, error) {
+	nodes := len(r.nodes)
+	for r.at++; r.space() != ']'; {
+		if r.src[r.at] == ',' {
+			r.at++
+		}
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return node{}, err
+		}
+		r.nodes = append(r.nodes, v)
+	}
+	r.at++
+	n := r.builder.list(r.nodes[nodes:])
+	r.nodes = r.nodes[:nodes]
+	return n, nil
+}
+
+// quoted reads a string; one without escapes shares the document's memory.
+func (r *reader) quoted() string {
+	from := r.at
+	escaped := false
+	for r.at++; r.src[r.at] != '"'; r.at++ {
+		if r.src[r.at] == '\\' {
+			escaped = true
+			r.at++
+		}
+	}
+	r.at++
+	if !escaped {
+		return r.src[from+1 : r.at-1]
+	}
+	var s string
+	if json.Unmarshal([]byte(r.src[from:r.at]), &s) != nil {
+		return "" // cannot be: the text is valid JSON
+	}
+	return s
+}
+
+// write writes a node as JSON. Numbers that no double comes near are written as
+// texts, so that no reader spends its life on 1e999999999.
+func (n *node) write(b *strings.Builder) {
+	switch n.kind {
+	case text:
+		b.WriteString(quote(n.text))
+	case number:
+		if usable(n.text) {
+			b.WriteString(n.text)
+		} else {
+			b.WriteString(quote(n.text))
+		}
+	case list:
+		b.WriteByte('[')
+		for i := range n.kids.nodes {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			n.kids.nodes[i].write(b)
+		}
+		b.WriteByte(']')
+	case object:
+		b.WriteByte('{')
+		for i := range n.kids.nodes {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(quote(n.kids.names[i]) + ":")
+			n.kids.nodes[i].write(b)
+		}
+		b.WriteByte('}')
+	default:
+		b.WriteString(n.text)
+	}
+}
+
+func quote(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return `"` + s + `"`
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return `""` // strings always encode
+	}
+	return string(raw)
+}
+
+// usable reports whether a number is short and within what doubles reach.
+func usable(s string) bool {
+	if len(s) > 64 {
+		return false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return err == nil && f == f
+}

@@ -1,0 +1,72 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/neterr"
+	"piloto/internal/ground/redact"
+	"piloto/internal/tools/tool"
+)
+
+// failure says what an error means for the request: NotSent while no connection
+// was handed to it, Lost from then on. Args["reason"] is one of target, dns,
+// refused, tls, timeout, cancelled, reset, protocol.
+func failure(err error, handed bool, secret string) error {
+	kind := tool.ErrNotSent
+	if handed {
+		kind = tool.ErrLost
+	}
+	return kind.With("reason", reason(err)).Because(clean(err, secret))
+}
+
+func reason(err error) string {
+	if errors.Is(err, tool.ErrTarget) {
+		return "target"
+	}
+	return neterr.Reason(err)
+}
+
+// cleaned is an error without the URL net/http puts into its own, and without
+// the key. It unwraps only to what says why.
+type cleaned struct {
+	text  string
+	cause error
+}
+
+func (c cleaned) Error() string { return c.text }
+func (c cleaned) Unwrap() error { return c.cause }
+
+func clean(err error, secret string) error {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err
+	}
+	c := cleaned{text: redact.Text(string(redact.Known([]byte(err.Error()), secret)))}
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, cause) {
+			c.cause = cause
+		}
+	}
+	var target *fault.Error
+	if errors.As(err, &target) {
+		c.cause = target
+	}
+	return c
+}
+
+// trimBeginning takes the beginning of a secret off the end of a text that was cut.
+func trimBeginning(text []byte, secret string) []byte {
+	if len(secret) < redact.MinSecret {
+		return text
+	}
+	for n := min(len(secret)-1, len(text)); n >= redact.MinSecret/2; n-- {
+		if bytes.HasSuffix(text, []byte(secret[:n])) {
+			return text[:len(text)-n]
+		}
+	}
+	return text
+}

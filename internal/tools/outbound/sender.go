@@ -1,0 +1,212 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/redact"
+	"piloto/internal/tools/tool"
+)
+
+const (
+	maxInformational = 8    // 1xx responses before a final one
+	maxHeaderValue   = 1024 // bytes of a header that is kept
+	userAgent        = "piloto/1"
+)
+
+// kept are the response headers that a result may hold.
+var kept = []string{"Content-Type", "Location", "ETag", "Retry-After", "Link", "X-Request-Id"}
+
+// Sender sends the requests of steps.
+type Sender struct {
+	opts   Options
+	reads  *http.Client // may keep connections, and repeat on a dead one
+	writes *http.Client // each request once, on a connection of its own
+	tokens *Tokens      // nil: keys of the place "oauth" cannot be sent
+}
+
+// NewSender returns a Sender for what opts allow.
+func NewSender(opts Options) Sender {
+	return Sender{opts: opts, reads: NewClient(opts), writes: newOnceClient(opts)}
+}
+
+// With returns a Sender that sends the tokens of keys of the place "oauth".
+func (s Sender) With(tokens *Tokens) Sender {
+	s.tokens = tokens
+	return s
+}
+
+// Send sends a request and reads at most limit bytes of what comes back. The key
+// goes only onto the origin the request was built for.
+//
+// The error is ErrRequest for a request that must not be sent, ErrNotSent when
+// nothing of it reached the server, and ErrLost when some of it may have and the
+// outcome is not known. An unsafe request whose status came, but whose body was
+// cut, is an answer, Truncated; a read is ErrLost. For a key of the place "oauth" it
+// may also be ErrRefusedUs; a token that the server refuses is not sent again.
+func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.timeout())
+	defer cancel()
+	key, forget, err := s.exchanged(ctx, key)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	var handed atomic.Bool // a connection was handed to the request: bytes may follow
+	req, err := request(watch(ctx, &handed), r, key)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	secret := ""
+	if key != nil {
+		secret = key.Secret
+	}
+	failpoint.Here("outbound.request.before")
+	res, err := s.client(r.Method).Do(req)
+	failpoint.Here("outbound.request.after")
+	if err != nil {
+		return tool.Answer{}, failure(err, handed.Load(), secret)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusUnauthorized {
+		forget()
+	}
+	if res.StatusCode < 200 { // 101: the connection is no longer HTTP
+		return tool.Answer{}, failure(errProtocol, true, secret)
+	}
+	return s.read(r.Method, res, secret, limit)
+}
+
+// exchanged is a key as it is sent, and what to do when the server does not take it.
+func (s Sender) exchanged(ctx context.Context, key *tool.Credential) (sent *tool.Credential, forget func(), err error) {
+	forget = func() {}
+	if key == nil || key.Place.In != "oauth" || s.tokens == nil {
+		return key, forget, nil
+	}
+	ready, err := s.tokens.Exchange(ctx, *key)
+	if err != nil {
+		return nil, forget, err
+	}
+	return &ready, func() { s.tokens.Forget(*key, ready) }, nil
+}
+
+func (s Sender) client(method string) *http.Client {
+	if safe(method) {
+		return s.reads
+	}
+	return s.writes
+}
+
+func safe(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
+
+// watch notes when a connection is handed to the request, and ends a flood of
+// informational responses.
+func watch(ctx context.Context, handed *atomic.Bool) context.Context {
+	informational := 0
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { handed.Store(true) },
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if informational++; informational > maxInformational {
+				return errProtocol
+			}
+			return nil
+		},
+	})
+}
+
+func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.Request, error) {
+	target, err := url.Parse(r.URL)
+	if err != nil || target.User != nil || target.Host == "" || !tool.SameOrigin(r.Origin, r.URL) {
+		return nil, tool.ErrRequest.With("reason", "origin")
+	}
+	var body io.Reader
+	if len(r.Body) > 0 {
+		body = bytes.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
+	if err != nil {
+		return nil, tool.ErrRequest.With("reason", "form")
+	}
+	req.Header.Set("User-Agent", userAgent)
+	for name, value := range r.Header {
+		if strings.ContainsAny(name+value, "\r\n\x00") {
+			return nil, tool.ErrRequest.With("reason", "header")
+		}
+		req.Header.Set(name, value)
+	}
+	if key == nil {
+		return req, nil
+	}
+	if strings.ContainsAny(key.Secret+key.Place.Name, "\r\n\x00") {
+		return nil, errKey
+	}
+	switch key.Place.In {
+	case "bearer":
+		req.Header.Set("Authorization", "Bearer "+key.Secret)
+	case "header":
+		req.Header.Set(key.Place.Name, key.Secret)
+	case "query":
+		pair := url.QueryEscape(key.Place.Name) + "=" + url.QueryEscape(key.Secret)
+		if req.URL.RawQuery != "" {
+			pair = "&" + pair
+		}
+		req.URL.RawQuery += pair
+	default:
+		return nil, errKey
+	}
+	return req, nil
+}
+
+// read reads the body. A secret the server echoes is taken out of it: results are
+// shown, stored and given to models.
+func (s Sender) read(method string, res *http.Response, secret string, limit int64) (tool.Answer, error) {
+	margin := int64(3 * len(secret)) // a key may be cut where reading stops: that much is never kept
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+margin))
+	if err != nil && safe(method) {
+		return tool.Answer{}, failure(err, true, secret)
+	}
+	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
+	if !res.Uncompressed && res.ContentLength > int64(len(body)) {
+		a.Bytes = int(res.ContentLength)
+	}
+	more := int64(len(body)) > limit+margin
+	body = redact.Known(body, secret)
+	switch {
+	case more:
+		body = body[:max(0, int64(len(body))-margin)]
+	case err != nil:
+		body = trimBeginning(body, secret)
+	}
+	if more || int64(len(body)) > limit {
+		body, a.Truncated = body[:min(limit, int64(len(body)))], true
+	}
+	text, cut := utf8Of(res.Header.Get("Content-Type"), body, limit)
+	a.Body, a.Truncated = text, a.Truncated || cut
+	for _, name := range kept {
+		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
+			a.Headers[name] = value
+		}
+	}
+	return a, nil
+}
+
+func printable(value string) bool {
+	return len(value) <= maxHeaderValue && utf8.ValidString(value) &&
+		!strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+// errKey is the reason a request is not sent: its key could split a header, or
+// has no place.
+var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
+
+// errProtocol is the reason an answer is none: it is not the HTTP we asked for.
+var errProtocol = errors.New("the answer is not a complete HTTP response")

@@ -1,0 +1,211 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/fold"
+	"piloto/internal/ground/ref"
+)
+
+// formMedia is the media type of a form; every other that can be sent is JSON.
+const formMedia = "application/x-www-form-urlencoded"
+
+// Sendable reports whether a body of a media type can be written from a JSON
+// value: JSON itself, any +json type, and forms.
+func Sendable(media string) bool {
+	base, _, err := mime.ParseMediaType(media)
+	return err == nil && (base == "application/json" || base == formMedia || strings.HasSuffix(base, "+json"))
+}
+
+// Build turns a call without references into a request. The request's URL has
+// the registered scheme, host and port, the server's path prefix, and exactly
+// the template's segments; a call that would not is refused with ErrRequest or
+// ErrArguments, and nothing else decides a header.
+func Build(s Server, op Operation, a Arguments) (Request, error) {
+	path, err := buildPath(op.Path, a.Path)
+	if err != nil {
+		return Request{}, err
+	}
+	query, err := buildQuery(s, op, a.Query)
+	if err != nil {
+		return Request{}, err
+	}
+	raw := s.BaseURL + path
+	if err := sameShape(s.BaseURL, op.Path, raw); err != nil {
+		return Request{}, ErrRequest.Because(err)
+	}
+	if query != "" {
+		raw += "?" + query
+	}
+	if len(raw) > 2*maxPath {
+		return Request{}, ErrRequest.With("reason", "too long")
+	}
+	r := Request{
+		Origin: s.BaseURL, Method: op.Method, URL: raw,
+		Header: map[string]string{"Accept": "application/json, */*;q=0.5"},
+	}
+	err = addBody(&r, op, a.Body)
+	return r, err
+}
+
+func buildPath(template, path string) (string, error) {
+	if len(path) > maxPath || !strings.HasPrefix(path, "/") || ref.Contains(path) {
+		return "", refusedPath("the path is too long, does not begin with /, or still holds a reference")
+	}
+	if reason := TemplateProblem(template); reason != "" {
+		return "", refusedPath(template + " cannot be called: " + reason)
+	}
+	params, _, ok := fit(template, path)
+	if !ok {
+		return "", refusedPath("the path does not match " + template)
+	}
+	var b strings.Builder
+	for _, s := range parseTemplate(template) {
+		b.WriteByte('/')
+		plain := ""
+		for _, p := range s {
+			text := p.literal
+			if p.param != "" {
+				text = params[p.param]
+				if reason := unsafeSegment(text); reason != "" && reason != reasonDots {
+					return "", refusedPath(fmt.Sprintf("{%s} %s", p.param, reason))
+				}
+			}
+			plain += text
+			b.WriteString(escapeText(text, p.param == ""))
+		}
+		if reason := unsafeSegment(plain); reason != "" && len(s) > 0 { // an empty one ends a template in "/"
+			return "", refusedPath(fmt.Sprintf("the segment of %s %s", template, reason))
+		}
+	}
+	return b.String(), nil
+}
+
+func refusedPath(reason string) error {
+	return ErrRequest.With("reason", reason).At(fault.Field{Loc: []any{"path"}, Type: "path.refused", Msg: reason})
+}
+
+// reasonDots is fine for part of a segment ("v{x}" with "..") and never for all.
+const reasonDots = "must not be a dot segment"
+
+// unsafeSegment says why a text must not become a path segment, at any of the
+// decodings a server or proxy may apply: as it is, and decoded up to three times. Dots
+// count in any width.
+func unsafeSegment(text string) string {
+	if text == "" {
+		return "must not be empty"
+	}
+	if !utf8.ValidString(text) {
+		return "must be UTF-8"
+	}
+	runes := []rune(text)
+	for range 4 {
+		bare, _, _ := strings.Cut(string(runes), ";")
+		switch bare = strings.Trim(fold.Text(bare), " "); { // some drop blanks at the end of a name
+		case bare == "." || bare == "..":
+			return reasonDots
+		case slices.Contains(runes, '/') || slices.Contains(runes, '\\'):
+			return `must not contain / or \`
+		case slices.ContainsFunc(runes, isControl):
+			return "must not contain control characters"
+		case slices.Contains(runes, utf8.RuneError) && strings.Contains(text, "%"):
+			return "must be UTF-8"
+		}
+		next := fold.Decode(runes)
+		if slices.Equal(next, runes) {
+			return ""
+		}
+		runes = next
+	}
+	return ""
+}
+
+func isControl(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
+}
+
+// escapeText percent-encodes all but unreserved characters (RFC 3986 §2.3); a
+// template's own literals also keep : = , + ! ( ) which documents write there.
+func escapeText(s string, literal bool) string {
+	const upper = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9',
+			c == '-', c == '.', c == '_', c == '~',
+			literal && strings.IndexByte(":=,+!()", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(upper[c>>4])
+			b.WriteByte(upper[c&15])
+		}
+	}
+	return b.String()
+}
+
+// sameShape checks the URL that was built as its receiver will read it: same
+// origin and prefix as registered, same segments as the template.
+func sameShape(base, template, raw string) error {
+	want, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	got, err := url.Parse(raw)
+	if err != nil {
+		return err
+	}
+	if got.Scheme != want.Scheme || got.Host != want.Host || got.User != nil || got.RawQuery != "" || got.Fragment != "" {
+		return errors.New("the URL left its origin")
+	}
+	rest, ok := strings.CutPrefix(got.EscapedPath(), strings.TrimSuffix(want.EscapedPath(), "/"))
+	if !ok || !strings.HasPrefix(rest, "/") {
+		return errors.New("the URL left its prefix")
+	}
+	segments, parts := parseTemplate(template), strings.Split(rest[1:], "/")
+	if len(parts) != len(segments) {
+		return errors.New("the URL has other segments than its template")
+	}
+	for i, s := range segments {
+		if text, ok := s.literal(); ok && Unescape(parts[i]) != text {
+			return errors.New("the URL has other literals than its template")
+		}
+	}
+	return nil
+}
+
+func addBody(r *Request, op Operation, raw json.RawMessage) error {
+	if absent(raw) && (op.Body == nil || !op.Body.Required) {
+		return nil
+	}
+	if op.Body == nil || !Sendable(op.Body.MediaType) {
+		return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: "body.unsupported", Msg: "cannot be sent"})
+	}
+	if _, err := readValue(raw); err != nil {
+		return ErrArguments.Because(err).At(fault.Field{Loc: []any{"body"}, Type: "json", Msg: err.Error()})
+	}
+	r.Header["Content-Type"] = op.Body.MediaType
+	r.Body = slices.Clone([]byte(raw))
+	if op.Body.MediaType != formMedia {
+		return nil
+	}
+	list, ok := members(raw)
+	if !ok {
+		return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: "type", Msg: "must be an object: it is sent as a form"})
+	}
+	var pairs []string
+	for _, m := range list {
+		pairs = append(pairs, bracketed(m.name, m.value)...)
+	}
+	r.Body = []byte(strings.Join(pairs, "&"))
+	return nil
+}

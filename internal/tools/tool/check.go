@@ -1,0 +1,279 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/ref"
+)
+
+// maxProblems bounds what a model is told about one call.
+const maxProblems = 20
+
+// Check returns everything wrong with a call that may hold references to earlier
+// results: where a string is, or contains, a reference, its value is not judged.
+// Everything else about the call is.
+func (op Operation) Check(s Compiler, a Arguments) []Problem { return op.check(s, a, true) }
+
+// CheckResolved is Check for a call whose references were replaced: a text that
+// looks like a reference is now just text.
+func (op Operation) CheckResolved(s Compiler, a Arguments) []Problem { return op.check(s, a, false) }
+
+func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
+	left := budget
+	c := checker{schemas: s, refs: refs, left: &left}
+	if op.Name == "" {
+		c.path(op, a.Path)
+	}
+	c.query(op, a.Query)
+	c.body(op, a.Body)
+	if len(c.problems) > maxProblems {
+		more := len(c.problems) - maxProblems
+		c.problems = append(c.problems[:maxProblems:maxProblems], Problem{"/", fmt.Sprintf("%d more problems", more), "more"})
+	}
+	return c.problems
+}
+
+type checker struct {
+	schemas  Compiler
+	refs     bool
+	left     *int
+	problems []Problem
+}
+
+func (c *checker) add(loc, typ, format string, args ...any) {
+	c.problems = append(c.problems, Problem{loc, fmt.Sprintf(format, args...), typ})
+}
+
+func (c *checker) path(op Operation, path string) {
+	if len(path) > maxPath {
+		c.add("/path", "path.form", "must have at most %d bytes", maxPath)
+		return
+	}
+	params, _, ok := fit(op.Path, path)
+	if !ok {
+		c.add("/path", "path.form", "must match %s", op.Path)
+		return
+	}
+	if name := unfilled(op.Path, path); name != "" {
+		c.add("/path/"+Token(name), "path.unfilled", "put a value in the place of {%s}", name)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		value := params[name]
+		if c.refs && ref.Contains(value) {
+			c.references("/path/"+Token(name), value)
+			continue
+		}
+		if reason := unsafeSegment(value); reason != "" {
+			c.add("/path/"+Token(name), "path.refused", "%s", reason)
+			continue
+		}
+		for _, p := range op.Parameters {
+			if p.In == "path" && p.Name == name {
+				c.text("/path/"+Token(name), p, value)
+			}
+		}
+	}
+}
+
+func (c *checker) query(op Operation, raw json.RawMessage) {
+	given := map[string]any{}
+	if !absent(raw) {
+		v, err := readValue(raw)
+		if err != nil {
+			c.add("/query", "json", "%v", err)
+			return
+		}
+		var ok bool
+		if given, ok = v.(map[string]any); !ok {
+			c.add("/query", "type", "must be an object of parameters")
+			return
+		}
+	}
+	var known []string
+	for _, p := range op.Parameters {
+		if p.In != "query" {
+			continue
+		}
+		known = append(known, p.Name)
+		loc := "/query/" + Token(p.Name)
+		switch value, ok := given[p.Name]; {
+		case !ok && p.Required:
+			c.add(loc, "missing", "is required")
+		case !ok:
+		case value == nil:
+			if p.Required {
+				c.add(loc, "missing", "is required: null is not sent")
+			}
+		default:
+			c.parameter(loc, p, value)
+		}
+		delete(given, p.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		c.add("/query/"+Token(name), "unknown", "is not a query parameter here; %s", Known(known))
+	}
+}
+
+// parameter checks a query parameter. On the wire it is text, so "3" does where
+// 3 is wanted, and one element where a list is.
+func (c *checker) parameter(loc string, p Parameter, value any) {
+	if s, ok := value.(string); ok {
+		if c.refs && ref.Contains(s) {
+			c.references(loc, s)
+			return
+		}
+		c.text(loc, p, s)
+		return
+	}
+	problems := c.validate(loc, compile(c.schemas, p.Schema, c.left), value)
+	if len(problems) > 0 && WrongType(problems, loc) {
+		if _, list := value.([]any); !list {
+			if other := c.validate(loc, compile(c.schemas, p.Schema, c.left), []any{value}); len(other) == 0 {
+				problems = nil
+			}
+		}
+	}
+	c.problems = append(c.problems, problems...)
+}
+
+// text checks a value that is written as text, read as whatever its schema wants:
+// itself, a number or boolean, or a comma-separated list.
+func (c *checker) text(loc string, p Parameter, text string) {
+	s := compile(c.schemas, p.Schema, c.left)
+	problems := c.validate(loc, s, text)
+	readings := []any{}
+	if v, err := readValue(json.RawMessage(text)); err == nil {
+		switch v.(type) {
+		case json.Number, bool:
+			readings = append(readings, v)
+		}
+	}
+	items := []any{}
+	for _, part := range strings.Split(text, ",") {
+		var item any = part
+		if v, err := readValue(json.RawMessage(part)); err == nil {
+			if n, ok := v.(json.Number); ok {
+				item = n
+			}
+		}
+		items = append(items, item)
+	}
+	readings = append(readings, items)
+	for _, v := range readings {
+		if len(problems) == 0 {
+			return
+		}
+		other := c.validate(loc, s, v)
+		if len(other) == 0 || WrongType(problems, loc) && !WrongType(other, loc) {
+			problems = other
+		}
+	}
+	c.problems = append(c.problems, problems...)
+}
+
+// WrongType reports whether the value's own type is what is wrong.
+func WrongType(problems []Problem, loc string) bool {
+	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Loc == loc && p.Type == "type" })
+}
+
+func (c *checker) body(op Operation, raw json.RawMessage) {
+	switch {
+	case op.Body == nil:
+		if !absent(raw) {
+			c.add("/body", "body.unexpected", "%s %s takes no body: leave it out", op.Method, op.Path)
+		}
+		return
+	case !Sendable(op.Body.MediaType):
+		if !absent(raw) || op.Body.Required {
+			c.add("/body", "body.unsupported", "a body of type %s cannot be sent from here", op.Body.MediaType)
+		}
+		return
+	case len(raw) == 0:
+		if op.Body.Required {
+			c.add("/body", "missing", "is required")
+		}
+		return
+	case absent(raw) && !op.Body.Required:
+		return
+	}
+	v, err := readValue(raw)
+	if err != nil {
+		c.add("/body", "json", "%v", err)
+		return
+	}
+	if s, ok := v.(string); ok && !(c.refs && ref.Contains(s)) {
+		if inner, err := readValue(json.RawMessage(s)); err == nil {
+			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)) > 0 {
+				c.add("/body", "type", "must be the object itself, not a string that holds one")
+				return
+			}
+		}
+	}
+	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)...)
+	if _, object := v.(map[string]any); op.Body.MediaType == formMedia && !object {
+		c.add("/body", "type", "must be an object: it is sent as a form")
+	}
+}
+
+// validate returns the problems of one value, without those that only say that a
+// reference is not yet what it will be.
+func (c *checker) validate(loc string, s Schema, v any) []Problem {
+	refs := map[string]bool{}
+	if c.refs {
+		c.findReferences(loc, "", v, refs)
+	}
+	if s == nil {
+		return nil
+	}
+	return s.Problems(v, loc, refs)
+}
+
+// findReferences notes where references stand, and reports the malformed ones.
+func (c *checker) findReferences(base, at string, v any, into map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			c.findReferences(base, at+"/"+Token(k), v[k], into)
+		}
+	case []any:
+		for i, e := range v {
+			c.findReferences(base, at+"/"+strconv.Itoa(i), e, into)
+		}
+	case string:
+		if ref.Contains(v) {
+			into[at] = true
+			c.references(base+at, v)
+		}
+	}
+}
+
+func (c *checker) references(loc, text string) {
+	if _, err := ref.InText(text); err != nil {
+		p := Problem{loc, fmt.Sprintf("is not a reference that can be followed: %v (write $${ for a plain ${)", err), "reference"}
+		if !slices.Contains(c.problems, p) {
+			c.problems = append(c.problems, p)
+		}
+	}
+}
+
+// Token escapes a name for a JSON Pointer.
+func Token(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// Known words which names there are.
+func Known(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "there is none"
+	case n > 12:
+		return "known are " + strings.Join(names[:12], ", ") + "…"
+	}
+	return "known are " + strings.Join(names, ", ")
+}

@@ -1,0 +1,192 @@
+package tool
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"piloto/internal/ground/jcs"
+)
+
+// Fingerprint returns the lower-case hex SHA-256 of everything that decides what
+// a call of op means: the base URL, method, template, parameters, and the body's
+// schema and media type. Titles, summaries, descriptions and examples are not
+// part of it, and neither is the order in which the document lists things.
+//
+// Of a tool with a name everything its server says is part of it: it is the server
+// that describes itself to the model, and a description is an instruction.
+func Fingerprint(baseURL string, op Operation) string {
+	if op.Name != "" {
+		return sum(struct {
+			V                           int
+			BaseURL, Name, Title, About string
+			Input, Output               any
+			Destructive                 bool
+		}{1, baseURL, op.Name, op.Summary, op.Description, whole(op.input()), whole(op.Output), op.Destructive})
+	}
+	type parameter struct {
+		Name, In, Style   string
+		Required, Explode bool
+		Schema            any
+	}
+	type body struct {
+		Required  bool
+		MediaType string
+		Schema    any
+	}
+	meaning := struct {
+		V          int
+		BaseURL    string
+		Method     string
+		Path       string
+		Parameters []parameter
+		Body       *body
+	}{V: 1, BaseURL: baseURL, Method: op.Method, Path: op.Path}
+	for _, p := range op.Parameters {
+		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, bare(p.Schema)})
+	}
+	slices.SortFunc(meaning.Parameters, func(a, b parameter) int {
+		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Name, b.Name))
+	})
+	if op.Body != nil {
+		meaning.Body = &body{op.Body.Required, op.Body.MediaType, bare(op.Body.Schema)}
+	}
+	return sum(meaning)
+}
+
+func sum(meaning any) string {
+	sum, err := jcs.Sum(meaning)
+	if err != nil { // only a schema that is not JSON: nothing that was discovered
+		return ""
+	}
+	return sum
+}
+
+func (op Operation) input() json.RawMessage {
+	if op.Body == nil {
+		return nil
+	}
+	return op.Body.Schema
+}
+
+// whole is a schema as it is.
+func whole(raw json.RawMessage) any {
+	v, err := decodeNumbers(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return v
+}
+
+// The keywords that carry schemas, by the form in which they do.
+var (
+	annotations = map[string]bool{
+		"title": true, "description": true, "$comment": true, "example": true,
+		"examples": true, "deprecated": true, "readOnly": true, "writeOnly": true,
+	}
+	schemaMaps  = map[string]bool{"properties": true, "patternProperties": true, "$defs": true, "dependentSchemas": true}
+	schemaLists = map[string]bool{"allOf": true, "anyOf": true, "oneOf": true, "prefixItems": true}
+	schemaOnes  = map[string]bool{
+		"items": true, "additionalProperties": true, "not": true, "if": true, "then": true, "else": true,
+		"contains": true, "propertyNames": true, "unevaluatedProperties": true, "unevaluatedItems": true,
+	}
+)
+
+// bare returns a schema without what only describes it, and with its required
+// names sorted.
+func bare(raw json.RawMessage) any {
+	v, err := decodeNumbers(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return bareSchema(v)
+}
+
+func bareSchema(v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := make(map[string]any, len(object))
+	for k, e := range object {
+		switch {
+		case annotations[k]:
+		case schemaMaps[k]:
+			out[k] = eachMember(e)
+		case schemaLists[k]:
+			out[k] = eachElement(e)
+		case schemaOnes[k]:
+			out[k] = bareSchema(e)
+		case k == "required":
+			out[k] = sortedNames(e)
+		default:
+			out[k] = e
+		}
+	}
+	return out
+}
+
+func eachMember(v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := make(map[string]any, len(object))
+	for k, e := range object {
+		out[k] = bareSchema(e)
+	}
+	return out
+}
+
+func eachElement(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		out[i] = bareSchema(e)
+	}
+	return out
+}
+
+func sortedNames(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	names := make([]string, 0, len(list))
+	for _, e := range list {
+		s, ok := e.(string)
+		if !ok {
+			return v
+		}
+		names = append(names, s)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// decodeNumbers reads one JSON value, numbers as they are written.
+func decodeNumbers(raw json.RawMessage) (any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
+}
+
+// plainJSON encodes v without escaping <, > and &.
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

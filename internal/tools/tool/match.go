@@ -1,0 +1,202 @@
+package tool
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
+)
+
+// maxPath is how long a concrete path may be, in bytes.
+const maxPath = 8 << 10
+
+// Match finds the entry whose template a concrete path matches, and the path's
+// parameters: decoded, but for a segment that holds a reference, which is as
+// written. Literal segments win over parameters.
+//
+// A path that still holds "{id}" is ErrArguments saying which to fill; one that
+// matches nothing is ErrNotAllowed with the nearest entries in Args["nearest"].
+func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
+	method = strings.ToUpper(method)
+	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
+		return Entry{}, nil, ErrArguments.With("reason", "path").At(fault.Field{
+			Loc: []any{"path"}, Type: "path.form",
+			Msg: fmt.Sprintf("must begin with / and have at most %d bytes", maxPath),
+		})
+	}
+	var best Entry
+	var found map[string]string
+	var bestRank []int
+	for _, e := range entries {
+		if e.Method != method {
+			continue
+		}
+		params, rank, ok := fit(e.Path, path)
+		if ok && (found == nil || slices.Compare(rank, bestRank) > 0 ||
+			slices.Equal(rank, bestRank) && e.Path < best.Path) {
+			best, found, bestRank = e, params, rank
+		}
+	}
+	if found == nil {
+		return Entry{}, nil, notAllowed(entries, method, path)
+	}
+	if name := unfilled(best.Path, path); name != "" {
+		return Entry{}, nil, ErrArguments.With("reason", "unfilled").At(fault.Field{
+			Loc: []any{"path"}, Type: "path.unfilled",
+			Msg: fmt.Sprintf("still holds {%s}: put a value, or a reference such as ${s1.body.id}, in its place", name),
+		})
+	}
+	return best, found, nil
+}
+
+// fit matches a path against one template. rank says how well, segment by
+// segment, so that a longer literal beginning wins.
+func fit(template, path string) (params map[string]string, rank []int, ok bool) {
+	segments, parts := parseTemplate(template), splitPath(path)
+	exact := 1
+	if n := len(parts); n == len(segments)+1 && parts[n-1] == "" {
+		parts, exact = parts[:n-1], 0
+	} else if n == len(segments)-1 && len(segments[n]) == 0 {
+		parts, exact = append(parts, ""), 0
+	}
+	if len(parts) != len(segments) {
+		return nil, nil, false
+	}
+	params = map[string]string{}
+	for i, s := range segments {
+		text, written := parts[i], ref.Contains(parts[i])
+		if !written {
+			text = Unescape(text)
+		}
+		if !s.match(text, params, written) {
+			return nil, nil, false
+		}
+		rank = append(rank, s.weight())
+	}
+	return params, append(rank, exact), true
+}
+
+// unfilled returns the first parameter of the template that the path leaves as
+// it stands there.
+func unfilled(template, path string) string {
+	parts := splitPath(path)
+	for i, s := range parseTemplate(template) {
+		for _, p := range s {
+			if p.param != "" && i < len(parts) && strings.Contains(Unescape(parts[i]), "{"+p.param+"}") &&
+				!strings.Contains(parts[i], "${") {
+				return p.param
+			}
+		}
+	}
+	return ""
+}
+
+func notAllowed(entries []Entry, method, path string) error {
+	type scored struct {
+		entry Entry
+		score int
+	}
+	var list []scored
+	want := slices.DeleteFunc(splitPath(path), func(part string) bool { return part == "" })
+	for _, e := range entries {
+		score := closeness(e, method, want)
+		if _, _, fits := fit(e.Path, path); fits { // only the method is wrong
+			score += 20
+		}
+		if score > 0 {
+			list = append(list, scored{e, score})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.entry.Path, b.entry.Path), cmp.Compare(a.entry.Method, b.entry.Method))
+	})
+	var names []string
+	for _, s := range list[:min(5, len(list))] {
+		names = append(names, s.entry.Method+" "+s.entry.Path)
+	}
+	shown := path
+	if len(shown) > 200 {
+		shown = strings.ToValidUTF8(shown[:200], "") + "…"
+	}
+	return ErrNotAllowed.With("method", method).With("path", shown).With("nearest", strings.Join(names, "; "))
+}
+
+// closeness counts what an entry shares with a path that matched nothing.
+func closeness(e Entry, method string, want []string) int {
+	score := 0
+	segments := parseTemplate(e.Path)
+	have := map[string]bool{}
+	for _, s := range segments {
+		if text, ok := s.literal(); ok && text != "" {
+			have[strings.ToLower(text)] = true
+		}
+	}
+	for i, w := range want {
+		w = strings.ToLower(Unescape(w))
+		switch {
+		case i < len(segments) && segments[i].capture(w, map[string]string{}) && have[w]:
+			score += 6
+		case have[w] || have[w+"s"] || have[strings.TrimSuffix(w, "s")]:
+			score += 4
+		}
+	}
+	if score > 0 && len(want) == len(segments) {
+		score += 2
+	}
+	if score > 0 && e.Method == method {
+		score++
+	}
+	return score
+}
+
+// SplitQuery moves a "?query" written on the path into Query, where a name that
+// is already there is kept. Values stay text; a repeated name becomes a list.
+func SplitQuery(a Arguments) (Arguments, error) {
+	cut := -1
+	for at := 0; at < len(a.Path) && cut < 0; {
+		switch {
+		case strings.HasPrefix(a.Path[at:], "${"):
+			at += referenceLength(a.Path[at:])
+		case a.Path[at] == '?':
+			cut = at
+		default:
+			at++
+		}
+	}
+	if cut < 0 {
+		return a, nil
+	}
+	values, err := url.ParseQuery(a.Path[cut+1:])
+	if err != nil {
+		return a, ErrArguments.Because(err).At(fault.Field{
+			Loc: []any{"path"}, Type: "path.query", Msg: "has a query that cannot be read: use query instead",
+		})
+	}
+	query := map[string]json.RawMessage{}
+	if len(a.Query) > 0 {
+		if err := json.Unmarshal(a.Query, &query); err != nil || query == nil {
+			return a, ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "type", Msg: "must be an object"})
+		}
+	}
+	for name, list := range values {
+		if _, taken := query[name]; taken {
+			continue
+		}
+		if len(list) == 1 {
+			query[name], err = plainJSON(list[0])
+		} else {
+			query[name], err = plainJSON(list)
+		}
+		if err != nil {
+			return a, ErrArguments.Because(err)
+		}
+	}
+	a.Path = a.Path[:cut]
+	a.Query, err = plainJSON(query)
+	return a, err
+}

@@ -1,0 +1,126 @@
+package tool
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/internal/ground/fault"
+)
+
+func entries(lines ...string) []Entry {
+	var list []Entry
+	for _, l := range lines {
+		method, path, _ := strings.Cut(l, " ")
+		list = append(list, Entry{Method: method, Path: path})
+	}
+	return list
+}
+
+var rooms = entries(
+	"GET /rooms", "POST /rooms", "GET /rooms/{id}", "DELETE /rooms/{id}", "GET /rooms/free",
+	"GET /rooms/{id}/reservations", "POST /reservations", "GET /reservations/{id}", "GET /reports/{name}.json",
+	"GET /reports/{name}", "GET /compare/{base}...{head}", "GET /a-{b}", "POST /rooms/{id}:cancel", "GET /list/",
+	"GET /{any}/settings", "GET /rooms/{id}/{part}", "GET /{kind}/{id}/reservations",
+)
+
+func TestMatchFindsTheTemplate(t *testing.T) {
+	cases := []struct {
+		call, want string
+		params     map[string]string
+	}{
+		{"GET /rooms", "/rooms", map[string]string{}},
+		{"get /rooms", "/rooms", map[string]string{}},
+		{"GET /rooms/", "/rooms", map[string]string{}},
+		{"GET /list", "/list/", map[string]string{}},
+		{"GET /rooms/12", "/rooms/{id}", map[string]string{"id": "12"}},
+		{"GET /rooms/free", "/rooms/free", map[string]string{}},
+		{"GET /rooms/a%20b", "/rooms/{id}", map[string]string{"id": "a b"}},
+		{"GET /rooms/100%", "/rooms/{id}", map[string]string{"id": "100%"}},
+		{"GET /rooms/12/reservations", "/rooms/{id}/reservations", map[string]string{"id": "12"}},
+		{"GET /reports/may.json", "/reports/{name}.json", map[string]string{"name": "may"}},
+		{"GET /reports/may.xml", "/reports/{name}", map[string]string{"name": "may.xml"}},
+		{"GET /compare/v1...v2", "/compare/{base}...{head}", map[string]string{"base": "v1", "head": "v2"}},
+		{"GET /a-b", "/a-{b}", map[string]string{"b": "b"}},
+		{"POST /rooms/7:cancel", "/rooms/{id}:cancel", map[string]string{"id": "7"}},
+		{"GET /rooms/settings", "/rooms/{id}", map[string]string{"id": "settings"}},
+		{"GET /rooms/${s1.body.id}", "/rooms/{id}", map[string]string{"id": "${s1.body.id}"}},
+		{`GET /rooms/${s1.body["a/b"]}/reservations`, "/rooms/{id}/reservations", map[string]string{"id": `${s1.body["a/b"]}`}},
+		{"GET /rooms/r-${s1.body.id}", "/rooms/{id}", map[string]string{"id": "r-${s1.body.id}"}},
+		{"GET /users/9/reservations", "/{kind}/{id}/reservations", map[string]string{"kind": "users", "id": "9"}},
+	}
+	for _, c := range cases {
+		method, path, _ := strings.Cut(c.call, " ")
+		e, params, err := Match(rooms, method, path)
+		if err != nil {
+			t.Errorf("%s: %v", c.call, err)
+			continue
+		}
+		if e.Path != c.want || !cmp.Equal(params, c.params) {
+			t.Errorf("%s: %s %v, want %s %v", c.call, e.Path, params, c.want, c.params)
+		}
+	}
+}
+
+func TestMatchRefusesWhatIsNotOnTheAllowlist(t *testing.T) {
+	cases := []struct {
+		call    string
+		want    error
+		nearest string // first
+	}{
+		{"GET /room", ErrNotAllowed, "GET /rooms"},
+		{"PUT /rooms/12", ErrNotAllowed, "DELETE /rooms/{id}"},
+		{"PATCH /rooms", ErrNotAllowed, "GET /rooms"},
+		{"GET /rooms/12/reservations/3", ErrNotAllowed, "GET /rooms/{id}/reservations"},
+		{"GET /nothing/like/it", ErrNotAllowed, ""},
+		{"GET //rooms", ErrNotAllowed, "GET /rooms"},
+		{"GET rooms", ErrArguments, ""},
+		{"GET https://evil.example/rooms", ErrArguments, ""},
+		{"GET /rooms/{id}", ErrArguments, ""},
+		{"GET /rooms/%7Bid%7D", ErrArguments, ""},
+		{"GET /" + strings.Repeat("a", 9000), ErrArguments, ""},
+	}
+	for _, c := range cases {
+		method, path, _ := strings.Cut(c.call, " ")
+		_, _, err := Match(rooms, method, path)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%.60s: %v, want %v", c.call, err, c.want)
+			continue
+		}
+		first, _, _ := strings.Cut(fault.Of(err).Args["nearest"], "; ")
+		if first != c.nearest {
+			t.Errorf("%.60s: nearest %q, want %q first", c.call, fault.Of(err).Args["nearest"], c.nearest)
+		}
+	}
+}
+
+func TestMatchNamesAtMostFiveNearest(t *testing.T) {
+	_, _, err := Match(rooms, "GET", "/rooms/1/2/3/4/reservations")
+	if n := len(strings.Split(fault.Of(err).Args["nearest"], "; ")); n != 5 {
+		t.Errorf("%d entries named, want 5", n)
+	}
+}
+
+func TestSplitQueryMovesTheQuery(t *testing.T) {
+	cases := []struct{ path, query, wantPath, wantQuery string }{
+		{"/rooms", `{"a":1}`, "/rooms", `{"a":1}`},
+		{"/rooms?a=1&b=x%20y", "", "/rooms", `{"a":"1","b":"x y"}`},
+		{"/rooms?a=1&a=2", "", "/rooms", `{"a":["1","2"]}`},
+		{"/rooms?a=1&c=<", `{"a":12345678901234567890}`, "/rooms", `{"a":12345678901234567890,"c":"<"}`},
+		{`/rooms/${s1.body["why?"]}?a=${s1.body.id}`, "", `/rooms/${s1.body["why?"]}`, `{"a":"${s1.body.id}"}`},
+		{"/rooms?", "", "/rooms", `{}`},
+	}
+	for _, c := range cases {
+		got, err := SplitQuery(Arguments{Path: c.path, Query: []byte(c.query)})
+		if err != nil || got.Path != c.wantPath || string(got.Query) != c.wantQuery {
+			t.Errorf("%s: %s %s %v, want %s %s", c.path, got.Path, got.Query, err, c.wantPath, c.wantQuery)
+		}
+	}
+	for _, bad := range []Arguments{{Path: "/a?b=%zz"}, {Path: "/a?b=1", Query: []byte(`[1]`)}, {Path: "/a?b=1", Query: []byte(`{`)}} {
+		if _, err := SplitQuery(bad); !errors.Is(err, ErrArguments) {
+			t.Errorf("%s %s: %v, want ErrArguments", bad.Path, bad.Query, err)
+		}
+	}
+}

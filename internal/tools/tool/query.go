@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/fault"
+)
+
+// buildQuery serialises the query in the order of the operation's parameters,
+// each in its own style.
+func buildQuery(s Server, op Operation, raw json.RawMessage) (string, error) {
+	if absent(raw) {
+		return "", nil
+	}
+	if _, err := readValue(raw); err != nil {
+		return "", ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "json", Msg: err.Error()})
+	}
+	list, ok := members(raw)
+	if !ok {
+		return "", ErrArguments.At(fault.Field{Loc: []any{"query"}, Type: "type", Msg: "must be an object"})
+	}
+	given := make(map[string]json.RawMessage, len(list))
+	for _, m := range list {
+		given[m.name] = m.value
+	}
+	var pairs []string
+	for _, p := range op.Parameters {
+		value, ok := given[p.Name]
+		if p.In != "query" || !ok {
+			continue
+		}
+		if s.Key != nil && s.Key.In == "query" && s.Key.Name == p.Name {
+			return "", ErrArguments.At(fault.Field{
+				Loc: []any{"query", p.Name}, Type: "query.key", Msg: "is the server's key and is added by itself: leave it out",
+			})
+		}
+		delete(given, p.Name)
+		pairs = append(pairs, serialise(p, value)...)
+	}
+	for _, m := range list {
+		if _, left := given[m.name]; left {
+			return "", ErrArguments.At(fault.Field{
+				Loc: []any{"query", m.name}, Type: "unknown", Msg: "is not a query parameter of this operation",
+			})
+		}
+	}
+	return strings.Join(pairs, "&"), nil
+}
+
+// serialise writes one parameter as name=value pairs, already escaped.
+func serialise(p Parameter, value json.RawMessage) []string {
+	name := url.QueryEscape(p.Name)
+	if absent(value) {
+		return nil
+	}
+	if p.Style == "json" {
+		return []string{name + "=" + url.QueryEscape(string(value))}
+	}
+	if text, ok := scalarText(value); ok {
+		return []string{name + "=" + url.QueryEscape(text)}
+	}
+	if list, ok := members(value); ok {
+		return serialiseObject(p, name, value, list)
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(value, &items) != nil {
+		return nil
+	}
+	if p.Style == "deepObject" {
+		return bracketed(p.Name, value)
+	}
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		texts = append(texts, url.QueryEscape(textOf(item)))
+	}
+	if p.Explode {
+		for i := range texts {
+			texts[i] = name + "=" + texts[i]
+		}
+		return texts
+	}
+	return []string{name + "=" + strings.Join(texts, delimiter(p.Style))}
+}
+
+func serialiseObject(p Parameter, name string, value json.RawMessage, list []member) []string {
+	if p.Style == "deepObject" {
+		return bracketed(p.Name, value)
+	}
+	var parts []string
+	for _, m := range list {
+		if absent(m.value) {
+			continue
+		}
+		key, text := url.QueryEscape(m.name), url.QueryEscape(textOf(m.value))
+		if p.Explode {
+			parts = append(parts, key+"="+text)
+		} else {
+			parts = append(parts, key, text)
+		}
+	}
+	if p.Explode {
+		return parts
+	}
+	return []string{name + "=" + strings.Join(parts, delimiter(p.Style))}
+}
+
+func delimiter(style string) string {
+	switch style {
+	case "spaceDelimited":
+		return "%20"
+	case "pipeDelimited":
+		return "%7C"
+	case "tabDelimited":
+		return "%09"
+	}
+	return ","
+}
+
+// textOf writes any value as text: a scalar as itself, the rest as JSON.
+func textOf(raw json.RawMessage) string {
+	if s, ok := scalarText(raw); ok {
+		return s
+	}
+	return string(raw)
+}
+
+// bracketed writes a value below a name as a form does: a[b]=1, a[]=x for a list
+// of scalars, a[0][b]=1 for a list of objects. null is written as empty, which is
+// how a form unsets a member.
+func bracketed(name string, raw json.RawMessage) []string {
+	if list, ok := members(raw); ok {
+		var pairs []string
+		for _, m := range list {
+			pairs = append(pairs, bracketed(name+"["+m.name+"]", m.value)...)
+		}
+		return pairs
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) == nil && !absent(raw) {
+		var pairs []string
+		for i, item := range items {
+			below := name + "[]"
+			if _, scalar := scalarText(item); !scalar {
+				below = fmt.Sprintf("%s[%s]", name, strconv.Itoa(i))
+			}
+			pairs = append(pairs, bracketed(below, item)...)
+		}
+		return pairs
+	}
+	text, _ := scalarText(raw)
+	return []string{url.QueryEscape(name) + "=" + url.QueryEscape(text)}
+}

@@ -1,0 +1,403 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// Limits of what is registered.
+const (
+	maxName     = 80 // characters
+	maxWarnings = 50
+	maxSecret   = 4096 // bytes
+)
+
+// Discoverer finds out what a service offers. It returns ErrUnreachable,
+// ErrTarget, ErrRefusedUs, ErrNoDocument, ErrDocument or ErrSpeech.
+type Discoverer interface {
+	Discover(ctx context.Context, t Target) (Found, error)
+}
+
+// Store keeps servers, their allowlists and their keys, by account. A write is
+// conditional on what was seen, and is refused as a whole when it moved.
+type Store interface {
+	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
+	Servers(ctx context.Context, account string) ([]Server, error)
+	// CreateServer stores a server with its allowlist and key; ErrAgentTaken, storing
+	// nothing, when it is an agent and another has its name.
+	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
+	// ReplaceCatalogue moves the server's allowlist from revision seen to
+	// c.Revision at once; ErrServerMoved, changing nothing, when seen is not in force.
+	ReplaceCatalogue(ctx context.Context, account string, s Server, seen string, c Catalogue) error
+	// MarkServer records how a discovery that brought no allowlist ended.
+	MarkServer(ctx context.Context, account string, s Server, seen string) error
+	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
+	SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error)
+	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
+	// FreezeTool notes that a tool is another than the approved one, while seen is
+	// the allowlist in force.
+	FreezeTool(ctx context.Context, account, id, seen, tool string, at time.Time) error
+	DeleteServer(ctx context.Context, account, id string) error
+	// Absent lists servers of all accounts that are due to be looked for: they are active
+	// and have no allowlist yet.
+	Absent(ctx context.Context, at time.Time, limit int) ([]Absent, error)
+	// PutOffServer notes that one is looked for, and until when not again; ErrServerMoved when
+	// it is absent no more, or another looks for it.
+	PutOffServer(ctx context.Context, a Absent, until time.Time) error
+	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
+	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
+	Credential(ctx context.Context, account string, s Server) (Credential, error)
+}
+
+// Registry registers services and keeps their allowlists current.
+type Registry struct {
+	Discover map[Kind]Discoverer
+	Store    Store
+	IDs      *ids.Source
+	Policy   Policy
+	Turns    *Turns // of discoveries; nil lets all begin
+}
+
+// Registration is what a person asks to register. Name may be empty: the
+// document's title, or the host, stands in; but an agent is called by it. The
+// zero Kind is KindOpenAPI, and KindMCP of an agent. URL loses its fragment and its query.
+// Document, of KindOpenAPI, says where the document is, if need be on another origin: then it is
+// sought nowhere else, and calls go to URL. AllowOffline stores a service
+// that cannot be reached now for a later Refresh; Force, one that the account has. A Key whose place is empty goes
+// where the document says, else as a bearer token.
+type Registration struct {
+	URL          string
+	Document     string
+	Name         string
+	Kind         Kind
+	Role         Role
+	About        string
+	Keywords     []string
+	AllowOffline bool
+	Force        bool
+	Key          *Credential
+}
+
+// Register discovers a service and stores it with its allowlist, active.
+func (r Registry) Register(ctx context.Context, account string, in Registration, at time.Time) (Server, []Entry, error) {
+	s, err := r.described(in)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	key, err := placed(in.Key, nil) // before anything is asked with it
+	if err != nil {
+		return Server{}, nil, err
+	}
+	found, err := r.discover(ctx, account, s, key)
+	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
+		return Server{}, nil, err
+	}
+	if key, keyErr := placed(in.Key, found.KeyPlaces); keyErr != nil {
+		return Server{}, nil, keyErr
+	} else if key != nil {
+		s.Key = &key.Place
+	}
+	s.ID, s.CreatedAt, s.UpdatedAt = r.IDs.New(at), at, at
+	var c Catalogue
+	if err != nil {
+		s.LastError = fault.Of(err).Code
+	} else if s, c = r.apply(s, found, at); !speaks(s, c) {
+		return Server{}, nil, ErrNoChat
+	}
+	if s.Name == "" {
+		s.Name = defaultName(found.Title, s.BaseURL)
+	}
+	if err := r.refuseTwice(ctx, account, s, in.Force); err != nil {
+		return Server{}, nil, err
+	}
+	if s.Key != nil {
+		key = &Credential{Place: *s.Key, Secret: in.Key.Secret}
+	}
+	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
+		return Server{}, nil, err
+	}
+	return s, c.Entries(), nil
+}
+
+// described is the server that a registration describes, before anybody asked it.
+func (r Registry) described(in Registration) (Server, error) {
+	s := Server{
+		Kind: cmp.Or(in.Kind, KindOpenAPI), Role: cmp.Or(in.Role, RoleTools), Active: true, Status: Offline,
+		About: in.About, Keywords: in.Keywords,
+	}
+	if s.IsAgent() {
+		s.Kind = cmp.Or(in.Kind, KindMCP)
+	}
+	switch {
+	case r.Discover[s.Kind] == nil:
+		return s, ErrKind.With("kind", string(s.Kind))
+	case s.Role != RoleTools && s.Role != RoleAgent, s.IsAgent() && s.Kind != KindMCP:
+		return s, ErrRole.With("role", string(s.Role))
+	}
+	var err error
+	if s.Name, err = cleanName(in.Name); err != nil {
+		return s, err
+	}
+	if s.IsAgent() && !agentName().MatchString(s.Name) {
+		return s, ErrAgentName
+	}
+	if s.BaseURL, err = NormalizeURL(cleaned(in.URL), r.Policy); err != nil || in.Document == "" {
+		return s, err
+	}
+	if s.Kind != KindOpenAPI {
+		return s, atDocument(ErrURL.With("reason", "no_documents"))
+	}
+	s.DocumentSaid, err = documentAt(in.Document, r.Policy)
+	return s, err
+}
+
+var agentName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+})
+
+// speaks reports whether a server can be what its role asks of it: an agent has
+// the tool ChatTool, which takes a message.
+func speaks(s Server, c Catalogue) bool {
+	return !s.IsAgent() || slices.ContainsFunc(c.Operations, func(op Operation) bool {
+		var schema struct{ Properties map[string]json.RawMessage }
+		return op.Name == ChatTool && json.Unmarshal(op.input(), &schema) == nil && schema.Properties["message"] != nil
+	})
+}
+
+// refuseTwice refuses a service that the account has already: the same document at the
+// same address, in the same role. Who wants it again, with another key, forces it.
+func (r Registry) refuseTwice(ctx context.Context, account string, s Server, force bool) error {
+	servers, err := r.Store.Servers(ctx, account)
+	if err != nil || force {
+		return err
+	}
+	for _, have := range servers {
+		if s.IsAgent() && strings.EqualFold(have.Name, s.Name) {
+			continue // the store says that its name is taken
+		}
+		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL && have.Role == s.Role {
+			return ErrTwice.With("name", have.Name).With("id", have.ID)
+		}
+	}
+	return nil
+}
+
+// discover runs a discovery, when it is its turn, and holds it to the origin that
+// was asked.
+func (r Registry) discover(ctx context.Context, account string, s Server, key *Credential) (Found, error) {
+	end, err := r.Turns.take(ctx, account)
+	if err != nil {
+		return Found{}, err
+	}
+	defer end()
+	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Said: s.DocumentSaid, Key: key})
+	if err != nil {
+		return Found{}, err
+	}
+	if !SameOrigin(s.BaseURL, found.BaseURL) {
+		return Found{}, ErrDocument.Because(fmt.Errorf("discovery of %s led to %s", s.BaseURL, found.BaseURL))
+	}
+	return found, nil
+}
+
+// SameOrigin reports whether two URLs have the same scheme, host and port.
+func SameOrigin(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host) && x.Host != ""
+}
+
+// apply gives a server what was found, and makes the allowlist of it.
+func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue) {
+	c := Catalogue{Revision: r.IDs.New(at), Operations: slices.Clone(found.Operations)}
+	for i := range c.Operations {
+		op := &c.Operations[i]
+		op.Fingerprint = Fingerprint(found.BaseURL, *op)
+		op.Signature = Signature(*op)
+	}
+	s.BaseURL, s.DocumentURL, s.Transport, s.Frozen = found.BaseURL, found.DocumentURL, found.Transport, nil
+	s.Status, s.LastError = Online, ""
+	s.Catalogue, s.Operations = c.Revision, len(c.Operations)
+	s.Warnings = found.Warnings
+	if len(c.Operations) == 0 {
+		s.Warnings = append([]string{"it describes no operation, so no plan can use it"}, s.Warnings...)
+	}
+	if len(s.Warnings) > maxWarnings {
+		more := len(s.Warnings) - maxWarnings
+		s.Warnings = append(slices.Clone(s.Warnings[:maxWarnings]), fmt.Sprintf("and %d more", more))
+	}
+	s.UpdatedAt, s.RefreshedAt = at, at
+	return s, c
+}
+
+// Refresh discovers a server again and replaces its allowlist at once. When that
+// fails the old allowlist stays in force, the server says why, and so does the
+// error.
+func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time) (Server, []Entry, Diff, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	before, err := r.Store.Entries(ctx, account, s)
+	if err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	var key *Credential
+	if s.Key != nil && s.Kind == KindMCP { // a document is read without it
+		held, err := r.Store.Credential(ctx, account, s)
+		if err != nil {
+			return Server{}, nil, Diff{}, err
+		}
+		key = &held
+	}
+	found, err := r.discover(ctx, account, s, key)
+	if err != nil {
+		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
+	}
+	next, c := r.apply(s, found, at)
+	if !speaks(next, c) {
+		return Server{}, nil, Diff{}, r.mark(ctx, account, s, ErrNoChat, at)
+	}
+	if err := r.Store.ReplaceCatalogue(ctx, account, next, s.Catalogue, c); err != nil {
+		return Server{}, nil, Diff{}, err
+	}
+	after := c.Entries()
+	return next, after, Compare(before, after), nil
+}
+
+func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {
+	f := fault.Of(cause)
+	if f.Kind == fault.Internal || errors.Is(cause, ErrBusy) {
+		return cause // ours, or the caller went away: it says nothing about the server
+	}
+	next := s
+	next.LastError, next.UpdatedAt = f.Code, at
+	next.Status = Online
+	if errors.Is(cause, ErrUnreachable) || errors.Is(cause, ErrTarget) {
+		next.Status = Offline
+	}
+	if err := r.Store.MarkServer(ctx, account, next, s.Catalogue); err != nil && !errors.Is(err, ErrServerMoved) {
+		return err
+	}
+	return cause
+}
+
+// Compare says what changed from one allowlist to the next.
+func Compare(before, after []Entry) Diff {
+	old := make(map[string]string, len(before))
+	for _, e := range before {
+		old[e.String()] = e.Fingerprint
+	}
+	d := Diff{Added: []string{}, Removed: []string{}, Changed: []string{}}
+	for _, e := range after {
+		name := e.String()
+		switch was, ok := old[name]; {
+		case !ok:
+			d.Added = append(d.Added, name)
+		case was != e.Fingerprint:
+			d.Changed = append(d.Changed, name)
+		}
+		delete(old, name)
+	}
+	for name := range old {
+		d.Removed = append(d.Removed, name)
+	}
+	slices.Sort(d.Added)
+	slices.Sort(d.Removed)
+	slices.Sort(d.Changed)
+	return d
+}
+
+// SetActive switches a server on or off; one that is off can neither be proposed
+// nor called.
+func (r Registry) SetActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+	return r.Store.SetServerActive(ctx, account, id, active, at)
+}
+
+// SetPreview says whether the GETs of a server may be done before a plan is
+// confirmed. Only a person knows that they change nothing: no server is asked.
+// ErrPreview of one that is not of KindOpenAPI.
+func (r Registry) SetPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	if on && s.Kind != KindOpenAPI {
+		return Server{}, ErrPreview
+	}
+	return r.Store.SetServerPreview(ctx, account, id, on)
+}
+
+// SetKey stores, replaces or (nil) removes a server's key.
+func (r Registry) SetKey(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
+	key, err := placed(key, nil)
+	if err != nil {
+		return Server{}, err
+	}
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.SetCredential(ctx, account, s, key, at)
+}
+
+// Delete removes a server with its allowlist and key.
+func (r Registry) Delete(ctx context.Context, account, id string) error {
+	return r.Store.DeleteServer(ctx, account, id)
+}
+
+// List returns the account's servers, oldest first.
+func (r Registry) List(ctx context.Context, account string) ([]Server, error) {
+	list, err := r.Store.Servers(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b Server) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// Get returns one server and its allowlist.
+func (r Registry) Get(ctx context.Context, account, id string) (Server, []Entry, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	entries, err := r.Store.Entries(ctx, account, s)
+	return s, entries, err
+}
+
+func cleanName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, isControl) {
+		return "", ErrName
+	}
+	return name, nil
+}
+
+func defaultName(title, base string) string {
+	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), func(r rune) bool { return isControl(r) || r == ' ' }), " ")
+	if title == "" {
+		u, err := url.Parse(base)
+		if err != nil {
+			return "server"
+		}
+		title = u.Host
+	}
+	if runes := []rune(title); len(runes) > maxName {
+		title = strings.TrimSpace(string(runes[:maxName-1])) + "…"
+	}
+	return title
+}

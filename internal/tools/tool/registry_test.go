@@ -1,0 +1,425 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// shelf is a small Store that keeps what it is given, with the same conditions
+// as a real one.
+type shelf struct {
+	mu      sync.Mutex
+	servers map[string]Server
+	ops     map[string][]Operation // by server and revision
+	keys    map[string]Credential
+	due     map[string]time.Time // of absent servers, by account and id
+	looks   map[string]int
+}
+
+func newShelf() *shelf {
+	return &shelf{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}, due: map[string]time.Time{}, looks: map[string]int{}}
+}
+
+func (s *shelf) Server(_ context.Context, account, id string) (Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.servers[account+"/"+id]
+	if !ok {
+		return Server{}, ErrServerNotFound
+	}
+	return v, nil
+}
+
+func (s *shelf) Servers(_ context.Context, account string) ([]Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Server
+	for k, v := range s.servers {
+		if strings.HasPrefix(k, account+"/") {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+func (s *shelf) CreateServer(_ context.Context, account string, v Server, c Catalogue, key *Credential) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.servers[account+"/"+v.ID] = v
+	s.ops[v.ID+c.Revision] = c.Operations
+	if key != nil {
+		s.keys[account+"/"+v.ID] = *key
+	}
+	return nil
+}
+
+func (s *shelf) ReplaceCatalogue(_ context.Context, account string, v Server, seen string, c Catalogue) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.servers[account+"/"+v.ID].Catalogue != seen {
+		return ErrServerMoved
+	}
+	s.servers[account+"/"+v.ID] = v
+	s.ops[v.ID+c.Revision] = c.Operations
+	return nil
+}
+
+func (s *shelf) MarkServer(_ context.Context, account string, v Server, seen string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.servers[account+"/"+v.ID].Catalogue != seen {
+		return ErrServerMoved
+	}
+	s.servers[account+"/"+v.ID] = v
+	return nil
+}
+
+func (s *shelf) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+	v, err := s.Server(ctx, account, id)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Active, v.UpdatedAt = active, at
+	s.servers[account+"/"+id] = v
+	return v, nil
+}
+
+func (s *shelf) SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+	v, err := s.Server(ctx, account, id)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Preview = on
+	s.servers[account+"/"+id] = v
+	return v, nil
+}
+
+func (s *shelf) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
+	id := of.ID
+	v, err := s.Server(ctx, account, id)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Key, v.UpdatedAt = nil, at
+	delete(s.keys, account+"/"+id)
+	if key != nil {
+		v.Key = &key.Place
+		s.keys[account+"/"+id] = *key
+	}
+	s.servers[account+"/"+id] = v
+	return v, nil
+}
+
+func (s *shelf) DeleteServer(ctx context.Context, account, id string) error {
+	if _, err := s.Server(ctx, account, id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.servers, account+"/"+id)
+	return nil
+}
+
+func (s *shelf) Entries(_ context.Context, _ string, v Server) ([]Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Catalogue{Operations: s.ops[v.ID+v.Catalogue]}.Entries(), nil
+}
+
+func (s *shelf) Operation(_ context.Context, _ string, v Server, e Entry) (Operation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.ops[v.ID+v.Catalogue] {
+		if o.Entry.String() == e.String() {
+			return o, nil
+		}
+	}
+	return Operation{}, ErrNotAllowed
+}
+
+func (s *shelf) Credential(_ context.Context, account string, of Server) (Credential, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys[account+"/"+of.ID], nil
+}
+
+func (s *shelf) Absent(_ context.Context, at time.Time, limit int) ([]Absent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Absent
+	for k, v := range s.servers {
+		if v.Catalogue == "" && v.Active && !s.due[k].After(at) && len(list) < limit {
+			account, _, _ := strings.Cut(k, "/")
+			list = append(list, Absent{account, v.ID, s.looks[k], s.due[k].String()})
+		}
+	}
+	return list, nil
+}
+
+func (s *shelf) PutOffServer(_ context.Context, a Absent, until time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := a.Account + "/" + a.ID
+	if v, ok := s.servers[k]; !ok || v.Catalogue != "" || s.due[k].String() != a.Seen {
+		return ErrServerMoved
+	}
+	s.due[k] = until
+	s.looks[k]++
+	return nil
+}
+
+func (s *shelf) FreezeTool(context.Context, string, string, string, string, time.Time) error {
+	return nil
+}
+
+// world answers discoveries as it is told to.
+type world struct {
+	found Found
+	err   error
+	asked []string
+}
+
+func (w *world) Discover(_ context.Context, t Target) (Found, error) {
+	base, known := t.Base, t.Known
+	w.asked = append(w.asked, base+" "+known)
+	return w.found, w.err
+}
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func registry() (Registry, *world, *shelf) {
+	w := &world{found: Found{
+		BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Title: "Rooms\n API",
+		Operations: []Operation{op("GET", "/rooms"), op("POST", "/rooms"), Reserve()}, KeyPlaces: []KeyPlace{{In: "header", Name: "X-Key"}},
+	}}
+	s := newShelf()
+	return Registry{Discover: map[Kind]Discoverer{KindOpenAPI: w, KindMCP: w}, Store: s, IDs: ids.NewSource(nil)}, w, s
+}
+
+func TestRegisterStoresWhatWasFound(t *testing.T) {
+	r, _, store := registry()
+	s, list, err := r.Register(t.Context(), "acc", Registration{URL: "a.example/docs", Key: &Credential{Secret: "s3cret-value"}}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Server{
+		ID: s.ID, Name: "Rooms API", Kind: KindOpenAPI, Role: RoleTools, BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Active: true,
+		Status: Online, Catalogue: s.Catalogue, Operations: 3, Key: &KeyPlace{In: "header", Name: "X-Key"},
+		CreatedAt: now, UpdatedAt: now, RefreshedAt: now,
+	}
+	if diff := cmp.Diff(want, s); diff != "" || !ids.Valid(s.ID) || !ids.Valid(s.Catalogue) {
+		t.Error(diff)
+	}
+	for _, e := range list {
+		if len(e.Fingerprint) != 64 {
+			t.Errorf("%s %s has no fingerprint", e.Method, e.Path)
+		}
+	}
+	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
+		t.Error("the key was not stored")
+	}
+	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrTwice) || fault.Of(err).Args["id"] != s.ID {
+		t.Errorf("registered twice: %v", err)
+	}
+	if again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Force: true}, now); err != nil || again.ID == s.ID {
+		t.Errorf("forced: %v", err)
+	}
+	if _, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	key := func(in, name, secret string) *Credential { return &Credential{KeyPlace{In: in, Name: name}, secret} }
+	cases := []struct {
+		in   Registration
+		err  error // of the discovery
+		base string
+		want error
+	}{
+		{in: Registration{URL: "https://a.example", Kind: "soap"}, want: ErrKind},
+		{in: Registration{URL: "ftp://a.example"}, want: ErrURL},
+		{in: Registration{URL: "http://127.0.0.1"}, want: ErrTarget},
+		{in: Registration{URL: "http://127.0.0.1", AllowOffline: true}, want: ErrTarget},
+		{in: Registration{URL: "https://a.example", Name: strings.Repeat("n", 81)}, want: ErrName},
+		{in: Registration{URL: "https://a.example", Name: "a\nb"}, want: ErrName},
+		{in: Registration{URL: "https://a.example"}, err: ErrUnreachable, want: ErrUnreachable},
+		{in: Registration{URL: "https://a.example", AllowOffline: true}, err: ErrDocument, want: ErrDocument},
+		{in: Registration{URL: "https://a.example", AllowOffline: true}, err: ErrNoDocument, want: ErrNoDocument},
+		{in: Registration{URL: "https://a.example", AllowOffline: true}, err: ErrTarget, want: ErrTarget},
+		{in: Registration{URL: "https://a.example"}, base: "https://b.example", want: ErrDocument},
+		{in: Registration{URL: "https://a.example"}, base: "http://a.example", want: ErrDocument},
+		{in: Registration{URL: "https://a.example"}, base: "https://a.example:444", want: ErrDocument},
+		{in: Registration{URL: "https://a.example", Key: key("cookie", "x", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "Host", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "Content-Length", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "X-Forwarded-For", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "a b", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("header", "X-Key", "s\r\nX: y")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("bearer", "", "")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("bearer", "x", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("query", "", "s")}, want: ErrKey},
+	}
+	for _, c := range cases {
+		r, w, store := registry()
+		w.err = c.err
+		if c.base != "" {
+			w.found.BaseURL = c.base
+		}
+		_, _, err := r.Register(t.Context(), "acc", c.in, now)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.in, err, c.want)
+		}
+		if len(store.servers) != 0 {
+			t.Errorf("%+v: refused, and stored", c.in)
+		}
+		if c.in.Key != nil && len(c.in.Key.Secret) > 3 && strings.Contains(err.Error(), c.in.Key.Secret) {
+			t.Errorf("%v holds the key", err)
+		}
+	}
+}
+
+func TestRegisterOfflineThenRefresh(t *testing.T) {
+	r, w, store := registry()
+	w.err = ErrUnreachable
+	s, list, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", AllowOffline: true}, now)
+	if err != nil || s.Status != Offline || s.LastError != "mcp.unreachable" || s.Catalogue != "" || len(list) != 0 || s.Name != "a.example" {
+		t.Fatalf("%+v %v", s, err)
+	}
+	w.err = nil
+	s, list, diff, err := r.Refresh(t.Context(), "acc", s.ID, now.Add(time.Hour))
+	if err != nil || s.Status != Online || s.LastError != "" || len(list) != 3 || len(diff.Added) != 3 {
+		t.Fatalf("%+v %+v %v", s, diff, err)
+	}
+	if got, _ := store.Entries(t.Context(), "acc", s); len(got) != 3 {
+		t.Errorf("%d entries stored", len(got))
+	}
+}
+
+func TestRefreshReplacesTheAllowlistAndSaysWhatChanged(t *testing.T) {
+	r, w, _ := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Name: "Mine"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := Reserve()
+	changed.Body = nil
+	described := op("GET", "/rooms")
+	described.Summary = "only words"
+	w.found.Operations = []Operation{described, changed, op("GET", "/new")}
+	next, list, diff, err := r.Refresh(t.Context(), "acc", s.ID, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Diff{Added: []string{"GET /new"}, Removed: []string{"POST /rooms"}, Changed: []string{"POST /rooms/{id}/reservations"}}
+	if d := cmp.Diff(want, diff); d != "" || len(list) != 3 || next.Name != "Mine" || next.Catalogue == s.Catalogue {
+		t.Error(d, next)
+	}
+	if got := w.asked[len(w.asked)-1]; got != "https://a.example/v1 https://a.example/openapi.json" {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+func TestRefreshThatFailsKeepsTheAllowlist(t *testing.T) {
+	for cause, status := range map[error]Status{ErrUnreachable: Offline, ErrTarget: Offline, ErrDocument: Online, ErrNoDocument: Online} {
+		r, w, store := registry()
+		s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.err = cause
+		if _, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); !errors.Is(err, cause) {
+			t.Errorf("%v, want %v", err, cause)
+		}
+		got, list, err := r.Get(t.Context(), "acc", s.ID)
+		if err != nil || len(list) != 3 || got.Status != status || got.LastError != fault.Of(cause).Code || got.Catalogue != s.Catalogue {
+			t.Errorf("after %v: %+v %d %v", cause, got, len(list), err)
+		}
+		w.err = context.Canceled
+		if _, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want cancelled", err)
+		}
+		if after := store.servers["acc/"+s.ID]; after.LastError != fault.Of(cause).Code {
+			t.Errorf("a cancelled refresh changed the server to %q", after.LastError)
+		}
+	}
+}
+
+func TestRegistryBelongsToTheAccount(t *testing.T) {
+	r, _, _ := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, errGet := r.Get(t.Context(), "other", s.ID)
+	_, _, _, errRefresh := r.Refresh(t.Context(), "other", s.ID, now)
+	_, errActive := r.SetActive(t.Context(), "other", s.ID, false, now)
+	_, errKey := r.SetKey(t.Context(), "other", s.ID, nil, now)
+	_, errPreview := r.SetPreview(t.Context(), "other", s.ID, true)
+	for _, err := range []error{errGet, errRefresh, errActive, errKey, errPreview, r.Delete(t.Context(), "other", s.ID)} {
+		if !errors.Is(err, ErrServerNotFound) {
+			t.Errorf("%v, want not found", err)
+		}
+	}
+	if list, err := r.List(t.Context(), "other"); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+}
+
+func TestSetKeyAndActive(t *testing.T) {
+	r, _, store := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.SetKey(t.Context(), "acc", s.ID, &Credential{Secret: "abc"}, now)
+	if err != nil || *got.Key != (KeyPlace{In: "bearer"}) || store.keys["acc/"+s.ID].Secret != "abc" {
+		t.Errorf("%+v %v", got.Key, err)
+	}
+	if got, err = r.SetKey(t.Context(), "acc", s.ID, nil, now); err != nil || got.Key != nil || len(store.keys) != 0 {
+		t.Errorf("%+v %v", got.Key, err)
+	}
+	if got, err = r.SetActive(t.Context(), "acc", s.ID, false, now); err != nil || got.Active {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestOnlyOperationsArePreviewed(t *testing.T) {
+	r, _, _ := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil || s.Preview {
+		t.Fatalf("%+v %v", s, err)
+	}
+	if got, err := r.SetPreview(t.Context(), "acc", s.ID, true); err != nil || !got.Preview {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.Preview {
+		t.Errorf("a refresh forgot it: %+v %v", got, err)
+	}
+	if got, err := r.SetPreview(t.Context(), "acc", s.ID, false); err != nil || got.Preview {
+		t.Errorf("%+v %v", got, err)
+	}
+	named, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Kind: KindMCP, Force: true}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.SetPreview(t.Context(), "acc", named.ID, true); !errors.Is(err, ErrPreview) {
+		t.Errorf("%v", err)
+	}
+}

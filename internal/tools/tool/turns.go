@@ -1,0 +1,116 @@
+package tool
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"piloto/internal/ground/fault"
+)
+
+// ErrBusy says that other discoveries did not end in time. Nothing was asked of the service.
+// Args: retry_after (seconds).
+var ErrBusy = fault.New(fault.Unavailable, "mcp.busy")
+
+// Turns lets a few discoveries run at once in a process, one of each account, and
+// the others wait in the order they came. Reading a stranger's document may take
+// some hundred megabytes, so what bounds their number bounds the memory of the
+// process. A function on Lambda answers one request at a time in a process of its
+// own, so nobody waits there, and no lease in the table is needed: an account that
+// asks for many discoveries uses the memory of many functions, not ours.
+type Turns struct {
+	Most    int           // at once
+	Waiting int           // that may wait; more are refused at once
+	Wait    time.Duration // how long one waits
+
+	mu      sync.Mutex
+	busy    map[string]bool // accounts whose discovery runs
+	waiting []*waiter
+}
+
+type waiter struct {
+	account string
+	turn    chan struct{} // closed when it is its turn
+}
+
+// DiscoveryTurns are those of a process.
+func DiscoveryTurns() *Turns {
+	return &Turns{Most: 4, Waiting: 32, Wait: 20 * time.Second}
+}
+
+// take waits for the turn of an account, and returns a function that ends it. It returns
+// ErrBusy when the turn does not come in time, and the context's error when the caller left.
+func (t *Turns) take(ctx context.Context, account string) (end func(), err error) {
+	if t == nil {
+		return func() {}, nil
+	}
+	w, ok := t.enter(account)
+	if !ok {
+		return nil, t.refusal()
+	}
+	late := time.NewTimer(t.Wait)
+	defer late.Stop()
+	select {
+	case <-w.turn:
+	case <-late.C:
+		err = t.refusal()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil && t.leave(w) {
+		return nil, err
+	}
+	return func() { t.end(account) }, nil
+}
+
+func (t *Turns) refusal() error {
+	return ErrBusy.With("retry_after", "15")
+}
+
+// enter puts an account in the queue, and lets it begin when it can.
+func (t *Turns) enter(account string) (*waiter, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) >= t.Waiting {
+		return nil, false
+	}
+	w := &waiter{account, make(chan struct{})}
+	t.waiting = append(t.waiting, w)
+	t.admit()
+	return w, true
+}
+
+// leave takes a waiter out of the queue; false when its turn came meanwhile.
+func (t *Turns) leave(w *waiter) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.waiting, w)
+	if i < 0 {
+		return false
+	}
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	return true
+}
+
+func (t *Turns) end(account string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.busy, account)
+	t.admit()
+}
+
+// admit begins turns in the order of the queue, as far as they may begin.
+func (t *Turns) admit() {
+	if t.busy == nil {
+		t.busy = map[string]bool{}
+	}
+	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
+		if len(t.busy) >= t.Most || t.busy[w.account] {
+			return false
+		}
+		t.busy[w.account] = true
+		close(w.turn)
+		return true
+	})
+}

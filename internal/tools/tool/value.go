@@ -1,0 +1,166 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/jcs"
+)
+
+// Limits of a value in a call.
+const (
+	maxDepth  = 64
+	maxValue  = 1 << 20 // bytes
+	maxNumber = 100     // characters of one number
+	maxPower  = 400     // of ten, in one number
+)
+
+// errValue is the reason a JSON text is not one we send.
+var errValue = errors.New("not a usable JSON value")
+
+// readValue reads exactly one JSON value, numbers as written (json.Number). It
+// refuses what two readers could understand differently or what costs more to
+// check than to write: a repeated member, nesting beyond 64, giant numbers.
+func readValue(raw json.RawMessage) (any, error) {
+	if len(raw) > maxValue {
+		return nil, fmt.Errorf("%w: more than %d bytes", errValue, maxValue)
+	}
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("%w: not UTF-8", errValue)
+	}
+	if jcs.HalfPair(raw) { // another text would be sent
+		return nil, fmt.Errorf("%w: half a surrogate pair", errValue)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	v, err := readToken(dec, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: more than one value", errValue)
+	}
+	return v, nil
+}
+
+func readToken(dec *json.Decoder, depth int) (any, error) {
+	t, err := dec.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errValue, err)
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if depth >= maxDepth {
+			return nil, fmt.Errorf("%w: nested deeper than %d", errValue, maxDepth)
+		}
+		if t == '{' {
+			return readObject(dec, depth+1)
+		}
+		return readList(dec, depth+1)
+	case json.Number:
+		return t, checkNumber(t.String())
+	}
+	return t, nil
+}
+
+func readObject(dec *json.Decoder, depth int) (any, error) {
+	object := map[string]any{}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errValue, err)
+		}
+		name, _ := t.(string)
+		if _, twice := object[name]; twice {
+			return nil, fmt.Errorf("%w: %q is there twice", errValue, name)
+		}
+		if object[name], err = readToken(dec, depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return object, err
+}
+
+func readList(dec *json.Decoder, depth int) (any, error) {
+	list := []any{}
+	for dec.More() {
+		v, err := readToken(dec, depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := dec.Token()
+	return list, err
+}
+
+func checkNumber(s string) error {
+	if len(s) > maxNumber {
+		return fmt.Errorf("%w: a number of %d characters", errValue, len(s))
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		if power, err := strconv.Atoi(s[i+1:]); err != nil || power > maxPower || power < -maxPower {
+			return fmt.Errorf("%w: the number %s", errValue, s)
+		}
+	}
+	return nil
+}
+
+// member is one member of an object, in the order written.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns an object's members in the order written, and false when raw
+// is no object.
+func members(raw json.RawMessage) ([]member, bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	var list []member
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, false
+		}
+		m := member{name: t.(string)}
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, false
+		}
+		list = append(list, m)
+	}
+	return list, true
+}
+
+// absent reports whether a value stands for nothing: no text, or null.
+func absent(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// scalarText writes a scalar as it goes into a URL or a form, and reports false
+// for an object, a list or null.
+func scalarText(raw json.RawMessage) (string, bool) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0, raw[0] == '{', raw[0] == '[', string(raw) == "null":
+		return "", false
+	case raw[0] == '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	}
+	return string(raw), true
+}
