@@ -25,6 +25,9 @@ ASL   := $(CACHE)/asl-validator@4.0.0/node_modules/.bin/asl-validator
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# What does what AWS does on this machine is a module of its own, in the same workspace.
+PACKAGES := ./... ./infra/localaws/...
+
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
@@ -32,7 +35,7 @@ run: ## Start everything in one process (http://127.0.0.1:8080)
 
 .PHONY: test
 test: ## Run every test (TESTFLAGS are for go test)
-	go test $(TESTFLAGS) ./...
+	go test $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
 race: ## Run every test with the race detector (needs a C compiler)
@@ -48,7 +51,7 @@ e2e-process: ## The same, with every function as the executable that deploys
 
 .PHONY: conformance
 conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both engines to what AWS does, beside dynalite (npm) and moto, where it is installed
-	go run ./infra/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
+	go run ./infra/localaws/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
 
 .PHONY: crash
 crash: ## Kill the process at every moment at which something could be lost (docs/crash-matrix.md)
@@ -80,11 +83,11 @@ fmt: $(LINT) ## Show what gofumpt would change, and fail if anything
 
 .PHONY: vet
 vet:
-	go vet ./...
+	go vet $(PACKAGES)
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
-	@$(LINT) run ./...
+	@$(LINT) run $(PACKAGES)
 
 .PHONY: asl
 asl: $(ASL) ## Validate the state machines (needs npm)
@@ -93,7 +96,7 @@ asl: $(ASL) ## Validate the state machines (needs npm)
 
 .PHONY: template
 template: ## Hold template.yaml against the code and against what one process can honour
-	go test ./infra/local/template ./internal/archtest
+	go test ./infra/localaws/template ./internal/archtest
 	@# cfn-lint has found what no reading did: a circle of references. It brings AWS's transform.
 	@if python3 -c 'import cfnlint' 2>/dev/null; then python=python3; \
 	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then python=$(dir $(CFNLINT))python; \
@@ -102,7 +105,7 @@ template: ## Hold template.yaml against the code and against what one process ca
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in what is called (needs vuln.go.dev)
-	@if curl -sfm 10 -o /dev/null https://vuln.go.dev/index/db.json; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	@if curl -sfm 10 -o /dev/null https://vuln.go.dev/index/db.json; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 $(PACKAGES); \
 	else echo "vuln.go.dev cannot be reached from here: known vulnerabilities were not looked for"; fi
 
 .PHONY: build

@@ -3,6 +3,7 @@ package statemachines_test
 import (
 	"context"
 	"encoding/json"
+	"localaws/stepfunctions"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
-	"piloto/infra/local/stepfunctions"
 	"piloto/statemachines"
 )
 

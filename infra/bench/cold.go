@@ -7,6 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws/disk"
+	"localaws/dynamodb"
+	"localaws/lambda"
+	"localaws/provision"
+	"localaws/secretsmanager"
+	"localaws/stepfunctions"
+	"localaws/template"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,14 +28,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"piloto/infra/local/disk"
-	"piloto/infra/local/dynamodb"
-	"piloto/infra/local/lambda"
 	"piloto/infra/local/process"
-	"piloto/infra/local/provision"
-	"piloto/infra/local/secretsmanager"
-	"piloto/infra/local/stepfunctions"
-	"piloto/infra/local/template"
 )
 
 // hello is the name of the floor of cold starts, and its folder.

@@ -33,7 +33,7 @@
 //
 // It parses nothing, checks nothing and answers with one constant. Waves of
 // steps are called side by side. Its writers share an fdatasync exactly as those
-// of infra/local/disk share a commit: the first to find nobody leading writes
+// of infra/localaws/disk share a commit: the first to find nobody leading writes
 // everything that waits with one write and one fdatasync, at once; whoever comes
 // meanwhile shares the next.
 //

@@ -11,7 +11,7 @@ import (
 const recordSize = 1 << 10
 
 // journal is a file to append to, whose writers share fdatasyncs as those of
-// infra/local/disk share commits: nobody waits for company.
+// infra/localaws/disk share commits: nobody waits for company.
 type journal struct {
 	file *os.File
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"piloto/infra/local/disk"
 	"piloto/infra/local/process"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"

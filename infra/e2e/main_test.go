@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"localaws/template"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"testing"
 
 	"piloto/infra/local/process"
-	"piloto/infra/local/template"
 )
 
 // lambdaMode is how every deployment here runs its functions: the same tests hold in

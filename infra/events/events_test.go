@@ -2,10 +2,13 @@ package events_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"localaws"
+	"localaws/disk"
+	"localaws/lambda"
+	"localaws/provision"
+	"localaws/template"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -15,13 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"piloto/infra/events"
-	"piloto/infra/local/disk"
-	"piloto/infra/local/dynamodb"
-	"piloto/infra/local/lambda"
 	"piloto/infra/local/process"
-	"piloto/infra/local/provision"
-	"piloto/infra/local/stepfunctions"
-	"piloto/infra/local/template"
 )
 
 const root = "../.."
@@ -142,7 +139,7 @@ type world struct {
 	given       map[string]string // what sam local invoke is told with --env-vars: it sets what the template declares, and nothing else
 }
 
-// serve runs both engines on loopback, with the table and the state machine of
+// serve runs the services on loopback, with the table and the state machine of
 // the template in them, and gives the functions what a deployment would.
 func serve(t *testing.T, tpl *template.Template) world {
 	t.Helper()
@@ -151,47 +148,30 @@ func serve(t *testing.T, tpl *template.Template) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	tables, err := dynamodb.Open(store)
+	services, err := localaws.Open(store, localaws.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	machines, err := stepfunctions.Open(store, nobody{})
-	if err != nil {
+	if err := services.Machines.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := machines.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = machines.Close() })
-	engines := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as `engines` serves both
-		if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
-			tables.ServeHTTP(w, r)
-			return
-		}
-		machines.ServeHTTP(w, r)
-	}))
-	t.Cleanup(engines.Close)
+	t.Cleanup(func() { _ = services.Halt() })
+	endpoint := httptest.NewServer(services)
+	t.Cleanup(endpoint.Close)
 
 	w := world{names: tpl.Names(), env: []string{
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-	}, given: map[string]string{"AWS_ENDPOINT_URL": engines.URL}}
+	}, given: map[string]string{"AWS_ENDPOINT_URL": endpoint.URL}}
 	d, err := tpl.Resolve(w.names)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.environment = d.Environment
 	config := aws.Config{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), BaseEndpoint: &engines.URL,
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), BaseEndpoint: &endpoint.URL,
 	}
 	if err := errors.Join(provision.Tables(t.Context(), config, tpl, w.names), provision.Machines(t.Context(), config, tpl, d, w.names)); err != nil {
 		t.Fatal(err)
 	}
 	return w
-}
-
-// nobody is asked for nothing: no sample starts an execution.
-type nobody struct{}
-
-func (nobody) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
-	return nil, nil, context.Canceled
 }

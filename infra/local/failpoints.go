@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"localaws/moment"
 	"os"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // The process of the crash test: where it dies, where it says what it passed, and how
 // long it was off before.
 func init() {
+	moment.Watch = failpoint.Here
 	ahead, err := time.ParseDuration("0" + os.Getenv("PILOTO_OFF_FOR"))
 	if err == nil {
 		err = failpoint.Arm(os.Getenv("PILOTO_FAILPOINT"), os.Getenv("PILOTO_FAILPOINT_TRACE"), ahead)

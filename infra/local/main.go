@@ -3,7 +3,6 @@
 // engines, in one process with one data folder.
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process] [-v]
-//	go run ./infra/local engines -aws 127.0.0.1:8000 [-data .piloto] [-lambda http://127.0.0.1:3001]
 //	go run ./infra/local -open [-data .piloto]
 //	go run ./infra/local -backup FILE [-data .piloto]
 //	go run ./infra/local -restore FILE [-data .piloto]
@@ -17,10 +16,9 @@
 // With -lambda process each function is the executable that deploys, in processes of
 // its own behind Lambda's Runtime API; otherwise it is code of this process.
 //
-// The second form serves just the two engines, as a small local AWS; tasks of
-// state machines reach their functions through the Lambda API at -lambda. A backup
-// is of a whole data folder, whether or not a process is running on it; it is
-// restored into a folder that has nothing.
+// A backup is of a whole data folder, whether or not a process is running on it; it is
+// restored into a folder that has nothing. The services alone, as a small local AWS for
+// the tests of anybody, are localaws's (infra/localaws/cmd/localaws).
 package main
 
 import (
@@ -68,8 +66,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return process.RotateKey(o.Data, out)
 	case task.older:
 		return process.AcceptOlder(o.Data, out)
-	case task.engines:
-		return process.ServeEngines(ctx, o, out)
 	}
 	var also io.Writer
 	if task.verbose {
@@ -85,7 +81,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 
 // task is what there is to do when it is not the deployment to serve.
 type task struct {
-	engines         bool
 	backup, restore string // files
 	older, signIn   bool
 	rotate          bool
@@ -106,52 +101,39 @@ func (t task) several() bool {
 
 // parse reads the flags, and what there is to do.
 func parse(args []string, errOut io.Writer) (o process.Options, what task, err error) {
-	engines := false
-	if len(args) > 0 && args[0] == "engines" {
-		engines, args = true, args[1:]
-	}
 	o.Log = errOut
 	flags := flag.NewFlagSet("local", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.StringVar(&o.Data, "data", ".piloto", "folder of everything that lasts")
 	flags.StringVar(&o.AWS, "aws", "", "also serve the DynamoDB and Step Functions protocols here, on loopback (127.0.0.1:8000)")
-	if engines {
-		flags.StringVar(&o.LambdaURL, "lambda", "", "`URL` of the Lambda API that tasks of state machines call functions through (http://127.0.0.1:3001)")
-	} else {
-		flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
-		flags.BoolVar(&o.Expose, "expose", false, "let other machines reach -addr, without TLS: the token travels readable")
-		flags.Func("host", "another `name` by which browsers reach this process, behind a proxy or a tunnel: piloto.example.org (many: commas, or again)", func(names string) error {
-			o.Hosts = append(o.Hosts, strings.Split(names, ",")...)
-			return nil
-		})
-		flags.BoolVar(&what.verbose, "v", false, "log on stdout too, besides the file "+process.LogFile+" in the data folder")
-		flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
-		flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
-		flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
-	}
-	if !engines {
-		flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
-		flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
-		flags.BoolVar(&what.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
-		flags.StringVar(&what.token.Do, "token", "", "make, list or revoke tokens of the process that has the data folder (`what`: make, list, revoke), and end")
-		flags.StringVar(&what.token.User, "user", "", "with -token make: who will have it")
-		flags.StringVar(&what.token.Scopes, "scopes", "chat", "with -token make: "+auth.ScopesText)
-		flags.DurationVar(&what.token.Life, "life", 0, "with -token make: how long it is good for (720h); 0: for ever")
-		flags.StringVar(&what.token.ID, "id", "", "with -token revoke: the ID that -token list shows")
-		flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
-		flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
-	}
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the API and the page")
+	flags.BoolVar(&o.Expose, "expose", false, "let other machines reach -addr, without TLS: the token travels readable")
+	flags.Func("host", "another `name` by which browsers reach this process, behind a proxy or a tunnel: piloto.example.org (many: commas, or again)", func(names string) error {
+		o.Hosts = append(o.Hosts, strings.Split(names, ",")...)
+		return nil
+	})
+	flags.BoolVar(&what.verbose, "v", false, "log on stdout too, besides the file "+process.LogFile+" in the data folder")
+	flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
+	flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
+	flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
+	flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
+	flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
+	flags.BoolVar(&what.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
+	flags.StringVar(&what.token.Do, "token", "", "make, list or revoke tokens of the process that has the data folder (`what`: make, list, revoke), and end")
+	flags.StringVar(&what.token.User, "user", "", "with -token make: who will have it")
+	flags.StringVar(&what.token.Scopes, "scopes", "chat", "with -token make: "+auth.ScopesText)
+	flags.DurationVar(&what.token.Life, "life", 0, "with -token make: how long it is good for (720h); 0: for ever")
+	flags.StringVar(&what.token.ID, "id", "", "with -token revoke: the ID that -token list shows")
+	flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
+	flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, what, err
 	}
-	what.engines = engines
 	switch {
 	case flags.NArg() > 0:
 		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
 	case what.several():
 		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key, -token and -open are things to do one by one")
-	case engines && o.AWS == "":
-		return o, what, errors.New("engines needs -aws ADDRESS, such as -aws 127.0.0.1:8000")
 	case o.AWS != "" && !process.OnThisMachine(o.AWS):
 		return o, what, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
 	}

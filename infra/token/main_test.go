@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"localaws/disk"
+	"localaws/inproc"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/disk"
-	engine "piloto/infra/local/dynamodb"
-	"piloto/infra/local/inproc"
+	engine "localaws/dynamodb"
 	"piloto/internal/access/auth"
 	table "piloto/internal/store/dynamo"
 )

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"go/ast"
 	"go/token"
+	"localaws/template"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/template"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
 )

@@ -7,15 +7,15 @@ import (
 // filing are the packages that may open files, and why. What a request says reaches none
 // of them: the product keeps what it knows in its table, and its pages are in its binaries.
 var filing = map[string]string{
-	"internal/ground/failpoint":  "the file of a test says where to crash; a build without the tag has none of it",
-	"internal/boot/receipts":     "the key of receipts of one machine, named by its configuration",
-	"infra/local/process":        "the data folder, backups and the folder of functions are named by who starts the process",
-	"infra/local/disk":           "the data file is its own",
-	"infra/local/demo":           "the demonstration's journal is in the data folder",
-	"infra/local/secretsmanager": "its file is in the data folder",
-	"infra/local/template":       "the template is named by who starts the process",
-	"infra/local/lambda":         "a function is a binary that is started",
-	"infra/local/lab":            "tests look for the root of the module",
+	"internal/ground/failpoint":     "the file of a test says where to crash; a build without the tag has none of it",
+	"internal/boot/receipts":        "the key of receipts of one machine, named by its configuration",
+	"infra/local/process":           "the data folder, backups and the folder of functions are named by who starts the process",
+	"infra/localaws/disk":           "the data file is its own",
+	"infra/local/demo":              "the demonstration's journal is in the data folder",
+	"infra/localaws/secretsmanager": "its file is in the data folder",
+	"infra/localaws/template":       "the template is named by who starts the process",
+	"infra/localaws/lambda":         "a function is a binary that is started",
+	"infra/local/lab":               "tests look for the root of the module",
 }
 
 // opens are the functions of the standard library that take the name of a file.
@@ -37,7 +37,7 @@ var opens = map[string][]string{
 func TestOnlyTheDataFolderIsFiles(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range sources(t, false) {
-		if within(f.dir(), "infra") && !within(f.dir(), "infra/local") {
+		if within(f.dir(), "infra") && !within(f.dir(), "infra/local", localaws) || within(f.dir(), localaws+"/conformance") {
 			continue // tools of the project: nothing of them answers a request
 		}
 		for library, names := range opens {

@@ -4,6 +4,11 @@ package lab
 
 import (
 	"context"
+	"localaws/disk"
+	"localaws/dynamodb"
+	"localaws/inproc"
+	"localaws/provision"
+	"localaws/template"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,11 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"piloto/infra/local/disk"
-	"piloto/infra/local/dynamodb"
-	"piloto/infra/local/inproc"
-	"piloto/infra/local/provision"
-	"piloto/infra/local/template"
 	"piloto/internal/store/dynamo"
 )
 

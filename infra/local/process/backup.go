@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
-
-	"piloto/infra/local/disk"
 )
 
 // backupAdvice is what to do about a data file that is refused.

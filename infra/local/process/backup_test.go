@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws/disk"
+	"localaws/inproc"
+	"localaws/stepfunctions"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,10 +24,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	sfntypes "github.com/aws/aws-sdk-go-v2/service/sfn/types"
-
-	"piloto/infra/local/disk"
-	"piloto/infra/local/inproc"
-	"piloto/infra/local/stepfunctions"
 )
 
 // alone are the engines of one folder, and clients of them.
@@ -37,7 +36,7 @@ type alone struct {
 
 func openAlone(t testing.TB, folder string) alone {
 	t.Helper()
-	e, err := openEngines(folder, time.Now, noFunctions{}, slog.New(slog.DiscardHandler), func(context.Context, stepfunctions.Event) error { return nil }, "")
+	e, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), func(context.Context, stepfunctions.Event) error { return nil }, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestABackupHasTheSecretsThatItsDataRefersTo(t *testing.T) {
 func TestARunGoesOnInTheRestoredDeployment(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	a := openAlone(t, folder)
-	if err := a.engines.machines.Start(t.Context()); err != nil {
+	if err := a.engines.Machines.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	m, err := a.machines.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{
@@ -209,7 +208,7 @@ func TestARunGoesOnInTheRestoredDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := openAlone(t, backUp(t, folder))
-	if err := b.engines.machines.Start(t.Context()); err != nil {
+	if err := b.engines.Machines.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []alone{a, b} {

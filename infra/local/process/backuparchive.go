@@ -11,12 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"piloto/infra/local/disk"
 )
 
 // An archive is a tar of the files of a data folder, the data file first, and

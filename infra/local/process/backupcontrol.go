@@ -45,7 +45,7 @@ func openControl(folder string, e *engines, log *slog.Logger) (*control, error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+backupPath, func(w http.ResponseWriter, r *http.Request) {
 		to := patient{w, http.NewResponseController(w)}
-		if err := writeArchive(folder, e.store, e.secrets.Hold, to); err != nil {
+		if err := writeArchive(folder, e.store, e.Secrets.Hold, to); err != nil {
 			log.Error("backup.failed", "error", err)
 			panic(http.ErrAbortHandler) // what was sent must not look whole
 		}

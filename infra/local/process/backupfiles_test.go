@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -18,8 +19,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-
-	"piloto/infra/local/disk"
 )
 
 // filled is a folder that nobody has open, with a file of every kind.
@@ -271,7 +270,7 @@ func TestARefusedDataFileSaysWhatToDo(t *testing.T) {
 	}
 	restore := "mv " + folder + " " + folder + ".damaged && go run ./infra/local -restore FILE -data " + folder
 	start := func() error {
-		_, err := openEngines(folder, time.Now, noFunctions{}, slog.New(slog.DiscardHandler), nil, "")
+		_, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), nil, "")
 		return err
 	}
 	for name, x := range map[string]struct {

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"piloto/infra/local/disk"
 )
 
 // TestABackupWithinTheFolderIsRefused, however deep and under whatever name.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"localaws/template"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
-
-	"piloto/infra/local/template"
 )
 
 // bootstrap is the name of a function's executable, in the folder of its own.

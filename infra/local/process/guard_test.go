@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"localaws/template"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,7 +13,6 @@ import (
 
 	runtime "github.com/aws/aws-lambda-go/lambda"
 
-	"piloto/infra/local/template"
 	"piloto/internal/boot"
 )
 

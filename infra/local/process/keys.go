@@ -2,8 +2,6 @@ package process
 
 import (
 	"encoding/json"
-	"net/http"
-	"strings"
 
 	"piloto/internal/models/secrets"
 )
@@ -28,20 +26,4 @@ func (s Settings) platformSecret() string {
 		panic("process: " + err.Error())
 	}
 	return string(text)
-}
-
-// withoutSecrets serves the engines but the one that holds keys. Nothing proves
-// who is behind a socket, even on loopback, and the file of the secrets is for
-// its owner alone.
-func withoutSecrets(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.Header.Get("X-Amz-Target"), secretsTarget) {
-			h.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-		w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte(`{"__type":"AccessDeniedException","Message":"Secrets are not served outside of the process that has them"}`))
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -169,7 +170,7 @@ func TestSecretsAreNotServedOnASocket(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8000/", strings.NewReader("{}"))
 		r.Header.Set("X-Amz-Target", target)
 		w := httptest.NewRecorder()
-		onLoopback(withoutSecrets(p.engines)).ServeHTTP(w, r)
+		localaws.OnLoopback(localaws.WithoutSecrets(p.engines)).ServeHTTP(w, r)
 		if out := w.Body.String(); !strings.Contains(out, want) || strings.Contains(out, "CANARY") {
 			t.Errorf("%s: %d %s", target, w.Code, out)
 		}

@@ -5,16 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"localaws/apigateway"
+	"localaws/lambda"
+	"localaws/stepfunctions"
+	"localaws/template"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
 
-	"piloto/infra/local/apigateway"
-	"piloto/infra/local/lambda"
-	"piloto/infra/local/stepfunctions"
-	"piloto/infra/local/template"
 	"piloto/internal/boot"
 )
 

@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"io"
+	"localaws/template"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
-	"piloto/infra/local/template"
 	"piloto/internal/boot"
 )
 
@@ -82,6 +82,7 @@ func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tpl.Stack = "piloto"
 	d, err := tpl.Resolve(tpl.Names())
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws/apigateway"
+	"localaws/inproc"
+	"localaws/lambda"
+	"localaws/provision"
+	"localaws/stepfunctions"
+	"localaws/template"
+	"localaws/websocket"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -20,13 +27,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/apigateway"
-	"piloto/infra/local/inproc"
-	"piloto/infra/local/lambda"
-	"piloto/infra/local/provision"
-	"piloto/infra/local/stepfunctions"
-	"piloto/infra/local/template"
-	"piloto/infra/local/websocket"
 	"piloto/internal/access/rate"
 	"piloto/internal/boot"
 	"piloto/internal/edge/gateway"
@@ -52,10 +52,6 @@ type Options struct {
 
 	Lambda    string // how functions run: InProcess (or empty), AsProcess
 	Functions string // folder of NAME/bootstrap, for AsProcess; empty: they are built
-
-	// LambdaURL is the Lambda API that engines alone call functions through; empty:
-	// there are none.
-	LambdaURL string
 }
 
 // Process is the whole deployment.
@@ -113,6 +109,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if p.template, err = template.Read(o.Template); err != nil {
 		return nil, err
 	}
+	p.template.Stack = "piloto"
 	p.names = p.template.Names()
 	if p.names["ReceiptKey.Arn"], err = receiptKeyPath(o.Data); err != nil {
 		return nil, err
@@ -153,7 +150,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 
 // Start resumes open executions and begins the schedules; they end with ctx.
 func (p *Process) Start(ctx context.Context) error {
-	if err := p.engines.machines.Start(ctx); err != nil {
+	if err := p.engines.Machines.Start(ctx); err != nil {
 		return err
 	}
 	p.functions.schedule(ctx, func(id string, err error) {
@@ -166,7 +163,7 @@ func (p *Process) Start(ctx context.Context) error {
 // context given to Start must have ended.
 func (p *Process) Close() error {
 	p.functions.drain()
-	p.engines.halt()
+	_ = p.engines.Halt() // close says it
 	p.sockets.Close()
 	p.functions.busy.Wait() // the store closes under nobody
 	p.retire()

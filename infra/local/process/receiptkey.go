@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 
-	"piloto/infra/local/disk"
 	"piloto/internal/runs/receipt"
 )
 

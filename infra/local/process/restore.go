@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"piloto/infra/local/disk"
 )
 
 const (

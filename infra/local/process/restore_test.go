@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"piloto/infra/local/disk"
 )
 
 // archived is a backup of a folder with a file of every kind.
@@ -82,7 +81,7 @@ func TestARestoreThatIsCutOffIsDoneAgain(t *testing.T) {
 		if complete != (cut == len(want)+2) {
 			t.Fatalf("cut %d: the data file: %v", cut, dataErr)
 		}
-		e, err := openEngines(folder, time.Now, noFunctions{}, slog.New(slog.DiscardHandler), nil, "")
+		e, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), nil, "")
 		if complete {
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,8 @@ package process
 import (
 	"context"
 	"fmt"
+	"localaws/iam"
+	"localaws/template"
 	"log/slog"
 	"strings"
 
@@ -15,8 +17,6 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
-	"piloto/infra/local/iam"
-	"piloto/infra/local/template"
 	"piloto/internal/boot"
 )
 

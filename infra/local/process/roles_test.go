@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"errors"
+	"localaws/iam"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/smithy-go"
 
-	"piloto/infra/local/iam"
 	"piloto/internal/edge/telemetry"
 )
 

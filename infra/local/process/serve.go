@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,18 +19,12 @@ import (
 
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"piloto/infra/local/stepfunctions"
 	"piloto/internal/boot/registry"
-	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/ids"
 )
 
 // stopGrace is how long a stop waits for requests and steps under way.
 const stopGrace = 3 * time.Second
-
-// GCPercent trades memory, of which one process of this kind uses little, for
-// time.
-const GCPercent = 400
 
 // Serve runs the deployment until ctx ends, and says on out what to do next.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
@@ -37,7 +32,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 		return err
 	}
 	if !s.KeepGC {
-		debug.SetGCPercent(GCPercent)
+		debug.SetGCPercent(localaws.GCPercent)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
@@ -79,7 +74,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 			return err
 		}
 		listening++
-		go func() { failed <- serve(ctx, engines, onLoopback(withoutSecrets(p.engines)), p.log) }()
+		go func() { failed <- serve(ctx, engines, localaws.OnLoopback(localaws.WithoutSecrets(p.engines)), p.log) }()
 	}
 	if err := p.introduce(ctx); err != nil { // first: runs that go on may call it
 		return err
@@ -170,33 +165,6 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 	}
 	fmt.Fprintf(out, "  Try      curl -s %s/api/chats -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d '{}'\n", p.origin)
 	return nil
-}
-
-// ServeEngines serves the two engines alone until ctx ends.
-func ServeEngines(ctx context.Context, o Options, out io.Writer) error {
-	log := telemetry.New(o.Log, slog.LevelInfo, "piloto.engines")
-	invoke, err := o.invoker()
-	if err != nil {
-		return err
-	}
-	e, err := openEngines(o.Data, time.Now, invoke, log, func(context.Context, stepfunctions.Event) error { return nil }, "")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = e.close() }()
-	listener, err := net.Listen("tcp", o.AWS)
-	if err != nil {
-		return err
-	}
-	if err := e.machines.Start(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "piloto engines ready on http://%s\n", listener.Addr())
-	fmt.Fprintf(out, "  aws dynamodb list-tables --endpoint-url http://%s\n", listener.Addr())
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	e.stopWhenFailed(ctx, stop)
-	return errors.Join(serve(ctx, listener, onLoopback(withoutSecrets(e)), log), e.store.Err())
 }
 
 // servingKey finds, in the context of a request, the one that ends when requests

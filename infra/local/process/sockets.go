@@ -2,13 +2,12 @@ package process
 
 import (
 	"context"
+	"localaws/inproc"
+	"localaws/websocket"
 	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"piloto/infra/local/inproc"
-	"piloto/infra/local/websocket"
 )
 
 // socketPath is where clients connect, on the listener of the API.

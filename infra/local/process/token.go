@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"piloto/infra/local/disk"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"localaws/inproc"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,9 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/inproc"
+	engine "localaws/secretsmanager"
 	"piloto/infra/local/lab"
-	engine "piloto/infra/local/secretsmanager"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/secrets"

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"localaws/inproc"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,9 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"piloto/infra/local/inproc"
+	engine "localaws/secretsmanager"
 	"piloto/infra/local/lab"
-	engine "piloto/infra/local/secretsmanager"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/turn"

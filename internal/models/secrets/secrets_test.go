@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"localaws/inproc"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,8 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"piloto/infra/local/inproc"
-	engine "piloto/infra/local/secretsmanager"
+	engine "localaws/secretsmanager"
 	"piloto/internal/models/secrets"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	engine "piloto/infra/local/secretsmanager"
+	engine "localaws/secretsmanager"
 	"piloto/internal/access/auth"
 	"piloto/internal/models/secrets"
 )

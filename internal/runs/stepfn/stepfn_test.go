@@ -2,6 +2,9 @@ package stepfn_test
 
 import (
 	"context"
+	"localaws/disk"
+	"localaws/inproc"
+	"localaws/stepfunctions"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,9 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 
-	"piloto/infra/local/disk"
-	"piloto/infra/local/inproc"
-	"piloto/infra/local/stepfunctions"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/stepfn"
 )

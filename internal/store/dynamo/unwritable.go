@@ -15,7 +15,7 @@ import (
 
 // unwritableHeader is in the answers of a store of one machine while its disk takes
 // no writes. DynamoDB itself has no such state.
-const unwritableHeader = "X-Piloto-Unwritable"
+const unwritableHeader = "X-Localaws-Unwritable"
 
 // knowUnwritable has every call end with fault.ErrStorage where the store answers
 // that it has no room for what was to be written (507), which the SDK does not try

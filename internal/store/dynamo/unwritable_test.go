@@ -2,13 +2,13 @@ package dynamo_test
 
 import (
 	"errors"
+	"localaws/inproc"
 	"net/http"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/inproc"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/store/dynamo"
@@ -44,7 +44,7 @@ func TestPingSeesADiskThatCanOnlyBeRead(t *testing.T) {
 		Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engine.test"),
 		HTTPClient: inproc.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if full.Load() {
-				w.Header().Set("X-Piloto-Unwritable", "true")
+				w.Header().Set("X-Localaws-Unwritable", "true")
 			}
 			_, _ = w.Write([]byte(`{}`))
 		})},

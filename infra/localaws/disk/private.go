@@ -1,0 +1,62 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// others is what anyone but the owner of a file may do.
+const others = fs.FileMode(0o077)
+
+// Private returns why a file cannot hold a secret: it is not a plain file, or somebody besides
+// its owner may read it. It returns fs.ErrNotExist when there is no file.
+func Private(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a plain file", path)
+	}
+	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
+		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it; run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
+			path, info.Mode().Perm(), path)
+	}
+	return nil
+}
+
+// Owned returns why a folder cannot hold private files: somebody besides its owner may put
+// others in their place.
+func Owned(folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if open := info.Mode().Perm() & 0o022; open != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s has mode %04o, so that others may put files of theirs in it; run `chmod 700 %s`", folder, info.Mode().Perm(), folder)
+	}
+	return nil
+}
+
+// OwnFolder makes a folder for a data file. One that is there is refused when others may
+// change what is in it, or read the data file.
+func OwnFolder(folder, file string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := Owned(folder); err != nil {
+		return err
+	}
+	data, err := filepath.EvalSymlinks(filepath.Join(folder, file))
+	if err == nil {
+		err = Private(data)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it is made by the first start
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,369 @@
+package dynamodb
+
+import (
+	"errors"
+	"fmt"
+	"localaws/disk"
+	"slices"
+)
+
+const (
+	maxBatchGet    = 100
+	maxBatchWrite  = 25
+	maxBatchAnswer = 16 << 20
+	duplicateKeys  = "Provided list of item keys contains duplicates"
+)
+
+// requestItems reads the map by table that both batches take.
+func requestItems(r request, operation string) ([]field, error) {
+	n := r.node.get("RequestItems")
+	switch {
+	case n == nil:
+		r.missing("RequestItems")
+		return nil, r.err()
+	case n.kind != jsonObject:
+		return nil, unreadable("Unexpected field type")
+	case len(n.fields) == 0:
+		if operation == "BatchGetItem" { // as of 2026; its sister still has its old sentence
+			return nil, invalid("1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1")
+		}
+		return nil, invalid("The requestItems parameter is required for %s", operation)
+	}
+	for _, f := range n.fields {
+		if !validName(f.name) || len(f.name) > 255 {
+			return nil, invalid("1 validation error detected: Value '%s' at 'requestItems' failed to satisfy constraint: "+
+				"Map keys must satisfy constraint: [Member must have length less than or equal to 255, "+
+				"Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: %s]", f.name, namePattern)
+		}
+	}
+	return n.fields, r.err()
+}
+
+// batchKeys is one table's part of a BatchGetItem.
+type batchKeys struct {
+	table      string
+	keys       []item
+	source     *node // as it came, to answer what was not processed
+	paths      []path
+	consistent bool
+	stored     [][]byte
+}
+
+func (e *Engine) batchGetItem(r request) ([]byte, error) {
+	c := readCapacity(r)
+	fields, err := requestItems(r, "BatchGetItem")
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]batchKeys, len(fields))
+	total := 0
+	for i := range fields {
+		if parts[i], err = readBatchKeys(r, &fields[i]); err != nil {
+			return nil, err
+		}
+		if total += len(parts[i].keys); total > maxBatchGet {
+			return nil, invalid("Too many items requested for the BatchGetItem call")
+		}
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	for i := range parts {
+		if err := parts[i].bind(e); err != nil {
+			return nil, err
+		}
+	}
+	var dst []byte
+	if err := e.store.View(func(tx *disk.Tx) (err error) {
+		dst, err = e.answerBatch(tx, parts, c)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+func readBatchKeys(r request, f *field) (batchKeys, error) {
+	b := batchKeys{table: f.name, source: &f.value}
+	if f.value.kind != jsonObject {
+		return b, unreadable("Unexpected value type in payload")
+	}
+	inner := request{node: &f.value, parent: "requestItems." + f.name + ".member", faults: r.faults}
+	b.consistent, _ = inner.boolean("ConsistentRead")
+	list := inner.list("Keys")
+	switch {
+	case !inner.has("Keys"):
+		inner.missing("Keys")
+	case len(list) == 0:
+		inner.breach("Keys", "[]", "Member must have length greater than or equal to 1")
+	case len(list) > maxBatchGet:
+		inner.breach("Keys", "[...]", "Member must have length less than or equal to 100")
+	}
+	if err := r.err(); err != nil {
+		return b, err
+	}
+	if err := inner.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+		return b, err
+	}
+	var err error
+	if b.paths, err = readProjection(inner); err != nil {
+		return b, err
+	}
+	for i := range list {
+		key, err := itemOf(&list[i])
+		if err != nil {
+			return b, err
+		}
+		// Keys are compared as they came, before any table is looked for.
+		if slices.ContainsFunc(b.keys, func(k item) bool { return sameItem(k, key) }) {
+			return b, invalid(duplicateKeys)
+		}
+		b.keys = append(b.keys, key)
+	}
+	return b, nil
+}
+
+func sameItem(a, b item) bool {
+	return value{kind: kindM, m: a}.equal(value{kind: kindM, m: b})
+}
+
+func (b *batchKeys) bind(e *Engine) error {
+	t, err := e.table(b.table)
+	if err != nil {
+		return err
+	}
+	if err := t.checkScalarKeys(b.paths); err != nil {
+		return err
+	}
+	for _, key := range b.keys {
+		if err := t.Key.checkKey(key); err != nil {
+			return err
+		}
+		b.stored = append(b.stored, t.Key.storedKey(key))
+	}
+	return nil
+}
+
+// answerBatch reads the items until the answer is full; the other keys are
+// answered as unprocessed.
+func (e *Engine) answerBatch(tx *disk.Tx, parts []batchKeys, c capacity) ([]byte, error) {
+	dst := append([]byte(nil), `{"Responses":{`...)
+	var unprocessed, used []byte
+	size, full := 0, false
+	for i, b := range parts {
+		t := e.tables[b.table]
+		dst = comma(dst, i)
+		dst = appendString(dst, b.table)
+		dst = append(dst, ":["...)
+		done, found, units := 0, 0, usage{}
+		for ; done < len(b.keys) && !full; done++ {
+			it, err := t.load(tx, b.stored[done])
+			if err != nil {
+				return nil, err
+			}
+			bytes := itemSize(it)
+			if full = size+bytes > maxBatchAnswer; full {
+				break
+			}
+			units.table += readUsage(nil, bytes, b.consistent).table
+			size += bytes
+			if it == nil {
+				continue
+			}
+			dst = comma(dst, found)
+			found++
+			dst = appendItem(dst, lookup{paths: b.paths}.project(it))
+		}
+		dst = append(dst, ']')
+		if done < len(b.keys) {
+			unprocessed = b.appendRest(comma(unprocessed, len(unprocessed)), done)
+		}
+		used = c.appendUsage(comma(used, i), b.table, units, "")
+	}
+	dst = append(dst, `},"UnprocessedKeys":{`...)
+	dst = append(append(dst, unprocessed...), '}')
+	if c != "" {
+		dst = append(dst, `,"ConsumedCapacity":[`...)
+		dst = append(append(dst, used...), ']')
+	}
+	return append(dst, '}'), nil
+}
+
+func comma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
+	}
+	return dst
+}
+
+// appendRest writes the keys from one on, with what came along with them.
+func (b batchKeys) appendRest(dst []byte, from int) []byte {
+	dst = appendString(dst, b.table)
+	dst = append(dst, `:{"Keys":`...)
+	dst = appendItems(dst, b.keys[from:])
+	for _, name := range []string{"ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"} {
+		if n := b.source.get(name); n != nil {
+			dst = append(append(append(dst, `,"`...), name...), `":`...)
+			dst = appendNode(dst, n)
+		}
+	}
+	return append(dst, '}')
+}
+
+// batchWrite is one PutRequest or DeleteRequest, with the table it is bound to.
+type batchWrite struct {
+	mutation
+	t   *table
+	key []byte
+}
+
+func (e *Engine) batchWriteItem(r request) ([]byte, error) {
+	c := readCapacity(r)
+	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
+	fields, err := requestItems(r, "BatchWriteItem")
+	if err != nil {
+		return nil, err
+	}
+	var writes []batchWrite
+	for i := range fields {
+		more, err := readBatchWrites(&fields[i])
+		if err != nil {
+			return nil, err
+		}
+		if writes = append(writes, more...); len(writes) > maxBatchWrite {
+			return nil, invalid("Too many items requested for the BatchWriteItem call")
+		}
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	if err := e.bindBatch(writes); err != nil {
+		return nil, err
+	}
+	used := map[string]*usage{}
+	if err := e.store.Update(func(tx *disk.Tx) error {
+		clear(used)
+		for _, w := range writes {
+			old, err := w.t.load(tx, w.key)
+			if err != nil {
+				return err
+			}
+			if err := w.t.write(tx, w.key, old, w.item); err != nil {
+				return err
+			}
+			addUsage(used, w.t.Name, writeUsage(w.t, old, w.item))
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	dst := append([]byte(nil), `{"UnprocessedItems":{}`...)
+	dst = c.appendAll(dst, used, "")
+	return append(dst, '}'), nil
+}
+
+func readBatchWrites(f *field) ([]batchWrite, error) {
+	switch {
+	case f.value.kind != jsonArray:
+		return nil, unreadable("Unexpected field type")
+	case len(f.value.list) == 0 || len(f.value.list) > maxBatchWrite:
+		shown := fmt.Sprintf("{%s=[%d write requests]}", f.name, len(f.value.list))
+		if len(f.value.list) == 0 {
+			shown = fmt.Sprintf("{%s=[]}", f.name)
+		}
+		return nil, invalid("1 validation error detected: Value '%s' at 'requestItems' failed to satisfy constraint: "+
+			"Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]", shown)
+	}
+	var out []batchWrite
+	for i := range f.value.list {
+		n := &f.value.list[i]
+		put, del := n.get("PutRequest"), n.get("DeleteRequest")
+		m := mutation{table: f.name}
+		var err error
+		switch {
+		case n.kind != jsonObject:
+			return nil, unreadable("Unexpected value type in payload")
+		case (put == nil) == (del == nil):
+			return nil, invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+		case put != nil:
+			m.action = actionPut
+			inner := request{node: put, parent: "requestItems." + f.name + ".member.putRequest", faults: &faults{}}
+			if m.item, err = inner.item("Item"); err == nil {
+				err = inner.err()
+			}
+			if err == nil {
+				err = checkItem(m.item, "Item size has exceeded the maximum allowed size")
+			}
+		default:
+			m.action = actionDelete
+			inner := request{node: del, parent: "requestItems." + f.name + ".member.deleteRequest", faults: &faults{}}
+			if m.key, err = inner.item("Key"); err == nil {
+				err = inner.err()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, batchWrite{mutation: m})
+	}
+	return out, nil
+}
+
+// bindBatch holds every request to its table before any is done.
+func (e *Engine) bindBatch(writes []batchWrite) error {
+	seen := map[string]bool{}
+	for i := range writes {
+		w := &writes[i]
+		t, err := e.table(w.table)
+		if err != nil {
+			return err
+		}
+		w.t = t
+		if err := w.checkEmptyKeys(t); err != nil {
+			return err
+		}
+		if w.action == actionPut {
+			var f *failure
+			// Whatever is wrong with the key of an item, a batch says this of it.
+			if err := t.Key.checkKey(t.Key.keyOf(w.item)); errors.As(err, &f) {
+				return err
+			}
+		}
+		if w.key, err = w.bind(t); err != nil {
+			return err
+		}
+		id := w.table + "\x00" + string(w.key)
+		if seen[id] {
+			return invalid(duplicateKeys)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+func addUsage(all map[string]*usage, name string, u usage) {
+	sum := all[name]
+	if sum == nil {
+		sum = &usage{}
+		all[name] = sum
+	}
+	sum.table += u.table
+	for index, units := range u.indexes {
+		sum.addIndex(index, units)
+	}
+}
+
+// appendAll writes the ConsumedCapacity of several tables.
+func (c capacity) appendAll(dst []byte, all map[string]*usage, split string) []byte {
+	if c == "" {
+		return dst
+	}
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"ConsumedCapacity":[`...)
+	i := 0
+	for name, u := range all {
+		dst = c.appendUsage(comma(dst, i), name, *u, split)
+		i++
+	}
+	return append(dst, ']')
+}

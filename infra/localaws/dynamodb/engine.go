@@ -1,0 +1,75 @@
+package dynamodb
+
+import (
+	"fmt"
+	"localaws/disk"
+	"sync"
+	"time"
+)
+
+// Engine is an embedded DynamoDB over one store. It is safe for concurrent use.
+type Engine struct {
+	store *disk.Store
+	now   func() time.Time
+
+	// ddl is held by every item operation, and exclusively by those that change
+	// definitions: an item is never written by an old definition after a new one
+	// took effect.
+	ddl    sync.RWMutex
+	tables map[string]*table
+}
+
+// Option changes how an Engine is opened.
+type Option func(*Engine)
+
+// WithClock gives the engine its time: for TTL, client request tokens and
+// creation dates. The default is time.Now.
+func WithClock(now func() time.Time) Option {
+	return func(e *Engine) { e.now = now }
+}
+
+// Open reads the table definitions in the store, creating what is missing. The
+// store stays the caller's to close, and may serve others in other buckets.
+func Open(store *disk.Store, options ...Option) (*Engine, error) {
+	e := &Engine{store: store, now: time.Now}
+	for _, o := range options {
+		o(e)
+	}
+	err := store.Update(func(tx *disk.Tx) error {
+		for _, name := range [][]byte{bucketTables, bucketTokens, bucketTokenTimes} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		var err error
+		e.tables, err = loadTables(tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open embedded DynamoDB: %w", err)
+	}
+	return e, nil
+}
+
+// table gives a table's definition; e.ddl must be held.
+func (e *Engine) table(name string) (*table, error) {
+	t, ok := e.tables[name]
+	if !ok {
+		return nil, notFound("Requested resource not found")
+	}
+	return t, nil
+}
+
+// define puts a definition in place of an old one after both are settled on
+// disk; e.ddl must be held exclusively. A nil next removes the table.
+func (e *Engine) define(name string, next *table, write func(tx *disk.Tx) error) error {
+	if err := e.store.Update(write); err != nil {
+		return err
+	}
+	if next == nil {
+		delete(e.tables, name)
+		return nil
+	}
+	e.tables[name] = next
+	return nil
+}

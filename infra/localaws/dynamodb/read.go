@@ -1,0 +1,188 @@
+package dynamodb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"localaws/disk"
+	"strconv"
+)
+
+// maxPage is how many bytes of items one page of a Query or Scan looks at.
+const maxPage = 1 << 20
+
+// segmentRange is a segment's share of the hashes that stored keys begin with.
+func segmentRange(segment, total int64) (low, high []byte) {
+	bound := func(i int64) []byte {
+		return binary.BigEndian.AppendUint32(nil, uint32((i<<32+total-1)/total))
+	}
+	if segment > 0 {
+		low = bound(segment)
+	}
+	if segment < total-1 {
+		high = bound(segment + 1)
+	}
+	return low, high
+}
+
+func (q *reading) startsInside(s schema) bool {
+	key := s.storedKey(q.start)
+	return bytes.Compare(key, q.low) >= 0 && (q.high == nil || bytes.Compare(key, q.high) < 0)
+}
+
+// page is one answer under way.
+type page struct {
+	body    []byte // of "Items"
+	scanned int64
+	matched int64
+	bytes   int
+	last    item     // the last item looked at
+	more    bool     // the page ended before the stretch did
+	expired [][]byte // items to remove
+}
+
+// read walks the stretch and answers one page.
+func (e *Engine) read(t *table, x *index, q reading) ([]byte, error) {
+	p := page{body: make([]byte, 0, 4096)}
+	if err := e.store.View(func(tx *disk.Tx) error { return e.walk(tx, t, x, q, &p) }); err != nil {
+		return nil, err
+	}
+	if err := e.reap(t, p.expired); err != nil {
+		return nil, err
+	}
+	dst := make([]byte, 0, len(p.body)+512)
+	dst = append(dst, '{')
+	if q.selects != selectCount {
+		dst = append(dst, `"Items":[`...)
+		dst = append(dst, p.body...)
+		dst = append(dst, "],"...)
+	}
+	dst = append(dst, `"Count":`...)
+	dst = strconv.AppendInt(dst, p.matched, 10)
+	dst = append(dst, `,"ScannedCount":`...)
+	dst = strconv.AppendInt(dst, p.scanned, 10)
+	if p.more {
+		key := t.Key.keyOf(p.last)
+		if x != nil {
+			for name, v := range x.Key.keyOf(p.last) {
+				key[name] = v
+			}
+		}
+		dst = append(dst, `,"LastEvaluatedKey":`...)
+		dst = appendItem(dst, key)
+	}
+	dst = q.capacity.appendRead(dst, t, x, p.bytes, q.consistent, 1)
+	return append(dst, '}'), nil
+}
+
+func (e *Engine) walk(tx *disk.Tx, t *table, x *index, q reading, p *page) error {
+	items := tx.Bucket(t.bucket())
+	source := items
+	if x != nil {
+		source = tx.Bucket(t.indexBucket(*x))
+	}
+	if items == nil || source == nil {
+		return fmt.Errorf("table %s has no items bucket", t.Name)
+	}
+	now := e.now()
+	c := span{cursor: source.Cursor(), low: q.low, high: q.high, reverse: q.reverse}
+	k, v := c.first(q.startKey(t, x))
+	for ; k != nil; k, v = c.next() {
+		key, stored := k, v
+		if x != nil {
+			key = k[binary.BigEndian.Uint16(v):]
+			stored = items.Get(key)
+		}
+		it, err := decodeItem(stored)
+		if err != nil {
+			return err
+		}
+		if t.expired(it, now) {
+			p.expired = append(p.expired, bytes.Clone(key))
+		}
+		if p.take(t, x, q, it) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// take looks at one item and says whether the page is full.
+func (p *page) take(t *table, x *index, q reading, it item) bool {
+	shown := t.view(x, it)
+	p.scanned++
+	p.bytes += itemSize(shown)
+	p.last = it
+	if q.filter == nil || q.filter.holds(shown) {
+		p.matched++
+		if q.selects != selectCount {
+			if len(p.body) > 0 {
+				p.body = append(p.body, ',')
+			}
+			if q.paths != nil {
+				shown = project(shown, q.paths)
+			}
+			p.body = appendItem(p.body, shown)
+		}
+	}
+	p.more = q.limit > 0 && p.scanned >= q.limit || p.bytes >= maxPage
+	return p.more
+}
+
+// startKey is the stored key that ExclusiveStartKey stands for, nil without one.
+func (q reading) startKey(t *table, x *index) []byte {
+	if q.start == nil {
+		return nil
+	}
+	key := t.Key.storedKey(q.start)
+	if x == nil {
+		return key
+	}
+	return append(x.Key.storedKey(q.start), key...)
+}
+
+// span walks the stored keys from low up to but not including high, or back.
+type span struct {
+	cursor    *disk.Cursor
+	low, high []byte
+	reverse   bool
+}
+
+// first gives the first key of the span, or the first beyond start.
+func (s span) first(start []byte) (k, v []byte) {
+	if s.reverse {
+		bound := s.high
+		if start != nil {
+			bound = start
+		}
+		if bound == nil {
+			return s.inside(s.cursor.Last())
+		}
+		if k, _ = s.cursor.Seek(bound); k == nil {
+			return s.inside(s.cursor.Last())
+		}
+		return s.next()
+	}
+	if start == nil {
+		return s.inside(s.cursor.Seek(s.low))
+	}
+	k, v = s.cursor.Seek(start)
+	if bytes.Equal(k, start) {
+		return s.next()
+	}
+	return s.inside(k, v)
+}
+
+func (s span) next() (k, v []byte) {
+	if s.reverse {
+		return s.inside(s.cursor.Prev())
+	}
+	return s.inside(s.cursor.Next())
+}
+
+func (s span) inside(k, v []byte) ([]byte, []byte) {
+	if k == nil || bytes.Compare(k, s.low) < 0 || s.high != nil && bytes.Compare(k, s.high) >= 0 {
+		return nil, nil
+	}
+	return k, v
+}

@@ -1,0 +1,322 @@
+package dynamodb
+
+import (
+	"errors"
+	"fmt"
+	"localaws/disk"
+)
+
+const (
+	maxTransaction     = 100
+	maxTransactionSize = 4 << 20
+)
+
+var transactActions = []string{actionCheck, actionPut, actionDelete, actionUpdate}
+
+// transactItems reads the list and holds it to its length.
+func transactItems(r request) []request {
+	switch n := len(r.list("TransactItems")); {
+	case !r.has("TransactItems"):
+		r.missing("TransactItems")
+	case n == 0:
+		r.breach("TransactItems", "[]", "Member must have length greater than or equal to 1")
+	case n > maxTransaction:
+		r.breach("TransactItems", fmt.Sprintf("[%d actions]", n), "Member must have length less than or equal to 100")
+	}
+	return r.structs("TransactItems")
+}
+
+func (e *Engine) transactWriteItems(r request) ([]byte, error) {
+	token := r.str("ClientRequestToken")
+	switch {
+	case r.has("ClientRequestToken") && token == "":
+		r.breach("ClientRequestToken", token, "Member must have length greater than or equal to 1")
+	case len(token) > 36:
+		r.breach("ClientRequestToken", token, "Member must have length less than or equal to 36")
+	}
+	c := readCapacity(r)
+	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
+	members := transactItems(r)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	writes := make([]batchWrite, len(members))
+	for i, member := range members {
+		m, err := readTransactWrite(member)
+		if err != nil {
+			return nil, err
+		}
+		writes[i].mutation = m
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	if err := e.bindTransaction(writes); err != nil {
+		return nil, err
+	}
+	used := map[string]*usage{}
+	units := ""
+	var print []byte
+	if token != "" {
+		print = fingerprint(r.node.get("TransactItems"))
+	}
+	if err := e.store.Update(func(tx *disk.Tx) error {
+		clear(used)
+		units = "WriteCapacityUnits"
+		if token != "" {
+			again, sizes, err := e.repeated(tx, token, print)
+			if err != nil {
+				return unwritten(err)
+			}
+			if again {
+				units = "ReadCapacityUnits"
+				readAgain(writes, sizes, used)
+				return nil
+			}
+		}
+		sizes, err := transact(tx, writes, used)
+		if err != nil || token == "" {
+			return err
+		}
+		return e.remember(tx, token, print, sizes)
+	}); err != nil {
+		return nil, err
+	}
+	dst := c.appendAll([]byte{'{'}, used, units)
+	return append(dst, '}'), nil
+}
+
+// readAgain counts what a transaction that was done already costs: reading its
+// items, as large as they were then.
+func readAgain(writes []batchWrite, sizes []int, used map[string]*usage) {
+	for i, w := range writes {
+		u := readUsage(nil, sizes[i], true)
+		u.table *= 2
+		addUsage(used, w.t.Name, u)
+	}
+}
+
+// readTransactWrite reads one of the four actions.
+func readTransactWrite(member request) (mutation, error) {
+	action := ""
+	for _, name := range transactActions {
+		if !member.has(name) {
+			continue
+		}
+		if action != "" {
+			return mutation{}, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
+		}
+		action = name
+	}
+	if action == "" {
+		return mutation{}, invalid("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+	}
+	inner, _ := member.object(action)
+	return readMutation(action, inner, true)
+}
+
+// bindTransaction finds the tables and refuses what is wrong with the request as
+// a whole: unknown tables, empty keys, two actions on one item, too much data
+// sent (what is stored already does not count). The first action that does not
+// fit its table cancels the transaction: no condition is looked at then.
+func (e *Engine) bindTransaction(writes []batchWrite) error {
+	size := 0
+	for i := range writes {
+		w := &writes[i]
+		t, err := e.table(w.table)
+		if err != nil {
+			return err
+		}
+		w.t = t
+		if err := w.checkEmptyKeys(t); err != nil {
+			return err
+		}
+		size += w.payload
+	}
+	if size > maxTransactionSize {
+		const told = "Transaction payload size cannot exceed 4MB. Payload Size: "
+		return invalid(told+": "+told+"%d", size)
+	}
+	var unfit error
+	seen := map[string]bool{}
+	for i := range writes {
+		w := &writes[i]
+		key, err := w.bind(w.t)
+		if err != nil {
+			if unfit == nil {
+				unfit = cancelledBy(err, i, len(writes))
+			}
+			continue
+		}
+		w.key = key
+		id := w.table + "\x00" + string(key)
+		if seen[id] {
+			return invalid("Transaction request cannot include multiple operations on one item")
+		}
+		seen[id] = true
+	}
+	return unfit
+}
+
+// cancelledBy is the cancellation for the failure of one action of several.
+func cancelledBy(err error, at, of int) error {
+	reasons := make([]reason, of)
+	for i := range reasons {
+		reasons[i].code = reasonNone
+	}
+	if reasons[at], err = reasonOf(err); err != nil {
+		return err
+	}
+	return cancelled(reasons)
+}
+
+// transact attempts every action on the state before all of them, and writes all
+// of them or none.
+func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, error) {
+	type pair struct{ old, next item }
+	pairs := make([]pair, len(writes))
+	reasons := make([]reason, len(writes))
+	failed := false
+	for i, w := range writes {
+		reasons[i].code = reasonNone
+		var err error
+		if pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key); err != nil {
+			if reasons[i], err = reasonOf(err); err != nil {
+				return nil, err
+			}
+			failed = true
+		}
+	}
+	if failed {
+		return nil, unwritten(cancelled(reasons))
+	}
+	sizes := make([]int, len(writes))
+	for i, w := range writes {
+		sizes[i] = max(itemSize(pairs[i].old), itemSize(pairs[i].next))
+		u := writeUsage(w.t, pairs[i].old, pairs[i].next)
+		u.table *= 2 // a transaction prepares and commits
+		addUsage(used, w.t.Name, u)
+		if w.action == actionCheck {
+			continue
+		}
+		if err := w.t.write(tx, w.key, pairs[i].old, pairs[i].next); err != nil {
+			return nil, err
+		}
+	}
+	return sizes, nil
+}
+
+// reasonOf turns an action's failure into a reason; another error stays one.
+func reasonOf(err error) (reason, error) {
+	var f *failure
+	if !errors.As(err, &f) {
+		return reason{}, err
+	}
+	r := reason{code: reasonInvalid, message: f.message, item: f.item}
+	if f.kind == serviceNamespace+"ConditionalCheckFailedException" {
+		r.code = reasonCondition
+	}
+	return r, nil
+}
+
+func (e *Engine) transactGetItems(r request) ([]byte, error) {
+	c := readCapacity(r)
+	members := transactItems(r)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	gets := make([]lookup, len(members))
+	for i, member := range members {
+		inner, given := member.object("Get")
+		if !given {
+			member.missing("Get")
+			return nil, r.err()
+		}
+		g, err := readLookup(inner, true)
+		if err != nil {
+			return nil, err
+		}
+		gets[i] = g
+	}
+	e.ddl.RLock()
+	defer e.ddl.RUnlock()
+	keys, err := e.bindGets(gets)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]item, len(gets))
+	if err := e.store.View(func(tx *disk.Tx) (err error) {
+		for i, g := range gets {
+			if found[i], err = e.tables[g.table].load(tx, keys[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return answerGets(gets, found, c)
+}
+
+// bindGets holds the keys to their tables; those that do not fit cancel the
+// transaction.
+func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
+	for _, g := range gets {
+		t, err := e.table(g.table)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Key.checkEmpty(g.key); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([][]byte, len(gets))
+	reasons := make([]reason, len(gets))
+	failed := false
+	seen := map[string]bool{}
+	for i, g := range gets {
+		reasons[i].code = reasonNone
+		key, err := g.bind(e.tables[g.table])
+		if err != nil {
+			if reasons[i], err = reasonOf(err); err != nil {
+				return nil, err
+			}
+			failed = true
+			continue
+		}
+		id := g.table + "\x00" + string(key)
+		if seen[id] {
+			return nil, invalid("Transaction request cannot include multiple operations on one item")
+		}
+		seen[id] = true
+		keys[i] = key
+	}
+	if failed {
+		return nil, cancelled(reasons)
+	}
+	return keys, nil
+}
+
+func answerGets(gets []lookup, found []item, c capacity) ([]byte, error) {
+	dst := append([]byte(nil), `{"Responses":[`...)
+	used := map[string]*usage{}
+	size := 0
+	for i, it := range found {
+		dst = append(comma(dst, i), '{')
+		// Unlike GetItem, an item of which nothing is left is not shown at all.
+		if shown := gets[i].project(it); len(shown) > 0 {
+			dst = append(dst, `"Item":`...)
+			dst = appendItem(dst, shown)
+		}
+		dst = append(dst, '}')
+		size += itemSize(it)
+		u := readUsage(nil, itemSize(it), true)
+		u.table *= 2
+		addUsage(used, gets[i].table, u)
+	}
+	if size > maxTransactionSize {
+		return nil, invalid("Transaction request size exceeds the maximum of 4 MB")
+	}
+	dst = append(dst, ']')
+	dst = c.appendAll(dst, used, "ReadCapacityUnits")
+	return append(dst, '}'), nil
+}

@@ -1,0 +1,309 @@
+package stepfunctions
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"localaws/disk"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Engine runs state machines and serves the Step Functions API.
+type Engine struct {
+	store   *disk.Store
+	invoke  Invoker
+	log     *slog.Logger
+	account string
+	region  string
+
+	dispatcher *dispatcher
+	outbox     *outbox
+	nextSeq    atomic.Uint64
+	committed  func() // for tests: runs after every journal write
+
+	ctx    context.Context // ends when the engine stops
+	cancel context.CancelFunc
+
+	admin sync.Mutex // serialises changes of machines
+
+	mu       sync.Mutex
+	halted   bool
+	started  bool
+	held     sync.WaitGroup
+	machines map[string]*machine
+	defs     map[string]*Definition
+	open     map[uint64]*execution
+	sweeper  *time.Timer
+}
+
+// An Option changes how an Engine works.
+type Option func(*Engine)
+
+// WithLogger sets the logger; the default is slog.Default().
+func WithLogger(log *slog.Logger) Option { return func(e *Engine) { e.log = log } }
+
+// WithConcurrency bounds how many functions are called at once; default 64.
+func WithConcurrency(limit int) Option {
+	return func(e *Engine) { e.dispatcher.limit = max(limit, 1) }
+}
+
+// WithStatusChange has fn called for every status change of an execution, at
+// least once, also across restarts; fn is called again, later, while it returns
+// an error. Calls run concurrently with the engine; those about one execution
+// come one after the other, in order unless one had to be called again.
+func WithStatusChange(fn func(context.Context, Event) error) Option {
+	return func(e *Engine) { e.outbox.handle = fn }
+}
+
+// Open prepares an engine over the store. Nothing runs before Start.
+func Open(store *disk.Store, invoke Invoker, opts ...Option) (*Engine, error) {
+	e := &Engine{
+		store: store, invoke: invoke, log: slog.Default(), account: "123456789012", region: "us-east-1",
+		committed: func() {},
+		machines:  map[string]*machine{}, defs: map[string]*Definition{}, open: map[uint64]*execution{},
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.dispatcher = &dispatcher{eng: e, limit: 64, queues: map[*execution][]*job{}}
+	e.outbox = &outbox{eng: e, active: map[string]bool{}}
+	for _, o := range opts {
+		o(e)
+	}
+	if err := store.Update(createBuckets); err != nil {
+		return nil, fmt.Errorf("stepfunctions: %w", err)
+	}
+	if err := store.View(e.restore); err != nil {
+		return nil, fmt.Errorf("stepfunctions: %w", err)
+	}
+	return e, nil
+}
+
+// restore reads counters and machines.
+func (e *Engine) restore(tx *disk.Tx) error {
+	if k, _ := bucket(tx, bucketExecutions).Cursor().Last(); k != nil {
+		e.nextSeq.Store(binary.BigEndian.Uint64(k))
+	}
+	if err := e.outbox.restore(tx); err != nil {
+		return err
+	}
+	return bucket(tx, bucketMachines).ForEach(func(_, v []byte) error {
+		m, err := e.restoreMachine(tx, v)
+		if err == nil {
+			e.machines[m.record.Name] = m
+		}
+		return err
+	})
+}
+
+// Start resumes every open execution where the journal left it, and delivers
+// status changes that were not delivered. It returns once they are under way.
+// Until then executions can be read, but neither started nor moved.
+func (e *Engine) Start(ctx context.Context) error {
+	if !e.hold() {
+		return errStopping
+	}
+	defer e.release()
+	e.admin.Lock()
+	defer e.admin.Unlock()
+	if e.running() {
+		return errors.New("stepfunctions: started twice")
+	}
+	e.sweep()
+	resumed, err := e.loadOpen(ctx)
+	if err != nil {
+		return fmt.Errorf("stepfunctions: resume: %w", err)
+	}
+	e.mu.Lock()
+	for _, x := range resumed {
+		x.busy = true // until resume: nobody moves it before
+		e.open[x.seq] = x
+	}
+	e.started = true
+	e.mu.Unlock()
+	for _, x := range resumed {
+		x.resume()
+	}
+	e.outbox.start()
+	return nil
+}
+
+func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
+	err = e.store.View(func(tx *disk.Tx) error {
+		list = nil
+		return bucket(tx, bucketOpen).ForEach(func(k, _ []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			x, err := e.load(tx, binary.BigEndian.Uint64(k))
+			if err == nil {
+				list = append(list, x)
+			}
+			return err
+		})
+	})
+	return list, err
+}
+
+// running reports whether Start has taken over what the journal holds.
+func (e *Engine) running() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.started
+}
+
+// resume arms what waits, dispatches what was under way and runs what is ready.
+func (x *execution) resume() {
+	x.start()
+	all := newTransition(x, time.Now())
+	for _, th := range x.threads {
+		all.touch(th)
+	}
+	var ready []*thread
+	for _, th := range byID(all.dirty) {
+		x.arm(th)
+		if th.phase == phaseReady {
+			ready = append(ready, th)
+		}
+	}
+	x.dispatch(all)
+	if !x.eng.hold() {
+		return
+	}
+	go func() {
+		defer x.eng.release()
+		x.drain(ready)
+	}()
+}
+
+// Close stops the engine: nothing new is dispatched, calls under way are given
+// up, and what they answered by then is recorded. It returns when all is still.
+// The store stays open.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.halted = true
+	if e.sweeper != nil {
+		e.sweeper.Stop()
+	}
+	e.mu.Unlock()
+	e.cancel()
+	e.held.Wait()
+	for _, x := range e.openOf("") {
+		for _, th := range x.threads {
+			th.halt()
+		}
+		if x.timer != nil {
+			x.timer.Stop()
+		}
+	}
+	return e.outbox.close()
+}
+
+// hold keeps Close waiting until release; it is false once the engine stops.
+func (e *Engine) hold() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.halted {
+		return false
+	}
+	e.held.Add(1)
+	return true
+}
+
+func (e *Engine) release() { e.held.Done() }
+
+func (e *Engine) stopping() bool { return e.ctx.Err() != nil }
+
+// adopt registers an open execution.
+func (e *Engine) adopt(x *execution) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open[x.seq] = x
+}
+
+func (e *Engine) forget(x *execution) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.open, x.seq)
+}
+
+func (e *Engine) find(seq uint64) *execution {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[seq]
+}
+
+// openOf returns the open executions of a machine, or of all.
+func (e *Engine) openOf(machine string) []*execution {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []*execution
+	for _, x := range e.open {
+		if machine == "" || x.record.Machine == machine {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// update writes durably. A store that fails is tried again, ever more slowly,
+// until the engine stops or the store is closed. refused hears of every failure.
+func (e *Engine) update(fn func(*disk.Tx) error, refused func(error)) error {
+	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+		err := e.store.Update(fn)
+		if err == nil {
+			e.committed()
+			return nil
+		}
+		if errors.Is(err, disk.ErrClosed) || e.stopping() {
+			return err
+		}
+		if !errors.Is(err, disk.ErrUnwritable) { // which the store says
+			e.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
+		}
+		refused(err)
+		wait := time.NewTimer(delay)
+		select {
+		case <-wait.C:
+		case <-e.ctx.Done():
+			wait.Stop()
+			return err
+		}
+	}
+}
+
+// definition returns the compiled definition stored under a key.
+func (e *Engine) definition(tx *disk.Tx, key string) (*Definition, error) {
+	e.mu.Lock()
+	def := e.defs[key]
+	e.mu.Unlock()
+	if def != nil {
+		return def, nil
+	}
+	text, err := definitionText(tx, key)
+	if err != nil {
+		return nil, err
+	}
+	if def, err = parseStored([]byte(text)); err != nil {
+		return nil, fmt.Errorf("definition %s: %w", key, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.defs[key] = def
+	return def, nil
+}
+
+func definitionText(tx *disk.Tx, key string) (string, error) {
+	raw, err := hex.DecodeString(key)
+	if err != nil {
+		return "", fmt.Errorf("definition %s: %w", key, errCodec)
+	}
+	text := bucket(tx, bucketDefinitions).Get(raw)
+	if text == nil {
+		return "", fmt.Errorf("definition %s: %w", key, errCodec)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,140 @@
+package stepfunctions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"localaws/disk"
+	"net/http"
+	"strings"
+)
+
+// maxRequest bounds a request's body: the largest document, escaped.
+const maxRequest = 8 << 20
+
+// An apiError is an error of the protocol: its type and what it tells.
+type apiError struct {
+	code    string
+	message string
+	status  int
+}
+
+func (e *apiError) Error() string { return e.code + ": " + e.message }
+
+func refuse(code, format string, args ...any) *apiError {
+	return &apiError{code: code, message: fmt.Sprintf(format, args...), status: http.StatusBadRequest}
+}
+
+// invalid is the ValidationException about the value of a field.
+func invalid(value, field, constraint string) *apiError {
+	return refuse("ValidationException", "1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s",
+		value, field, constraint)
+}
+
+// required is the ValidationException about a field that is not there.
+func required(field string) *apiError {
+	return refuse("ValidationException", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", field)
+}
+
+// An operation answers one API call.
+type operation func(e *Engine, ctx context.Context, body []byte) (any, error)
+
+// op decodes the request of a call.
+func op[In any](call func(*Engine, context.Context, *In) (any, error)) operation {
+	return func(e *Engine, ctx context.Context, body []byte) (any, error) {
+		in := new(In)
+		if err := json.Unmarshal(body, in); err != nil {
+			return nil, refuse("SerializationException", "%s", err)
+		}
+		return call(e, ctx, in)
+	}
+}
+
+var operations = map[string]operation{
+	"CreateStateMachine":               op((*Engine).createStateMachine),
+	"UpdateStateMachine":               op((*Engine).updateStateMachine),
+	"DescribeStateMachine":             op((*Engine).describeStateMachine),
+	"DescribeStateMachineForExecution": op((*Engine).describeForExecution),
+	"ListStateMachines":                op((*Engine).listStateMachines),
+	"DeleteStateMachine":               op((*Engine).deleteStateMachine),
+	"ValidateStateMachineDefinition":   op((*Engine).validateDefinition),
+	"StartExecution":                   op((*Engine).startExecution),
+	"StopExecution":                    op((*Engine).stopExecution),
+	"DescribeExecution":                op((*Engine).describeExecution),
+	"ListExecutions":                   op((*Engine).listExecutions),
+	"GetExecutionHistory":              op((*Engine).executionHistory),
+	"ListTagsForResource":              op((*Engine).listTags),
+	"TagResource":                      op((*Engine).tagResource),
+	"UntagResource":                    op((*Engine).untagResource),
+	"ListStateMachineVersions":         op((*Engine).listVersions),
+	"ListStateMachineAliases":          op((*Engine).listAliases),
+	"StartSyncExecution":               op((*Engine).startSync),
+	"RedriveExecution":                 op((*Engine).redrive),
+	"SendTaskSuccess":                  op((*Engine).sendTaskSuccess),
+	"SendTaskFailure":                  op((*Engine).sendTaskFailure),
+	"SendTaskHeartbeat":                op((*Engine).sendTaskHeartbeat),
+}
+
+// ServeHTTP serves the AWS JSON 1.0 protocol of Step Functions on any path.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request := newUUID()
+	w.Header().Set("X-Amzn-Requestid", request)
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	out, err := e.serve(r)
+	if err != nil {
+		e.serveError(w, request, err)
+		return
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		e.serveError(w, request, err)
+		return
+	}
+	_, _ = w.Write(body)
+}
+
+func (e *Engine) serve(r *http.Request) (any, error) {
+	if r.Method != http.MethodPost {
+		return nil, refuse("UnknownOperationException", "Only POST is supported")
+	}
+	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AWSStepFunctions.")
+	run := operations[name]
+	if !ok || run == nil {
+		return nil, refuse("UnknownOperationException", "The operation '%s' is not supported by this deployment", name)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxRequest+1))
+	if err != nil {
+		return nil, refuse("SerializationException", "The request body could not be read")
+	}
+	if len(body) > maxRequest {
+		return nil, &apiError{code: "RequestEntityTooLargeException", message: "The request body is too large", status: http.StatusRequestEntityTooLarge}
+	}
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	if !e.hold() {
+		return nil, errStopping
+	}
+	defer e.release()
+	return run(e, r.Context(), body)
+}
+
+func (e *Engine) serveError(w http.ResponseWriter, request string, err error) {
+	var known *apiError
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
+		known = &apiError{code: "ServiceUnavailableException", message: "The engine is not running", status: http.StatusServiceUnavailable}
+	case errors.Is(err, disk.ErrUnwritable), errors.Is(err, disk.ErrFailed): // which SDKs do not send again; the store says it
+		known = &apiError{code: "InternalServerError", message: "Internal error: the disk takes no writes", status: http.StatusInsufficientStorage}
+	default:
+		e.log.Error("stepfunctions: request failed", "request", request, "error", err)
+		known = &apiError{code: "InternalServerError", message: "Internal error", status: http.StatusInternalServerError}
+	}
+	body := encodeValue(object{{"__type", known.code}, {"message", known.message}})
+	w.Header().Set("X-Amzn-Errortype", known.code)
+	w.WriteHeader(known.status)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,203 @@
+// Package template reads template.yaml for the one-process deployment: the same
+// file that SAM deploys says which functions exist, what reaches them, what
+// they find in their environment, and which table and state machine they use.
+//
+// What must stay true: nothing in the file is skipped silently. A resource, a
+// property, an intrinsic or an expression is either honoured here, or on a list
+// with the reason why one process has no use for it, or an error that names its
+// line and path. Intrinsics are kept as they are written until [Template.Resolve]
+// is told what they stand for.
+package template
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Template is a template.yaml, read and checked.
+type Template struct {
+	Path          string
+	Stack         string // its name; empty: local
+	Parameters    []Parameter
+	Functions     []Function
+	Tables        []Table
+	StateMachines []StateMachine
+	LogGroups     []LogGroup
+	API           API
+	Socket        SocketAPI
+	Unused        []Unused // what has no counterpart in one process
+
+	conditions map[string]*yaml.Node
+	cors       *allowance // nil: pages of other origins may ask nothing
+	outputs    []Output
+	resources  map[string]string // logical id → type
+	roles      map[string]role
+	policies   map[string]Value // the document of each managed policy
+}
+
+// Parameter is a value that a deployment may choose.
+type Parameter struct {
+	Name    string
+	Default string
+	Has     bool // whether there is a default
+	Number  bool
+	Allowed []string
+	Pattern string // a regular expression over the whole value
+	Min     string
+	Max     string
+	Line    int
+}
+
+// Function is one Lambda function.
+type Function struct {
+	ID          string // logical id: ChatFunction
+	Name        string // chat
+	Folder      string // functions/chat
+	Timeout     time.Duration
+	Memory      int    // MB
+	LogGroup    Value  // its name; the zero Value: Lambda's own
+	Role        string // logical id; empty: SAM makes one
+	Environment map[string]Value
+	Schedules   []Schedule
+	Rules       []Rule
+	Line        int
+}
+
+// Schedule calls a function at a fixed rate.
+type Schedule struct {
+	Event string
+	Every time.Duration
+}
+
+// Rule calls a function with the events that match its pattern.
+type Rule struct {
+	Event   string
+	Pattern Value // an EventBridge pattern of exact values
+}
+
+// StateMachine is a Standard workflow.
+type StateMachine struct {
+	ID            string
+	Definition    string // file, relative to the template
+	Substitutions map[string]Value
+	Line          int
+}
+
+// API is the HTTP API: every route of the template, and who authorizes it.
+type API struct {
+	ID         string
+	Authorizer string // logical id of the function asked before every route that is not open
+	Routes     []Route
+	Line       int
+}
+
+// Route is one route of the API.
+type Route struct {
+	Function string // logical id
+	Event    string
+	Method   string // "ANY" matches each
+	Path     string // "/api/chats/{id}", "/assets/{proxy+}" or "$default"
+	Open     bool   // no authorizer
+	Line     int
+}
+
+// Key is a route as API Gateway names it: "GET /api/chats/{id}" or "$default".
+func (r Route) Key() string {
+	if r.Path == defaultPath {
+		return defaultPath
+	}
+	return r.Method + " " + r.Path
+}
+
+// Unused is a resource that one process has no use for.
+type Unused struct {
+	ID     string
+	Type   string
+	Reason string
+}
+
+// Output is a value that a deployment tells.
+type Output struct {
+	Name  string
+	Value Value
+}
+
+// Function returns the function with a logical id.
+func (t *Template) Function(id string) (Function, bool) {
+	i := slices.IndexFunc(t.Functions, func(f Function) bool { return f.ID == id })
+	if i < 0 {
+		return Function{}, false
+	}
+	return t.Functions[i], true
+}
+
+// Read reads the template at path. Its error joins everything that is wrong, in
+// the order of the file, each as "template.yaml:12: Resources.X.Properties.Y: …".
+func Read(path string) (*Template, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the template: %w", err)
+	}
+	return Parse(path, text)
+}
+
+// Parse reads a template from text; path names it in errors and is where its
+// state machines are looked for.
+func Parse(path string, text []byte) (*Template, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	r := &reader{
+		file:    filepath.Base(path),
+		globals: map[string]*yaml.Node{}, integrations: map[string]string{},
+		out: &Template{
+			Path:       path,
+			conditions: map[string]*yaml.Node{},
+			resources:  map[string]string{},
+			roles:      map[string]role{},
+			policies:   map[string]Value{},
+		},
+	}
+	if len(doc.Content) != 1 {
+		return nil, fmt.Errorf("%s: the file is empty", r.file)
+	}
+	r.document(doc.Content[0])
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
+		errs := make([]error, len(r.problems))
+		for i, p := range r.problems {
+			errs[i] = p
+		}
+		return nil, errors.Join(errs...)
+	}
+	return r.out, nil
+}
+
+// Definition returns the definition of a state machine with its substitutions
+// replaced, as a deployment of values would have it.
+func (t *Template) Definition(m StateMachine, d *Deployment) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(t.Path), m.Definition))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.ID, err)
+	}
+	for name, value := range d.Substitutions[m.ID] {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		text = replaceAll(text, "${"+name+"}", string(quoted[1:len(quoted)-1]))
+	}
+	if at := placeholder.FindString(string(text)); at != "" {
+		return nil, fmt.Errorf("%s: %s has no substitution in the template", m.Definition, at)
+	}
+	return text, nil
+}
