@@ -10,7 +10,7 @@ BOOTSTRAPS := $(foreach a,$(ARCHS),$(foreach f,$(FUNCTIONS),build/$(a)/$(f)/boot
 
 # lambda.norpc drops the RPC mode of runtimes that are gone, nethttpomithttp2 what nobody
 # speaks here (package outbound). Inlined, the libraries are larger and no faster.
-BUILD := CGO_ENABLED=0 GOOS=linux go build -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags "-s -w" -gcflags "github.com/...=-l"
+BUILD := CGO_ENABLED=0 GOOS=linux go build -race=false -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags "-s -w" -gcflags "github.com/...=-l"
 
 # Tools live outside the tree, at the versions that are pinned here and in infra/tools.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto

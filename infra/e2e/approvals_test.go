@@ -69,7 +69,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d approvals", won)
 	}
-	ended, err := ana.ended(run, 30*time.Second)
+	ended, err := ana.ended(run)
 	if err != nil || ended.text("status") != "done" {
 		t.Fatalf("%v %s", err, ended)
 	}

@@ -29,9 +29,13 @@ type browser struct {
 	ctx context.Context
 }
 
-// openBrowser starts a browser. Without one the test is skipped, and says why.
+// openBrowser starts a browser. Without one the test is skipped, and says why; and so it is
+// where functions are executables.
 func openBrowser(t testing.TB, d *deployment) *browser {
 	t.Helper()
+	if asProcesses() {
+		t.Skip("skipped: what a browser sees does not depend on how functions run, and the page's own tests run here too")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -103,7 +107,7 @@ func (b *browser) text(css string) string {
 // until waits for an expression of the page to be true.
 func (b *browser) until(expression string) {
 	b.Helper()
-	if err := eventually(20*time.Second, func() error {
+	if err := eventually(patience, func() error {
 		ok, err := value[bool](b, expression)
 		if err == nil && !ok {
 			err = fmt.Errorf("never true: %s", expression)
@@ -122,7 +126,7 @@ func (b *browser) see(css string) {
 // reads waits until what css names has a text that matches.
 func (b *browser) reads(css, pattern string) {
 	b.Helper()
-	if err := eventually(20*time.Second, func() error { return matches(pattern, b.text(css)) }); err != nil {
+	if err := eventually(patience, func() error { return matches(pattern, b.text(css)) }); err != nil {
 		b.Fatalf("%s: %v; the page reads:\n%s", css, err, b.text("body"))
 	}
 }

@@ -120,9 +120,9 @@ func (c *client) say(t testing.TB, chat, message string) answer {
 }
 
 // ended waits until a run is in a final state and returns it.
-func (c *client) ended(id string, limit time.Duration) (answer, error) {
+func (c *client) ended(id string) (answer, error) {
 	var last answer
-	err := eventually(limit, func() error {
+	err := eventually(patience, func() error {
 		a, err := c.do("GET", "/api/runs/"+id, "")
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		}
 	}
 	for _, p := range waiting { // confirmed, killed before the start: found again when it is due
-		if err := eventually(20*time.Second, func() error {
+		if err := eventually(patience, func() error {
 			if time.Since(p.killed) < 16*time.Second {
 				return fmt.Errorf("it is not due yet")
 			}
@@ -103,7 +103,7 @@ func undisturbed(t *testing.T, c *client) time.Duration {
 				t.Error(err)
 				return
 			}
-			if a, err := c.ended(p.run, 20*time.Second); err != nil || a.text("status") != "done" {
+			if a, err := c.ended(p.run); err != nil || a.text("status") != "done" {
 				t.Errorf("%v %s", err, a)
 			}
 		})
@@ -217,7 +217,7 @@ func (p *person) check(t *testing.T) string {
 		p.outcome = "queued"
 		return p.outcome
 	}
-	ended, err := c.ended(run, 40*time.Second)
+	ended, err := c.ended(run)
 	if err != nil {
 		t.Error(err)
 		return ""

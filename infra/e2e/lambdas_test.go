@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // onlyAsProcesses skips a test of what is there in that mode alone.
@@ -205,7 +204,7 @@ func TestAStepThatIsCutOffIsInDoubt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := eventually(2*patience, func() error { // it is asked again, and makes no call
+			if err := eventually(patience, func() error { // it is asked again, and makes no call
 				if err := matches(says, d.log.String()); err != nil {
 					return err
 				}
@@ -221,7 +220,7 @@ func TestAStepThatIsCutOffIsInDoubt(t *testing.T) {
 			}
 			d.kill()
 			d.mustStart(t)
-			ended, err := c.ended(id, 30*time.Second)
+			ended, err := c.ended(id)
 			if err != nil || ended.text("status") != "in_doubt" {
 				t.Errorf("%v %s\n%s", err, ended, tail(d.log.String()))
 			}

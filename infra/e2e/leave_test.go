@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 )
 
 // TestATurnGoesOnWhenItsClientLeaves: a page that is reloaded, or a webhook that
@@ -21,7 +20,7 @@ func TestATurnGoesOnWhenItsClientLeaves(t *testing.T) {
 		defer close(left)
 		_, _ = c.send(ctx, "POST", "/api/send", []byte(object("chat_id", chat, "message", "¿Sigues ahí?")))
 	}()
-	if err := eventually(10*time.Second, func() error {
+	if err := eventually(patience, func() error {
 		if len(model.asked()) != 1 {
 			return fmt.Errorf("the model was not asked yet")
 		}
@@ -33,7 +32,7 @@ func TestATurnGoesOnWhenItsClientLeaves(t *testing.T) {
 	<-left
 	c.must(t, 200, "GET", "/health", "") // the process has had its chance to see it
 	close(answer)
-	if err := eventually(10*time.Second, func() error {
+	if err := eventually(patience, func() error {
 		a := c.must(t, 200, "GET", "/api/chats/"+chat+"/messages", "")
 		if got := a.text("messages.1.content"); got != "Son las diez." {
 			return fmt.Errorf("the chat says %q", got)

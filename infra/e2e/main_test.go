@@ -65,7 +65,7 @@ func buildAndRun(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("go build ./infra/local: %w", err)
 	}
 	if asProcesses() {
-		functions = filepath.Join(folder, "functions")
+		functions = filepath.Join(root, "build", runtime.GOARCH) // as `make build` does: what is up to date stays
 		tpl, err := template.Read(filepath.Join(root, "template.yaml"))
 		if err != nil {
 			return 1, err

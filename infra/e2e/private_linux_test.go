@@ -49,7 +49,7 @@ func TestAPrivateAddressIsReachedOnlyWhereItsNetworkIsNamed(t *testing.T) {
 	}
 	server, chat := open.must(t, 201, "POST", "/api/mcps", asService).text("mcp_id"), open.chat(t)
 	proposed(t, open, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
-	run, err := open.ended(open.say(t, chat, "confirmo").text("run.run_id"), patience)
+	run, err := open.ended(open.say(t, chat, "confirmo").text("run.run_id"))
 	if err != nil || run.text("status") != "done" || len(orders.got("POST /orders/7/pay")) != 1 {
 		t.Errorf("%s %v", run, err)
 	}

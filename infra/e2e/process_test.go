@@ -22,8 +22,8 @@ import (
 
 const (
 	testToken  = "e2e-token-of-the-default-account"
-	startLimit = 30 * time.Second // generous: the machine may be busy with other tests
-	patience   = 10 * time.Second // for what takes a moment
+	startLimit = 2 * time.Minute // generous: the machine may be busy with other tests
+	patience   = time.Minute     // for what takes a moment on a machine that has nothing else to do
 )
 
 // deployment is one data folder and the process that has it, or had it.

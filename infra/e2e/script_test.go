@@ -155,7 +155,7 @@ func (s *stage) piloto(args []string) error {
 		}
 		return s.d.start()
 	case "stop":
-		return s.d.stop(15 * time.Second)
+		return s.d.stop(patience)
 	case "kill":
 		s.d.kill()
 		return nil
@@ -326,7 +326,7 @@ func (s *stage) ends(args []string) error {
 		return usage("ends STATUS")
 	}
 	var err error
-	if s.last, err = s.client.ended(s.ts.Getenv("RUN"), 30*time.Second); err != nil {
+	if s.last, err = s.client.ended(s.ts.Getenv("RUN")); err != nil {
 		return fmt.Errorf("%w\n%s", err, tail(s.d.log.String()))
 	}
 	if s.last.text("status") != args[0] {
@@ -442,7 +442,7 @@ func (s *stage) service(args []string) error {
 		}
 		return nil
 	case verb == "waits" && len(args) == 2:
-		return eventually(20*time.Second, func() error { return s.service([]string{name, "got", args[0], args[1]}) })
+		return eventually(patience, func() error { return s.service([]string{name, "got", args[0], args[1]}) })
 	case verb == "request" && len(args) == 2:
 		return s.subject(upstream.got(args[0]), args[1])
 	}

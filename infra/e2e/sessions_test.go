@@ -32,14 +32,18 @@ func TestAHundredSessionsRememberTheirOwn(t *testing.T) {
 	c.must(t, 201, "POST", "/api/mcps", object("url", echo.url(), "role", "agent", "name", "eco"))
 
 	const sessions, turns = 50, 3 // of each of two companies
+	const together = 16           // more would wait for the machine longer than a turn may
+	places := make(chan struct{}, together)
 	var wg sync.WaitGroup
 	for company := 1; company <= 2; company++ {
 		for s := range sessions {
 			wg.Go(func() {
 				for n := range turns {
 					mark := fmt.Sprintf("<%d:%d>", company, s)
+					places <- struct{}{}
 					a, err := c.do("POST", "/api/agent/chat", object("session_id", fmt.Sprintf("s-%d", s),
 						"message", fmt.Sprintf("%s mensaje %d", mark, n), "config", map[string]any{"id_empresa": company}))
+					<-places
 					if err != nil || a.status != 200 || a.text("agent_used") != "eco" || !strings.Contains(a.text("reply"), mark) {
 						t.Errorf("%s: %v %s", mark, err, a)
 					}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestPlansOfOneToFiftyStepsRun: chains, fans and lattices of every size there may
@@ -55,7 +54,7 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 			before := len(upstream.got(""))
 			proposed(t, c, model, chat, steps...)
 			run := c.say(t, chat, "confirmo").text("run.run_id")
-			ended, err := c.ended(run, time.Minute)
+			ended, err := c.ended(run)
 			if err != nil || ended.text("status") != "done" {
 				t.Fatalf("%s of %d: %v %s", name, n, err, ended)
 			}
@@ -129,7 +128,7 @@ func TestLargeResultsNeverWedgeARun(t *testing.T) {
 				map[string]any{"id": "s1", "mcp_id": server, "method": "GET", "path": "/orders"},
 				map[string]any{"id": "s2", "mcp_id": server, "method": "POST", "path": "/orders/${s1.body.id}/pay"})
 			run := c.say(t, chat, "confirmo").text("run.run_id")
-			ended, err := c.ended(run, time.Minute)
+			ended, err := c.ended(run)
 			if err != nil || ended.text("status") != "done" {
 				t.Fatalf("%d bytes of %q: %v %s", size, sign, err, tail(ended.String()))
 			}

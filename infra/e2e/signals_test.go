@@ -56,7 +56,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 		}
 		asked <- err
 	}()
-	if err := eventually(10*time.Second, func() error {
+	if err := eventually(patience, func() error {
 		if len(upstream.got("GET /orders")) != 1 || len(model.asked()) != 2 {
 			return fmt.Errorf("nothing is under way yet")
 		}
@@ -65,7 +65,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := d.stop(7 * time.Second); err != nil { // some 3 s when what is under way never ends
+	if err := d.stop(patience); err != nil { // some 3 s when what is under way never ends
 		t.Fatal(err)
 	}
 	t.Logf("stopped in %s with a turn and a step under way", time.Since(began).Round(time.Millisecond))
@@ -81,7 +81,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 	}
 
 	d.mustStart(t)
-	ended, err := c.ended(run.text("run.run_id"), 20*time.Second)
+	ended, err := c.ended(run.text("run.run_id"))
 	if err != nil || ended.text("status") != "done" {
 		t.Errorf("the run did not go on: %v %s", err, ended)
 	}
@@ -106,7 +106,7 @@ func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
 	id := run.text("run.run_id")
 	upstream.behave("POST /orders/1/pay", behaviour{kind: behaveHold})
 	c.must(t, 202, "POST", "/api/runs/"+id+"/confirm", object("digest", run.text("run.digest")))
-	if err := eventually(10*time.Second, func() error {
+	if err := eventually(patience, func() error {
 		if len(upstream.got("POST /orders/1/pay")) == 0 {
 			return fmt.Errorf("nothing is under way yet")
 		}
@@ -117,7 +117,7 @@ func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
 	if err := d.interrupt(); err != nil {
 		t.Fatal(err)
 	}
-	if err := eventually(5*time.Second, func() error { // it has begun to stop
+	if err := eventually(patience, func() error { // it has begun to stop
 		if _, err := c.do("GET", "/health", ""); err == nil {
 			return fmt.Errorf("it still answers")
 		}
@@ -126,14 +126,14 @@ func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	upstream.release()
-	if err := d.ended(9 * time.Second); err != nil {
+	if err := d.ended(patience); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(upstream.got("POST /orders/2/pay")); n != 0 {
 		t.Errorf("the next step began although the process was stopping")
 	}
 	d.mustStart(t)
-	ended, err := c.ended(id, 20*time.Second)
+	ended, err := c.ended(id)
 	if err != nil || ended.text("status") != "done" {
 		t.Errorf("want done: %v %s", err, ended)
 	}

@@ -7,14 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // TestWhatCannotStartSaysWhy: at once, in a line, without a stack and without a
@@ -41,8 +34,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		says []string
 	}{
 		{"an address in use", []string{"-addr", taken.Addr().String()}, nil, []string{taken.Addr().String(), "-addr"}},
-		{"engines for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"loopback"}},
-		{"engines without an address", []string{"engines"}, nil, []string{"-aws"}},
+		{"services for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"loopback"}},
 		{"an argument too many", []string{"serve"}, nil, []string{"serve", "-help"}},
 		{"a flag that is none", []string{"-port", "80"}, nil, []string{"-port"}},
 		{"no template", []string{"-template", "/nowhere/template.yaml"}, nil, []string{"/nowhere/template.yaml"}},
@@ -84,51 +76,5 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 				t.Errorf("a stack is not an explanation:\n%s", said)
 			}
 		})
-	}
-}
-
-// TestEnginesAloneAreASmallAWS: the two engines without Piloto, as the SDK sees
-// them, keep what they were given over a restart.
-func TestEnginesAloneAreASmallAWS(t *testing.T) {
-	t.Parallel()
-	addr, data := freeAddress(t), t.TempDir()
-	client := dynamodb.NewFromConfig(aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://" + addr),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
-	name := "things"
-	for round := range 2 {
-		out, exited := newTranscript(), make(chan struct{})
-		cmd := exec.Command(binary, "engines", "-aws", addr, "-data", data)
-		cmd.Stdout, cmd.Stderr = out, out
-		attach(cmd)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { defer close(exited); _ = cmd.Wait() }()
-		t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
-		if !out.wait(startLimit, "piloto engines ready on http://", exited) {
-			t.Fatalf("not ready:\n%s", out)
-		}
-		if round == 0 {
-			if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-				TableName: &name, BillingMode: types.BillingModePayPerRequest,
-				AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-				KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		tables, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{})
-		if err != nil || len(tables.TableNames) != 1 || tables.TableNames[0] != name {
-			t.Fatalf("round %d: %v %v", round, tables, err)
-		}
-		began := time.Now()
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-exited:
-		case <-time.After(patience):
-			t.Fatalf("still running %s after SIGTERM", time.Since(began))
-		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 const bootstrap = "bootstrap"
 
 // buildFlags are those of BUILD in the Makefile, which says why.
-var buildFlags = []string{"-tags", "lambda.norpc,nethttpomithttp2", "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
+var buildFlags = []string{"-race=false", "-tags", "lambda.norpc,nethttpomithttp2", "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
 
 // BuildFunctions builds the bootstrap of every function for this machine, otherwise
 // as `make build` does, into folder/NAME/bootstrap. module is where template.yaml is.

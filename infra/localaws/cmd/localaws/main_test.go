@@ -1,9 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 func TestServesOnLoopbackOnly(t *testing.T) {
@@ -19,6 +26,49 @@ func TestServesOnLoopbackOnly(t *testing.T) {
 		_, err := parse(strings.Fields(line), io.Discard)
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+// TestWhatWasStoredLastsOverARestart drives the command with the SDK, twice over one folder.
+func TestWhatWasStoredLastsOverARestart(t *testing.T) {
+	o := options{listen: "127.0.0.1:0", data: t.TempDir()}
+	name := "things"
+	for round := range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		said, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			err := run(ctx, o, out, io.Discard)
+			_ = out.Close()
+			ended <- err
+		}()
+		lines := bufio.NewReader(said)
+		first, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("it said %q, and ended with %v", first, <-ended)
+		}
+		go func() { _, _ = io.Copy(io.Discard, lines) }()
+		_, url, _ := strings.Cut(strings.TrimSpace(first), " ready on ")
+		client := dynamodb.NewFromConfig(aws.Config{
+			Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		})
+		if round == 0 {
+			if _, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+				TableName: &name, BillingMode: types.BillingModePayPerRequest,
+				AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+				KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tables, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
+		if err != nil || len(tables.TableNames) != 1 || tables.TableNames[0] != name {
+			t.Errorf("round %d: %v %v", round, tables, err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("round %d ended with %v", round, err)
 		}
 	}
 }
