@@ -149,7 +149,7 @@ func (x *execution) commit(t *transition, refused func(error)) (*entry, error) {
 	if err != nil || e.empty() {
 		return e, err
 	}
-	if moment.Watch != nil {
+	if moment.On {
 		moment.Here("states." + t.moment() + ".before")
 		defer moment.Here("states." + t.moment() + ".after")
 	}
