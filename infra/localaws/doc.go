@@ -3,7 +3,7 @@
 // of its own, Lambda's Runtime API, API Gateway's events and sockets, and the reading of a
 // SAM template.
 //
-// What must stay true: a request is answered as AWS answers it, byte for byte where a client
-// can notice, or it is refused as AWS refuses what it does not know. Nothing is answered
-// that is not on disk. The module knows nothing of any program that uses it.
+// What must stay true: a request is answered as AWS answers it, in every byte that a client
+// can notice. A request that is not supported is refused with AWS's own error. A write is
+// answered after it is on disk. The module knows nothing of the programs that use it.
 package localaws

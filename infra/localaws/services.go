@@ -35,8 +35,8 @@ type Options struct {
 	Log     *slog.Logger          // nil: nothing is logged
 	Secrets string                // the file of the secrets; empty: they are not served
 	Given   map[string]string     // secrets that this process is given, by ARN, and that nobody may change
-	// Changed is told each change of status of an execution, as EventBridge tells it,
-	// until it returns nil. Nil: nobody is told.
+	// Changed is called with each change of an execution's status, as EventBridge sends it,
+	// and again until it returns nil. Nil: nothing is called.
 	Changed func(context.Context, stepfunctions.Event) error
 }
 
@@ -95,8 +95,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Halt ends the executions' engine: what was under way goes on at the next start. The tables
-// are still served.
+// Halt stops the executions. They go on at the next start. The tables are still served.
 func (s *Services) Halt() error {
 	s.halted.Do(func() { s.haltErr = s.Machines.Close() })
 	return s.haltErr

@@ -14,8 +14,8 @@ import (
 // packages may import; the code is held to it, and nothing is listed here.
 var mayImport = regexp.MustCompile(`(?m)^May import: (.+)$`)
 
-// maxReadme is the number of lines of a room's README: it says what lives there, what may
-// enter, and where to start, and no more.
+// maxReadme is how many lines a room's README may have. It says what lives there, what may
+// enter, and where to start.
 const maxReadme = 20
 
 // rooms returns what each room may import.
@@ -114,7 +114,7 @@ func contains(m map[string][]string, key string) bool {
 // an adapter: the others know it by an interface of their own, and boot alone by name.
 var outside = []string{"net/http", "os", "os/exec", "github.com/aws"}
 
-// TestAdaptersAreKnownToBootAlone derives which packages are adapters from what they import.
+// TestAdaptersAreKnownToBootAlone holds that only boot imports an adapter.
 func TestAdaptersAreKnownToBootAlone(t *testing.T) {
 	adapters := map[string]string{}
 	for _, f := range sources(t, false) {
@@ -164,9 +164,9 @@ func TestAMainImportsBootOnly(t *testing.T) {
 	}
 }
 
-// library is the name of a library of others that an import path belongs to; empty for the
-// standard library, for what is nearly part of it, and for what is ours. Each service of AWS
-// is a library of its own; what all of them share is none.
+// library returns the third-party library of an import path. It is empty for the standard
+// library, golang.org/x, our own packages, and the parts that all AWS clients share. Each
+// AWS service is a library of its own.
 func library(imported string) string {
 	parts := strings.Split(imported, "/")
 	switch {
@@ -180,8 +180,8 @@ func library(imported string) string {
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
-// TestEachLibraryHasOneOwner holds that one package must change with a library. boot, which
-// builds the clients that it hands over, and what is not deployed may import any.
+// TestEachLibraryHasOneOwner holds that one package imports a library. boot may import any,
+// because it builds the clients, and so may what is not deployed.
 func TestEachLibraryHasOneOwner(t *testing.T) {
 	owners := map[string]string{}
 	for _, f := range sources(t, false) {

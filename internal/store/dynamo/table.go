@@ -1,13 +1,14 @@
 // Package dynamo keeps everything Piloto stores in one DynamoDB table.
 //
 // Every key begins with the account, so that no query can leave it. The
-// exceptions are how an account is found, by a token, and by the id of a socket; and
-// the public halves of the keys that sign receipts, which are the deployment's.
+// exceptions are how an account is found, by a token, by the id of a socket or of a
+// webhook; how often somebody may ask, which may be nobody's account; and the public
+// halves of the keys that sign receipts, which are the deployment's.
 // Conditional writes are domain verbs: what was read is the condition, and a
 // transaction that fails one names which.
 //
 //	PK                  SK                  item
-//	A#acct              CHAT#id             chat                GSI1: A#acct#CHATS  by last change
+//	A#acct              CHAT#id             chat                listed: A#acct#CHATS  by last change
 //	A#acct              PROJECT#id          project
 //	A#acct              SERVER#id           server
 //	A#acct#KEYS         SERVER#id           a server's key
@@ -15,31 +16,31 @@
 //	A#acct#S#id#rev     OP#hash             one operation of it
 //	A#acct#C#id         M#seq               message
 //	A#acct#C#id         ASKED#message       that an agent is, or was, asked for it
-//	A#acct#C#id         ANSWER#message      until when somebody is answering it  GSI2: ANSWERING
+//	A#acct#C#id         ANSWER#message      until when somebody is answering it  due: ANSWERING
 //	A#acct#C#id         SIGHT#viewer        the plan that somebody was shown last
 //	A#acct#C#id         STOP                when somebody wanted its answer to end
-//	A#acct#R#id         RUN                 run                 GSI2: DUE  by the time it is due, UNPLACED  when it ended
+//	A#acct#R#id         RUN                 run                 due: DUE  by the time it is due, UNPLACED  when it ended
 //	A#acct#R#id         STEP#id             what became of a step
 //	A#acct#R#id         EVENT#nnnnnn        event
 //	A#acct#R#id         REV#nnnnnn          a plan as it stood
 //	A#acct#R#id         RESULT#id#a#sum#nn  a piece of the result of an effect's attempt
 //	A#acct              RULES               what the account lets plans do
-//	A#acct#CHAIN        LINK#nnnnnnnnnnnn   a place in the chain of receipts  GSI2: UNSIGNED
+//	A#acct#CHAIN        LINK#nnnnnnnnnnnn   a place in the chain of receipts  due: UNSIGNED
 //	A#acct#CHAIN        TIP                 the last of them
 //	SIGNING             KEY#id              the public half of a key that signed receipts
 //	A#acct#WS           CONN#id             connection of a client
 //	WS#id               CONN                whose connection it is
 //	A#acct#AI           ASSISTANT#project   assistant, and the other settings of AI: ENTITLEMENT, TERMS, PROVIDER#name, HEALTH#name
-//	A#acct#W            WALLET              balance             GSI2: AUDIT  by the time its ledger is added up
-//	A#acct#W            L#id                ledger entry        GSI1: A#acct#LEDGER  by time
+//	A#acct#W            WALLET              balance             due: AUDIT  by the time its ledger is added up
+//	A#acct#W            L#id                ledger entry        listed: A#acct#LEDGER  by time
 //	A#acct#W            K#hash              which entry an idempotency key moved
 //	A#acct#W            S#until#id          credit session
-//	A#acct#W            H#id                hold                GSI2: HOLD  by its deadline
+//	A#acct#W            H#id                hold                due: HOLD  by its deadline
 //	A#acct#W            B#D#day, B#M#month  what was spent and is held
 //	A#acct#W            U#id                what a turn used
 //	A#acct              AGENT#name          which server has an agent's name
 //	A#acct#AGENTKEYS    SERVER#id           an agent's key
-//	A#acct#MEM#hash     CO#company          what a session remembers  GSI1: A#acct#MEMORIES  by time
+//	A#acct#MEM#hash     CO#company          what a session remembers  listed: A#acct#MEMORIES  by time
 //	A#acct#ROUTER       SET#company         what an account, or a company, sets of the router
 //	A#acct#ROUTER       BUSINESS#company#h  what is known of a company, by where it was asked
 //	A#acct#Q#hash       REPLAY              what a request with a key was answered
@@ -48,6 +49,7 @@
 //	A#acct#WEBHOOKS     WEBHOOK#id          webhook
 //	WEBHOOK#id          WEBHOOK             the same, found by its id
 //	TOKEN#hash          TOKEN               token
+//	RATE#name           RATE                how much of a quota is left
 package dynamo
 
 import (
