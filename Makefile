@@ -133,7 +133,7 @@ FORCE:
 
 $(LINT): infra/tools/go.mod
 	@mkdir -p $(@D)
-	cd infra/tools && GOFLAGS= go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd infra/tools && GOWORK=off GOFLAGS= go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
 $(ASL):
