@@ -35,7 +35,11 @@ func startOurs(ctx context.Context, dir, lambda string) (running, error) {
 	if err != nil {
 		return running{}, err
 	}
-	store, err := disk.Open(filepath.Join(dir, "data"))
+	const data = "data"
+	if err := disk.OwnFolder(dir, data); err != nil {
+		return running{}, err
+	}
+	store, err := disk.Open(filepath.Join(dir, data))
 	if err != nil {
 		return running{}, err
 	}
