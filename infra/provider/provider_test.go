@@ -18,7 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/infra/local/process"
 	"piloto/internal/chats/agent"
 	"piloto/internal/models/llm"
@@ -60,7 +60,7 @@ func start(t *testing.T, base string) string {
 	done := make(chan error, 1)
 	go func() {
 		done <- process.Serve(ctx, process.Options{
-			Addr: "127.0.0.1:0", Data: t.TempDir(), Template: lab.Root(t, "template.yaml"), Log: io.Discard,
+			Addr: "127.0.0.1:0", Data: t.TempDir(), Template: fixture.Root(t, "template.yaml"), Log: io.Discard,
 		}, process.Settings{Token: token, Demo: true, Key: "sk-test", BaseURL: base, Model: "gpt-4o-mini"}, in)
 		_ = in.Close()
 	}()

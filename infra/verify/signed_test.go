@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/receipt"
 )
 
@@ -52,11 +52,11 @@ func (b bundle) write(t *testing.T, name string, v any) string {
 func downloaded(t *testing.T) bundle {
 	t.Helper()
 	ctx := context.Background()
-	w, b := lab.NewWorld(t), bundle{folder: t.TempDir()}
+	w, b := fixture.NewWorld(t), bundle{folder: t.TempDir()}
 	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer(t), Now: w.Clock}
 	for _, name := range []string{"a.json", "b.json", "c.json", "going.json"} {
 		w.Chat = w.NewChat()
-		id := w.Propose(lab.To("POST", "/bookings", `{"room":"norte"}`)).ID
+		id := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`)).ID
 		if name != "going.json" {
 			if err := w.Confirm(w.Read(id)); err != nil {
 				t.Fatal(err)
@@ -68,13 +68,13 @@ func downloaded(t *testing.T) bundle {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := w.Store.Events(ctx, lab.Account, id, 0, 100)
+		events, err := w.Store.Events(ctx, fixture.Account, id, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		told := receipt.New(r, revisions, events)
 		if r.Link > 0 {
-			l, err := w.Store.Link(ctx, lab.Account, r.Link)
+			l, err := w.Store.Link(ctx, fixture.Account, r.Link)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func downloaded(t *testing.T) bundle {
 		t.Fatal(err)
 	}
 	b.write(t, "others.json", map[string]any{"keys": []receipt.Key{another}})
-	if b.links, err = w.Store.Links(ctx, lab.Account, 0, 100); err != nil || len(b.links) != 3 {
+	if b.links, err = w.Store.Links(ctx, fixture.Account, 0, 100); err != nil || len(b.links) != 3 {
 		t.Fatalf("%v, %v", b.links, err)
 	}
 	b.write(t, "chain.json", map[string]any{"links": b.links})

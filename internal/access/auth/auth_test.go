@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -14,7 +14,7 @@ import (
 
 var (
 	ctx = context.Background()
-	now = lab.Epoch
+	now = fixture.Epoch
 )
 
 func put(t *testing.T, store auth.Store, secret string, kind auth.Kind, expires time.Time) {
@@ -28,7 +28,7 @@ func put(t *testing.T, store auth.Store, secret string, kind auth.Kind, expires 
 }
 
 func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "good-token", auth.KindToken, time.Time{})
 	put(t, store, "dated-token", auth.KindToken, now.Add(time.Hour))
 	put(t, store, "session", auth.KindSession, now.Add(time.Hour))
@@ -69,7 +69,7 @@ func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
 }
 
 func TestACodeSignsInOnce(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, auth.SessionIdle)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 }
 
 func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	if _, err := auth.SessionFor(ctx, store, "token", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("%v", err)
@@ -98,7 +98,7 @@ func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
 }
 
 func TestWhatComesFromATokenEndsWithIt(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	code := func(secret string) {
 		err := store.PutToken(ctx, auth.Token{

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
 )
@@ -20,7 +20,7 @@ var everyKind = []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode, aut
 // TestADumpOfTheTableSignsNobodyIn: I14. Of tokens, sessions, codes and tickets only hashes
 // stand there, and no text that does is good for anything.
 func TestADumpOfTheTableSignsNobodyIn(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	put(t, table, "token-canary", auth.KindToken, time.Time{})
 	put(t, table, "code-canary", auth.KindCode, now.Add(time.Hour))
 	session, err := auth.SessionFor(ctx, table, "token-canary", auth.KindToken, now, time.Hour)
@@ -61,7 +61,7 @@ func TestADumpOfTheTableSignsNobodyIn(t *testing.T) {
 
 // FuzzAuthenticate: I14. Nothing but the secret itself is good, and only for its kind.
 func FuzzAuthenticate(f *testing.F) {
-	table := lab.Table(f)
+	table := fixture.Table(f)
 	err := table.PutToken(ctx, auth.Token{Hash: ids.Hash("good-secret"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: now})
 	if err != nil {
 		f.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -64,7 +64,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for after, want := range map[time.Duration]bool{c.in: true, c.ended: false, c.ended + 1000*time.Hour: false} {
-				store := &written{Store: lab.Table(t)}
+				store := &written{Store: fixture.Table(t)}
 				session := signIn(t, store)
 				for _, at := range c.used {
 					in(t, store, session, now.Add(at))
@@ -154,7 +154,7 @@ func (s shelf) RenewToken(_ context.Context, hash string, until time.Time) error
 // TestASessionIsNotGoodBecauseItsRowIsThere: neither a late end, nor none, nor a row that
 // nobody cleaned up makes an old session good.
 func TestASessionIsNotGoodBecauseItsRowIsThere(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	for name, ends := range map[string]time.Time{"none": {}, "late": now.Add(30 * 24 * time.Hour), "over": now.Add(time.Hour)} {
 		put(t, store, name, auth.KindSession, ends)
 		at := now.Add(auth.SessionLife)
@@ -175,7 +175,7 @@ func TestASessionIsNotGoodBecauseItsRowIsThere(t *testing.T) {
 
 // TestCleaningUpComesAfterTheEnd, also after a session was renewed.
 func TestCleaningUpComesAfterTheEnd(t *testing.T) {
-	store, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	store, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	session := signIn(t, store)
 	client := dynamodb.NewFromConfig(config)
 	for at := now; at.Before(now.Add(auth.SessionLife)); at = at.Add(5 * time.Hour) {
@@ -221,7 +221,7 @@ func (b between) RenewToken(ctx context.Context, hash string, until time.Time) e
 
 // TestSigningOutIsNeverUndone by a request that was under way.
 func TestSigningOutIsNeverUndone(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	later := now.Add(6 * time.Hour)
 	session, asked := signIn(t, store), false
 	out := func() {
@@ -259,7 +259,7 @@ func TestSigningOutIsNeverUndone(t *testing.T) {
 
 // TestRenewingOnlyMovesAnEndThatIsThereToALaterTime, and changes nothing else of a token.
 func TestRenewingOnlyMovesAnEndThatIsThereToALaterTime(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	for name, c := range map[string]struct{ ends, until, want time.Time }{
 		"later":      {now.Add(time.Hour), now.Add(2 * time.Hour), now.Add(2 * time.Hour)},
 		"the same":   {now.Add(time.Hour), now.Add(time.Hour), now.Add(time.Hour)},
@@ -299,7 +299,7 @@ func (readOnly) RenewToken(context.Context, string, time.Time) error {
 
 // TestOnlySessionsAreKept, and who reads is not kept out because that cannot be written.
 func TestOnlySessionsAreKept(t *testing.T) {
-	store := &written{Store: lab.Table(t)}
+	store := &written{Store: fixture.Table(t)}
 	put(t, store, "token", auth.KindToken, now.Add(time.Hour))
 	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindCode} {

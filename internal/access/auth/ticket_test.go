@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -33,7 +33,7 @@ func newTicket(t *testing.T, store auth.Store, p auth.Principal) string {
 }
 
 func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	session, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
 }
 
 func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	for secret, kind := range map[string]auth.Kind{"session": auth.KindSession, "code": auth.KindCode, "child": auth.KindToken} {
 		if err := store.PutToken(ctx, auth.Token{
@@ -104,7 +104,7 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 }
 
 func TestATicketOpensNothingElse(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	ticket := newTicket(t, store, holder(t, store, "token", auth.KindToken))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode} {
@@ -118,7 +118,7 @@ func TestATicketOpensNothingElse(t *testing.T) {
 }
 
 func TestOfManyThatHoldATicketOneGetsIt(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	put(t, store, "token", auth.KindToken, time.Time{})
 	ticket := newTicket(t, store, holder(t, store, "token", auth.KindToken))
 	var got atomic.Int32
@@ -142,7 +142,7 @@ func TestOfManyThatHoldATicketOneGetsIt(t *testing.T) {
 }
 
 func TestWhatATokenOpenedLivesAsLongAsItDoes(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	never := time.Time{}
 	for _, c := range []struct {
 		name           string

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	engine "localaws/secretsmanager"
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/secrets"
@@ -216,7 +216,7 @@ func deliver(t *testing.T, webhook, secret, id string) auth.Delivery {
 func still() time.Time { return now }
 
 func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil || w.Account != "acme" || w.User != "ana" || w.Name != "n8n" || !slices.Equal(w.Scopes, []auth.Scope{auth.ScopeChat}) || !w.CreatedAt.Equal(now) {
 		t.Fatalf("%+v %v", w, err)
@@ -252,7 +252,7 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 
 // TestManyAtOnceAreNoMoreThanThereMayBe: and those that are refused leave nothing.
 func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	for range auth.MaxWebhooks - 2 {
 		if _, _, err := o.Create(ctx, ana, "n8n"); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
 }
 
 func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	ours, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
 }
 
 func TestAStoreThatCannotSayIsUndecided(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func (mute) Webhook(context.Context, string) (auth.Webhook, error) {
 }
 
 func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	o.way.fail("PutSecretValue")
 	if w, secret, err := o.Create(ctx, ana, "n8n"); err == nil || secret != "" || w.ID != "" {
 		t.Errorf("%+v %q %v", w, secret, err)
@@ -332,7 +332,7 @@ func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
 }
 
 func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
-	o := newOffice(t, lab.Table(t), still)
+	o := newOffice(t, fixture.Table(t), still)
 	w, _, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
 
 // TestADumpOfTheTableHoldsNoSecret: I14.
 func TestADumpOfTheTableHoldsNoSecret(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	o := newOffice(t, table, still)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {

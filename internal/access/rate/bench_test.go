@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/ids"
@@ -15,7 +15,7 @@ import (
 // BenchmarkTake is what counting adds to a turn: in one process, and over the table; beside
 // the read that says who is asking.
 func BenchmarkTake(b *testing.B) {
-	table := lab.Table(b)
+	table := fixture.Table(b)
 	log := slog.New(slog.DiscardHandler)
 	limits := rate.Limits{Turns: 1_000_000}
 	at := noon

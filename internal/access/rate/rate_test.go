@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/fault"
 )
@@ -29,9 +29,9 @@ var (
 func meters(t *testing.T, l rate.Limits) map[string]func() *rate.Meter {
 	log := slog.New(slog.DiscardHandler)
 	alone := &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: log}
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	shared := &rate.Meter{Limits: l, Own: rate.NewMemory(), Shared: table, Log: log}
-	other := lab.Table(t)
+	other := fixture.Table(t)
 	return map[string]func() *rate.Meter{
 		"alone":  func() *rate.Meter { return alone },
 		"shared": func() *rate.Meter { return shared },
@@ -235,7 +235,7 @@ func (c *counting) Charge(_ context.Context, _ string, at time.Time, q rate.Quot
 // TestWhatIsRefusedIsNotWritten: a request under the limit costs one write, and one over it
 // costs none.
 func TestWhatIsRefusedIsNotWritten(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	store := &watched{Store: table}
 	m := &rate.Meter{Limits: rate.Limits{Turns: 30, Requests: 30}, Own: rate.NewMemory(), Shared: store, Log: slog.New(slog.DiscardHandler)}
 	for range 1000 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
 )
 
@@ -24,7 +24,7 @@ func begun(t *testing.T, d *desk) replay.Ticket {
 type serving = func(context.Context, []byte, replay.Ticket) ([]byte, error)
 
 func TestWhatWasBegunIsServedOnce(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	ticket := begun(t, d)
 	if c, err := d.Look(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
 		t.Errorf("%+v %v", c, err)
@@ -64,7 +64,7 @@ func TestWhatWasBegunIsServedOnce(t *testing.T) {
 }
 
 func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	begun(t, d)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -96,7 +96,7 @@ func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
 // TestWhatWasBegunOutlivesWhoServesIt: the request and its ticket are there for the next,
 // when the first died or failed.
 func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	d, dead := newDesk(table), newDesk(dying{table})
 	ticket := begun(t, d)
 	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrUnkept) {

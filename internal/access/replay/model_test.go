@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
 )
 
@@ -29,7 +29,7 @@ var outcomes = []string{"answered", "failed", "died"}
 // TestModel: requests of two accounts under few keys, that are answered, fail, or
 // die while they are served, with pauses of any length between them.
 func TestModel(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++

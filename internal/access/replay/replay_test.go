@@ -17,7 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -39,7 +39,7 @@ func newDesk(store replay.Store) *desk {
 	d := &desk{}
 	d.Once = replay.Once{
 		Store: store, NewID: ids.NewSource(nil).New, Log: slog.New(slog.NewTextHandler(&d.logs, nil)),
-		Now: func() time.Time { return lab.Epoch.Add(time.Duration(d.at.Load()) * time.Millisecond) },
+		Now: func() time.Time { return fixture.Epoch.Add(time.Duration(d.at.Load()) * time.Millisecond) },
 	}
 	return d
 }
@@ -60,7 +60,7 @@ func never(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
 }
 
 func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	for _, text := range []string{`{"a": 1,"b":"ñ\u0000"}` + "\n", "", "\xff\x00", strings.Repeat("x", replay.MaxAnswer)} {
 		key := replay.Key{Scope: "chat", Value: strconv.Itoa(len(text))}
 		got, replayed, err := d.Do(ctx, "a", key, "f", says(text))
@@ -76,7 +76,7 @@ func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
 }
 
 func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", says("one"))
 	d.later(24 * time.Hour)
 	if got, replayed, err := d.Do(ctx, "a", key, "other", says("two")); err != nil || replayed || string(got) != "two" {
@@ -85,7 +85,7 @@ func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
 }
 
 func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	for i, one := range []struct {
 		account string
 		key     replay.Key
@@ -105,7 +105,7 @@ func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
 }
 
 func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	_, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
 			t.Errorf("while it is served: %v", err)
@@ -121,7 +121,7 @@ func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 }
 
 func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		for _, c := range []struct {
 			after time.Duration
@@ -138,7 +138,7 @@ func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
 }
 
 func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	broken := errors.New("broken")
 	var tickets []replay.Ticket
 	serve := func(err error) func(context.Context, replay.Ticket) ([]byte, error) {
@@ -156,13 +156,13 @@ func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T)
 	if got, replayed, err := d.Do(ctx, "a", key, "f", serve(nil)); err != nil || replayed || string(got) != "done" {
 		t.Errorf("%s %v %v", got, replayed, err)
 	}
-	if len(tickets) != 3 || tickets[1] != tickets[0] || tickets[2] != tickets[0] || !tickets[0].At.Equal(lab.Epoch) || !ids.Valid(tickets[0].ID) {
+	if len(tickets) != 3 || tickets[1] != tickets[0] || tickets[2] != tickets[0] || !tickets[0].At.Equal(fixture.Epoch) || !ids.Valid(tickets[0].ID) {
 		t.Errorf("%+v", tickets)
 	}
 }
 
 func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	var first, second replay.Ticket
 	_, _, _ = d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
 		first = ticket
@@ -181,7 +181,7 @@ func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
 }
 
 func TestAPanicLeavesTheKeyFree(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	func() {
 		defer func() { _ = recover() }()
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { panic("x") })
@@ -192,7 +192,7 @@ func TestAPanicLeavesTheKeyFree(t *testing.T) {
 }
 
 func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	leaving, leave := context.WithCancel(ctx)
 	_, _, err := d.Do(leaving, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return []byte("x"), nil })
 	if err != nil {
@@ -210,7 +210,7 @@ func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
 }
 
 func TestAnAnswerOverTheLimitIsRefused(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	got, _, err := d.Do(ctx, "a", key, "f", says(strings.Repeat("x", replay.MaxAnswer+1)))
 	if !errors.Is(err, replay.ErrTooLarge) || got != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -227,7 +227,7 @@ func (dying) FinishReplay(context.Context, replay.Claim) (replay.Claim, error) {
 func (dying) FreeReplay(context.Context, replay.Claim) error { return errors.New("the process died") }
 
 func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	d, dead := newDesk(table), newDesk(dying{table})
 	var first replay.Ticket
 	_, _, err := dead.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
@@ -381,7 +381,7 @@ func (m *memory) FreeReplay(ctx context.Context, c replay.Claim) error {
 // TestNobodyWaitsForAProcessThatIsGone: on one machine the start knows that nobody holds
 // what was held before it, and only that.
 func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	dead := newDesk(dying{table})
 	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrUnkept) {
 		t.Fatal(err)
@@ -414,7 +414,7 @@ func TestTheFirstAnswerIsEverybodys(t *testing.T) {
 		"the other failed":    {true, "slow", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(lab.Table(t))
+			d := newDesk(fixture.Table(t))
 			got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 				d.later(time.Minute)
 				_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -459,14 +459,14 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 		},
 		"a claim without a ticket, done": func(c replay.Claim) replay.Claim { c.Ticket, c.Done = replay.Ticket{}, true; return c },
 	} {
-		d := newDesk(ended{lab.Table(t), there})
+		d := newDesk(ended{fixture.Table(t), there})
 		if got, replayed, err := d.Do(ctx, "a", key, "f", says("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
 			t.Errorf("%s: %q %v %v", name, got, replayed, err)
 		}
 	}
 	// In the table: a request takes so long that its claim is forgotten, and the key is used anew.
 	for name, answered := range map[string]bool{"answered": true, "being served": false} {
-		d := newDesk(lab.Table(t))
+		d := newDesk(fixture.Table(t))
 		finish := make(chan struct{})
 		var theirs sync.WaitGroup
 		got, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -499,7 +499,7 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 }
 
 func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
-	d := newDesk(lab.Table(t))
+	d := newDesk(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		d.later(time.Minute)
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -518,7 +518,7 @@ func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
 
 func TestAStoreThatCannotAnswerServesNothing(t *testing.T) {
 	var down atomic.Bool
-	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &cut{HTTPClient: c, down: &down} })
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &cut{HTTPClient: c, down: &down} })
 	down.Store(true)
 	if _, _, err := newDesk(table).Do(ctx, "a", key, "f", never(t)); err == nil {
 		t.Error("it was served without a claim")
@@ -548,7 +548,7 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 // meets what it has written.
 func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
 	way := &cut{down: &atomic.Bool{}}
-	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
 	d := newDesk(table)
 	way.lose.Store(1) // of the claim
 	got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -584,7 +584,7 @@ func (a arming) TakeReplay(ctx context.Context, c replay.Claim, holder string) (
 func TestOfAHundredAtOnceOneIsServed(t *testing.T) {
 	for _, abandoned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("abandoned %v", abandoned), func(t *testing.T) {
-			table := lab.Table(t)
+			table := fixture.Table(t)
 			d := newDesk(table)
 			if abandoned {
 				_, _, _ = newDesk(dying{table}).Do(ctx, "a", key, "f", says("lost"))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // TestReadingADecisionCostsWhatItsLengthAllows: a model, or whoever stands in for one, writes it.

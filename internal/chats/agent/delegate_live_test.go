@@ -13,7 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
 	"piloto/internal/tools/mcp"
@@ -80,7 +80,7 @@ func says(text string) func(context.Context, order) (string, error) {
 
 func TestARealAgentThatHeardTheMessageIsNotToldItAgain(t *testing.T) {
 	l, a, client := live(t)
-	d := asker(&desk{}, lab.Table(t))
+	d := asker(&desk{}, fixture.Table(t))
 	d.Caller, d.Base = client, time.Millisecond
 	again := make(chan struct{})
 	defer close(again)
@@ -113,7 +113,7 @@ func TestARealAgentThatHeardTheMessageIsNotToldItAgain(t *testing.T) {
 
 func TestARealAgentThatIsDownIsToldBy(t *testing.T) {
 	l, a, client := live(t)
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	d := asker(&desk{}, table)
 	d.Caller, d.Base = client, time.Millisecond
 	l.Close()
@@ -134,7 +134,7 @@ func TestARealAgentThatIsDownIsToldBy(t *testing.T) {
 // an agent whose breaker's time is over: the server counts what reaches it.
 func TestFiftyAtOnceTryARealAgentWithOneCall(t *testing.T) {
 	l, a, client := live(t)
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	var clock atomic.Int64
 	now := func() time.Time { return dawn.Add(time.Duration(clock.Load())) }
 	var processes []*agent.Delegator

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
 )
@@ -151,7 +151,7 @@ func fail(t *testing.T, g *agent.Gate) {
 // many clients, come at once when an open breaker's time is over.
 func TestOneOfFiftyInEveryProcessReachesAnAgentThatIsTried(t *testing.T) {
 	for _, cold := range []bool{true, false} {
-		table := lab.Table(t)
+		table := fixture.Table(t)
 		var clock atomic.Int64
 		now := func() time.Time { return dawn.Add(time.Duration(clock.Load())) }
 		processes := make([]*agent.Gate, 4)

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
@@ -27,7 +27,7 @@ func (w *world) by(user, contract, message string, seen plan.Digest) (turn.Reply
 func (w *world) later(user, contract, message string, seen plan.Digest, came time.Time) (turn.Reply, error) {
 	r := turn.Request{
 		Came:      came,
-		Principal: auth.Principal{Account: lab.Account, User: user, TokenID: "token of " + user},
+		Principal: auth.Principal{Account: fixture.Account, User: user, TokenID: "token of " + user},
 		ChatID:    w.Chat.ID, Message: message, Seen: seen, Locale: locale.Spanish,
 	}
 	if contract == "operator" {
@@ -103,7 +103,7 @@ func TestATypedYesIsToWhatItsSenderWasShown(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := w.edit(t, *card.Run, "", `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"coche","n":99}}]`)
-				e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
+				e.Principal = auth.Principal{Account: fixture.Account, User: "beto", TokenID: "token of beto"}
 				revised, err := w.service.Revise(t.Context(), e)
 				if err != nil {
 					t.Fatal(err)
@@ -177,7 +177,7 @@ func TestWordsStopWhatRuns(t *testing.T) {
 			if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued {
 				t.Fatalf("%+v", reply)
 			}
-			if _, err := w.Runs.Begin(t.Context(), lab.Account, r.ID); err != nil {
+			if _, err := w.Runs.Begin(t.Context(), fixture.Account, r.ID); err != nil {
 				t.Fatal(err)
 			}
 			if word == "para" { // also when another waits to be confirmed
@@ -264,7 +264,7 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 			case "edit":
 				if pending != "" {
 					e := w.edit(t, w.Read(pending), "", fmt.Sprintf(`[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":%q}}]`, rapid.StringMatching("[a-z]{5}").Draw(rt, "room")))
-					e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
+					e.Principal = auth.Principal{Account: fixture.Account, User: "beto", TokenID: "token of beto"}
 					if r, err := w.service.Revise(context.Background(), e); err == nil {
 						returned[viewer{"beto", "send"}], returnedAt[viewer{"beto", "send"}] = &r, w.Clock()
 					}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
@@ -124,7 +124,7 @@ func TestAWordThatIsNoQuestionSwallowsNone(t *testing.T) {
 func TestAStopDuringTheDelayStops(t *testing.T) {
 	w := delayed(t, text("tarde"))
 	first := w.begin("hola")
-	if err := w.service.Stop(context.Background(), auth.Principal{Account: lab.Account}, w.Chat.ID); err != nil {
+	if err := w.service.Stop(context.Background(), auth.Principal{Account: fixture.Account}, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	if reply := <-first; reply.Kind != turn.KindNotice || len(w.model.asked) != 0 {

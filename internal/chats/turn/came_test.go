@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/locale"
@@ -23,7 +23,7 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 		}{
 			"somebody changed the plan": {[]string{"sí", "confirmo"}, func(t *testing.T, w *world, card turn.Reply) {
 				e := w.edit(t, *card.Run, "", `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"coche","n":99}}]`)
-				e.Principal = auth.Principal{Account: lab.Account, User: "beto", TokenID: "token of beto"}
+				e.Principal = auth.Principal{Account: fixture.Account, User: "beto", TokenID: "token of beto"}
 				if _, err := w.service.Revise(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/runs/plan"
 )
@@ -15,14 +15,14 @@ import (
 // corpus of intents to a chat with a draft: what is no yes begins nothing, and what is,
 // right after the card, begins that draft. A bare yes after anything else begins nothing.
 func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
-	raw, err := os.ReadFile(lab.Root(t, "internal/chats/intent/testdata/intents.tsv"))
+	raw, err := os.ReadFile(fixture.Root(t, "internal/chats/intent/testdata/intents.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
 	draft := func() plan.Run {
 		w.Chat = w.NewChat()
-		return w.Propose(lab.To("GET", "/rooms", ""))
+		return w.Propose(fixture.To("GET", "/rooms", ""))
 	}
 	r, critical, confirmed := draft(), 0, 0
 	for n, line := range strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // TestReadingArgumentsCostsWhatTheirLengthAllows, however a model wraps them.

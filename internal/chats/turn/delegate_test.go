@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
@@ -109,7 +109,7 @@ func TestAChatThatAPersonTookOverIsTheirs(t *testing.T) {
 	if !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") || len(p.messages) != 1 || len(w.model.asked) != 1 {
 		t.Errorf("%+v, the agent heard %d messages", reply, len(p.messages))
 	}
-	messages, _, err := w.Store.Messages(t.Context(), lab.Account, chat.ID, "", 100)
+	messages, _, err := w.Store.Messages(t.Context(), fixture.Account, chat.ID, "", 100)
 	if last := messages[len(messages)-1]; err != nil || last.Role != conversation.RoleUser || last.Content != "¿y mañana?" {
 		t.Errorf("%+v %v", messages, err)
 	}
@@ -123,7 +123,7 @@ func TestAChatThatAPersonTookOverIsTheirs(t *testing.T) {
 func automate(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
 	t.Helper()
 	text := string(mode)
-	if _, err := w.Store.UpdateChat(t.Context(), lab.Account, chatID, conversation.ChatChange{Automation: &text}, w.Clock()); err != nil {
+	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, chatID, conversation.ChatChange{Automation: &text}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,7 +131,7 @@ func automate(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
 func TestAnAgentIsToldTheLanguageThatWasAskedFor(t *testing.T) {
 	w, p := phoned(t, "hola")
 	_, err := w.service.Route(t.Context(), turn.Request{
-		Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "s", Message: "hi", Locale: locale.Spanish,
+		Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "s", Message: "hi", Locale: locale.Spanish,
 		Route: &turn.Route{Persona: agent.Persona{Company: 7, Language: "pt-BR"}},
 	})
 	if err != nil || p.messages[0].Context["idioma"] != "pt-BR" {
@@ -159,7 +159,7 @@ func TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt(t *testing.T) {
 	send := func(id string) turn.Reply {
 		t.Helper()
 		reply, err := w.service.Route(t.Context(), turn.Request{
-			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "s", Message: "una mesa", Locale: locale.Spanish,
+			Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "s", Message: "una mesa", Locale: locale.Spanish,
 			Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: w.Clock(), MayCome: true,
 		})
 		if err != nil {
@@ -169,7 +169,7 @@ func TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt(t *testing.T) {
 	}
 	id := w.IDs.New(w.Clock())
 	chat := send(id).Chat.ID
-	if err := w.Store.NoteAsked(t.Context(), lab.Account, chat, id, w.Clock()); err != nil { // and died
+	if err := w.Store.NoteAsked(t.Context(), fixture.Account, chat, id, w.Clock()); err != nil { // and died
 		t.Fatal(err)
 	}
 	if reply := send(id); fault.Of(reply.Routed.Failure).Code != "agent.timeout" || reply.Routed.Attempts != 0 || len(p.messages) != 1 {

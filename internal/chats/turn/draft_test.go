@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -47,7 +47,7 @@ func (w *world) register(t testing.TB) tool.Server {
 	for i := range c.Operations {
 		c.Operations[i].Fingerprint = tool.Fingerprint(s.BaseURL, c.Operations[i])
 	}
-	if err := w.Store.CreateServer(t.Context(), lab.Account, s, c, nil); err != nil {
+	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -114,7 +114,7 @@ func TestARuleKeepsAnUndoFromBeingSuggested(t *testing.T) {
 
 func (w *world) rules(t testing.TB, list ...rule.Rule) {
 	t.Helper()
-	if err := w.Store.SetRules(t.Context(), lab.Account, 0, rule.Set{Rules: list}); err != nil {
+	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: list}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -233,7 +233,7 @@ func TestACommandIsClassedAndHasACeiling(t *testing.T) {
 func TestACardNamesWhatWasLookedUp(t *testing.T) {
 	w := newWorld(t)
 	w.service.Previews = step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
-	if _, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, true); err != nil {
+	if _, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	w.Answer(func(tool.Request) (tool.Answer, error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 )
@@ -91,7 +91,7 @@ func TestNothingIsSaidOfWhatWasAnsweredOrGone(t *testing.T) {
 		},
 		"the chat was deleted": func(t *testing.T, w *world) {
 			w.dies(t, w.message("¿qué salas hay?"))
-			if err := w.Store.DeleteChat(t.Context(), lab.Account, w.Chat.ID); err != nil {
+			if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/turn"
@@ -92,7 +92,7 @@ func TestNothingButAPersonsConfirmationExecutes(t *testing.T) {
 			w.waits(t, waiting)
 		}
 		looked := rapid.Bool().Draw(rt, "preview")
-		if _, err := w.Store.SetServerPreview(context.Background(), lab.Account, w.Server.ID, looked); err != nil {
+		if _, err := w.Store.SetServerPreview(context.Background(), fixture.Account, w.Server.ID, looked); err != nil {
 			t.Fatal(err)
 		}
 		draft := w.proposed(t, bookNorth)
@@ -160,7 +160,7 @@ func (w *world) parrot(t *testing.T) {
 		ID: w.IDs.New(w.Clock()), Name: "loro", Kind: tool.KindMCP, Role: tool.RoleAgent, BaseURL: "https://loro.example", Active: true, Catalogue: c.Revision,
 		About: "dice que sí",
 	}
-	if err := w.Store.CreateServer(t.Context(), lab.Account, s, c, nil); err != nil {
+	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 }

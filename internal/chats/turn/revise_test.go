@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/fault"
@@ -27,7 +27,7 @@ import (
 func (w *world) edit(t testing.TB, r plan.Run, goal, steps string) turn.Edit {
 	t.Helper()
 	e := turn.Edit{
-		Principal: auth.Principal{Account: lab.Account, User: "ana"}, RunID: r.ID, Digest: r.Digest, Goal: goal, Locale: locale.Spanish,
+		Principal: auth.Principal{Account: fixture.Account, User: "ana"}, RunID: r.ID, Digest: r.Digest, Goal: goal, Locale: locale.Spanish,
 	}
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(steps, "SERVER", w.Server.ID)), &e.Steps); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func (w *world) proposed(t testing.TB, steps string) plan.Run {
 
 func (w *world) lastEvent(t testing.TB, runID string) (plan.Event, map[string]any) {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), lab.Account, runID, 0, 100)
+	events, err := w.Store.Events(context.Background(), fixture.Account, runID, 0, 100)
 	if err != nil || len(events) == 0 {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAnEditThatChangesNothingIsNoRevision(t *testing.T) {
 func TestAnEditIsCheckedAsAnyProposalIs(t *testing.T) {
 	w := newWorld(t)
 	first := w.proposed(t, bookNorth)
-	if err := w.Store.SetRules(t.Context(), lab.Account, 0, rule.Set{Rules: []rule.Rule{
+	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{
 		{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Aquí nadie borra"},
 	}}); err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func (w *world) waits(t testing.TB, r plan.Run) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(t.Context(), lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(t.Context(), fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	now, at := w.Read(r.ID), w.Clock()
@@ -380,7 +380,7 @@ func TestTheModelIsToldWhatBecameOfDrafts(t *testing.T) {
 	w := newWorld(t)
 	rejected := w.proposed(t, bookNorth)
 	if _, err := w.Runs.Cancel(t.Context(), run.Cancellation{
-		Account: lab.Account, User: "ana", RunID: rejected.ID, Reason: "Solo a <b>Ana</b>", Locale: locale.Spanish,
+		Account: fixture.Account, User: "ana", RunID: rejected.ID, Reason: "Solo a <b>Ana</b>", Locale: locale.Spanish,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestWhatWasDoneBeforeStaysWhatItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Execute(failed.ID)
-	again, err := w.Runs.Retry(t.Context(), run.Retrial{Account: lab.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish})
+	again, err := w.Runs.Retry(t.Context(), run.Retrial{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish})
 	if err != nil || again.Run.Plan.Reuse == nil {
 		t.Fatalf("%+v %v", again.Run.Plan, err)
 	}

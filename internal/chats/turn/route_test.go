@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
@@ -36,7 +36,7 @@ func decides(response string) llm.Reply {
 func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply {
 	t.Helper()
 	reply, err := w.service.Route(t.Context(), turn.Request{
-		Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "s", Message: message, Locale: locale.Spanish,
+		Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "s", Message: message, Locale: locale.Spanish,
 		Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: at,
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply
 
 func (w *world) remembered(t testing.TB) agent.Memory {
 	t.Helper()
-	m, err := w.Store.Memory(t.Context(), lab.Account, 7, "s", w.Clock())
+	m, err := w.Store.Memory(t.Context(), fixture.Account, 7, "s", w.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestAMessageThatWasAnsweredIsAnsweredAlike(t *testing.T) {
 	if again.Message.ID != first.Message.ID || again.Message.Content != "uno" || again.Routed == nil || again.Routed.Action != agent.Respond {
 		t.Errorf("%+v, then %+v", first, again)
 	}
-	messages, _, err := w.Store.Messages(t.Context(), lab.Account, first.Chat.ID, "", 100)
+	messages, _, err := w.Store.Messages(t.Context(), fixture.Account, first.Chat.ID, "", 100)
 	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
 		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/locale"
@@ -18,7 +18,7 @@ import (
 // Who asked, changed or confirmed by it is held to it, whomever the session speaks for by then.
 func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 	w := newWorld(t)
-	if err := w.Store.SetRules(context.Background(), lab.Account, 0, rule.Set{
+	if err := w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 		Rules: []rule.Rule{{ID: "r1", Effect: rule.Ask, Method: "POST", Another: true, Reason: "Lo aprueba otra persona"}}, By: "ana", UpdatedAt: w.Clock(),
 	}); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 	says := func(person, message string) turn.Reply {
 		t.Helper()
 		reply, err := w.service.Send(context.Background(), turn.Request{
-			Principal: auth.Principal{Account: lab.Account, User: "bot", TokenID: "t"}, ChatID: w.Chat.ID, Message: message,
+			Principal: auth.Principal{Account: fixture.Account, User: "bot", TokenID: "t"}, ChatID: w.Chat.ID, Message: message,
 			Locale: locale.Spanish, Session: &turn.Session{UserID: person},
 		})
 		if err != nil {
@@ -48,7 +48,7 @@ func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 		t.Fatal("the draft was not changed")
 	}
 	if _, err := w.service.Send(context.Background(), turn.Request{
-		Principal: auth.Principal{Account: lab.Account, User: "bot", TokenID: "t"}, ChatID: w.Chat.ID, Message: "confirmo", Seen: seen.Digest,
+		Principal: auth.Principal{Account: fixture.Account, User: "bot", TokenID: "t"}, ChatID: w.Chat.ID, Message: "confirmo", Seen: seen.Digest,
 		Locale: locale.Spanish, Session: &turn.Session{UserID: "dora"},
 	}); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 	}
 	approve := func(user string) error {
 		_, err := w.Runs.Approve(context.Background(), run.Approval{
-			Account: lab.Account, User: user, MayApprove: true, RunID: draft.ID, StepID: "s1", Locale: locale.Spanish,
+			Account: fixture.Account, User: user, MayApprove: true, RunID: draft.ID, StepID: "s1", Locale: locale.Spanish,
 		})
 		return err
 	}

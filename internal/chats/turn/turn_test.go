@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/chats/usage"
@@ -63,7 +63,7 @@ func (s *script) lastTool() string {
 }
 
 type world struct {
-	*lab.World
+	*fixture.World
 	model   *script
 	service *turn.Service
 }
@@ -78,12 +78,12 @@ func (p providers) Model(context.Context, string, eligibility.Candidate) (llm.Mo
 
 func newWorld(t testing.TB, answers ...any) *world {
 	return newWorldWith(t, eligibility.Deployment{
-		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}}, Assistant: lab.Assistant("test", "m"),
+		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("test", "m"),
 	}, answers...)
 }
 
 func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	model := &script{answers: answers}
 	var keys []string
 	for _, p := range d.Providers {
@@ -112,7 +112,7 @@ func (w *world) try(message string) (turn.Reply, error) {
 }
 
 func (w *world) message(message string) turn.Request {
-	return turn.Request{Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: message, Locale: locale.Spanish}
+	return turn.Request{Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: w.Chat.ID, Message: message, Locale: locale.Spanish}
 }
 
 func text(s string) llm.Reply { return llm.Reply{Text: s} }
@@ -158,7 +158,7 @@ func TestWhatCameAgainIsAnsweredAlike(t *testing.T) {
 		w := newWorld(t)
 		w.model.answers = c.answers(w)
 		request := turn.Request{
-			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: w.Chat.ID, Message: "una pregunta", Locale: locale.Spanish,
+			Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: w.Chat.ID, Message: "una pregunta", Locale: locale.Spanish,
 			MessageID: w.IDs.New(w.Clock()), MessageAt: w.Clock(),
 		}
 		first, err := w.service.Send(t.Context(), request)
@@ -188,7 +188,7 @@ func (w *world) deletes() llm.Reply {
 // said is how many messages the chat has.
 func (w *world) said(t *testing.T) int {
 	t.Helper()
-	list, _, err := w.Store.Messages(t.Context(), lab.Account, w.Chat.ID, "", 100)
+	list, _, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestATypedConfirmOfAnotherPlanThanTheOneSeenIsRefused(t *testing.T) {
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
 	w.send(t, "salas")
 	_, err := w.service.Send(context.Background(), turn.Request{
-		Principal: auth.Principal{Account: lab.Account}, ChatID: w.Chat.ID, Message: "confirmo",
+		Principal: auth.Principal{Account: fixture.Account}, ChatID: w.Chat.ID, Message: "confirmo",
 		Seen: plan.Digest(strings.Repeat("a", 64)), Locale: locale.Spanish,
 	})
 	if !errors.Is(err, plan.ErrStale) || len(w.Started()) != 0 {
@@ -494,10 +494,10 @@ func TestAProjectNarrowsWhatTheModelSees(t *testing.T) {
 	w := newWorld(t, text("nada"))
 	ctx := context.Background()
 	p := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "P", Context: "Somos <b>ACME</b>", MCPIDs: []string{"other"}, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateProject(ctx, lab.Account, p); err != nil {
+	if err := w.Store.CreateProject(ctx, fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.UpdateChat(ctx, lab.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
+	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "salas")
@@ -587,7 +587,7 @@ func TestASessionIsMadeOnceAndRemembers(t *testing.T) {
 	w := newWorld(t)
 	send := func(summary string) turn.Reply {
 		reply, err := w.service.Send(context.Background(), turn.Request{
-			Principal: auth.Principal{Account: lab.Account, User: "ana"}, ChatID: "session-001", Message: "hola", Locale: locale.Spanish,
+			Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "session-001", Message: "hola", Locale: locale.Spanish,
 			Session: &turn.Session{UserID: "alice", Summary: summary, Metadata: map[string]json.RawMessage{"source": json.RawMessage(`"ui"`)}},
 		})
 		if err != nil {
@@ -603,7 +603,7 @@ func TestASessionIsMadeOnceAndRemembers(t *testing.T) {
 	if system := w.model.asked[1].Messages[0].Content; !strings.Contains(system, "Habló de Francia") {
 		t.Error("the summary is not used")
 	}
-	chat, messages, _, err := w.Store.Session(context.Background(), lab.Account, "session-001", "")
+	chat, messages, _, err := w.Store.Session(context.Background(), fixture.Account, "session-001", "")
 	if err != nil || chat.SessionID != "session-001" || len(messages) != 4 {
 		t.Errorf("%+v, %d messages, %v", chat, len(messages), err)
 	}
@@ -622,7 +622,7 @@ func TestALargeCatalogueCostsNoMorePromptThanASmallOne(t *testing.T) {
 		}})
 	}
 	big := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Big", Kind: tool.KindOpenAPI, BaseURL: "https://big.example", Active: true, Catalogue: c.Revision}
-	if err := w.Store.CreateServer(ctx, lab.Account, big, c, nil); err != nil {
+	if err := w.Store.CreateServer(ctx, fixture.Account, big, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "la cosa 777")

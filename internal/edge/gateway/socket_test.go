@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/ground/ids"
@@ -28,7 +28,7 @@ func (s *silent) Post(_ context.Context, _ string, frame []byte) error {
 func (s *silent) Close(context.Context, string) error { return nil }
 
 func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
-	store, at := lab.Table(t), lab.Epoch
+	store, at := fixture.Table(t), fixture.Epoch
 	put := func(secret string, kind auth.Kind, parent string) {
 		if err := store.PutToken(t.Context(), auth.Token{
 			Hash: ids.Hash(secret), Kind: kind, Account: "acme", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}, Parent: parent,
@@ -85,15 +85,15 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 }
 
 func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
-	store, posts := lab.Table(t), &silent{}
+	store, posts := fixture.Table(t), &silent{}
 	desk := &realtime.Desk{
-		Connections: store, Tokens: store, Poster: posts, Now: func() time.Time { return lab.Epoch }, Log: slog.New(slog.DiscardHandler),
+		Connections: store, Tokens: store, Poster: posts, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
-	if err := store.PutToken(t.Context(), auth.Token{Hash: "h", Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: lab.Epoch}); err != nil {
+	if err := store.PutToken(t.Context(), auth.Token{Hash: "h", Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: fixture.Epoch}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.AddConnection(t.Context(), realtime.Connection{
-		Account: "acme", ID: "c", Parent: "h", ConnectedAt: lab.Epoch, PingedAt: lab.Epoch, ExpiresAt: lab.Epoch.Add(time.Minute),
+		Account: "acme", ID: "c", Parent: "h", ConnectedAt: fixture.Epoch, PingedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(time.Minute),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +134,9 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 
 // TestAStoreThatDoesNotAnswerLetsNobodyIn.
 func TestAStoreThatDoesNotAnswerLetsNobodyIn(t *testing.T) {
-	store := lab.Table(t)
+	store := fixture.Table(t)
 	desk := &realtime.Desk{
-		Connections: store, Tokens: store, Poster: &silent{}, Now: func() time.Time { return lab.Epoch }, Log: slog.New(slog.DiscardHandler),
+		Connections: store, Tokens: store, Poster: &silent{}, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()

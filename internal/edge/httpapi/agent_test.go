@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/agent"
@@ -52,10 +52,10 @@ func posted(t *testing.T, h http.Handler, body, key string) (int, map[string]any
 }
 
 func chatOf(t *testing.T, turns httpapi.Turns) http.Handler {
-	now, newID, log := func() time.Time { return lab.Epoch }, ids.NewSource(nil).New, slog.New(slog.DiscardHandler)
+	now, newID, log := func() time.Time { return fixture.Epoch }, ids.NewSource(nil).New, slog.New(slog.DiscardHandler)
 	return httpapi.Chat(httpapi.Config{
 		Now: now, NewID: newID, Trace: func(context.Context) string { return "trace" }, Log: log,
-		Once: &replay.Once{Store: lab.Table(t), NewID: newID, Now: now, Log: log},
+		Once: &replay.Once{Store: fixture.Table(t), NewID: newID, Now: now, Log: log},
 	}, turns)
 }
 
@@ -67,7 +67,7 @@ func TestAFailedAgentIsSeenAndTheMessageMayComeAgain(t *testing.T) {
 	said := func(text string, r turn.Routed) turn.Reply {
 		return turn.Reply{Message: conversation.Message{Content: text}, Routed: &r}
 	}
-	until := lab.Epoch.Add(4 * time.Minute).Format(time.RFC3339)
+	until := fixture.Epoch.Add(4 * time.Minute).Format(time.RFC3339)
 	d := &desk{replies: []turn.Reply{
 		said("no puedo", turn.Routed{Action: agent.Delegate, Asked: "reserva", Failure: agent.ErrOpen.With("retry_at", until)}),
 		said("no llega", turn.Routed{Action: agent.Delegate, Asked: "reserva", Failure: agent.ErrLate}),

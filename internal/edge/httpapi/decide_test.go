@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/edge/httpapi"
@@ -22,13 +22,13 @@ import (
 
 // bench is the handlers over the real services and a real table.
 type bench struct {
-	*lab.World
+	*fixture.World
 	t        *testing.T
 	handlers map[httpapi.Function]http.Handler
 }
 
 func newBench(t *testing.T) bench {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store}
 	turns := &turn.Service{Store: w.Store, Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour}
 	return bench{w, t, map[httpapi.Function]http.Handler{
@@ -53,7 +53,7 @@ func (b bench) do(user, method, path, body string, status int, code string) map[
 
 // send sends a request to the function that serves it.
 func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder {
-	who := auth.Principal{Account: lab.Account, User: user, Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeApprove}}
+	who := auth.Principal{Account: fixture.Account, User: user, Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeApprove}}
 	if user == "stranger" {
 		who.Account = "other"
 	}
@@ -75,7 +75,7 @@ func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder 
 // confirmed is a plan whose second step destroys something, up to where it waits.
 func (b bench) confirmed() (r plan.Run, path string) {
 	b.t.Helper()
-	r = b.Propose(lab.To("POST", "/bookings", `{"room":"norte","people":3}`), lab.To("DELETE", "/bookings/9", ""))
+	r = b.Propose(fixture.To("POST", "/bookings", `{"room":"norte","people":3}`), fixture.To("DELETE", "/bookings/9", ""))
 	path = "/api/runs/" + r.ID
 	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(r.Digest)+`"}`, 202, "")
 	b.Execute(r.ID)

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	engine "localaws/secretsmanager"
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/turn"
@@ -47,7 +47,7 @@ func (r *router) Route(_ context.Context, req turn.Request) (turn.Reply, error) 
 // TestADeliveryToTheRouterIsOneTurn: I23, over the table and the secrets of a
 // deployment: each of 20 deliveries, five times at once, as two processes get them.
 func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	vault, err := engine.Open(filepath.Join(t.TempDir(), "secrets.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 		HTTPClient: inproc.Transport{Handler: vault}, BaseEndpoint: aws.String("http://engine.test"),
 	}, "piloto")
-	now := func() time.Time { return lab.Epoch }
+	now := func() time.Time { return fixture.Epoch }
 	newID := ids.NewSource(nil).New
 	service := func() *auth.Webhooks {
 		return &auth.Webhooks{Store: table, Secrets: secrets.NewWebhooks(manager, now), NewID: newID, Now: now}
@@ -76,13 +76,13 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 	}
 	deliver := func(function http.Handler, id string) *httptest.ResponseRecorder {
 		body := `{"message":"hola ` + id + `","session_id":"s","config":{"id_empresa":1}}`
-		signature, err := auth.Sign(secret, id, lab.Epoch, []byte(body))
+		signature, err := auth.Sign(secret, id, fixture.Epoch, []byte(body))
 		if err != nil {
 			t.Error(err)
 		}
 		r := httptest.NewRequest(http.MethodPost, "/api/agent/chat", strings.NewReader(body))
 		for name, value := range map[string]string{
-			"X-Piloto-Webhook": w.ID, "webhook-id": id, "webhook-timestamp": strconv.FormatInt(lab.Epoch.Unix(), 10), "webhook-signature": signature,
+			"X-Piloto-Webhook": w.ID, "webhook-id": id, "webhook-timestamp": strconv.FormatInt(fixture.Epoch.Unix(), 10), "webhook-signature": signature,
 		} {
 			r.Header.Set(name, value)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // crooked makes bad bodies of a good one, by the code of their refusal. members are the names

@@ -12,7 +12,7 @@ import (
 	reading "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 	"piloto/internal/ground/render"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // TestTheFormOfAValueCostsWhatItsLengthAllows: see also the digits of one number, below.

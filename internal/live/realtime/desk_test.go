@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/ids"
@@ -28,7 +28,7 @@ type reception struct {
 }
 
 func newReception(t testing.TB) *reception {
-	r := &reception{t: t, table: lab.Table(t), office: newOffice(), at: now}
+	r := &reception{t: t, table: fixture.Table(t), office: newOffice(), at: now}
 	r.Desk = &realtime.Desk{
 		Connections: r.table, Tokens: r.table, Poster: r.office, Origins: []string{"https://page.example"},
 		Now: func() time.Time { return r.at }, Log: discard,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
@@ -28,7 +28,7 @@ func TestEveryPushHasOneForm(t *testing.T) {
 		`{"type":"ai:text_reset","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                     realtime.TextReset("c1", "t1"),
 		`{"type":"ai:text_end","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                       realtime.TextEnd("c1", "t1"),
 	} {
-		store, o := lab.Table(t), newOffice("a")
+		store, o := fixture.Table(t), newOffice("a")
 		connect(t, store, "acme", "a")
 		h := hub(store, o, at)
 		h.Notify(ctx, "acme", event)
@@ -44,7 +44,7 @@ func TestEveryPushHasOneForm(t *testing.T) {
 // TestAPushFitsOneFrameWhateverItHolds: sizes around API Gateway's limits, of text
 // that takes one, three and six bytes a character.
 func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
-	store, o := lab.Table(t), newOffice("a")
+	store, o := fixture.Table(t), newOffice("a")
 	connect(t, store, "acme", "a")
 	h := hub(store, o, now)
 	for _, size := range []int{0, 1 << 10, 27 << 10, 28 << 10, 31 << 10, 32 << 10, 33 << 10, 128 << 10, 1 << 20} {
@@ -88,7 +88,7 @@ func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
 }
 
 func TestWhatCannotBeWrittenKeepsNothingElseBack(t *testing.T) {
-	store, o := lab.Table(t), newOffice("a")
+	store, o := fixture.Table(t), newOffice("a")
 	connect(t, store, "acme", "a")
 	hub(store, o, now).Notify(ctx, "acme",
 		realtime.Event{Type: "odd", Data: make(chan int)}, realtime.Event{Type: "list", Data: []int{1}},

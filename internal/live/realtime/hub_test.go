@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/live/realtime"
 )
@@ -24,7 +24,7 @@ func said(id string) realtime.Event {
 }
 
 func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
-	store, o := lab.Table(t), newOffice("a", "b", "theirs", "over")
+	store, o := fixture.Table(t), newOffice("a", "b", "theirs", "over")
 	connect(t, store, "acme", "a")
 	connect(t, store, "acme", "b")
 	connect(t, store, "acme2", "theirs")
@@ -63,7 +63,7 @@ func TestAnAccountIsWatchedWhileSomebodyIsConnected(t *testing.T) {
 }
 
 func TestNumbersHaveNoGapHoweverManyTellAtOnce(t *testing.T) {
-	store, o := lab.Table(t), newOffice("a", "b")
+	store, o := fixture.Table(t), newOffice("a", "b")
 	connect(t, store, "acme", "a")
 	connect(t, store, "acme", "b")
 	h := hub(store, o, now)

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/live/realtime"
 )
 
 var (
 	ctx     = context.Background()
-	now     = lab.Epoch
+	now     = fixture.Epoch
 	discard = slog.New(slog.DiscardHandler)
 )
 

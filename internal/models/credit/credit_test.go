@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
@@ -36,7 +36,7 @@ type bank struct {
 }
 
 func newBank(table *dynamo.Table) *bank {
-	b := &bank{table: table, now: lab.Epoch}
+	b := &bank{table: table, now: fixture.Epoch}
 	b.Service = &credit.Service{Store: table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
@@ -84,9 +84,9 @@ func (b *bank) even(t testing.TB, balance int64) {
 // conflicts, answers are lost, and everybody asks again after eleven minutes, when
 // DynamoDB has forgotten its own idempotency tokens.
 func TestAThousandOpensOnABalanceOfTen(t *testing.T) {
-	var faults *lab.Faults
-	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient {
-		faults = &lab.Faults{HTTPClient: c, Conflicts: 0.2, Lost: 0.05}
+	var faults *fixture.Faults
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient {
+		faults = &fixture.Faults{HTTPClient: c, Conflicts: 0.2, Lost: 0.05}
 		return faults
 	})
 	b := newBank(table)
@@ -169,7 +169,7 @@ func (b *bank) turn(id string, tokens int, micros int64, l credit.Limits) (credi
 // TestTurnsAtOnceNeverSpendMoreThanThereIs: sessions are opened together, budgets
 // are not overrun, and what is left adds up.
 func TestTurnsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 3)
 	limits := credit.Limits{Day: 50_000, Month: 60_000}
 	const turns = 120
@@ -225,7 +225,7 @@ func TestTurnsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
 }
 
 func TestTurnsThatNeedASessionAtOnceOpenOneTogether(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 100)
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -246,7 +246,7 @@ func TestTurnsThatNeedASessionAtOnceOpenOneTogether(t *testing.T) {
 
 // TestAHoldThatIsCutOffIsGivenBackOnce: a crash between hold and settle.
 func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 1)
 	hold, err := b.turn("01ARZ3NDEKTSV4RRFFQ69G5FAV", 400, 7_000, credit.Limits{Day: 10_000})
 	if err != nil {
@@ -290,7 +290,7 @@ func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
 		t.Errorf("settled late: %+v", s)
 	}
 	var turns []credit.Turn
-	err = b.Store.Turns(ctx, account, lab.Epoch.Add(-100*365*24*time.Hour), b.clock().Add(time.Hour), func(t credit.Turn) bool { turns = append(turns, t); return true })
+	err = b.Store.Turns(ctx, account, fixture.Epoch.Add(-100*365*24*time.Hour), b.clock().Add(time.Hour), func(t credit.Turn) bool { turns = append(turns, t); return true })
 	if err != nil || len(turns) != 1 || turns[0].Outcome != "message" {
 		t.Errorf("%+v, %v", turns, err)
 	}
@@ -301,7 +301,7 @@ func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
 // refused in the condition of the write, though it is still there and the reader
 // believed in it; a clock that goes backwards changes nothing that was refused.
 func TestTTLAndClocksNeverAuthorise(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 2)
 	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 1)
 	if err != nil {
@@ -319,7 +319,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	}{
 		{0, true}, {-10 * time.Minute, true}, {10 * time.Minute, true}, {time.Hour - time.Millisecond, true}, {time.Hour, false}, {70 * time.Minute, false}, {59 * time.Minute, true},
 	} {
-		err := hold(lab.Epoch.Add(c.at))
+		err := hold(fixture.Epoch.Add(c.at))
 		if c.ok != (err == nil) || !c.ok && !errors.Is(err, credit.ErrSession) {
 			t.Errorf("after %v: %v", c.at, err)
 		}
@@ -334,7 +334,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 }
 
 func TestWhatIsNoMovementChangesNothing(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 5)
 	for name, m := range map[string]credit.Movement{
 		"a negative grant":      {Kind: credit.KindGrant, Amount: -1, Reason: "x"},
@@ -362,7 +362,7 @@ func TestWhatIsNoMovementChangesNothing(t *testing.T) {
 }
 
 func TestAMovementHappensOnceForEachKey(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	m := credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "bought", Actor: "ana", Key: "k"}
 	first, err := b.Move(ctx, account, m)
 	if err != nil {
@@ -400,7 +400,7 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 }
 
 func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	granted := b.grant(t, 5)
 	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 2)
 	if err != nil {
@@ -437,7 +437,7 @@ func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
 // TestAHoldOfTheProcessBeforeIsGivenBackAtOnce: where one process is alone, what the dead one
 // held is nobody's; what it holds itself stays.
 func TestAHoldOfTheProcessBeforeIsGivenBackAtOnce(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 1)
 	take := func(id string) {
 		if _, err := b.turn(id, 400, 7_000, credit.Limits{Day: 20_000}); err != nil {
@@ -464,7 +464,7 @@ func TestAHoldOfTheProcessBeforeIsGivenBackAtOnce(t *testing.T) {
 
 // TestALedgerThatDoesNotAddUpIsFound: somebody changed a balance by hand.
 func TestALedgerThatDoesNotAddUpIsFound(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(table)
 	b.grant(t, 5)
 	b.pass(2 * time.Minute)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 )
@@ -56,7 +56,7 @@ func need(tokens int) credit.Need {
 func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
 	for _, longer := range []bool{false, true} {
 		var way *losing
-		table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
+		table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
 		b := newBank(table)
 		b.grant(t, 5)
 		if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
@@ -95,7 +95,7 @@ func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
 // TestWhoHasCreditIsNeverToldOtherwise: turns each of which uses a session up, many at
 // once.
 func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 1000)
 	const turns = 8
 	b.together(t, turns, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 800) })
@@ -108,7 +108,7 @@ func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
 // little of it take their turn in one, and no other is bought.
 func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
 	for _, credits := range []int64{1, 10} {
-		b := newBank(lab.Table(t))
+		b := newBank(fixture.Table(t))
 		b.grant(t, credits)
 		b.together(t, 5, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 10) })
 		if s := b.standing(t); s.Balance != credits-1 || len(s.Sessions) != 1 || s.Sessions[0].Used != 50 || s.Sessions[0].Held() != 0 {
@@ -121,7 +121,7 @@ func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
 // credits. A turn that goes on does not wait for what another holds while there are.
 func TestOneThatHoldsForLongIsSaidToBeBusy(t *testing.T) {
 	for credits, goesOn := range map[int64]error{1: credit.ErrBusy, 2: nil} {
-		b := newBank(lab.Table(t))
+		b := newBank(fixture.Table(t))
 		b.grant(t, credits)
 		b.Patience = 50 * time.Millisecond
 		cover := func(h credit.Hold, tokens int) (credit.Hold, error) {
@@ -175,7 +175,7 @@ func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int)
 }
 
 func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 5)
 	hold, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need(300))
 	if err != nil {
@@ -190,7 +190,7 @@ func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
 	if err := b.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: hold.At, Charged: 5_000}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Store.Standing(ctx, account, lab.Epoch)
+	s, err := b.Store.Standing(ctx, account, fixture.Epoch)
 	if err != nil || s.Sessions[0].Free != 0 || s.Sessions[0].Used != 5_000 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -210,7 +210,7 @@ func TestNoCountOfTokensCostsLessThanNothing(t *testing.T) {
 }
 
 func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
-	b := newBank(lab.Table(t))
+	b := newBank(fixture.Table(t))
 	b.grant(t, 5)
 	id := ids.Derive("mine")
 	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); err != nil {

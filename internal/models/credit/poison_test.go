@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 )
@@ -38,7 +38,7 @@ func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, erro
 // TestAPoisonedHoldHoldsUpNoOther: one hold cannot be read, another panics, and the ledger of
 // one account panics. The first sweep settles all the others.
 func TestAPoisonedHoldHoldsUpNoOther(t *testing.T) {
-	table, engine, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, engine, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(table)
 	b.grant(t, 1)
 	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {

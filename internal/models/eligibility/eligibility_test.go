@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -259,7 +259,7 @@ func TestTheSentencesOfTheDocument(t *testing.T) {
 
 // TestTheDocsSayWhatIsSaid: their table of reasons is the one that people read.
 func TestTheDocsSayWhatIsSaid(t *testing.T) {
-	text, err := os.ReadFile(lab.Root(t, "docs/credits.md"))
+	text, err := os.ReadFile(fixture.Root(t, "docs/credits.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
@@ -60,13 +60,13 @@ func (m models) Model(context.Context, string, eligibility.Candidate) (llm.Model
 // office is a manager over a real table, a vault, and a provider to probe.
 type office struct {
 	*eligibility.Manager
-	world *lab.World
+	world *fixture.World
 	vault *vault
 	probe *asked
 }
 
 func newOffice(t *testing.T, d eligibility.Deployment, keys ...string) *office {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	v := &vault{keys: map[string]string{}}
 	return &office{
 		Manager: &eligibility.Manager{
@@ -99,7 +99,7 @@ func (o *office) put(t *testing.T, c eligibility.Config) eligibility.ProviderVie
 
 var platform = eligibility.Deployment{
 	Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://openai.test/v1", CostsCredits: true}, {Name: "localhost:11434", BaseURL: "http://localhost:11434/v1"}},
-	Assistant: lab.Assistant("openai", "gpt-4o-mini"),
+	Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
 }
 
 func TestConnectedComesFromRealCallsAndAProbe(t *testing.T) {
@@ -229,7 +229,7 @@ func TestASettingThatMovedMeanwhileIsNotOverwritten(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsNoDecision(t *testing.T) {
-	s := &eligibility.Service{Store: lab.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	s := &eligibility.Service{Store: fixture.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}, "es"); p != nil || block == nil || block.Reason != eligibility.InternalError {
 		t.Errorf("%+v, %+v", p, block)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
@@ -69,7 +69,7 @@ func (k keyless) Model(context.Context, string, eligibility.Candidate) (llm.Mode
 }
 
 type world struct {
-	*lab.World
+	*fixture.World
 	model   *script
 	service *command.Service
 	run     plan.Run
@@ -82,7 +82,7 @@ func says(text, because string) llm.Reply {
 
 // newWorld is a running run whose only step ran a command that failed.
 func newWorld(t *testing.T, was string, d eligibility.Deployment, answers ...any) *world {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	var keys []string
 	for _, p := range d.Providers {
 		keys = append(keys, p.Name)
@@ -99,7 +99,7 @@ func newWorld(t *testing.T, was string, d eligibility.Deployment, answers ...any
 
 func free() eligibility.Deployment {
 	return eligibility.Deployment{
-		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}}, Assistant: lab.Assistant("test", "m"),
+		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("test", "m"),
 	}
 }
 
@@ -129,7 +129,7 @@ func (w *world) failed(t *testing.T, was string) plan.Run {
 	must(t, err)
 	chat := w.ChatNow()
 	r := plan.Run{
-		ID: w.IDs.New(w.Clock()), Account: lab.Account, User: "ana", ChatID: chat.ID, Locale: string(locale.Spanish), Plan: p, Digest: digest,
+		ID: w.IDs.New(w.Clock()), Account: fixture.Account, User: "ana", ChatID: chat.ID, Locale: string(locale.Spanish), Plan: p, Digest: digest,
 		Status: plan.Draft, CreatedAt: w.Clock(), UpdatedAt: w.Clock(),
 	}
 	_, err = w.Store.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed})
@@ -154,14 +154,14 @@ func (w *world) failed(t *testing.T, was string) plan.Run {
 
 func (w *world) reason(t *testing.T) plan.StepState {
 	t.Helper()
-	must(t, w.service.Reason(context.Background(), lab.Account, w.run.ID, "s1"))
+	must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, "s1"))
 	return w.Read(w.run.ID).State("s1")
 }
 
 // event is the data of the only event that says what was thought of.
 func (w *world) event(t *testing.T) map[string]any {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), lab.Account, w.run.ID, 0, 100)
+	events, err := w.Store.Events(context.Background(), fixture.Account, w.run.ID, 0, 100)
 	must(t, err)
 	var found []plan.Event
 	for _, e := range events {
@@ -286,17 +286,17 @@ func TestACommandIsPaidForAndARefusalSaid(t *testing.T) {
 	}
 	w = newWorld(t, "ls /sv", paid(), says("ls /srv", "x"))
 	ctx := context.Background()
-	_, err := w.service.Credit.Move(ctx, lab.Account, credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "test", Actor: "ana"})
+	_, err := w.service.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "test", Actor: "ana"})
 	must(t, err)
 	if st := w.reason(t); st.Command.Now != "ls /srv" {
 		t.Fatalf("%+v", st.Command)
 	}
-	standing, err := w.Store.Standing(ctx, lab.Account, w.Clock())
+	standing, err := w.Store.Standing(ctx, fixture.Account, w.Clock())
 	must(t, err)
 	if len(standing.Sessions) != 1 || standing.Sessions[0].Used != 340 || standing.Sessions[0].Free+340 != standing.Sessions[0].Tokens {
 		t.Errorf("%+v", standing.Sessions)
 	}
-	if _, err := w.Store.Hold(ctx, lab.Account, w.run.ID+":s1"); !errors.Is(err, credit.ErrSettled) {
+	if _, err := w.Store.Hold(ctx, fixture.Account, w.run.ID+":s1"); !errors.Is(err, credit.ErrSettled) {
 		t.Errorf("the hold is still there: %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func TestAPlanWithoutACeilingAsksNobody(t *testing.T) {
 func TestAStepThatDidNotFailIsLeftAlone(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	for _, id := range []string{"s2", "undo:s1", "s1[0]", ""} {
-		must(t, w.service.Reason(context.Background(), lab.Account, w.run.ID, id))
+		must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, id))
 	}
 	if w.model.times() != 0 {
 		t.Errorf("asked %d times", w.model.times())
@@ -330,7 +330,7 @@ func TestManyInvocationsAskOnce(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			<-start
-			errs[i] = w.service.Reason(context.Background(), lab.Account, w.run.ID, "s1")
+			errs[i] = w.service.Reason(context.Background(), fixture.Account, w.run.ID, "s1")
 			if errs[i] != nil { // the others gave up: whoever asks may be answered
 				w.model.mu.Lock()
 				defer w.model.mu.Unlock()
@@ -362,9 +362,9 @@ func TestManyInvocationsAskOnce(t *testing.T) {
 func TestACrashInTheMiddleCostsTheAttempt(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	ctx := context.Background()
-	_, err := w.service.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: lab.Account}, credit.Need{Policy: credit.DefaultPolicy()})
+	_, err := w.service.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: fixture.Account}, credit.Need{Policy: credit.DefaultPolicy()})
 	must(t, err)
-	if err := w.service.Reason(ctx, lab.Account, w.run.ID, "s1"); err == nil {
+	if err := w.service.Reason(ctx, fixture.Account, w.run.ID, "s1"); err == nil {
 		t.Fatal("while another may be asking it must be called again")
 	}
 	if w.Read(w.run.ID).State("s1").Command != nil {
@@ -374,7 +374,7 @@ func TestACrashInTheMiddleCostsTheAttempt(t *testing.T) {
 	if st := w.reason(t); st.Command.Now != "ls /sv" || w.event(t)["refused"] != "interrupted" || w.model.times() != 0 {
 		t.Errorf("%+v after %d calls", st.Command, w.model.times())
 	}
-	if _, err := w.Store.Hold(ctx, lab.Account, w.run.ID+":s1"); !errors.Is(err, credit.ErrSettled) {
+	if _, err := w.Store.Hold(ctx, fixture.Account, w.run.ID+":s1"); !errors.Is(err, credit.ErrSettled) {
 		t.Errorf("the hold is still there: %v", err)
 	}
 }
@@ -383,7 +383,7 @@ func TestAnErrorOfOursIsTriedAgain(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	broken := errors.New("no secrets today")
 	w.service.Models = keyless{broken}
-	if err := w.service.Reason(context.Background(), lab.Account, w.run.ID, "s1"); !errors.Is(err, broken) {
+	if err := w.service.Reason(context.Background(), fixture.Account, w.run.ID, "s1"); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	w.service.Models = w.model

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/kms"
 	"piloto/internal/runs/receipt"
 )
@@ -133,14 +133,14 @@ func TestAKeyOfAnotherCurveIsNone(t *testing.T) {
 func TestAReceiptSignedByKMSHolds(t *testing.T) {
 	ctx := context.Background()
 	_, signer := newService(t, elliptic.P256())
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer, Now: w.Clock}
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	links, err := w.Store.Links(ctx, lab.Account, 0, 10)
+	links, err := w.Store.Links(ctx, fixture.Account, 0, 10)
 	if err != nil || len(links) != 1 {
 		t.Fatalf("%v, %v", links, err)
 	}

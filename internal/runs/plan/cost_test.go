@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // TestOrderingStepsCostsWhatThereIsToOrder: steps that need many, the same many times, each other in a

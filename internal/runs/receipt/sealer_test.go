@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -44,7 +44,7 @@ func (f *flaky) Sign(ctx context.Context, message []byte) ([]byte, error) {
 
 // sealing is a world whose runs are sealed with a key of the test's own.
 type sealing struct {
-	*lab.World
+	*fixture.World
 	t      *testing.T
 	signer *flaky
 	sealer *receipt.Sealer
@@ -65,7 +65,7 @@ func newSigner(t *testing.T) *flaky {
 
 func newSealing(t *testing.T) *sealing {
 	t.Helper()
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	s := &sealing{World: w, t: t, signer: newSigner(t)}
 	s.rotate(s.signer)
 	return s
@@ -96,13 +96,13 @@ func (s *sealing) receipt(id string) receipt.Receipt {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	events, err := s.Store.Events(ctx, lab.Account, id, 0, 1000)
+	events, err := s.Store.Events(ctx, fixture.Account, id, 0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	made := receipt.New(r, revisions, events)
 	if r.Link > 0 {
-		l, err := s.Store.Link(ctx, lab.Account, r.Link)
+		l, err := s.Store.Link(ctx, fixture.Account, r.Link)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func (s *sealing) proved(ids ...string) []receipt.Link {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	links, err := s.Store.Links(ctx, lab.Account, 0, 1000)
+	links, err := s.Store.Links(ctx, fixture.Account, 0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
 	// What ends where nobody signs is signed by the sweep.
 	s.Chat = s.NewChat()
 	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
-	if _, err := s.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: draft.ID, Locale: locale.Spanish}); err != nil {
+	if _, err := s.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: draft.ID, Locale: locale.Spanish}); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.receipt(draft.ID); r.Unsigned != receipt.Pending || len(receipt.Verify(r)) > 0 {
@@ -169,7 +169,7 @@ func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
 	failed := s.ends()
 	s.proved(failed.ID)
 	before := s.receipt(failed.ID)
-	if _, err := s.Runs.Retry(context.Background(), run.Retrial{Account: lab.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
+	if _, err := s.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.receipt(failed.ID); r.Unsigned != receipt.Pending {
@@ -202,7 +202,7 @@ func TestManyThatEndAtOnceAllHaveTheirPlace(t *testing.T) {
 	for i, id := range ids {
 		all.Go(func() {
 			<-start
-			errs[i] = s.sealer.Seal(context.Background(), lab.Account, id)
+			errs[i] = s.sealer.Seal(context.Background(), fixture.Account, id)
 		})
 	}
 	close(start)
@@ -251,7 +251,7 @@ func TestASignatureThatNobodyCanVerifyIsNotKept(t *testing.T) {
 	s.sealer.Signer = mismatched{mixed, newSigner(t).Local}
 	s.Runs.Sealer = nil
 	r := s.ends()
-	if err := s.sealer.Seal(context.Background(), lab.Account, r.ID); !errors.Is(err, receipt.ErrForged) {
+	if err := s.sealer.Seal(context.Background(), fixture.Account, r.ID); !errors.Is(err, receipt.ErrForged) {
 		t.Errorf("%v", err)
 	}
 	s.sealer.Signer = s.signer
@@ -312,7 +312,7 @@ func TestChainsAreTheAccountsOwn(t *testing.T) {
 	}
 	s.Chat = s.NewChat()
 	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
-	if err := s.sealer.Seal(ctx, lab.Account, draft.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+	if err := s.sealer.Seal(ctx, fixture.Account, draft.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("of a run that did not end: %v", err)
 	}
 }
@@ -325,7 +325,7 @@ func TestAPlaceIsTakenOnce(t *testing.T) {
 	one, two := s.ends(), s.ends()
 	links := map[string]receipt.Link{}
 	for _, id := range []string{one.ID, two.ID} {
-		l, err := s.Store.Ended(ctx, lab.Account, id)
+		l, err := s.Store.Ended(ctx, fixture.Account, id)
 		if err == nil {
 			links[id], err = l.Chained(receipt.Link{}, s.Clock())
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -41,7 +41,7 @@ func TestApproveRefuses(t *testing.T) {
 		"a run that ended":        {anybody, func(t testing.TB, w hand, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
 		"whoever confirmed":       {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
 		"whom the session speaks for": {another, func(t testing.TB, w hand, r plan.Run) {
-			_, err := w.Store.OpenSession(t.Context(), lab.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
+			_, err := w.Store.OpenSession(t.Context(), fixture.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
 			must(t, err)
 		}, func(a *run.Approval) { a.User = "berta" }, plan.ErrSelfApproval},
 		"without the scope":                   {another, nil, func(a *run.Approval) { a.MayApprove = false }, auth.ErrScope},
@@ -106,7 +106,7 @@ func TestARetryIsTheOwnOfWhoeverWroteWhatItGoesOnFrom(t *testing.T) {
 		"retried": func(t testing.TB, w hand, id, user string) run.Decision {
 			w.do(t, id, "s1", plan.StepFailed)
 			w.finish(t, id, "Run.StepFailed")
-			d, err := w.Runs.Retry(t.Context(), run.Retrial{Account: lab.Account, User: user, RunID: id, Locale: locale.Spanish})
+			d, err := w.Runs.Retry(t.Context(), run.Retrial{Account: fixture.Account, User: user, RunID: id, Locale: locale.Spanish})
 			must(t, err)
 			return d
 		},
@@ -114,7 +114,7 @@ func TestARetryIsTheOwnOfWhoeverWroteWhatItGoesOnFrom(t *testing.T) {
 			w.do(t, id, "s1", plan.StepInDoubt)
 			w.finish(t, id, "x")
 			d, err := w.Runs.Settle(t.Context(), run.Settling{
-				Account: lab.Account, User: user, RunID: id, StepID: "s1", Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
+				Account: fixture.Account, User: user, RunID: id, StepID: "s1", Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
 			})
 			must(t, err)
 			return d
@@ -363,7 +363,7 @@ func TestCancelOfAWaitingRunGoesOnAtOnce(t *testing.T) {
 	if got := w.undo(t, r.ID, "Run.StepFailed"); !slices.Equal(got, []string{"undo:s1"}) {
 		t.Fatalf("to undo: %v", got)
 	}
-	d, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish})
+	d, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish})
 	if err != nil || !strings.Contains(d.Message.Content, "deshaciendo") {
 		t.Errorf("cancel while undoing: %q, %v", d.Message.Content, err)
 	}
@@ -379,7 +379,7 @@ func TestADraftIsRejectedWithAReason(t *testing.T) {
 	w := newHand(t)
 	r := w.Propose(book)
 	_, err := w.Runs.Cancel(context.Background(), run.Cancellation{
-		Account: lab.Account, User: "ana", RunID: r.ID, Reason: "la sala\nes pequeña" + strings.Repeat("x", 1000), Locale: locale.Spanish,
+		Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "la sala\nes pequeña" + strings.Repeat("x", 1000), Locale: locale.Spanish,
 	})
 	must(t, err)
 	got := w.Read(r.ID)

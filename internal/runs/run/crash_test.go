@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -33,7 +33,7 @@ const period = time.Minute
 // service.
 type mortal struct {
 	aws.HTTPClient
-	*lab.World
+	*fixture.World
 	signer *receipt.Local
 	sealer *receipt.Sealer
 
@@ -149,7 +149,7 @@ func (m *mortal) live(t *testing.T, id string) {
 		m.goOn(id)
 		if m.Read(id).State("s4").Status == plan.StepWaiting {
 			if _, err := m.Runs.Approve(context.Background(), run.Approval{
-				Account: lab.Account, User: "eva", MayApprove: true, RunID: id, StepID: "s4", Locale: locale.Spanish,
+				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: "s4", Locale: locale.Spanish,
 			}); err != nil {
 				t.Error(err)
 				return
@@ -190,8 +190,8 @@ func (m *mortal) sweeps(t *testing.T, times int) {
 
 func newMortal(t *testing.T) *mortal {
 	m := &mortal{dieAt: -1, woken: map[string]bool{}}
-	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { m.HTTPClient = c; return m })
-	m.World = lab.NewWorldOver(t, table)
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { m.HTTPClient = c; return m })
+	m.World = fixture.NewWorldOver(t, table)
 	m.Runs.Executions = m
 	text, err := receipt.NewPrivate()
 	if err == nil {
@@ -316,7 +316,7 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 		t.Errorf("%s: %v stay booked, and nothing is in doubt", when, m.rooms)
 	}
 	gapFree(t, m.World, r)
-	l, err := m.Store.Link(context.Background(), lab.Account, r.Link)
+	l, err := m.Store.Link(context.Background(), fixture.Account, r.Link)
 	if err != nil || l.RunID != r.ID || l.Events != r.EventSeq || l.Signature == nil {
 		t.Errorf("%s: its receipt is link %d: %+v, %v", when, r.Link, l, err)
 	}
@@ -329,7 +329,7 @@ func (m *mortal) signed(t *testing.T) {
 	ctx := context.Background()
 	keys, err := m.Store.SigningKeys(ctx)
 	must(t, err)
-	links, err := m.Store.Links(ctx, lab.Account, 0, 10_000)
+	links, err := m.Store.Links(ctx, fixture.Account, 0, 10_000)
 	must(t, err)
 	for _, p := range receipt.VerifyChain(links, keys) {
 		t.Errorf("the chain: %s", p)

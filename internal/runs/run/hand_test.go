@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -15,9 +15,9 @@ import (
 
 // hand is a world in which the test itself does what becomes of effects: it writes
 // what an executor would, whenever it likes.
-type hand struct{ *lab.World }
+type hand struct{ *fixture.World }
 
-func newHand(t testing.TB) hand { return hand{lab.NewWorld(t)} }
+func newHand(t testing.TB) hand { return hand{fixture.NewWorld(t)} }
 
 // undoable is a step that books, and whose booking can be removed.
 func undoable(title string) plan.ProposedStep {
@@ -43,7 +43,7 @@ func (w hand) running(t testing.TB, steps ...plan.ProposedStep) plan.Run {
 
 func (w hand) started(t testing.TB, id string) plan.Run {
 	t.Helper()
-	if _, err := w.Runs.Begin(context.Background(), lab.Account, id); err != nil {
+	if _, err := w.Runs.Begin(context.Background(), fixture.Account, id); err != nil {
 		t.Fatal(err)
 	}
 	return w.Read(id)
@@ -69,7 +69,7 @@ func (w hand) changed(t testing.TB, r plan.Run, by string) plan.Run {
 // confirmedBy has somebody confirm a draft.
 func (w hand) confirmedBy(r plan.Run, user string) error {
 	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{
-		Account: lab.Account, User: user, RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
+		Account: fixture.Account, User: user, RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
 	})
 	return err
 }
@@ -149,7 +149,7 @@ func (w hand) waits(t testing.TB, id, effect string, ask plan.Ask) {
 
 func (w hand) finish(t testing.TB, id, cause string) plan.Run {
 	t.Helper()
-	if _, err := w.Runs.Finish(context.Background(), lab.Account, id, cause); err != nil {
+	if _, err := w.Runs.Finish(context.Background(), fixture.Account, id, cause); err != nil {
 		t.Fatal(err)
 	}
 	return w.Read(id)
@@ -157,7 +157,7 @@ func (w hand) finish(t testing.TB, id, cause string) plan.Run {
 
 func (w hand) undo(t testing.TB, id, cause string) []string {
 	t.Helper()
-	list, err := w.Runs.Undo(context.Background(), lab.Account, id, cause)
+	list, err := w.Runs.Undo(context.Background(), fixture.Account, id, cause)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (w hand) undo(t testing.TB, id, cause string) []string {
 }
 
 func (w hand) approve(id, effect string, change func(*run.Approval)) error {
-	a := run.Approval{Account: lab.Account, User: "eva", MayApprove: true, RunID: id, StepID: effect, Locale: locale.Spanish}
+	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: effect, Locale: locale.Spanish}
 	if change != nil {
 		change(&a)
 	}
@@ -175,12 +175,12 @@ func (w hand) approve(id, effect string, change func(*run.Approval)) error {
 
 func (w hand) settle(id, effect string, outcome plan.Outcome) (run.Decision, error) {
 	return w.Runs.Settle(context.Background(), run.Settling{
-		Account: lab.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
+		Account: fixture.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
 	})
 }
 
 func (w hand) retry(id string) (run.Decision, error) {
-	return w.Runs.Retry(context.Background(), run.Retrial{Account: lab.Account, User: "ana", RunID: id, Locale: locale.Spanish})
+	return w.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: id, Locale: locale.Spanish})
 }
 
 // final is the text that says how a run ended.
@@ -196,7 +196,7 @@ func (w hand) final(id string) string {
 // types are those of a run's events, with what they are about.
 func (w hand) types(t testing.TB, id string) []string {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), lab.Account, id, 0, 1000)
+	events, err := w.Store.Events(context.Background(), fixture.Account, id, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

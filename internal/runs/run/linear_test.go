@@ -12,7 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -56,13 +56,13 @@ var decisionModel = porcupine.Model{
 func TestDecisionsAreLinearizable(t *testing.T) {
 	const drafts, clients, each = 6, 6, 4
 	for draft := range drafts {
-		faults := &lab.Faults{Conflicts: 0.3}
+		faults := &fixture.Faults{Conflicts: 0.3}
 		if draft%2 == 0 { // not both: what was made meets no other when it is sent again
-			faults = &lab.Faults{Lost: 0.3}
+			faults = &fixture.Faults{Lost: 0.3}
 		}
 		faults.Stop()
-		table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { faults.HTTPClient = c; return faults })
-		w := lab.NewWorldOver(t, table)
+		table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { faults.HTTPClient = c; return faults })
+		w := fixture.NewWorldOver(t, table)
 		r := w.Propose(book)
 		faults.Resume()
 		start := time.Now()
@@ -93,12 +93,12 @@ func TestDecisionsAreLinearizable(t *testing.T) {
 	}
 }
 
-func decide(t *testing.T, w *lab.World, r plan.Run, op string) decided {
+func decide(t *testing.T, w *fixture.World, r plan.Run, op string) decided {
 	ctx := context.Background()
 	var err error
 	switch op {
 	case "get":
-		got, err := w.Store.Run(ctx, lab.Account, r.ID)
+		got, err := w.Store.Run(ctx, fixture.Account, r.ID)
 		if err != nil {
 			t.Error(err)
 		}
@@ -106,7 +106,7 @@ func decide(t *testing.T, w *lab.World, r plan.Run, op string) decided {
 	case "confirm":
 		err = w.Confirm(r)
 	case "cancel":
-		_, err = w.Runs.Cancel(ctx, run.Cancellation{Account: lab.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish})
+		_, err = w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish})
 	}
 	refused := errors.Is(err, plan.ErrAlreadyRunning) || errors.Is(err, plan.ErrNotPending) || errors.Is(err, plan.ErrStale)
 	return decided{ok: err == nil, lost: err != nil && !refused}

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -160,7 +160,7 @@ func (m *model) doLaunch(t *rapid.T) {
 	if err := m.Confirm(m.Read(l.id)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Runs.Begin(context.Background(), lab.Account, l.id); err != nil {
+	if _, err := m.Runs.Begin(context.Background(), fixture.Account, l.id); err != nil {
 		t.Fatal(err)
 	}
 	l.status, l.confirmed, l.events = plan.Running, true, l.events+2
@@ -194,7 +194,7 @@ func (m *model) doConfirm(t *rapid.T) {
 		m.FailStarts(errors.New("unavailable"))
 	}
 	_, err := m.Runs.Confirm(context.Background(), run.Confirmation{
-		Account: lab.Account, User: "ana", RunID: l.id, Digest: l.digests[at], Locale: locale.Spanish,
+		Account: fixture.Account, User: "ana", RunID: l.id, Digest: l.digests[at], Locale: locale.Spanish,
 	})
 	m.FailStarts(nil)
 	may := l.status == plan.Draft && m.Clock().Before(l.expires) && at == len(l.digests)-1 &&
@@ -210,7 +210,7 @@ func (m *model) doConfirm(t *rapid.T) {
 
 func (m *model) doCancel(t *rapid.T) {
 	l := m.pick(t)
-	_, err := m.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: l.id, Locale: locale.Spanish})
+	_, err := m.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: l.id, Locale: locale.Spanish})
 	may := l.status == plan.Draft && m.Clock().Before(l.expires) || l.status.Active()
 	if may != (err == nil) {
 		t.Fatalf("cancel of a %s run: %v", l.status, err)
@@ -235,7 +235,7 @@ func (m *model) doCancel(t *rapid.T) {
 
 func (m *model) doBegin(t *rapid.T) {
 	l := m.pick(t)
-	waves, err := m.Runs.Begin(context.Background(), lab.Account, l.id)
+	waves, err := m.Runs.Begin(context.Background(), fixture.Account, l.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func (m *model) doUndo(t *rapid.T) {
 		l.undoing, l.events = true, l.events+1
 	}
 	for range 2 { // delivered again
-		got, err := m.Runs.Undo(context.Background(), lab.Account, l.id, cause)
+		got, err := m.Runs.Undo(context.Background(), fixture.Account, l.id, cause)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("to undo of a %s run: %v, %v; want %v", l.status, got, err, want)
 		}
@@ -383,7 +383,7 @@ func (m *model) doFinish(t *rapid.T) {
 		l.events++
 	}
 	for range 2 { // delivered again
-		if _, err := m.Runs.Finish(context.Background(), lab.Account, l.id, "tried"); err != nil {
+		if _, err := m.Runs.Finish(context.Background(), fixture.Account, l.id, "tried"); err != nil {
 			t.Fatal(err)
 		}
 	}

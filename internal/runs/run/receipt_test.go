@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
@@ -25,7 +25,7 @@ func TestAReceiptIsOfOneRun(t *testing.T) {
 			now := w.Read(id)
 			revisions, err := w.Store.Revisions(context.Background(), now)
 			must(t, err)
-			events, err := w.Store.Events(context.Background(), lab.Account, id, 0, 1000)
+			events, err := w.Store.Events(context.Background(), fixture.Account, id, 0, 1000)
 			must(t, err)
 			return receipt.New(now, revisions, events)
 		}

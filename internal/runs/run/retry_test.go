@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -97,7 +97,7 @@ func TestRetryGoesOnFromWhatWasDone(t *testing.T) {
 				t.Errorf("the old run is %s and says %v", now.Status, w.types(t, old.ID))
 			}
 			must(t, w.Confirm(next))
-			waves, err := w.Runs.Begin(context.Background(), lab.Account, next.ID)
+			waves, err := w.Runs.Begin(context.Background(), fixture.Account, next.ID)
 			if err != nil || !slices.EqualFunc(waves, c.waves, slices.Equal) {
 				t.Errorf("waves %v, %v; want %v", waves, err, c.waves)
 			}
@@ -115,7 +115,7 @@ func TestRetryRefuses(t *testing.T) {
 	}{
 		"a draft":         {func(_ testing.TB, w hand) string { return w.Propose(book).ID }, plan.ErrNothingToRetry},
 		"a run that runs": {func(t testing.TB, w hand) string { return w.running(t, undoable("Una")).ID }, plan.ErrAlreadyRunning},
-		"no run":          {func(_ testing.TB, w hand) string { return w.IDs.New(lab.Epoch) }, plan.ErrRunNotFound},
+		"no run":          {func(_ testing.TB, w hand) string { return w.IDs.New(fixture.Epoch) }, plan.ErrRunNotFound},
 		"a run that is done": {func(_ testing.TB, w hand) string {
 			r := w.Propose(book)
 			_ = w.Confirm(r)
@@ -147,7 +147,7 @@ func TestRetryRefuses(t *testing.T) {
 			r := w.running(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepFailed)
 			w.finish(t, r.ID, "x")
-			must(t, w.Store.DeleteChat(context.Background(), lab.Account, w.Chat.ID))
+			must(t, w.Store.DeleteChat(context.Background(), fixture.Account, w.Chat.ID))
 			return r.ID
 		}, conversation.ErrChatNotFound},
 	} {
@@ -408,7 +408,7 @@ func TestAStaleConfirmSaysWhichPartChanged(t *testing.T) {
 		"its undo did":    {func(t testing.TB, w hand, _ plan.Run) { refresh(t, w.World, "DELETE /bookings/{id}") }, "DELETE /bookings/{id}"},
 		"another plan is": {func(_ testing.TB, w hand, _ plan.Run) { w.Propose(find) }, "sustituido"},
 		"a rule denies it": {func(t testing.TB, w hand, _ plan.Run) {
-			must(t, w.Store.SetRules(context.Background(), lab.Account, 0, rule.Set{
+			must(t, w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 				Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Method: "POST", Reason: "no se reserva en agosto"}}, By: "ana", UpdatedAt: w.Clock(),
 			}))
 		}, "no se reserva en agosto"},

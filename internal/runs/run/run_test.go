@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -22,13 +22,13 @@ import (
 )
 
 var (
-	find = lab.To("GET", "/rooms", "")
-	book = lab.To("POST", "/bookings", `{"room":"norte"}`)
-	look = lab.To("GET", "/bookings/${s2.body.id}", "")
+	find = fixture.To("GET", "/rooms", "")
+	book = fixture.To("POST", "/bookings", `{"room":"norte"}`)
+	look = fixture.To("GET", "/bookings/${s2.body.id}", "")
 )
 
 func TestFiveHundredConfirmsStartOneExecution(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	const callers, keyed = 500, 50
 	errs := make([]error, callers)
@@ -37,7 +37,7 @@ func TestFiveHundredConfirmsStartOneExecution(t *testing.T) {
 	for i := range callers {
 		ready.Add(1)
 		done.Go(func() {
-			c := run.Confirmation{Account: lab.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish}
+			c := run.Confirmation{Account: fixture.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish}
 			if i < keyed { // retries of one client
 				c.Key = "same"
 			} else if i%2 == 0 {
@@ -86,24 +86,24 @@ func TestFiveHundredConfirmsStartOneExecution(t *testing.T) {
 func TestConfirmRefusesWhatWasNotSeen(t *testing.T) {
 	other := plan.Digest(strings.Repeat("0", 64))
 	for name, c := range map[string]struct {
-		prepare func(testing.TB, *lab.World, *plan.Run)
+		prepare func(testing.TB, *fixture.World, *plan.Run)
 		want    error
 	}{
-		"another digest":        {func(t testing.TB, _ *lab.World, r *plan.Run) { r.Digest = other }, plan.ErrStale},
-		"an expired draft":      {func(t testing.TB, w *lab.World, _ *plan.Run) { w.Pass(25 * time.Hour) }, plan.ErrExpired},
-		"at the very end":       {func(t testing.TB, w *lab.World, _ *plan.Run) { w.Pass(24 * time.Hour) }, plan.ErrExpired},
-		"a superseded draft":    {func(t testing.TB, w *lab.World, _ *plan.Run) { w.Propose(find) }, plan.ErrStale},
-		"a cancelled draft":     {func(t testing.TB, w *lab.World, r *plan.Run) { cancel(t, w, *r) }, plan.ErrNotPending},
-		"a run that runs":       {func(t testing.TB, w *lab.World, r *plan.Run) { _ = w.Confirm(*r) }, plan.ErrAlreadyRunning},
-		"a run that is over":    {func(t testing.TB, w *lab.World, r *plan.Run) { _ = w.Confirm(*r); w.Execute(r.ID) }, plan.ErrNotPending},
-		"no run":                {func(t testing.TB, w *lab.World, r *plan.Run) { r.ID = w.IDs.New(lab.Epoch) }, plan.ErrRunNotFound},
-		"a server switched off": {func(t testing.TB, w *lab.World, _ *plan.Run) { switchOff(t, w) }, plan.ErrStale},
-		"a server removed":      {func(t testing.TB, w *lab.World, _ *plan.Run) { unregister(t, w) }, plan.ErrStale},
-		"a tool that changed":   {func(t testing.TB, w *lab.World, _ *plan.Run) { refresh(t, w, "POST /bookings") }, plan.ErrStale},
-		"a tool that went":      {func(t testing.TB, w *lab.World, _ *plan.Run) { refresh(t, w, "") }, plan.ErrStale},
+		"another digest":        {func(t testing.TB, _ *fixture.World, r *plan.Run) { r.Digest = other }, plan.ErrStale},
+		"an expired draft":      {func(t testing.TB, w *fixture.World, _ *plan.Run) { w.Pass(25 * time.Hour) }, plan.ErrExpired},
+		"at the very end":       {func(t testing.TB, w *fixture.World, _ *plan.Run) { w.Pass(24 * time.Hour) }, plan.ErrExpired},
+		"a superseded draft":    {func(t testing.TB, w *fixture.World, _ *plan.Run) { w.Propose(find) }, plan.ErrStale},
+		"a cancelled draft":     {func(t testing.TB, w *fixture.World, r *plan.Run) { cancel(t, w, *r) }, plan.ErrNotPending},
+		"a run that runs":       {func(t testing.TB, w *fixture.World, r *plan.Run) { _ = w.Confirm(*r) }, plan.ErrAlreadyRunning},
+		"a run that is over":    {func(t testing.TB, w *fixture.World, r *plan.Run) { _ = w.Confirm(*r); w.Execute(r.ID) }, plan.ErrNotPending},
+		"no run":                {func(t testing.TB, w *fixture.World, r *plan.Run) { r.ID = w.IDs.New(fixture.Epoch) }, plan.ErrRunNotFound},
+		"a server switched off": {func(t testing.TB, w *fixture.World, _ *plan.Run) { switchOff(t, w) }, plan.ErrStale},
+		"a server removed":      {func(t testing.TB, w *fixture.World, _ *plan.Run) { unregister(t, w) }, plan.ErrStale},
+		"a tool that changed":   {func(t testing.TB, w *fixture.World, _ *plan.Run) { refresh(t, w, "POST /bookings") }, plan.ErrStale},
+		"a tool that went":      {func(t testing.TB, w *fixture.World, _ *plan.Run) { refresh(t, w, "") }, plan.ErrStale},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := lab.NewWorld(t)
+			w := fixture.NewWorld(t)
 			r := w.Propose(book)
 			c.prepare(t, w, &r)
 			before := len(w.Started())
@@ -118,7 +118,7 @@ func TestConfirmRefusesWhatWasNotSeen(t *testing.T) {
 }
 
 func TestConfirmSaysWhatChanged(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	refresh(t, w, "POST /bookings")
 	var f interface{ Error() string }
@@ -129,7 +129,7 @@ func TestConfirmSaysWhatChanged(t *testing.T) {
 }
 
 func TestAnotherAccountSeesNothing(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{Account: "other", User: "eve", RunID: r.ID, Digest: r.Digest})
 	if !errors.Is(err, plan.ErrRunNotFound) {
@@ -141,7 +141,7 @@ func TestAnotherAccountSeesNothing(t *testing.T) {
 }
 
 func TestARunThatCouldNotBeStartedIsStartedByTheSweep(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.FailStarts(errors.New("throttled"))
 	if err := w.Confirm(r); err != nil {
@@ -163,12 +163,12 @@ func TestARunThatCouldNotBeStartedIsStartedByTheSweep(t *testing.T) {
 }
 
 func TestARunWhoseExecutionEndedIsSettled(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(find, book, look)
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(context.Background(), lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(context.Background(), fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.EndExecution(r.ID)
@@ -177,14 +177,14 @@ func TestARunWhoseExecutionEndedIsSettled(t *testing.T) {
 		t.Fatalf("swept %+v", swept)
 	}
 	settled(t, w, r.ID, plan.Failed)
-	if _, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, "again"); err != nil {
+	if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "again"); err != nil {
 		t.Fatal(err)
 	}
 	settled(t, w, r.ID, plan.Failed)
 }
 
 func TestADraftNobodyConfirmedExpires(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.Pass(24*time.Hour + time.Second)
 	if swept := sweep(t, w); swept.Expired != 1 {
@@ -199,7 +199,7 @@ func TestADraftNobodyConfirmedExpires(t *testing.T) {
 }
 
 func TestOneRunThatCannotBeHealedDoesNotStopTheSweep(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	w.FailStarts(errors.New("no such machine"))
 	first := w.Propose(book)
 	if err := w.Confirm(first); err != nil {
@@ -234,7 +234,7 @@ func (p poison) Run(ctx context.Context, account, id string) (plan.Run, error) {
 // The sweep fails, so that its event is tried again and then kept, and has done the
 // rest the first time.
 func TestAPoisonedRecordHoldsUpNoOther(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	var ids []string
 	many := 1000
 	if testing.Short() {
@@ -291,7 +291,7 @@ func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) 
 // good one is healed all the same. The others are tried less and less often, and never given
 // up.
 func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	var log strings.Builder
 	w.Runs.Log = slog.New(slog.NewTextHandler(&log, nil))
 	bad := poisons{w.Runs.Store, map[string]int{}}
@@ -335,7 +335,7 @@ func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
 // TestTriesAreForgottenWhenARunMovesOn: a run that was put off and then moved is due at its
 // own time again. A sweep that listed it before cannot put it off.
 func TestTriesAreForgottenWhenARunMovesOn(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.FailStarts(errors.New("throttled"))
 	if err := w.Confirm(r); err != nil {
@@ -373,7 +373,7 @@ func TestTriesAreForgottenWhenARunMovesOn(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a draft is dropped", func(t *testing.T) {
-		w := lab.NewWorld(t)
+		w := fixture.NewWorld(t)
 		r := w.Propose(book)
 		cancel(t, w, r)
 		if got := w.Read(r.ID).Status; got != plan.Cancelled || w.ChatNow().PendingRunID != "" {
@@ -381,15 +381,15 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("another draft than the one seen is not", func(t *testing.T) {
-		w := lab.NewWorld(t)
+		w := fixture.NewWorld(t)
 		r := w.Propose(book)
-		_, err := w.Runs.Cancel(ctx, run.Cancellation{Account: lab.Account, RunID: r.ID, Digest: plan.Digest(strings.Repeat("1", 64))})
+		_, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, RunID: r.ID, Digest: plan.Digest(strings.Repeat("1", 64))})
 		if !errors.Is(err, plan.ErrStale) || w.Read(r.ID).Status != plan.Draft {
 			t.Errorf("%v, %s", err, w.Read(r.ID).Status)
 		}
 	})
 	t.Run("a queued run ends, and its execution does nothing", func(t *testing.T) {
-		w := lab.NewWorld(t)
+		w := fixture.NewWorld(t)
 		r := w.Propose(book)
 		if err := w.Confirm(r); err != nil {
 			t.Fatal(err)
@@ -402,25 +402,25 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("a running one stops before its next step", func(t *testing.T) {
-		w := lab.NewWorld(t)
+		w := fixture.NewWorld(t)
 		r := w.Propose(find, book)
 		if err := w.Confirm(r); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+		if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Steps.Execute(ctx, step.Task{Account: lab.Account, RunID: r.ID, StepID: "s1"}); err != nil {
+		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s1"}); err != nil {
 			t.Fatal(err)
 		}
 		cancel(t, w, r)
 		cancel(t, w, r) // twice is once
-		_, err := w.Steps.Execute(ctx, step.Task{Account: lab.Account, RunID: r.ID, StepID: "s2"})
+		_, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"})
 		var e *step.Error
 		if !errors.As(err, &e) || e.Name != step.Cancelled {
 			t.Fatalf("the next step ended with %v", err)
 		}
-		if _, err := w.Runs.Finish(ctx, lab.Account, r.ID, "Run.StepFailed"); err != nil {
+		if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "Run.StepFailed"); err != nil {
 			t.Fatal(err)
 		}
 		settled(t, w, r.ID, plan.Cancelled)
@@ -431,7 +431,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestARunTellsItsStory(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(find, book, look)
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
@@ -457,14 +457,14 @@ func TestARunTellsItsStory(t *testing.T) {
 }
 
 // cancel cancels a run.
-func cancel(t testing.TB, w *lab.World, r plan.Run) {
+func cancel(t testing.TB, w *fixture.World, r plan.Run) {
 	t.Helper()
-	if _, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish}); err != nil {
+	if _, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: locale.Spanish}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func sweep(t testing.TB, w *lab.World) run.Swept {
+func sweep(t testing.TB, w *fixture.World) run.Swept {
 	t.Helper()
 	swept, err := w.Runs.Sweep(context.Background())
 	if err != nil {
@@ -473,22 +473,22 @@ func sweep(t testing.TB, w *lab.World) run.Swept {
 	return swept
 }
 
-func switchOff(t testing.TB, w *lab.World) {
-	if _, err := w.Store.SetServerActive(context.Background(), lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+func switchOff(t testing.TB, w *fixture.World) {
+	if _, err := w.Store.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func unregister(t testing.TB, w *lab.World) {
-	if err := w.Store.DeleteServer(context.Background(), lab.Account, w.Server.ID); err != nil {
+func unregister(t testing.TB, w *fixture.World) {
+	if err := w.Store.DeleteServer(context.Background(), fixture.Account, w.Server.ID); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // refresh replaces the allowlist: the named tool changes, or every POST goes.
-func refresh(t testing.TB, w *lab.World, changed string) {
+func refresh(t testing.TB, w *fixture.World, changed string) {
 	var ops []tool.Operation
-	for _, op := range lab.Operations(w.Server.BaseURL) {
+	for _, op := range fixture.Operations(w.Server.BaseURL) {
 		if op.Method+" "+op.Path == changed {
 			op.Fingerprint = "changed"
 		}
@@ -497,13 +497,13 @@ func refresh(t testing.TB, w *lab.World, changed string) {
 		}
 	}
 	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
-	if err := w.Store.ReplaceCatalogue(context.Background(), lab.Account, w.Server, w.Server.Catalogue, c); err != nil {
+	if err := w.Store.ReplaceCatalogue(context.Background(), fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // settled checks that a run ended as it should, once, and let its chat go.
-func settled(t testing.TB, w *lab.World, id string, want plan.Status) {
+func settled(t testing.TB, w *fixture.World, id string, want plan.Status) {
 	t.Helper()
 	r, c := w.Read(id), w.ChatNow()
 	if r.Status != want {
@@ -519,9 +519,9 @@ func settled(t testing.TB, w *lab.World, id string, want plan.Status) {
 }
 
 // gapFree checks that a run's events count from 1 to its last, and hold each other.
-func gapFree(t rapid.TB, w *lab.World, r plan.Run) {
+func gapFree(t rapid.TB, w *fixture.World, r plan.Run) {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), lab.Account, r.ID, 0, 1000)
+	events, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -544,11 +544,11 @@ func gapFree(t rapid.TB, w *lab.World, r plan.Run) {
 	}
 }
 
-func chained(t testing.TB, w *lab.World, id string) { gapFree(t, w, w.Read(id)) }
+func chained(t testing.TB, w *fixture.World, id string) { gapFree(t, w, w.Read(id)) }
 
 func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
-	w := lab.NewWorld(t)
-	var calls []lab.Call
+	w := fixture.NewWorld(t)
+	var calls []fixture.Call
 	for range plan.MaxParallel {
 		calls = append(calls, book)
 	}
@@ -557,19 +557,19 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {
-			if _, err := w.Steps.Execute(ctx, step.Task{Account: lab.Account, RunID: r.ID, StepID: fmt.Sprintf("s%d", i+1)}); err != nil {
+			if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: fmt.Sprintf("s%d", i+1)}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if _, err := w.Runs.Finish(ctx, lab.Account, r.ID, ""); err != nil {
+	if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	settled(t, w, r.ID, plan.Done)
@@ -586,9 +586,9 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 }
 
 func TestAKeyAnswersOnlyForTheDigestItConfirmed(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(book)
-	c := run.Confirmation{Account: lab.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Key: "k", Locale: locale.Spanish}
+	c := run.Confirmation{Account: fixture.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Key: "k", Locale: locale.Spanish}
 	first, err := w.Runs.Confirm(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
@@ -67,7 +67,7 @@ func TestNoFieldOfAStoredPlanChangesBetweenShownAndConfirmed(t *testing.T) {
 		if !errors.Is(err, plan.ErrStale) || !errors.As(err, &f) || f.Args["changed"] == "" {
 			t.Errorf("%s: %v", way, err)
 		}
-		if now, _ := real.Run(context.Background(), lab.Account, r.ID); now.Status != plan.Draft || len(w.Started()) != 0 {
+		if now, _ := real.Run(context.Background(), fixture.Account, r.ID); now.Status != plan.Draft || len(w.Started()) != 0 {
 			t.Fatalf("%s: the run is %s", way, now.Status)
 		}
 	}
@@ -161,10 +161,10 @@ func TestNoServiceOfAPlanChangesBetweenShownAndConfirmed(t *testing.T) {
 				t.Parallel()
 				w := newHand(t)
 				other := w.Server
-				other.ID, other.Name = w.IDs.New(lab.Epoch), "Otra"
-				operations := tool.Catalogue{Revision: w.IDs.New(lab.Epoch), Operations: lab.Operations(other.BaseURL)}
+				other.ID, other.Name = w.IDs.New(fixture.Epoch), "Otra"
+				operations := tool.Catalogue{Revision: w.IDs.New(fixture.Epoch), Operations: fixture.Operations(other.BaseURL)}
 				other.Catalogue = operations.Revision
-				must(t, w.Store.CreateServer(ctx, lab.Account, other, operations, nil))
+				must(t, w.Store.CreateServer(ctx, fixture.Account, other, operations, nil))
 				s := undoable("Una")
 				s.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/bookings/7"}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}}
 				switch s.MCPID = w.Server.ID; part {
@@ -223,7 +223,7 @@ func TestOnlyThePlanThatWasShownIsConfirmed(t *testing.T) {
 			}
 			before, chat := w.Read(s.run), w.ChatNow()
 			_, err := w.Runs.Confirm(context.Background(), run.Confirmation{
-				Account: lab.Account, User: "ana", RunID: s.run, Digest: s.digest, Key: s.key, Locale: locale.Spanish,
+				Account: fixture.Account, User: "ana", RunID: s.run, Digest: s.digest, Key: s.key, Locale: locale.Spanish,
 			})
 			now := w.Read(s.run)
 			switch may := before.Status == plan.Draft && before.Digest == s.digest && chat.ActiveRunID == "" && w.Clock().Before(before.Plan.ExpiresAt); {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -15,26 +15,26 @@ import (
 )
 
 // wait does what the state machine's wait for an approval does.
-func wait(t *testing.T, w *lab.World, r plan.Run, id, token string) {
+func wait(t *testing.T, w *fixture.World, r plan.Run, id, token string) {
 	t.Helper()
-	if err := w.Steps.Await(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id}, token); err != nil {
+	if err := w.Steps.Await(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id}, token); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func approve(t *testing.T, w *lab.World, r plan.Run, id, user string, refuse bool) {
+func approve(t *testing.T, w *fixture.World, r plan.Run, id, user string, refuse bool) {
 	t.Helper()
 	_, err := w.Runs.Approve(context.Background(), run.Approval{
-		Account: lab.Account, User: user, MayApprove: true, RunID: r.ID, StepID: id, Refuse: refuse, Note: "porque sí", Locale: "es",
+		Account: fixture.Account, User: user, MayApprove: true, RunID: r.ID, StepID: id, Refuse: refuse, Note: "porque sí", Locale: "es",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func stop(t *testing.T, w *lab.World, r plan.Run) {
+func stop(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
-	if _, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: lab.Account, User: "ana", RunID: r.ID, Locale: "es"}); err != nil {
+	if _, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: "es"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -62,7 +62,7 @@ func deleting() []plan.ProposedStep {
 }
 
 // waiting is a run whose step s2 waits for an approval, with a token.
-func waiting(t *testing.T) (*lab.World, plan.Run) {
+func waiting(t *testing.T) (*fixture.World, plan.Run) {
 	t.Helper()
 	w, r := begun(t, nil, deleting()...)
 	drive(t, w, r, "s1")
@@ -107,20 +107,20 @@ func TestAStepThatDestroysWaitsForSomebody(t *testing.T) {
 func TestWhatBecomesOfAStepThatWaits(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		happens func(*testing.T, *lab.World, plan.Run)
+		happens func(*testing.T, *fixture.World, plan.Run)
 		ends    string
 		is      string
 	}{
-		"somebody refuses":   {func(t *testing.T, w *lab.World, r plan.Run) { approve(t, w, r, "s2", "berta", true) }, step.Rejected, "error step.refused_because"},
-		"nobody decides":     {func(_ *testing.T, w *lab.World, _ plan.Run) { w.Pass(24 * time.Hour) }, step.Rejected, "error step.approval_expired"},
-		"the run is stopped": {func(t *testing.T, w *lab.World, r plan.Run) { stop(t, w, r) }, step.Cancelled, "cancelled step.cancelled"},
-		"a rule denies it meanwhile": {func(t *testing.T, w *lab.World, r plan.Run) {
+		"somebody refuses":   {func(t *testing.T, w *fixture.World, r plan.Run) { approve(t, w, r, "s2", "berta", true) }, step.Rejected, "error step.refused_because"},
+		"nobody decides":     {func(_ *testing.T, w *fixture.World, _ plan.Run) { w.Pass(24 * time.Hour) }, step.Rejected, "error step.approval_expired"},
+		"the run is stopped": {func(t *testing.T, w *fixture.World, r plan.Run) { stop(t, w, r) }, step.Cancelled, "cancelled step.cancelled"},
+		"a rule denies it meanwhile": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s2", "berta", false)
 			ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Nada se borra."})
 		}, step.Rejected, "error step.denied"},
-		"its service is switched off": {func(t *testing.T, w *lab.World, r plan.Run) {
+		"its service is switched off": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s2", "berta", false)
-			if _, err := w.Store.SetServerActive(ctx, lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+			if _, err := w.Store.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 		}, step.Rejected, "error step.server_inactive"},
@@ -229,14 +229,16 @@ func TestApprovalsAndStopsRace(t *testing.T) {
 		var all sync.WaitGroup
 		race := func(f func()) { all.Go(func() { <-start; f() }) }
 		race(func() {
-			_, _ = w.Runs.Approve(ctx, run.Approval{Account: lab.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: "s2", Locale: "es"})
+			_, _ = w.Runs.Approve(ctx, run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: "s2", Locale: "es"})
 		})
 		race(func() {
-			_, _ = w.Runs.Cancel(ctx, run.Cancellation{Account: lab.Account, User: "ana", RunID: r.ID, Locale: "es"})
+			_, _ = w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: "es"})
 		})
 		for range 4 {
-			race(func() { _, _ = w.Steps.Execute(ctx, step.Task{Account: lab.Account, RunID: r.ID, StepID: "s2"}) })
-			race(func() { _ = w.Steps.Await(ctx, step.Task{Account: lab.Account, RunID: r.ID, StepID: "s2"}, "token-2") })
+			race(func() { _, _ = w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"}) })
+			race(func() {
+				_ = w.Steps.Await(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"}, "token-2")
+			})
 		}
 		close(start)
 		all.Wait()

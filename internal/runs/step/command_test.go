@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -17,7 +17,7 @@ import (
 
 const failing = `{"exit_code":1,"stderr":"no such file"}`
 
-func commanding(t *testing.T, ceiling int, text string) (*lab.World, plan.Run) {
+func commanding(t *testing.T, ceiling int, text string) (*fixture.World, plan.Run) {
 	t.Helper()
 	w, r := begun(t, func(p *plan.Plan) { p.Ceiling = ceiling }, proposed("s1", "POST", "/command", `{"command":"`+text+`"}`))
 	upstream(w, map[string]string{"POST /command": failing})
@@ -25,7 +25,7 @@ func commanding(t *testing.T, ceiling int, text string) (*lab.World, plan.Run) {
 }
 
 // reasoned writes what the reasoner came to.
-func reasoned(t *testing.T, w *lab.World, r plan.Run, now string) {
+func reasoned(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	t.Helper()
 	seen := w.Read(r.ID)
 	st := seen.State("s1")
@@ -61,14 +61,14 @@ func TestACommandThatFailsIsTriedAgainAndThoughtAbout(t *testing.T) {
 func TestTheLastAttemptIsTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		ceiling int
-		happens func(*testing.T, *lab.World, plan.Run)
+		happens func(*testing.T, *fixture.World, plan.Run)
 		last    string
 	}{
-		"the same fails again":                 {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "ls /nowhere") }, "ls /nowhere"},
-		"another fails too":                    {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "ls -a /nowhere") }, "ls -a /nowhere"},
-		"one that destroys is not sent":        {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "rm -rf /") }, "ls /nowhere"},
-		"one that dares more is not sent":      {4000, func(t *testing.T, w *lab.World, r plan.Run) { reasoned(t, w, r, "touch /nowhere") }, "ls /nowhere"},
-		"nobody thinks in time":                {4000, func(_ *testing.T, w *lab.World, _ plan.Run) { w.Pass(11 * time.Minute) }, "ls /nowhere"},
+		"the same fails again":                 {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "ls /nowhere") }, "ls /nowhere"},
+		"another fails too":                    {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "ls -a /nowhere") }, "ls -a /nowhere"},
+		"one that destroys is not sent":        {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "rm -rf /") }, "ls /nowhere"},
+		"one that dares more is not sent":      {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "touch /nowhere") }, "ls /nowhere"},
+		"nobody thinks in time":                {4000, func(_ *testing.T, w *fixture.World, _ plan.Run) { w.Pass(11 * time.Minute) }, "ls /nowhere"},
 		"the plan has no tokens to think with": {0, nil, "ls /nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -115,9 +115,9 @@ func TestTheElementsOfARunAreBounded(t *testing.T) {
 }
 
 // drive1 executes an effect once, and it does not fail.
-func drive1(t *testing.T, w *lab.World, r plan.Run, id string) step.Done {
+func drive1(t *testing.T, w *fixture.World, r plan.Run, id string) step.Done {
 	t.Helper()
-	done, err := w.Steps.Execute(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id})
+	done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

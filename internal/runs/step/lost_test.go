@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -16,7 +16,7 @@ import (
 
 // script answers each request with the next of the answers, and with the last for all
 // that follow.
-func script(w *lab.World, list ...func() (tool.Answer, error)) {
+func script(w *fixture.World, list ...func() (tool.Answer, error)) {
 	n := -1
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		n = min(n+1, len(list)-1)
@@ -38,8 +38,8 @@ func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
 	lost, unreached := failed(tool.ErrLost), failed(tool.ErrNotSent)
 	for name, c := range map[string]struct {
 		answers []func() (tool.Answer, error)
-		between func(*testing.T, *lab.World, plan.Run) // after the first
-		finish  bool                                   // the run ends then
+		between func(*testing.T, *fixture.World, plan.Run) // after the first
+		finish  bool                                       // the run ends then
 		is      string
 		run     plan.Status
 	}{
@@ -73,7 +73,7 @@ func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
 				want = []string{"undo:s1"}
 			}
 			same(t, "undos", undos(t, w, r), want)
-			ended, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, "Run.StepFailed")
+			ended, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "Run.StepFailed")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,13 +86,13 @@ func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
 }
 
 // receiptHolds checks the receipt of a run that ended.
-func receiptHolds(t *testing.T, w *lab.World, r plan.Run) {
+func receiptHolds(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
 	revisions, err := w.Store.Revisions(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.Store.Events(context.Background(), lab.Account, r.ID, 0, 1000)
+	list, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +101,9 @@ func receiptHolds(t *testing.T, w *lab.World, r plan.Run) {
 	}
 }
 
-func off(t *testing.T, w *lab.World, _ plan.Run) {
+func off(t *testing.T, w *fixture.World, _ plan.Run) {
 	t.Helper()
-	if _, err := w.Store.SetServerActive(context.Background(), lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+	if _, err := w.Store.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/step"
@@ -19,16 +19,16 @@ import (
 type effectOf struct {
 	effect string
 	steps  func() []plan.ProposedStep
-	before func(*testing.T, *lab.World, plan.Run)
+	before func(*testing.T, *fixture.World, plan.Run)
 }
 
-func ready(*testing.T, *lab.World, plan.Run) {}
+func ready(*testing.T, *fixture.World, plan.Run) {}
 
 // listed has found what an element is done for.
-func listed(t *testing.T, w *lab.World, r plan.Run) { drive(t, w, r, "s1") }
+func listed(t *testing.T, w *fixture.World, r plan.Run) { drive(t, w, r, "s1") }
 
 // undoing has failed, and takes back what it did.
-func undoing(t *testing.T, w *lab.World, r plan.Run) {
+func undoing(t *testing.T, w *fixture.World, r plan.Run) {
 	drive(t, w, r, "s1")
 	drive(t, w, r, "s2")
 	if len(undos(t, w, r)) != 1 {
@@ -152,7 +152,7 @@ func (s altered) Server(ctx context.Context, account, id string) (tool.Server, e
 }
 
 // lost was sent and not answered, and is to be looked for.
-func lost(t *testing.T, w *lab.World, r plan.Run) {
+func lost(t *testing.T, w *fixture.World, r plan.Run) {
 	w.Answer(fails(tool.ErrLost))
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
 		t.Fatalf("ended %s", got)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/step"
@@ -17,14 +17,14 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func previewer(w *lab.World) step.Preview {
+func previewer(w *fixture.World) step.Preview {
 	return step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 }
 
-func previewed(t *testing.T) *lab.World {
+func previewed(t *testing.T) *fixture.World {
 	t.Helper()
-	w := lab.NewWorld(t)
-	if _, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, true); err != nil {
+	w := fixture.NewWorld(t)
+	if _, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	w.Answer(func(r tool.Request) (tool.Answer, error) {
@@ -41,8 +41,8 @@ const fromRooms = `{"room":"${s1.body.items[0].id}"}`
 
 func TestWhatAChangeNamesIsLookedUp(t *testing.T) {
 	w := previewed(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("GET", "/bookings/${s1.body.items[0].id}", ""),
-		lab.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
+	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
+		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
 	found := previewer(w).Targets(t.Context(), r, time.Second)
 	if len(found) != 3 || found[0] != nil || found[1] != nil || len(found[2]) != 2 {
 		t.Fatalf("%+v", found)
@@ -67,7 +67,7 @@ func TestASecretIsNoTarget(t *testing.T) {
 		body := `{"id":"n1","access_token":"s3cret","name":"Caja"}`
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
-	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
+	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
 	found := previewer(w).Targets(t.Context(), r, time.Second)
 	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
 		t.Errorf("%+v", found)
@@ -77,19 +77,19 @@ func TestASecretIsNoTarget(t *testing.T) {
 // TestNothingElseIsLookedAt lists what is not sent before a plan is confirmed.
 func TestNothingElseIsLookedAt(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(*testing.T, *lab.World)
+		prepare func(*testing.T, *fixture.World)
 		steps   []plan.ProposedStep
 	}{
-		"a server that may not be": {func(t *testing.T, w *lab.World) {
-			_, err := w.Store.SetServerPreview(t.Context(), lab.Account, w.Server.ID, false)
+		"a server that may not be": {func(t *testing.T, w *fixture.World) {
+			_, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, false)
 			must(t, err)
 		}, nil},
-		"a server that is off": {func(t *testing.T, w *lab.World) {
-			_, err := w.Store.SetServerActive(t.Context(), lab.Account, w.Server.ID, false, w.Clock())
+		"a server that is off": {func(t *testing.T, w *fixture.World) {
+			_, err := w.Store.SetServerActive(t.Context(), fixture.Account, w.Server.ID, false, w.Clock())
 			must(t, err)
 		}, nil},
-		"what a rule denies": {func(t *testing.T, w *lab.World) { rules(t, w, rule.Deny) }, nil},
-		"what a rule asks":   {func(t *testing.T, w *lab.World) { rules(t, w, rule.Ask) }, nil},
+		"what a rule denies": {func(t *testing.T, w *fixture.World) { rules(t, w, rule.Deny) }, nil},
+		"what a rule asks":   {func(t *testing.T, w *fixture.World) { rules(t, w, rule.Ask) }, nil},
 		"what nothing refers to": {nil, []plan.ProposedStep{
 			{Method: "GET", Path: "/rooms"}, {Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`)},
 		}},
@@ -134,9 +134,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func rules(t *testing.T, w *lab.World, effect rule.Effect) {
+func rules(t *testing.T, w *fixture.World, effect rule.Effect) {
 	t.Helper()
-	must(t, w.Store.SetRules(t.Context(), lab.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
+	must(t, w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
 }
 
 // TestAnAnswerThatCannotBeUsedShowsNothing answers badly in every way.
@@ -156,7 +156,7 @@ func TestAnAnswerThatCannotBeUsedShowsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := previewed(t)
-			r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", fromRooms))
+			r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
 			if found := previewer(w).Targets(t.Context(), r, time.Second); found[1] != nil {
 				t.Errorf("%+v", found[1])
@@ -179,7 +179,7 @@ func (slow) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int6
 
 func TestASlowServerHoldsUpNoProposal(t *testing.T) {
 	w := previewed(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", fromRooms))
+	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
 	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server waits for ever

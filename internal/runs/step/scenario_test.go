@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -34,13 +34,13 @@ func extra(base string) []tool.Operation {
 
 // begun returns a run of a plan that is about to execute its steps; change, when
 // given, has the last word on the plan.
-func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*lab.World, plan.Run) {
+func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*fixture.World, plan.Run) {
 	t.Helper()
 	ctx := context.Background()
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	w.Steps.Waker = w
-	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: append(lab.Operations(w.Server.BaseURL), extra(w.Server.BaseURL)...)}
-	if err := w.Store.ReplaceCatalogue(ctx, lab.Account, w.Server, w.Server.Catalogue, c); err != nil {
+	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: append(fixture.Operations(w.Server.BaseURL), extra(w.Server.BaseURL)...)}
+	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range steps {
@@ -65,11 +65,11 @@ func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	chat, err := w.Store.Chat(ctx, lab.Account, w.Chat.ID)
+	chat, err := w.Store.Chat(ctx, fixture.Account, w.Chat.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := plan.Run{ID: w.IDs.New(w.Clock()), Account: lab.Account, User: "ana", ChatID: chat.ID, Locale: "es", Plan: p, Digest: digest}
+	r := plan.Run{ID: w.IDs.New(w.Clock()), Account: fixture.Account, User: "ana", ChatID: chat.ID, Locale: "es", Plan: p, Digest: digest}
 	if _, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil)}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	return w, r
@@ -91,10 +91,10 @@ func proposed(id, method, path, body string, needs ...string) plan.ProposedStep 
 // drive does with one effect what the state machine does, and lets time pass where it
 // waits. It returns "done", the outcome that somebody else must act on, or the name of
 // the error.
-func drive(t *testing.T, w *lab.World, r plan.Run, id string) string {
+func drive(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 	t.Helper()
 	for range 100 {
-		done, err := w.Steps.Execute(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id})
+		done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
 		var e *step.Error
 		switch {
 		case errors.As(err, &e) && (e.Name == step.Throttled || e.Name == step.Transient):
@@ -118,7 +118,7 @@ func drive(t *testing.T, w *lab.World, r plan.Run, id string) string {
 }
 
 // upstream answers each call, "METHOD /path", with a status and a body.
-func upstream(w *lab.World, answers map[string]string) {
+func upstream(w *fixture.World, answers map[string]string) {
 	w.Answer(func(r tool.Request) (tool.Answer, error) {
 		body := answers[r.Method+" "+strings.TrimPrefix(r.URL, "https://rooms.example")]
 		status := 200
@@ -135,7 +135,7 @@ func upstream(w *lab.World, answers map[string]string) {
 }
 
 // sent lists what reached the upstream since the beginning, "METHOD /path body".
-func sent(w *lab.World) []string {
+func sent(w *fixture.World) []string {
 	var list []string
 	for _, r := range w.Requests() {
 		list = append(list, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL, "https://rooms.example")+" "+string(r.Body)))
@@ -143,9 +143,9 @@ func sent(w *lab.World) []string {
 	return list
 }
 
-func events(t *testing.T, w *lab.World, r plan.Run, id string) []plan.Event {
+func events(t *testing.T, w *fixture.World, r plan.Run, id string) []plan.Event {
 	t.Helper()
-	all, err := w.Store.Events(context.Background(), lab.Account, r.ID, 0, 1000)
+	all, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,19 +167,19 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-func ruled(t *testing.T, w *lab.World, list ...rule.Rule) {
+func ruled(t *testing.T, w *fixture.World, list ...rule.Rule) {
 	t.Helper()
 	ctx := context.Background()
-	now, err := w.Store.Rules(ctx, lab.Account)
+	now, err := w.Store.Rules(ctx, fixture.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.SetRules(ctx, lab.Account, now.Version, rule.Set{Rules: list, By: "ana", UpdatedAt: w.Clock()}); err != nil {
+	if err := w.Store.SetRules(ctx, fixture.Account, now.Version, rule.Set{Rules: list, By: "ana", UpdatedAt: w.Clock()}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func status(w *lab.World, r plan.Run, id string) string {
+func status(w *fixture.World, r plan.Run, id string) string {
 	st := w.Read(r.ID).State(id)
 	if st.Error != nil {
 		return string(st.Status) + " " + st.Error.Code

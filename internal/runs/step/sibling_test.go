@@ -7,22 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
 // besides gives the world's server operations whose paths lie beside those of bookings.
-func besides(t *testing.T, w *lab.World) {
+func besides(t *testing.T, w *fixture.World) {
 	t.Helper()
-	server, err := w.Store.Server(t.Context(), lab.Account, w.Server.ID)
+	server, err := w.Store.Server(t.Context(), fixture.Account, w.Server.ID)
 	must(t, err)
-	ops := append(lab.Operations(server.BaseURL), extra(server.BaseURL)...)
+	ops := append(fixture.Operations(server.BaseURL), extra(server.BaseURL)...)
 	for _, e := range []tool.Entry{{Method: "POST", Path: "/bookings/{id}:purge"}, {Method: "GET", Path: "/bookings/mine"}, {Method: "DELETE", Path: "/bookings/{id}.bak"}} {
 		ops = append(ops, tool.Operation{Entry: e})
 	}
-	must(t, w.Store.ReplaceCatalogue(t.Context(), lab.Account, server, server.Catalogue, tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}))
+	must(t, w.Store.ReplaceCatalogue(t.Context(), fixture.Account, server, server.Catalogue, tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}))
 }
 
 // siblings are values that make a booking's path another operation's.
@@ -87,7 +87,7 @@ func TestAPreviewSelectsNoOtherOperation(t *testing.T) {
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: []byte(`{"id":` + string(id) + `}`)}, nil
 		})
-		r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("GET", "/bookings/${s1.body.id}", ""), lab.To("POST", "/bookings", `{"room":"${s2.body.id}"}`))
+		r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.id}", ""), fixture.To("POST", "/bookings", `{"room":"${s2.body.id}"}`))
 		previewer(w).Targets(t.Context(), r, time.Minute)
 		if want := map[bool]int{true: 2, false: 1}[value == "7"]; len(w.Requests()) != want {
 			t.Errorf("%q: %q", value, sent(w))

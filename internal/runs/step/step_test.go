@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
@@ -17,29 +17,29 @@ import (
 )
 
 var (
-	find   = lab.To("GET", "/rooms", "")
-	book   = lab.To("POST", "/bookings", `{"room":"norte"}`)
-	remove = lab.To("DELETE", "/bookings/7", "")
+	find   = fixture.To("GET", "/rooms", "")
+	book   = fixture.To("POST", "/bookings", `{"room":"norte"}`)
+	remove = fixture.To("DELETE", "/bookings/7", "")
 )
 
 // running returns a run that is about to execute its steps.
-func running(t *testing.T, calls ...lab.Call) (*lab.World, plan.Run) {
+func running(t *testing.T, calls ...fixture.Call) (*fixture.World, plan.Run) {
 	t.Helper()
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := w.Propose(calls...)
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(context.Background(), lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(context.Background(), fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	return w, r
 }
 
 // execute runs one step once and returns the name of its error, "" for none.
-func execute(t *testing.T, w *lab.World, r plan.Run, id string) string {
+func execute(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 	t.Helper()
-	_, err := w.Steps.Execute(context.Background(), step.Task{Account: lab.Account, RunID: r.ID, StepID: id})
+	_, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
 	var e *step.Error
 	if err != nil && !errors.As(err, &e) {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func fails(err error) func(tool.Request) (tool.Answer, error) {
 func TestWhatAnAnswerMeans(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		call   lab.Call
+		call   fixture.Call
 		answer func(tool.Request) (tool.Answer, error)
 		ends   string
 		status plan.StepStatus
@@ -177,7 +177,7 @@ func TestASafeAttemptThatWasCutOffIsRepeatedWithTheSameKey(t *testing.T) {
 }
 
 // open leaves the step as a process that died in its call does.
-func open(t *testing.T, w *lab.World, r plan.Run) {
+func open(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
 	seen := w.Read(r.ID)
 	_, err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
@@ -233,26 +233,26 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 func TestNothingIsSentWhenTheBindingNoLongerHolds(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		change func(*testing.T, *lab.World)
+		change func(*testing.T, *fixture.World)
 		code   string
 	}{
-		"switched off": {func(t *testing.T, w *lab.World) {
-			if _, err := w.Store.SetServerActive(ctx, lab.Account, w.Server.ID, false, w.Clock()); err != nil {
+		"switched off": {func(t *testing.T, w *fixture.World) {
+			if _, err := w.Store.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.server_inactive"},
-		"removed": {func(t *testing.T, w *lab.World) {
-			if err := w.Store.DeleteServer(ctx, lab.Account, w.Server.ID); err != nil {
+		"removed": {func(t *testing.T, w *fixture.World) {
+			if err := w.Store.DeleteServer(ctx, fixture.Account, w.Server.ID); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.server_missing"},
-		"changed": {func(t *testing.T, w *lab.World) {
-			ops := lab.Operations(w.Server.BaseURL)
+		"changed": {func(t *testing.T, w *fixture.World) {
+			ops := fixture.Operations(w.Server.BaseURL)
 			for i := range ops {
 				ops[i].Fingerprint = "other"
 			}
 			c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
-			if err := w.Store.ReplaceCatalogue(ctx, lab.Account, w.Server, w.Server.Catalogue, c); err != nil {
+			if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.tool_changed"},
@@ -272,7 +272,7 @@ func TestNothingIsSentWhenTheBindingNoLongerHolds(t *testing.T) {
 }
 
 func TestAReferenceThatNamesNothingFailsItsStep(t *testing.T) {
-	w, r := running(t, find, lab.To("GET", "/bookings/${s1.body.missing}", ""))
+	w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.missing}", ""))
 	execute(t, w, r, "s1")
 	if got := execute(t, w, r, "s2"); got != step.Rejected {
 		t.Fatalf("ended with %q", got)
@@ -284,7 +284,7 @@ func TestAReferenceThatNamesNothingFailsItsStep(t *testing.T) {
 
 func TestAResultCannotLeaveItsSegment(t *testing.T) {
 	for _, id := range []string{"../admin", "a/b", "..", "a%2fb", "a\r\nX: y", ""} {
-		w, r := running(t, find, lab.To("DELETE", "/bookings/${s1.body.id}", ""))
+		w, r := running(t, find, fixture.To("DELETE", "/bookings/${s1.body.id}", ""))
 		body, _ := json.Marshal(map[string]string{"id": id})
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
@@ -299,7 +299,7 @@ func TestAResultCannotLeaveItsSegment(t *testing.T) {
 
 func TestARefusedRequestIsSaidInWords(t *testing.T) {
 	for _, id := range []string{`""`, `"a/b"`, `".."`, `"` + strings.Repeat("a", 9000) + `"`} {
-		w, r := running(t, find, lab.To("GET", "/bookings/${s1.body.id}", ""))
+		w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.id}", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: []byte(`{"id":` + id + `}`)}, nil
 		})
@@ -314,7 +314,7 @@ func TestARefusedRequestIsSaidInWords(t *testing.T) {
 }
 
 func TestAResultThatDoesNotFitTheSchemaIsNotSent(t *testing.T) {
-	w, r := running(t, find, lab.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
+	w, r := running(t, find, fixture.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":7}`), Bytes: 8}, nil
 	})
@@ -366,7 +366,7 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 			if res == nil || res.Apart > 0 != c.apart || res.Truncated || len(c.body) > 0 && (!json.Valid(res.Body) || !utf8.Valid(res.Body)) {
 				t.Errorf("kept %d bytes, apart in %d, truncated %v", len(res.Body), res.Apart, res.Truncated)
 			}
-			if _, err := w.Runs.Finish(context.Background(), lab.Account, r.ID, ""); err != nil {
+			if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, ""); err != nil {
 				t.Error(err)
 			}
 		})

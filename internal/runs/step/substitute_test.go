@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -17,7 +17,7 @@ import (
 
 // obeyed is a run whose command failed twice, and whose model proposed what the answer
 // told it to.
-func obeyed(t *testing.T, failed, other string) (*lab.World, plan.Run) {
+func obeyed(t *testing.T, failed, other string) (*fixture.World, plan.Run) {
 	t.Helper()
 	w, r := commanding(t, 4000, failed)
 	drive(t, w, r, "s1")
@@ -78,22 +78,22 @@ func TestNoOtherCommandIsSentThatNobodySaw(t *testing.T) {
 
 func TestAnotherCommandThatIsNotApprovedEndsAsACommandThatFailed(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(*testing.T, *lab.World, plan.Run)
+		happens func(*testing.T, *fixture.World, plan.Run)
 		is      string
 		said    string
 	}{
-		"refused":        {func(t *testing.T, w *lab.World, r plan.Run) { approve(t, w, r, "s1", "berta", true) }, "error step.command_failed", "berta lo rechazó: porque sí"},
-		"nobody answers": {func(_ *testing.T, w *lab.World, _ plan.Run) { w.Pass(25 * time.Hour) }, "error step.command_failed", "Nadie lo aprobó a tiempo"},
-		"stopped":        {func(t *testing.T, w *lab.World, r plan.Run) { stop(t, w, r) }, "cancelled step.cancelled", ""},
-		"a rule denies it since": {func(t *testing.T, w *lab.World, r plan.Run) {
+		"refused":        {func(t *testing.T, w *fixture.World, r plan.Run) { approve(t, w, r, "s1", "berta", true) }, "error step.command_failed", "berta lo rechazó: porque sí"},
+		"nobody answers": {func(_ *testing.T, w *fixture.World, _ plan.Run) { w.Pass(25 * time.Hour) }, "error step.command_failed", "Nadie lo aprobó a tiempo"},
+		"stopped":        {func(t *testing.T, w *fixture.World, r plan.Run) { stop(t, w, r) }, "cancelled step.cancelled", ""},
+		"a rule denies it since": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s1", "berta", false)
 			ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Path: "/command", Reason: "Hoy no."})
 		}, "error step.denied", "Hoy no."},
-		"a rule wants another since": {func(t *testing.T, w *lab.World, r plan.Run) {
+		"a rule wants another since": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s1", "ana", false)
 			ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Another: true, Path: "/command", Reason: "Se mira antes."})
 		}, "error step.denied", "Se mira antes."},
-		"it is another by then": {func(t *testing.T, w *lab.World, r plan.Run) {
+		"it is another by then": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s1", "berta", false)
 			seen := w.Read(r.ID)
 			st := seen.State("s1")

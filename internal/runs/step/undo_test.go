@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/step"
@@ -21,9 +21,9 @@ func booking() plan.ProposedStep {
 	return s
 }
 
-func undos(t *testing.T, w *lab.World, r plan.Run) []string {
+func undos(t *testing.T, w *fixture.World, r plan.Run) []string {
 	t.Helper()
-	list, err := w.Runs.Undo(context.Background(), lab.Account, r.ID, "Run.StepFailed")
+	list, err := w.Runs.Undo(context.Background(), fixture.Account, r.ID, "Run.StepFailed")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
@@ -15,7 +15,7 @@ import (
 // TestAServerIsAbsentUntilSomethingIsKnownOfIt: it is looked for while it is active and has
 // no allowlist, by one at a time.
 func TestAServerIsAbsentUntilSomethingIsKnownOfIt(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	newID := ids.NewSource(nil).New
 	absent := func(at time.Time) []tool.Absent {
 		t.Helper()

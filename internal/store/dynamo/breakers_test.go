@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 )
 
@@ -20,7 +20,7 @@ var strict = agent.Policy{Failures: 3, Window: time.Minute, Open: 10 * time.Seco
 // TestStoredBreakersAreTheDomainsOwn holds every conditional write equal to the
 // transition that it stands for, whatever happens in whatever order.
 func TestStoredBreakersAreTheDomainsOwn(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	agents := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		agents++
@@ -107,7 +107,7 @@ func openBreaker(t *testing.T, count func(agent.Call) (agent.Breaker, error)) ag
 
 func TestFailuresAtOnceAreAllCountedAndOpenOnce(t *testing.T) {
 	for _, failures := range []int{1, 5, 20} {
-		table := lab.Table(t)
+		table := fixture.Table(t)
 		p := strict
 		p.Failures = failures
 		for round := range 5 {
@@ -143,7 +143,7 @@ func TestFailuresAtOnceAreAllCountedAndOpenOnce(t *testing.T) {
 }
 
 func TestOneOfManyTakesTheProbe(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) { return table.CountFailure(ctx, "acme", "a", c, strict, now) })
 	for round := range 10 {
 		at := now.Add(strict.Open + time.Duration(round)*strict.Probe)
@@ -180,7 +180,7 @@ func TestOneOfManyTakesTheProbe(t *testing.T) {
 }
 
 func TestALateCallCountsForNothingOnceItsBreakerClosed(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
 		return table.CountFailure(ctx, "acme", "a", c, strict, now)
 	})
@@ -204,7 +204,7 @@ func TestALateCallCountsForNothingOnceItsBreakerClosed(t *testing.T) {
 }
 
 func TestAnAccountSeesItsOwnBreakers(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	for _, account := range []string{"acme", "acme2"} {
 		for _, id := range []string{"a", "b"} {
 			if _, err := table.CountFailure(ctx, account, account+id, agent.Call{}, strict, now); err != nil {

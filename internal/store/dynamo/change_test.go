@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 )
 
 func TestAChangeOfAChatLeavesTheRest(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	say := func(text string) *string { return &text }
 	steps := []struct {
 		name   string
@@ -23,15 +23,15 @@ func TestAChangeOfAChatLeavesTheRest(t *testing.T) {
 		{"as the assistant says", conversation.ChatChange{Automation: say("")}, conversation.Chat{Title: "b", ProjectID: "p"}},
 		{"out of its project", conversation.ChatChange{ProjectID: say(""), Automation: say("off")}, conversation.Chat{Title: "b", Automation: "off"}},
 	}
-	at := lab.Epoch
+	at := fixture.Epoch
 	for _, s := range steps {
 		at = at.Add(time.Second)
-		got, err := w.Store.UpdateChat(t.Context(), lab.Account, w.Chat.ID, s.change, at)
+		got, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, s.change, at)
 		if err != nil || got.Title != s.want.Title || got.ProjectID != s.want.ProjectID || got.Automation != s.want.Automation || !got.UpdatedAt.Equal(at) {
 			t.Errorf("%s: %+v, %v", s.name, got, err)
 		}
 	}
-	if _, err := w.Store.UpdateChat(t.Context(), lab.Account, "01K0000000000000000000000Z", conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
+	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, "01K0000000000000000000000Z", conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("a chat that is not there: %v", err)
 	}
 }

@@ -5,27 +5,27 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 )
 
 // TestOnlyMessagesAreMessages: what else is stored of a chat (who answers it, who was
 // shown what, that somebody stopped it) is no message of it, on no page.
 func TestOnlyMessagesAreMessages(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	at := w.Clock()
-	draft := w.Propose(lab.To("GET", "/rooms", ""))
+	draft := w.Propose(fixture.To("GET", "/rooms", ""))
 	for i := range 5 {
 		id := w.IDs.New(at)
 		m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: fmt.Sprint(i), At: at}
-		if err := w.Store.AddMessages(t.Context(), lab.Account, w.Chat.ID, "", at, m); err != nil {
+		if err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, m); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Store.TakeAnswer(t.Context(), conversation.Answering{Account: lab.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
+		if err := w.Store.TakeAnswer(t.Context(), conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Store.AskStop(t.Context(), lab.Account, w.Chat.ID, at); err != nil {
+	if err := w.Store.AskStop(t.Context(), fixture.Account, w.Chat.ID, at); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Store.Show(t.Context(), draft, *draft.Sighted("somebody", at)); err != nil {
@@ -35,7 +35,7 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 	for _, limit := range []int{1, 2, want, want + 1, 100} {
 		read, cursor := 0, ""
 		for {
-			list, next, err := w.Store.Messages(t.Context(), lab.Account, w.Chat.ID, cursor, limit)
+			list, next, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}

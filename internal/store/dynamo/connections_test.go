@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
@@ -31,7 +31,7 @@ func connect(t *testing.T, table *dynamo.Table, account, id string) realtime.Con
 }
 
 func TestAConnectionIsFoundByItsIDAndByItsAccountAlone(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	ours, theirs := connect(t, table, "acme", "c-1="), connect(t, table, "acme2", "c-2=")
 	for _, c := range []realtime.Connection{ours, theirs} {
 		got, err := table.Connection(ctx, c.ID)
@@ -66,7 +66,7 @@ func TestAConnectionIsFoundByItsIDAndByItsAccountAlone(t *testing.T) {
 }
 
 func TestNumbersAreTakenWithoutAGapByManyAtOnce(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	c := connect(t, table, "acme", "c")
 	const takers, each = 40, 5
 	var mu sync.Mutex
@@ -104,7 +104,7 @@ func TestNumbersAreTakenWithoutAGapByManyAtOnce(t *testing.T) {
 }
 
 func TestAConnectionThatIsGoneOrOverHasNoNumbers(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	c := connect(t, table, "acme", "c")
 	if _, err := table.Advance(ctx, "acme", "other", 1, now); !errors.Is(err, realtime.ErrGone) {
 		t.Error("one that is not there:", err)
@@ -142,7 +142,7 @@ type ear struct {
 func (e *ear) Notify(_ context.Context, account string, events ...realtime.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if account != lab.Account {
+	if account != fixture.Account {
 		panic("told to " + account)
 	}
 	e.heard, e.all = append(e.heard, events...), append(e.all, events...)
@@ -165,7 +165,7 @@ func (e *ear) types() []string {
 }
 
 func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	e := &ear{}
 	w.Store.Telling(e)
 	told := func(when string, want ...string) {
@@ -174,23 +174,23 @@ func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
 			t.Errorf("%s: %s", when, d)
 		}
 	}
-	say(t, w.Store, lab.Account, w.Chat.ID, "hola", now)
+	say(t, w.Store, fixture.Account, w.Chat.ID, "hola", now)
 	told("a message", "message")
-	if err := w.Store.AddMessages(ctx, lab.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
+	if err := w.Store.AddMessages(ctx, fixture.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
 		t.Error("a message was added to no chat")
 	}
 	told("a message that was refused")
 	blocked := conversation.Message{
 		ID: "b", Seq: newID(now), Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", At: now,
 	}
-	if err := w.Store.AddMessages(ctx, lab.Account, w.Chat.ID, "", now, blocked); err != nil {
+	if err := w.Store.AddMessages(ctx, fixture.Account, w.Chat.ID, "", now, blocked); err != nil {
 		t.Fatal(err)
 	}
 	told("a block", "message", "ai:execution_blocked")
 
-	first := w.Propose(lab.To("GET", "/rooms", ""))
+	first := w.Propose(fixture.To("GET", "/rooms", ""))
 	told("a draft", "message", "run.proposed draft")
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	told("another draft", "run.superseded superseded", "message", "run.proposed draft")
 	if first.ID == r.ID {
 		t.Fatal("one draft")
@@ -225,7 +225,7 @@ func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
 		t.Error(d)
 	}
 	for _, id := range []string{first.ID, r.ID} {
-		stored, err := w.Store.Events(ctx, lab.Account, id, 0, 0)
+		stored, err := w.Store.Events(ctx, fixture.Account, id, 0, 0)
 		if d := cmp.Diff(stored, events[id]); err != nil || d != "" {
 			t.Error(err, d)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
@@ -68,7 +68,7 @@ func lists(t *testing.T, table *dynamo.Table) map[string]pageOf {
 // same account and of another. Each refuses it. A cursor that was changed, cut or made longer
 // is refused too.
 func TestNoCursorIsGoodForAnotherList(t *testing.T) {
-	all := lists(t, lab.Table(t))
+	all := lists(t, fixture.Table(t))
 	for name, page := range all {
 		_, cursor, err := page("")
 		if err != nil || cursor == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -27,7 +27,7 @@ import (
 
 var (
 	ctx   = context.Background()
-	now   = lab.Epoch
+	now   = fixture.Epoch
 	newID = ids.NewSource(nil).New
 )
 
@@ -50,7 +50,7 @@ func say(t *testing.T, table *dynamo.Table, account, chat, text string, at time.
 }
 
 func TestMessagesArePagedFromTheNewest(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	chat := newChat(t, table, "acme", now)
 	for i := range 25 {
 		say(t, table, "acme", chat.ID, fmt.Sprint(i), now.Add(time.Duration(i)*time.Second))
@@ -76,7 +76,7 @@ func TestMessagesArePagedFromTheNewest(t *testing.T) {
 }
 
 func TestACursorBelongsToItsAccountAndQuery(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	var chats []conversation.Chat
 	for i := range 3 {
 		chats = append(chats, newChat(t, table, "acme", now.Add(time.Duration(i)*time.Second)))
@@ -118,7 +118,7 @@ func TestACursorBelongsToItsAccountAndQuery(t *testing.T) {
 }
 
 func TestChatsAreListedByTheirLastChange(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	first, second := newChat(t, table, "acme", now), newChat(t, table, "acme", now.Add(time.Second))
 	say(t, table, "acme", first.ID, "hola", now.Add(time.Minute))
 	list, _, err := table.Chats(ctx, "acme", "", "", 10)
@@ -128,10 +128,10 @@ func TestChatsAreListedByTheirLastChange(t *testing.T) {
 }
 
 func TestEverythingForeignIsMissing(t *testing.T) {
-	w := lab.NewWorld(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
-	if err := w.Store.CreateProject(ctx, lab.Account, p); err != nil {
+	if err := w.Store.CreateProject(ctx, fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
 	title := "mine now"
@@ -169,22 +169,22 @@ func TestEverythingForeignIsMissing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got, err := w.Store.Server(ctx, lab.Account, w.Server.ID); err != nil || !got.Active || got.Key != nil {
+	if got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || got.Key != nil {
 		t.Errorf("the server was changed: %+v, %v", got, err)
 	}
 }
 
 func TestAChatWithAnActiveRunStays(t *testing.T) {
-	w := lab.NewWorld(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.DeleteChat(ctx, lab.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	if err := w.Store.DeleteChat(ctx, lab.Account, w.Chat.ID); err != nil {
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	if list := w.Messages(); len(list) != 0 {
@@ -196,9 +196,9 @@ func TestAChatWithAnActiveRunStays(t *testing.T) {
 }
 
 func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
-	w := lab.NewWorld(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""))
-	if err := w.Store.DeleteChat(ctx, lab.Account, w.Chat.ID); err != nil {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(48 * time.Hour)
@@ -211,30 +211,30 @@ func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
 }
 
 func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	moved := w.Server
 	moved.BaseURL = "https://rooms.example/v2"
-	c := tool.Catalogue{Revision: newID(now), Operations: lab.Operations(moved.BaseURL)[:1]}
-	if err := w.Store.ReplaceCatalogue(ctx, lab.Account, moved, "not the one in force", c); !errors.Is(err, tool.ErrServerMoved) {
+	c := tool.Catalogue{Revision: newID(now), Operations: fixture.Operations(moved.BaseURL)[:1]}
+	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, "not the one in force", c); !errors.Is(err, tool.ErrServerMoved) {
 		t.Fatalf("%v", err)
 	}
-	if err := w.Store.ReplaceCatalogue(ctx, lab.Account, moved, w.Server.Catalogue, c); err != nil {
+	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Store.Server(ctx, lab.Account, w.Server.ID)
+	got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID)
 	if err != nil || got.BaseURL != moved.BaseURL || got.Catalogue != c.Revision {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if entries, err := w.Store.Entries(ctx, lab.Account, got); err != nil || len(entries) != 1 {
+	if entries, err := w.Store.Entries(ctx, fixture.Account, got); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if old, err := w.Store.Entries(ctx, lab.Account, w.Server); err != nil || len(old) != 0 {
+	if old, err := w.Store.Entries(ctx, fixture.Account, w.Server); err != nil || len(old) != 0 {
 		t.Errorf("the old allowlist remains: %v, %v", old, err)
 	}
 }
 
 func TestALargeAllowlistIsKeptWhole(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	s := tool.Server{ID: newID(now), Kind: tool.KindOpenAPI, BaseURL: "https://big.example", Active: true}
 	c := tool.Catalogue{Revision: newID(now)}
 	for i := range 1500 {
@@ -243,22 +243,22 @@ func TestALargeAllowlistIsKeptWhole(t *testing.T) {
 		}})
 	}
 	s.Catalogue = c.Revision
-	if err := w.Store.CreateServer(ctx, lab.Account, s, c, nil); err != nil {
+	if err := w.Store.CreateServer(ctx, fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := w.Store.Entries(ctx, lab.Account, s)
+	entries, err := w.Store.Entries(ctx, fixture.Account, s)
 	if err != nil || len(entries) != 1500 || entries[1499] != c.Operations[1499].Entry {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	op, err := w.Store.Operation(ctx, lab.Account, s, tool.Entry{Method: "GET", Path: "/a/700"})
+	op, err := w.Store.Operation(ctx, fixture.Account, s, tool.Entry{Method: "GET", Path: "/a/700"})
 	if err != nil || op.Fingerprint != c.Operations[700].Fingerprint {
 		t.Errorf("%+v, %v", op, err)
 	}
 }
 
 func TestAKeyIsKeptApart(t *testing.T) {
-	w := lab.NewWorld(t)
-	s, err := w.Store.SetCredential(ctx, lab.Account, w.Server, &tool.Credential{
+	w := fixture.NewWorld(t)
+	s, err := w.Store.SetCredential(ctx, fixture.Account, w.Server, &tool.Credential{
 		Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "canary",
 	}, now)
 	if err != nil || s.Key == nil || *s.Key != (tool.KeyPlace{In: "header", Name: "X-Key"}) {
@@ -267,19 +267,19 @@ func TestAKeyIsKeptApart(t *testing.T) {
 	if raw, err := json.Marshal(s); err != nil || strings.Contains(string(raw), "canary") {
 		t.Errorf("the server holds its key: %s", raw)
 	}
-	if key, err := w.Store.Credential(ctx, lab.Account, w.Server); err != nil || key.Secret != "canary" {
+	if key, err := w.Store.Credential(ctx, fixture.Account, w.Server); err != nil || key.Secret != "canary" {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if s, err = w.Store.SetCredential(ctx, lab.Account, w.Server, nil, now); err != nil || s.Key != nil {
+	if s, err = w.Store.SetCredential(ctx, fixture.Account, w.Server, nil, now); err != nil || s.Key != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := w.Store.Credential(ctx, lab.Account, w.Server); fault.KindOf(err) != fault.NotFound {
+	if _, err := w.Store.Credential(ctx, fixture.Account, w.Server); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestProjectChangesAreNotLost(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
 	if err := table.CreateProject(ctx, "acme", p); err != nil {
 		t.Fatal(err)
@@ -303,8 +303,8 @@ func TestProjectChangesAreNotLost(t *testing.T) {
 }
 
 func TestAStaleWriteChangesNothing(t *testing.T) {
-	w := lab.NewWorld(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestAStaleWriteChangesNothing(t *testing.T) {
 // TestRowsOfBeforeAreRead: what a project may use was said by an empty list, and what a
 // client said of its session was kept as texts.
 func TestRowsOfBeforeAreRead(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	for _, row := range []map[string]types.AttributeValue{
 		{"PK": text("A#acme"), "SK": text("PROJECT#all"), "project_id": text("all")},

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/store/dynamo"
 )
@@ -51,7 +51,7 @@ func users(m agent.Memory) []string {
 }
 
 func TestAMemoryBelongsToOneAccountCompanyAndSession(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	type whose struct {
 		account string
 		company int64
@@ -93,7 +93,7 @@ func TestAMemoryBelongsToOneAccountCompanyAndSession(t *testing.T) {
 }
 
 func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	tell(t, table, "acme", 7, "s", exchange("a", now), exchange("b", now.Add(time.Hour)))
 	before, after := now.Add(agent.MemoryLife), now.Add(time.Hour+agent.MemoryLife)
 	if m := recall(t, table, "acme", 7, "s", before); len(m.Exchanges) != 2 || m.Current() != "reserva" {
@@ -124,7 +124,7 @@ func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
 }
 
 func TestForgetForgetsWhatIsNamed(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	for company := range int64(30) {
 		tell(t, table, "acme", company+1, "s", exchange("a", now))
 	}
@@ -159,7 +159,7 @@ func TestForgetForgetsWhatIsNamed(t *testing.T) {
 // begun anew by another turn, and the first one adds what it said.
 func TestWhatIsForgottenDoesNotComeBack(t *testing.T) {
 	for _, anew := range []bool{false, true} {
-		table := lab.Table(t)
+		table := fixture.Table(t)
 		tell(t, table, "acme", 7, "s", exchange("secret", now))
 		seen := recall(t, table, "acme", 7, "s", now)
 		if err := table.Forget(ctx, "acme", "s", 0); err != nil {
@@ -182,7 +182,7 @@ func TestWhatIsForgottenDoesNotComeBack(t *testing.T) {
 // TestTurnsOfOneSessionAtOnceLoseNothing has all of them add to the same memory as
 // they read it: one that is there, and one that is not yet.
 func TestTurnsOfOneSessionAtOnceLoseNothing(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	const turns = agent.Kept
 	tell(t, table, "acme", 7, "old", exchange("first", now))
 	for _, session := range []string{"old", "new"} {
@@ -212,7 +212,7 @@ func TestTurnsOfOneSessionAtOnceLoseNothing(t *testing.T) {
 
 // TestWhatClientsNameIsInNoKey: keys decide who may read what, by pattern.
 func TestWhatClientsNameIsInNoKey(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	tell(t, table, "acme", 7, "x#KEYS", exchange("a", now))
 	if err := table.PutBusiness(ctx, "acme", 7, "https://a.example/x#KEYS", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestWhatClientsNameIsInNoKey(t *testing.T) {
 }
 
 func TestAHundredSessionsAtOnceDoNotMix(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	const sessions, turns = 100, 3
 	var start, done sync.WaitGroup
 	start.Add(1)
@@ -286,7 +286,7 @@ func (f *forgetful) Do(r *http.Request) (*http.Response, error) {
 
 func TestAnExchangeWhoseAnswerWasLostIsThereOnce(t *testing.T) {
 	way := &forgetful{left: 1}
-	table, _, _ := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
 	tell(t, table, "acme", 7, "s", exchange("a", now), exchange("b", now.Add(time.Second)))
 	if d := cmp.Diff([]string{"a", "b"}, users(recall(t, table, "acme", 7, "s", now))); d != "" || way.left != 0 {
 		t.Error(d, way.left)
@@ -294,7 +294,7 @@ func TestAnExchangeWhoseAnswerWasLostIsThereOnce(t *testing.T) {
 }
 
 func TestTheLargestMemoryIsStored(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	var noise strings.Builder // nothing that could be compressed much
 	for i := uint32(1); noise.Len() < 16<<10; i = i*1664525 + 1013904223 {
 		noise.WriteRune(rune(0x4e00 + i>>16%20000))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
 )
 
@@ -21,7 +21,7 @@ func claim(account, holder string) replay.Claim {
 // TestClaimsAreWrittenAsTheirConditionsSay walks one claim through its life, and
 // looks at each step at what is there.
 func TestClaimsAreWrittenAsTheirConditionsSay(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	there := func(step string, want replay.Claim) {
 		t.Helper()
 		got, err := table.ClaimReplay(ctx, claim(want.Account, "looker"), now)

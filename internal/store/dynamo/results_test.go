@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -43,16 +43,16 @@ var texts = map[string]func(n int) json.RawMessage{
 // TestNoSizeWedgesARun has answers around every limit, sent with a body as large,
 // and asked for with it: they are stored, they are there whole, and the run ends.
 func TestNoSizeWedgesARun(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	for kind, of := range texts {
 		for _, size := range []int{200<<10 - 1, 200 << 10, 200<<10 + 1, 255 << 10, 256 << 10, 257 << 10, 399_000, 400_000, 401_000, 1 << 20, 2 << 20} {
 			t.Run(fmt.Sprint(kind, " ", size), func(t *testing.T) {
 				w.Chat = w.NewChat()
-				r := w.Propose(lab.To("POST", "/bookings", `{"room":"norte"}`))
+				r := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
 				if err := w.Confirm(r); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+				if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 					t.Fatal(err)
 				}
 				body := of(size)
@@ -85,7 +85,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if err != nil || string(whole.Body) != string(body) || whole.Apart != 0 {
 					t.Errorf("%d bytes of %d, %v", len(whole.Body), len(body), err)
 				}
-				if ended, err := w.Runs.Finish(ctx, lab.Account, r.ID, ""); err != nil || ended.Status != plan.Done {
+				if ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil || ended.Status != plan.Done {
 					t.Errorf("%s, %v", ended.Status, err)
 				}
 			})
@@ -96,7 +96,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 // TestPiecesOfTwoAnswersDoNotMix has two invocations answer for one attempt: what is
 // read is what was recorded, whoever wrote last.
 func TestPiecesOfTwoAnswersDoNotMix(t *testing.T) {
-	w := lab.NewWorld(t)
+	w := fixture.NewWorld(t)
 	r := begun(t, w)
 	st := plan.StepState{StepID: "s1", Status: plan.StepDone, Attempts: 1, UpdatedAt: now}
 	bodies := []json.RawMessage{texts["incompressible"](900_000), texts["incompressible"](900_001)}
@@ -122,8 +122,8 @@ func TestPiecesOfTwoAnswersDoNotMix(t *testing.T) {
 func TestAResultWithAPieceMissingIsAnError(t *testing.T) {
 	var config aws.Config
 	var name string
-	w := lab.NewWorld(t)
-	w.Store, config, name = lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	w := fixture.NewWorld(t)
+	w.Store, config, name = fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	r := plan.Run{ID: newID(now), Account: "acme", Plan: plan.Plan{Steps: []plan.Step{{ID: "s1"}}}, Steps: []plan.StepState{{StepID: "s1"}}}
 	chat := newChat(t, w.Store, "acme", now)
 	r.ChatID, r.Plan.ExpiresAt = chat.ID, now.Add(time.Hour)
@@ -166,13 +166,13 @@ func TestAResultWithAPieceMissingIsAnError(t *testing.T) {
 }
 
 // begun is a run of one step that runs.
-func begun(t *testing.T, w *lab.World) plan.Run {
+func begun(t *testing.T, w *fixture.World) plan.Run {
 	t.Helper()
-	r := w.Propose(lab.To("POST", "/bookings", `{"room":"norte"}`))
+	r := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	return w.Read(r.ID)
@@ -181,16 +181,16 @@ func begun(t *testing.T, w *lab.World) plan.Run {
 // TestTheHeaviestRunEnds has as many open steps as a plan may have, each with a
 // state as heavy as an item may be: far more than one transaction holds.
 func TestTheHeaviestRunEnds(t *testing.T) {
-	w := lab.NewWorld(t)
-	calls := make([]lab.Call, plan.MaxSteps)
+	w := fixture.NewWorld(t)
+	calls := make([]fixture.Call, plan.MaxSteps)
 	for i := range calls {
-		calls[i] = lab.To("POST", "/bookings", `{"room":"norte"}`)
+		calls[i] = fixture.To("POST", "/bookings", `{"room":"norte"}`)
 	}
 	r := w.Propose(calls...)
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, lab.Account, r.ID); err != nil {
+	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	body := texts["incompressible"](200 << 10)
@@ -205,7 +205,7 @@ func TestTheHeaviestRunEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ended, err := w.Runs.Finish(ctx, lab.Account, r.ID, "TIMED_OUT")
+	ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "TIMED_OUT")
 	if err != nil || ended.Status != plan.InDoubt {
 		t.Fatalf("%s, %v", ended.Status, err)
 	}
@@ -218,8 +218,8 @@ func TestTheHeaviestRunEnds(t *testing.T) {
 }
 
 func TestRevisionsAreKept(t *testing.T) {
-	w := lab.NewWorld(t)
-	r := w.Propose(lab.To("GET", "/rooms", ""))
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	for n := 2; n <= 12; n++ {
 		p := r.Plan
 		p.Goal, p.Revision, p.Replaces = fmt.Sprint("Objetivo ", n), n, r.Digest
@@ -256,7 +256,7 @@ func TestRevisionsAreKept(t *testing.T) {
 }
 
 func TestRulesAreChangedFromWhatWasSeen(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	if got, err := table.Rules(ctx, "acme"); err != nil || got.Version != 0 || len(got.Rules) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}

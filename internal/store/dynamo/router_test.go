@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/store/dynamo"
 )
 
 func TestRouterSettingsAreOfAnAccountAndACompany(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	wide := agent.Settings{Agents: []string{"reserva", "venta"}, ContextURL: "https://a.example/ws.php", Prompts: map[string]string{"direct": "a", "state": "b"}, UpdatedAt: now}
 	own := agent.Settings{Agents: []string{}, Context: "Somos un spa", Prompts: map[string]string{"direct": "c"}, UpdatedAt: now.Add(time.Second)}
 	for company, s := range map[int64]agent.Settings{0: wide, 7: own} {
@@ -79,7 +79,7 @@ func TestWhatACompanySetsComesFirst(t *testing.T) {
 }
 
 func TestCompaniesArePagedByNumber(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	numbers := []int64{1, 2, 9, 10, 11, 99, 1<<63 - 1}
 	for _, company := range append([]int64{0}, numbers...) {
 		if err := table.PutRouterSettings(ctx, "acme", company, agent.Settings{}); err != nil {
@@ -116,7 +116,7 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 }
 
 func TestABusinessIsReplacedAsItWasSeen(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	const url = "https://a.example/ws.php"
 	read := func(account string, company int64, url string) agent.Business {
 		t.Helper()

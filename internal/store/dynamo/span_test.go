@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
@@ -62,7 +62,7 @@ func TestQueriesAreSpans(t *testing.T) {
 // Rows of kinds that nobody knows yet, beside every row and in every partition of an
 // index, change nothing that is read.
 func TestNoReadMeetsAStranger(t *testing.T) {
-	table, config, name := lab.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	w := aLife(t, table)
 	before := reads(t, w)
 	for what, got := range before {
@@ -130,9 +130,9 @@ func plantStrangers(t *testing.T, client *dynamodb.Client, name string) int {
 }
 
 // aLife is a world in which something of every kind was written.
-func aLife(t *testing.T, table *dynamo.Table) *lab.World {
+func aLife(t *testing.T, table *dynamo.Table) *fixture.World {
 	t.Helper()
-	w := lab.NewWorldOver(t, table)
+	w := fixture.NewWorldOver(t, table)
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -140,95 +140,95 @@ func aLife(t *testing.T, table *dynamo.Table) *lab.World {
 		}
 	}
 	for i := range 3 {
-		say(t, table, lab.Account, w.Chat.ID, fmt.Sprint(i), w.Clock())
+		say(t, table, fixture.Account, w.Chat.ID, fmt.Sprint(i), w.Clock())
 	}
 	for range 2 { // the first gets its place in the chain, the second waits for one
-		r := w.Propose(lab.To("GET", "/rooms", ""), lab.To("POST", "/bookings", `{"room":1}`))
+		r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":1}`))
 		ok(w.Confirm(r))
 		w.Execute(r.ID)
-		if tip, err := table.Tip(ctx, lab.Account); err != nil || tip.Seq == 0 {
-			link, err := table.Ended(ctx, lab.Account, r.ID)
+		if tip, err := table.Tip(ctx, fixture.Account); err != nil || tip.Seq == 0 {
+			link, err := table.Ended(ctx, fixture.Account, r.ID)
 			ok(err)
 			link, err = link.Chained(receipt.Link{}, now)
 			ok(err)
 			ok(table.Place(ctx, link, now))
 		}
 	}
-	ok(table.TakeAnswer(ctx, conversation.Answering{Account: lab.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
-	ok(table.AskStop(ctx, lab.Account, w.Chat.ID, w.Clock()))
-	ok(table.CreateProject(ctx, lab.Account, conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}))
-	ok(table.PutAssistant(ctx, lab.Account, "", *lab.Assistant("openai", "m")))
-	ok(table.PutHealth(ctx, lab.Account, eligibility.Health{Provider: "openai"}))
-	ok(table.CountTurn(ctx, lab.Account, now, usage.Turn{Contract: usage.Send, Outcome: usage.Message}))
-	_, err := table.CountFailure(ctx, lab.Account, "a", agent.Call{}, strict, now)
+	ok(table.TakeAnswer(ctx, conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
+	ok(table.AskStop(ctx, fixture.Account, w.Chat.ID, w.Clock()))
+	ok(table.CreateProject(ctx, fixture.Account, conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}))
+	ok(table.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
+	ok(table.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai"}))
+	ok(table.CountTurn(ctx, fixture.Account, now, usage.Turn{Contract: usage.Send, Outcome: usage.Message}))
+	_, err := table.CountFailure(ctx, fixture.Account, "a", agent.Call{}, strict, now)
 	ok(err)
-	ok(table.AddConnection(ctx, realtime.Connection{ID: "c1", Account: lab.Account, ConnectedAt: now, ExpiresAt: now.Add(time.Hour)}))
-	ok(table.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: lab.Account, CreatedAt: now}))
-	tell(t, table, lab.Account, 7, "s", exchange("a", now))
-	ok(table.PutRouterSettings(ctx, lab.Account, 7, agent.Settings{}))
-	ok(table.PutBusiness(ctx, lab.Account, 7, "https://a.example", agent.Business{}, agent.Business{TriedAt: now}))
-	ok(table.Move(ctx, lab.Account, credit.Entry{ID: newID(now), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "r", At: now}))
+	ok(table.AddConnection(ctx, realtime.Connection{ID: "c1", Account: fixture.Account, ConnectedAt: now, ExpiresAt: now.Add(time.Hour)}))
+	ok(table.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: fixture.Account, CreatedAt: now}))
+	tell(t, table, fixture.Account, 7, "s", exchange("a", now))
+	ok(table.PutRouterSettings(ctx, fixture.Account, 7, agent.Settings{}))
+	ok(table.PutBusiness(ctx, fixture.Account, 7, "https://a.example", agent.Business{}, agent.Business{TriedAt: now}))
+	ok(table.Move(ctx, fixture.Account, credit.Entry{ID: newID(now), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "r", At: now}))
 	return w
 }
 
 // reads is what every query of the store returns, as text.
-func reads(t *testing.T, w *lab.World) map[string]string {
+func reads(t *testing.T, w *fixture.World) map[string]string {
 	t.Helper()
 	table, all := w.Store, map[string]string{}
 	note := func(what string, got any, err error) {
 		raw, failed := json.Marshal(got)
 		all[what] = fmt.Sprintf("%v %v %s", err, failed, raw)
 	}
-	messages, _, err := table.Messages(ctx, lab.Account, w.Chat.ID, "", 50)
+	messages, _, err := table.Messages(ctx, fixture.Account, w.Chat.ID, "", 50)
 	note("messages", messages, err)
-	first, cursor, err := table.Messages(ctx, lab.Account, w.Chat.ID, "", 2)
+	first, cursor, err := table.Messages(ctx, fixture.Account, w.Chat.ID, "", 2)
 	note("the last two messages", first, err)
-	second, _, err := table.Messages(ctx, lab.Account, w.Chat.ID, cursor, 2)
+	second, _, err := table.Messages(ctx, fixture.Account, w.Chat.ID, cursor, 2)
 	note("two messages before", second, err)
-	chats, _, err := table.Chats(ctx, lab.Account, "", "", 50)
+	chats, _, err := table.Chats(ctx, fixture.Account, "", "", 50)
 	note("chats", chats, err)
 	r := w.ChatNow().LastRunID
-	got, err := table.Run(ctx, lab.Account, r)
+	got, err := table.Run(ctx, fixture.Account, r)
 	note("run", got.Steps, err)
-	events, err := table.Events(ctx, lab.Account, r, 1, 50)
+	events, err := table.Events(ctx, fixture.Account, r, 1, 50)
 	note("events", events, err)
 	revisions, err := table.Revisions(ctx, got)
 	note("revisions", revisions, err)
-	links, err := table.Links(ctx, lab.Account, 0, 50)
+	links, err := table.Links(ctx, fixture.Account, 0, 50)
 	note("links", links, err)
 	unplaced, err := table.Unplaced(ctx, now.Add(time.Hour), 50)
 	note("unplaced", unplaced, err)
 	unsigned, err := table.Unsigned(ctx, now.Add(time.Hour), 50)
 	note("unsigned", unsigned, err)
-	projects, err := table.Projects(ctx, lab.Account)
+	projects, err := table.Projects(ctx, fixture.Account)
 	note("projects", projects, err)
-	servers, err := table.Servers(ctx, lab.Account)
+	servers, err := table.Servers(ctx, fixture.Account)
 	note("servers", servers, err)
 	for _, s := range servers {
-		entries, err := table.Entries(ctx, lab.Account, s)
+		entries, err := table.Entries(ctx, fixture.Account, s)
 		note("entries of "+s.Name, entries, err)
 	}
-	settings, err := table.Settings(ctx, lab.Account)
+	settings, err := table.Settings(ctx, fixture.Account)
 	note("settings", []any{settings.Assistants, settings.Health}, err)
-	days, err := table.Days(ctx, lab.Account, "2020-01-01")
+	days, err := table.Days(ctx, fixture.Account, "2020-01-01")
 	note("days", days, err)
-	breakers, err := table.Breakers(ctx, lab.Account)
+	breakers, err := table.Breakers(ctx, fixture.Account)
 	note("breakers", breakers, err)
-	connections, err := table.Connections(ctx, lab.Account)
+	connections, err := table.Connections(ctx, fixture.Account)
 	note("connections", connections, err)
-	webhooks, err := table.Webhooks(ctx, lab.Account)
+	webhooks, err := table.Webhooks(ctx, fixture.Account)
 	note("webhooks", webhooks, err)
-	memories, _, err := table.Memories(ctx, lab.Account, "s", now)
+	memories, _, err := table.Memories(ctx, fixture.Account, "s", now)
 	note("memories", memories, err)
-	stats, err := table.MemoryStats(ctx, lab.Account, now)
+	stats, err := table.MemoryStats(ctx, fixture.Account, now)
 	note("memory stats", stats, err)
-	companies, _, err := table.RouterCompanies(ctx, lab.Account, "", 50)
+	companies, _, err := table.RouterCompanies(ctx, fixture.Account, "", 50)
 	note("companies", companies, err)
-	ledger, _, err := table.Ledger(ctx, lab.Account, "", 50)
+	ledger, _, err := table.Ledger(ctx, fixture.Account, "", 50)
 	note("ledger", ledger, err)
-	audit, err := table.AddUp(ctx, lab.Account)
+	audit, err := table.AddUp(ctx, fixture.Account)
 	note("audit", audit, err)
-	standing, err := table.Standing(ctx, lab.Account, now)
+	standing, err := table.Standing(ctx, fixture.Account, now)
 	note("standing", standing, err)
 	audits, err := table.DueAudits(ctx, now.AddDate(1, 0, 0), 50)
 	note("due audits", audits, err)

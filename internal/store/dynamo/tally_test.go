@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/chats/usage"
 )
 
@@ -23,7 +23,7 @@ func totals(t *testing.T, store usage.Store, account string) usage.Totals {
 
 // TestTurnsAtOnceAreAllCounted has many clients count at a barrier.
 func TestTurnsAtOnceAreAllCounted(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	const clients, each = 32, 8
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -61,7 +61,7 @@ func TestTurnsAtOnceAreAllCounted(t *testing.T) {
 
 // TestADayHasSoManyAgentsAndNoMore has a hundred agents compete for the names.
 func TestADayHasSoManyAgentsAndNoMore(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
@@ -88,7 +88,7 @@ func TestADayHasSoManyAgentsAndNoMore(t *testing.T) {
 }
 
 func TestDaysAreReadInOrderFromADate(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	for _, days := range []int{3, 0, 400, 1} {
 		if err := table.CountTurn(ctx, "acme", now.AddDate(0, 0, -days), usage.Turn{Contract: usage.Send, Outcome: usage.Message}); err != nil {
 			t.Fatal(err)

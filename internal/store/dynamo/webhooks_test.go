@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/infra/local/lab"
+	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 )
 
 func TestAWebhookIsFoundByItsIDAndListedByItsAccountAlone(t *testing.T) {
-	table := lab.Table(t)
+	table := fixture.Table(t)
 	hook := func(id, account string, at time.Time) auth.Webhook {
 		w := auth.Webhook{ID: id, Account: account, User: "ana", Name: "n8n", Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: at}
 		if err := table.CreateWebhook(ctx, w); err != nil {

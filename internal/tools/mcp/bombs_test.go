@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/lab/cost"
+	"piloto/infra/local/fixture/cost"
 )
 
 // heavySchemas are schemas of up to n bytes that are made to cost much.
