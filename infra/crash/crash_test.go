@@ -39,10 +39,10 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	// What the design says must not part, and what happens between: a moment that nobody
 	// dies at any more is one that was renamed, or left out.
 	for _, verb := range []string{
-		"dynamo.Propose", "dynamo.Confirm", "stepfn.start", "dynamo.Start", "dynamo.BeginStep", "outbound.request", "dynamo.EndStep",
-		"dynamo.AskApproval", "dynamo.Decide", "stepfn.wake", "dynamo.RequestCancel", "dynamo.BeginUndo", "dynamo.Discard", "dynamo.SettleStep",
-		"dynamo.Finish", "dynamo.AddMessages", "turn.model", "dynamo.Reserve", "dynamo.BuySession", "dynamo.Settle", "dynamo.Release",
-		"dynamo.Postpone", "dynamo.Revise", "dynamo.Remember", "dynamo.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
+		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.Start", "runs.BeginStep", "outbound.request", "runs.EndStep",
+		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.SettleStep",
+		"runs.Finish", "chats.AddNewMessages", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
+		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
 	} {
 		for _, side := range []string{".before", ".after"} {
 			if !passed[verb+side] {

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture"
+
 	"piloto/infra/local/process"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
-	"piloto/internal/store/dynamo"
 )
 
 // hands are those of a clock that a test moves.
@@ -44,7 +45,7 @@ func openWithClock(t *testing.T, clock *hands, model string) *client {
 }
 
 // openHere is openWithClock, with the deployment's table.
-func openHere(t *testing.T, clock *hands, model string) (*client, *dynamo.Table) {
+func openHere(t *testing.T, clock *hands, model string) (*client, *fixture.Stores) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	p, err := process.Open(t.Context(), process.Options{
@@ -63,13 +64,13 @@ func openHere(t *testing.T, clock *hands, model string) (*client, *dynamo.Table)
 			t.Error(err)
 		}
 	})
-	if err := p.Table.PutToken(t.Context(), auth.Token{
+	if err := p.Stores.Access.PutToken(t.Context(), auth.Token{
 		Hash: ids.Hash(testToken), Kind: auth.KindToken, Account: "default", User: "local",
 		Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: clock.now(),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return newClient(server.URL, testToken), p.Table
+	return newClient(server.URL, testToken), fixture.Join(p.Stores)
 }
 
 func TestADraftThatExpiredIsNotConfirmed(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,7 +20,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
-	"piloto/internal/store/dynamo"
+	"piloto/internal/store"
 )
 
 // listener is a client of the WebSocket API. What it was told is kept.
@@ -108,7 +110,7 @@ func (l *listener) ping(t testing.TB) []told {
 }
 
 // store is the deployment's table, through the wire protocol that -aws serves.
-func (d *deployment) store(t testing.TB) *dynamo.Table {
+func (d *deployment) store(t testing.TB) *fixture.Stores {
 	t.Helper()
 	config := aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://" + d.aws),
@@ -118,7 +120,7 @@ func (d *deployment) store(t testing.TB) *dynamo.Table {
 	if err != nil || len(tables.TableNames) != 1 {
 		t.Fatalf("tables: %v %v", tables, err)
 	}
-	return dynamo.New(config, tables.TableNames[0])
+	return fixture.Join(store.New(config, tables.TableNames[0]))
 }
 
 // ticket is one for whoever holds a token.

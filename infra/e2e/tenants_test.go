@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/access/auth"
-	"piloto/internal/store/dynamo"
+	"piloto/internal/store"
 )
 
 // TestAnAccountSeesNothingOfAnother: over every route that the deployment says it
@@ -207,7 +207,7 @@ func addToken(t testing.TB, d *deployment, token auth.Token) {
 	if err != nil || len(tables.TableNames) != 1 {
 		t.Fatalf("tables: %v %v", tables, err)
 	}
-	if err := dynamo.New(config, tables.TableNames[0]).PutToken(t.Context(), token); err != nil {
+	if err := store.New(config, tables.TableNames[0]).Access.PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 }

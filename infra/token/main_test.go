@@ -18,20 +18,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	engine "localaws/dynamodb"
+
 	"piloto/internal/access/auth"
-	table "piloto/internal/store/dynamo"
+	"piloto/internal/store"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestTheStoredItemSignsIn(t *testing.T) {
 	ctx := context.Background()
-	store, err := disk.Open(filepath.Join(t.TempDir(), "t.db"))
+	file, err := disk.Open(filepath.Join(t.TempDir(), "t.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = store.Close() }()
-	e, err := engine.Open(store, engine.WithClock(func() time.Time { return now }))
+	defer func() { _ = file.Close() }()
+	e, err := engine.Open(file, engine.WithClock(func() time.Time { return now }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +83,11 @@ func TestTheStoredItemSignsIn(t *testing.T) {
 	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("tokens"), Item: item}); err != nil {
 		t.Fatal(err)
 	}
-	who, err := auth.Authenticate(ctx, table.New(config, "tokens"), secret, now, auth.KindToken)
+	who, err := auth.Authenticate(ctx, store.New(config, "tokens").Access, secret, now, auth.KindToken)
 	if err != nil || who.Account != "acme" || who.User != "ana" || !who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeAdmin) {
 		t.Errorf("%+v, %v", who, err)
 	}
-	if _, err := auth.Authenticate(ctx, table.New(config, "tokens"), secret, now.Add(time.Hour), auth.KindToken); err == nil {
+	if _, err := auth.Authenticate(ctx, store.New(config, "tokens").Access, secret, now.Add(time.Hour), auth.KindToken); err == nil {
 		t.Error("it outlived its life")
 	}
 }

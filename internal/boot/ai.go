@@ -269,11 +269,11 @@ func (v vault) DeleteKey(ctx context.Context, account, provider string) error {
 func (s site) eligible(c AI) (*eligibility.Service, *minds) {
 	d := s.platform(c.Platform)
 	m := s.minds(c, d)
-	return &eligibility.Service{Store: s.table, Deployment: d, Keys: m, Now: s.Now, Log: s.log}, m
+	return &eligibility.Service{Store: s.eligibilityStores(), Deployment: d, Keys: m, Now: s.Now, Log: s.log}, m
 }
 
 func (s site) credits() *credit.Service {
-	return &credit.Service{Store: s.table, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+	return &credit.Service{Store: s.stores.Wallet, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 }
 
 // addresses is the policy of the base URLs that accounts give.
@@ -289,7 +289,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	decisions, models := s.eligible(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
 		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, Vault: vault{models.secrets}, Addresses: s.addresses},
-		Wallet: s.credits(), Books: s.table, Models: models, Owned: s.table,
+		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats,
 	})), nil
 }
 
@@ -303,7 +303,7 @@ func (keyless) Platform(context.Context) (map[string]bool, error) { return map[s
 // shown is what the page reads of an account's settings.
 func (s site) shown(p Platform) *eligibility.Manager {
 	return &eligibility.Manager{Service: &eligibility.Service{
-		Store: s.table, Deployment: s.platform(p), Keys: keyless{}, Now: s.Now, Log: s.log,
+		Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now, Log: s.log,
 	}}
 }
 

@@ -25,7 +25,7 @@ import (
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
 	"piloto/internal/runs/stepfn"
-	"piloto/internal/store/dynamo"
+	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
 	"piloto/statemachines"
@@ -43,20 +43,20 @@ const longestWait = 10 * time.Minute
 // site is what every HTTP function shares.
 type site struct {
 	World
-	table *dynamo.Table
-	meter *rate.Meter
-	log   *slog.Logger
-	http  httpapi.Config
+	stores store.Stores
+	meter  *rate.Meter
+	log    *slog.Logger
+	http   httpapi.Config
 
 	listeners turn.Listeners // whoever has the account's chats open
 }
 
 func (w World) site(c Config) site {
 	w.Private = c.Private
-	log, table := w.Log(c.LogLevel), dynamo.New(w.DynamoDB, c.TableName)
-	meter := w.meter(c.Rates, table, log)
+	log, stores := w.Log(c.LogLevel), store.New(w.DynamoDB, c.TableName)
+	meter := w.meter(c.Rates, stores.Access, log)
 	return site{
-		World: w, log: log, table: table, meter: meter,
+		World: w, log: log, stores: stores, meter: meter,
 		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Came: gateway.Came, Log: log, Meter: meter},
 		listeners: realtime.Nobody,
 	}
@@ -90,7 +90,7 @@ func (s site) serve(h http.Handler) http.Handler {
 }
 
 func (s site) runs(m Machine) *run.Service {
-	service := &run.Service{Store: s.table, Catalogue: s.table, IDs: s.IDs, Now: s.Now, Log: s.log}
+	service := &run.Service{Store: s.planStores(), Catalogue: s.planStores(), IDs: s.IDs, Now: s.Now, Log: s.log}
 	if m.ARN != "" {
 		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
 	}
@@ -100,7 +100,7 @@ func (s site) runs(m Machine) *run.Service {
 // sealer has the receipts of runs signed.
 func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
 	signer, err := signers(s.World, c)
-	return &receipt.Sealer{Store: s.table, Signer: signer, Now: s.Now}, err
+	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.Now}, err
 }
 
 // Tools is what judges the arguments of tools, and calls those of servers that speak
@@ -153,7 +153,7 @@ func (w World) answering(c Answering) site {
 func (s site) turns(c Answering, t Tools) *turn.Service {
 	eligible, models := s.eligible(c.AI)
 	return &turn.Service{
-		Store: s.table, Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
 		Retry: s.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
@@ -164,7 +164,7 @@ const previewTimeout = 5 * time.Second
 
 // previews is how a plan's reads are made before it is confirmed.
 func (s site) previews(t Tools) step.Preview {
-	return step.Preview{Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log}
+	return step.Preview{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log}
 }
 
 // Confirm builds functions/confirm.
@@ -191,8 +191,8 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
-	s.http.Rules = s.table
-	servers := registrar(s.World, s.table)
+	s.http.Rules = s.stores.Runs
+	servers := registrar(s.World, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
 		found, err := servers.Look(ctx, w.Now)
 		if found > 0 {
@@ -215,16 +215,16 @@ func Records(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.table}}
+	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
 	s.http.Ops = s.operations(c)
-	return s.serve(httpapi.Records(s.http, s.table, s.sessions(), httpapi.Check{Name: "table", Ping: s.table.Ping})), nil
+	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
 }
 
 // Page is what the page of functions/web (package web) is made of.
 type Page struct {
 	World
 	Config     WebConfig
-	Table      *dynamo.Table
+	Stores     store.Stores
 	Assistants *eligibility.Manager
 	Breakers   *agent.Gate
 	Meter      *rate.Meter
@@ -238,7 +238,7 @@ func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, er
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return s.serve(make(Page{w, c, s.table, s.shown(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
+	return s.serve(make(Page{w, c, s.stores, s.shown(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
 }
 
 // Step builds functions/step.
@@ -250,7 +250,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	s := w.site(c.Config).telling(c.Push)
 	bearer := s.tokens()
 	executor := &step.Executor{
-		Store: s.table, Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
+		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
 		Waker: stepfn.New(w.StepFunctions, ""), // it knows no state machine, which knows it: a token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
@@ -315,7 +315,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	}
 	runs.Sealer = sealer
 	chats := &conversation.Sweeper{
-		Store: s.table, IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.stores.Chats, IDs: w.IDs, Now: w.Now, Log: s.log,
 		Say: func(lang string) conversation.Message {
 			tag := locale.Tag(lang)
 			return conversation.Message{
@@ -359,5 +359,5 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return gateway.NewFunction(gateway.Authorizer(gateway.Kept(s.table, s.log), s.meter, w.Now, s.log)), nil
+	return gateway.NewFunction(gateway.Authorizer(gateway.Kept(s.stores.Access, s.log), s.meter, w.Now, s.log)), nil
 }

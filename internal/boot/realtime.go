@@ -23,8 +23,8 @@ type RealtimeConfig struct {
 // telling has what the site stores told to whoever is connected.
 func (s site) telling(p Push) site {
 	if p.Endpoint != "" {
-		hub := &realtime.Hub{Connections: s.table, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
-		s.table.Telling(hub)
+		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
+		s.stores = s.stores.Announcing(hub)
 		s.listeners = hub
 	}
 	return s
@@ -38,7 +38,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config)
 	desk := &realtime.Desk{
-		Connections: s.table, Tokens: s.table, Poster: managementapi.New(w.Push, c.Endpoint),
+		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 	}
 	return gateway.NewFunction(gateway.Socket(desk)), nil

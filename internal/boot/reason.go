@@ -27,7 +27,7 @@ func Reason(w World, e Environment) (gateway.Function, error) {
 	s := w.site(c.Config).telling(c.Push)
 	eligible, models := s.eligible(c.AI)
 	reasoner := &command.Service{
-		Store: s.table, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
+		Store: s.stores.Runs, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
 		err := reasoner.Reason(ctx, in.AccountID, in.RunID, in.StepID)

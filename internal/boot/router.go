@@ -16,7 +16,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/models/secrets"
-	"piloto/internal/store/dynamo"
+	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 )
 
@@ -87,13 +87,13 @@ func (w World) tokens() *outbound.Tokens {
 func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 	timeout, asking := seconds(d.Timeout), seconds(b.Wait)
 	return turn.Router{
-		Memory: s.sessions(), Settings: s.table, Context: b.URL,
+		Memory: s.sessions(), Settings: s.stores.Router, Context: b.URL,
 		Business: &agent.Businesses{
-			Store: s.table, Source: outbound.NewBusinesses(s.outbound(asking)), Limit: asking,
+			Store: s.stores.Router, Source: outbound.NewBusinesses(s.outbound(asking)), Limit: asking,
 			Now: s.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
-			Caller: t.Caller(s.World, timeout, s.tokens()), Schemas: t.Schemas, Keys: s.table, Freeze: s.table, Attempts: d.Attempts,
+			Caller: t.Caller(s.World, timeout, s.tokens()), Schemas: t.Schemas, Keys: s.stores.Registry, Freeze: s.stores.Registry, Attempts: d.Attempts,
 			Gate: s.gate(d.policy()),
 			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},
@@ -101,12 +101,12 @@ func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 }
 
 func (s site) gate(p agent.Policy) *agent.Gate {
-	return &agent.Gate{Store: s.table, Policy: p, Now: s.Now, NewID: s.IDs.New, Log: s.log}
+	return &agent.Gate{Store: s.stores.Router, Policy: p, Now: s.Now, NewID: s.IDs.New, Log: s.log}
 }
 
 // standings are an account's servers, and how those of them stand that are agents.
 type standings struct {
-	*dynamo.Table
+	*store.RegistryStore
 	*agent.Gate
 }
 
@@ -115,11 +115,11 @@ func (s standings) Breakers(ctx context.Context, account string) ([]agent.Breake
 	return s.Gate.Breakers(ctx, account)
 }
 
-func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.table, Now: s.Now} }
+func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.stores.Router, Now: s.Now} }
 
 // counting counts turns; on AWS also in its metrics.
 func (s site) counting() usage.Recorder {
-	r := usage.Recorder{Store: s.table, Now: s.Now, Log: s.log}
+	r := usage.Recorder{Store: s.stores.Wallet, Now: s.Now, Log: s.log}
 	if !s.Local {
 		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
 	}
@@ -129,25 +129,25 @@ func (s site) counting() usage.Recorder {
 // signing knows who signs requests, and what they were answered.
 func (s site) signing(c Signing) site {
 	s.http.Webhooks = s.webhooks(c)
-	s.http.Once = &replay.Once{Store: s.table, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+	s.http.Once = &replay.Once{Store: s.stores.Access, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 	return s
 }
 
 func (s site) webhooks(c Signing) *auth.Webhooks {
 	return &auth.Webhooks{
-		Store: s.table, Secrets: secrets.NewWebhooks(secrets.NewManager(s.Secrets, c.KeyPrefix), s.Now), NewID: s.IDs.New, Now: s.Now,
+		Store: s.stores.Access, Secrets: secrets.NewWebhooks(secrets.NewManager(s.Secrets, c.KeyPrefix), s.Now), NewID: s.IDs.New, Now: s.Now,
 	}
 }
 
 // companies is what accounts set of the router.
 func (s site) companies() *agent.Manager {
-	return &agent.Manager{Store: s.table, Addresses: s.addresses, Now: s.Now}
+	return &agent.Manager{Store: companyStores{s.stores.Router, s.stores.Registry}, Addresses: s.addresses, Now: s.Now}
 }
 
 // operations is what is told of the deployment.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &usage.Reader{Store: s.table, Now: s.Now}, Agents: standings{s.table, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: Version, Counted: &usage.Reader{Store: s.stores.Wallet, Now: s.Now}, Agents: standings{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 

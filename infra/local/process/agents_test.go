@@ -36,7 +36,7 @@ func TestTheEnvironmentNamesAgents(t *testing.T) {
 		if err := p.introduce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		servers, err := p.Table.Servers(t.Context(), defaultAccount)
+		servers, err := p.Stores.Registry.Servers(t.Context(), defaultAccount)
 		if err != nil {
 			t.Fatal(err)
 		}

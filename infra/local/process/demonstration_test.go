@@ -21,7 +21,7 @@ import (
 // names are those of the registered servers, oldest first.
 func names(t *testing.T, p *Process) (out []string) {
 	t.Helper()
-	servers, err := tool.Registry{Store: p.Table}.List(t.Context(), defaultAccount)
+	servers, err := tool.Registry{Store: p.Stores.Registry}.List(t.Context(), defaultAccount)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestTheDemonstrationIsRegisteredAtTheFirstStart(t *testing.T) {
 	begin()
 	same(t, "after two starts", names(t, p), "Reservas", "reserva")
 
-	registry := tool.Registry{Store: p.Table, IDs: ids.NewSource(nil)}
+	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
 	servers, err := registry.List(t.Context(), defaultAccount)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
 	defer elsewhere.Close()
 	registry := tool.Registry{
 		Discover: map[tool.Kind]tool.Discoverer{tool.KindMCP: mcp.Discoverer{Client: &http.Client{Transport: http.DefaultTransport}}},
-		Store:    p.Table, IDs: ids.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
+		Store:    p.Stores.Registry, IDs: ids.NewSource(nil), Policy: tool.Policy{AllowLoopback: true},
 	}
 	own, _, err := registry.Register(t.Context(), defaultAccount, tool.Registration{URL: elsewhere.URL, Name: demo.AgentName, Role: tool.RoleAgent}, boot.Clock())
 	if err != nil {
@@ -143,7 +143,7 @@ func TestOnlyTheAgentsOwnAddressIsItsOwn(t *testing.T) {
 // switched off is not switched on with it.
 func TestTheDemonstrationStandsAsideAndComesBack(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Demo: true})
-	registry := tool.Registry{Store: p.Table, IDs: ids.NewSource(nil)}
+	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
 	begin := func(demo bool, want ...string) {
 		t.Helper()
 		p.Demo = demo

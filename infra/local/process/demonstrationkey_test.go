@@ -114,7 +114,7 @@ func TestAFolderOfBeforeTheKeyGetsIt(t *testing.T) {
 	if err := p.introduce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	servers := registry.Of(p.world(), p.Table)
+	servers := registry.Of(p.world(), p.Stores.Registry)
 	list, err := servers.List(t.Context(), defaultAccount)
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
@@ -142,7 +142,7 @@ func TestAFolderOfBeforeTheKeyGetsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := p.Table.Credential(t.Context(), defaultAccount, s)
+		key, err := p.Stores.Registry.Credential(t.Context(), defaultAccount, s)
 		want := tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
 		if s.ID == own.ID {
 			want = *other

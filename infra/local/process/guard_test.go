@@ -67,7 +67,7 @@ func TestGuessesAtTheDemonstrationAreCounted(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, _, err := installToken(t.Context(), p.Table, o.Data, testToken, boot.Clock()); err != nil {
+			if _, _, err := installToken(t.Context(), p.Stores.Access, o.Data, testToken, boot.Clock()); err != nil {
 				t.Fatal(err)
 			}
 			handler, err := p.Handler()

@@ -57,7 +57,7 @@ func deploy(t *testing.T, s Settings) (p *Process, folder string, log *bytes.Buf
 			t.Error(err)
 		}
 	})
-	if _, _, err := installToken(t.Context(), p.Table, folder, testToken, boot.Clock()); err != nil {
+	if _, _, err := installToken(t.Context(), p.Stores.Access, folder, testToken, boot.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	if handler, err = p.Handler(); err != nil {

@@ -33,7 +33,7 @@ import (
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
-	"piloto/internal/store/dynamo"
+	"piloto/internal/store"
 	"piloto/internal/tools/tool"
 )
 
@@ -58,7 +58,7 @@ type Options struct {
 type Process struct {
 	Options
 	Settings
-	Table *dynamo.Table
+	Stores store.Stores
 
 	log        *slog.Logger
 	template   *template.Template
@@ -223,8 +223,8 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := p.staff(ctx, folder); err != nil {
 		return err
 	}
-	p.Table = dynamo.New(config, p.names[p.template.Tables[0].ID])
-	p.functions.tokens = gateway.Kept(p.Table, p.log)
+	p.Stores = store.New(config, p.names[p.template.Tables[0].ID])
+	p.functions.tokens = gateway.Kept(p.Stores.Access, p.log)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	defer stop()
 	defer context.AfterFunc(ctx, p.functions.halt)()
 	p.engines.stopWhenFailed(ctx, stop)
-	token, file, err := installToken(ctx, p.Table, p.Data, p.Token, p.Clock())
+	token, file, err := installToken(ctx, p.Stores.Access, p.Data, p.Token, p.Clock())
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,9 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	}
 	ready.Store(true)
 	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
-		return signInURL(ctx, p.Table, token, p.origin, p.Clock())
+		return signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 	})
-	p.engines.control.offerTokens(tokenDesk{table: p.Table, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
+	p.engines.control.offerTokens(tokenDesk{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
 	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func onceReady(ready *atomic.Bool, h http.Handler) http.Handler {
 // introduce registers the agents that the environment names, and the demonstration
 // service and agent. The agent of the demonstration makes way for one of its name.
 func (p *Process) introduce(ctx context.Context) error {
-	servers := registry.Of(p.world(), p.Table)
+	servers := registry.Of(p.world(), p.Stores.Registry)
 	if err := p.introduceAgents(ctx, servers); err != nil {
 		return err
 	}

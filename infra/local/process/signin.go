@@ -22,7 +22,7 @@ func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file str
 	if !seen {
 		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -open -data %s prints an address that signs you in, once)\n", p.origin, word(p.Data))
 	} else {
-		url, err := signInURL(ctx, p.Table, token, p.origin, p.Clock())
+		url, err := signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 		if err != nil {
 			return err
 		}

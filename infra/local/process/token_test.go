@@ -16,7 +16,7 @@ import (
 func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 	p, folder, _, _ := deploy(t, Settings{})
 	install := func(set string) (string, error) {
-		token, _, err := installToken(t.Context(), p.Table, folder, set, boot.Clock())
+		token, _, err := installToken(t.Context(), p.Stores.Access, folder, set, boot.Clock())
 		return token, err
 	}
 	if err := os.Remove(filepath.Join(folder, installedFile)); err != nil {
@@ -84,7 +84,7 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{})
 	for name, kept := range map[string]func(folder string) (string, error){
 		"token": func(folder string) (string, error) {
-			token, _, err := installToken(t.Context(), p.Table, folder, "", boot.Clock())
+			token, _, err := installToken(t.Context(), p.Stores.Access, folder, "", boot.Clock())
 			return token, err
 		},
 		demoKeyFile: keptDemoKey,

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/boot"
 	"piloto/internal/edge/webui"
 	"piloto/internal/live/realtime"
+	"piloto/internal/store"
 )
 
 // Start runs functions/web.
@@ -16,16 +17,22 @@ func Start() { boot.StartHTTP(New) }
 // New builds functions/web.
 func New(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Web(w, e, page) }
 
+// runs is the rows of runs and of their receipts.
+type runs struct {
+	store.RunStore
+	*store.ReceiptStore
+}
+
 func page(p boot.Page) http.Handler {
 	facts := webui.Facts{Provider: p.Config.Name(), Model: p.Config.Model, Demo: p.Demo, Local: p.Local}
 	if p.SocketPath == "" {
 		facts.RealtimeURL = p.Config.URL
 	}
 	return webui.New(webui.Deps{
-		Chats: p.Table, Runs: p.Table, Servers: p.Table, Projects: p.Table, Tokens: p.Table,
-		Assistants: p.Assistants, Credits: p.Table, Breakers: p.Breakers, Webhooks: p.Table, Rules: p.Table, Facts: facts, Meter: p.Meter,
+		Chats: p.Stores.Chats, Runs: runs{p.Stores.Runs, p.Stores.Receipts}, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
+		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
 		Part: func(ctx context.Context, account, session string) error {
-			return realtime.Part(ctx, p.Table, account, session, p.Now())
+			return realtime.Part(ctx, p.Stores.Access, account, session, p.Now())
 		},
 		Now: p.Now, Log: p.Logger,
 	})

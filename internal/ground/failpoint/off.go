@@ -13,8 +13,7 @@ func Here(string) {}
 // At is the moment before or after something of an owner: "owner.what.moment".
 func At(_, _, _ string) {}
 
-// Verb is At for the exported method of the type that is called, the nearest on the
-// stack: "owner.Method.moment".
+// Verb is At for the nearest exported method on the stack of a type.
 func Verb(_, _, _ string) {}
 
 // Clock is the clock to go by: now itself.

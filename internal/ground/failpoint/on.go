@@ -59,16 +59,20 @@ func Here(name string) {
 // At is the moment before or after something of an owner: "owner.what.moment".
 func At(owner, what, moment string) { Here(owner + "." + what + "." + moment) }
 
-// Verb is At for the exported method of a type ("dynamo.(*Table)") that is called,
-// the nearest on the stack: "owner.Method.moment".
+// Verb is At for the nearest exported method on the stack of a type as the runtime writes it:
+// "Type" or "(*Type)". Its name is "owner.Method.moment"; the owner "" stands for the package of
+// the type.
 func Verb(owner, of, moment string) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		frame, more := frames.Next()
-		if _, method, ok := strings.Cut(frame.Function, "/"+of+"."); ok {
+		if path, method, ok := strings.Cut(frame.Function, "."+of+"."); ok {
 			method, _, _ = strings.Cut(method, ".")
 			if method != "" && method[0] >= 'A' && method[0] <= 'Z' {
+				if owner == "" {
+					owner = path[strings.LastIndexByte(path, '/')+1:]
+				}
 				At(owner, method, moment)
 				return
 			}

@@ -8,22 +8,22 @@ import (
 	"testing"
 )
 
-type table struct{}
+type store struct{}
 
-func (t *table) Confirm() { t.commit() }
+func (s *store) Confirm() { s.commit() }
 
-func (*table) commit() { func() { Verb("dynamo", "failpoint.(*table)", "before") }() }
+func (*store) commit() { func() { Verb("", "(*store)", "before") }() }
 
 func TestMomentsAreCountedByTheNameOfTheVerb(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	if err := Arm("", trace, 0); err != nil {
 		t.Fatal(err)
 	}
-	(&table{}).Confirm()
+	(&store{}).Confirm()
 	Here("x")
-	(&table{}).Confirm()
+	(&store{}).Confirm()
 	got, err := os.ReadFile(trace)
-	if want := "dynamo.Confirm.before#1\nx#1\ndynamo.Confirm.before#2\n"; err != nil || string(got) != want {
+	if want := "failpoint.Confirm.before#1\nx#1\nfailpoint.Confirm.before#2\n"; err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -38,6 +38,11 @@ const (
 // adapter of the store returns it, whatever was to be written.
 var ErrStorage = New(Unavailable, "storage_unwritable")
 
+// ErrMoved says that a stored value changed after it was read. The caller reads it again and
+// decides again (package retry). Errors with a code of their own wrap it when a client has
+// to see that code.
+var ErrMoved = New(Conflict, "plan.moved")
+
 // Field is one thing wrong with a request: where it is (["body","message"]),
 // a plain sentence, and a stable type such as "missing".
 type Field struct {

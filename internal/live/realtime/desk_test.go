@@ -15,14 +15,13 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
-	"piloto/internal/store/dynamo"
 )
 
 // reception is a desk over a table, an office and a clock that moves when told.
 type reception struct {
 	*realtime.Desk
 	t     testing.TB
-	table *dynamo.Table
+	table *fixture.Stores
 	*office
 	at time.Time
 }
@@ -300,13 +299,13 @@ func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
 
 // meanwhile are connections; something happens just before one is added.
 type meanwhile struct {
-	*dynamo.Table
+	*fixture.Stores
 	before func()
 }
 
 func (m meanwhile) AddConnection(ctx context.Context, c realtime.Connection) error {
 	m.before()
-	return m.Table.AddConnection(ctx, c)
+	return m.Stores.AddConnection(ctx, c)
 }
 
 // TestAClientThatDoesNotPingIsNotToldAndSeesAGap: nobody is told for long who does

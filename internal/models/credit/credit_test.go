@@ -17,7 +17,6 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
-	"piloto/internal/store/dynamo"
 )
 
 const account = "acme"
@@ -30,12 +29,12 @@ var (
 // bank is the service over a table, and a clock that moves when it is told.
 type bank struct {
 	*credit.Service
-	table *dynamo.Table
+	table *fixture.Stores
 	mu    sync.Mutex
 	now   time.Time
 }
 
-func newBank(table *dynamo.Table) *bank {
+func newBank(table *fixture.Stores) *bank {
 	b := &bank{table: table, now: fixture.Epoch}
 	b.Service = &credit.Service{Store: table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler)}
 	return b

@@ -319,6 +319,7 @@ type Run struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
+	Event     Event     // the last event, in a run that a transition returned; zero in one that was read
 }
 
 // OtherRunning is ErrAlreadyRunning because of a run that goes on, which it names. what is

@@ -13,7 +13,6 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
-	"piloto/internal/store/dynamo"
 	"piloto/internal/tools/tool"
 )
 
@@ -352,4 +351,4 @@ func TestAPlaceIsTakenOnce(t *testing.T) {
 	s.proved(one.ID, two.ID)
 }
 
-var _ receipt.Store = (*dynamo.Table)(nil)
+var _ receipt.Store = (*fixture.Stores)(nil)

@@ -1,0 +1,48 @@
+// Package retry owns how a write is tried again: after a random pause that grows, so that
+// writers of one row take turns.
+package retry
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"piloto/internal/ground/fault"
+)
+
+// attempts bounds Do, against writers that keep winning.
+const attempts = 64
+
+// Do calls f until it returns anything but fault.ErrMoved, at most 64 times. f reads again
+// the values that it writes about. Do returns the last error of f, or that of ctx.
+func Do(ctx context.Context, f func() error) error {
+	var err error
+	for attempt := range attempts {
+		if err = f(); !errors.Is(err, fault.ErrMoved) {
+			return err
+		}
+		if waitErr := Wait(ctx, Pause(attempt)); waitErr != nil {
+			return waitErr
+		}
+	}
+	return err
+}
+
+// Pause returns how long to wait after an attempt, counted from 0: a random time below 4 ms at
+// first and below 36 ms from the ninth on.
+func Pause(attempt int) time.Duration {
+	return rand.N(time.Duration(min(attempt, 8)+1) * 4 * time.Millisecond)
+}
+
+// Wait waits for d, or until ctx ends; then it returns the error of ctx.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,101 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"piloto/internal/access/replay"
+	"piloto/internal/store/kv"
+)
+
+func replayKey(account, hash string) string { return kv.Account(account) + "#Q#" + hash }
+
+const replaySK = "REPLAY"
+
+type replayRow struct {
+	PK          string `dynamodbav:"PK"`
+	SK          string `dynamodbav:"SK"`
+	Fingerprint string `dynamodbav:"fingerprint"`
+	Ticket      string `dynamodbav:"ticket"`
+	At          int64  `dynamodbav:"at"`
+	Holder      string `dynamodbav:"holder"`
+	Until       int64  `dynamodbav:"held_until"` // 0: by nobody
+	ExpiresAt   int64  `dynamodbav:"expires_at"`
+	Done        bool   `dynamodbav:"done"`
+	Answer      []byte `dynamodbav:"answer,omitempty"`
+	Request     []byte `dynamodbav:"request,omitempty"`
+	TTL         int64  `dynamodbav:"ttl"` // cleans up; the comparison is on expires_at
+}
+
+func replayRowOf(c replay.Claim) replayRow {
+	return replayRow{
+		PK: replayKey(c.Account, c.Key), SK: replaySK, Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: kv.Millis(c.Ticket.At),
+		Holder: c.Holder, Until: kv.Millis(c.Until), ExpiresAt: kv.Millis(c.ExpiresAt), Done: c.Done, Answer: c.Answer, Request: c.Request,
+		TTL: c.ExpiresAt.Add(time.Hour).Unix(),
+	}
+}
+
+// claimIn reads a claim of an account and a key.
+func claimIn(it kv.Item, account, hash string) (replay.Claim, error) {
+	var row replayRow
+	err := kv.Decode(it, &row)
+	return row.claim(account, hash), err
+}
+
+func (row replayRow) claim(account, hash string) replay.Claim {
+	return replay.Claim{
+		Account: account, Key: hash, Fingerprint: row.Fingerprint, Ticket: replay.Ticket{ID: row.Ticket, At: kv.Time(row.At)},
+		Holder: row.Holder, Until: kv.Time(row.Until), ExpiresAt: kv.Time(row.ExpiresAt), Done: row.Done, Answer: row.Answer,
+		Request: row.Request,
+	}
+}
+
+// ClaimReplay implements replay.Store.
+func (s *Store) ClaimReplay(ctx context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
+	there, put, err := s.putReplay(ctx, c, "attribute_not_exists(PK) OR expires_at <= :at", kv.Item{":at": kv.N(kv.Millis(at))})
+	if put {
+		return c, nil
+	}
+	return there, err
+}
+
+// Replay implements replay.Store.
+func (s *Store) Replay(ctx context.Context, account, hash string) (replay.Claim, error) {
+	var row replayRow
+	err := s.table.Get(ctx, replayKey(account, hash), replaySK, &row, replay.ErrUnknown)
+	return row.claim(account, hash), err
+}
+
+// TakeReplay implements replay.Store.
+func (s *Store) TakeReplay(ctx context.Context, c replay.Claim, holder string) (bool, error) {
+	_, put, err := s.putReplay(ctx, c, "holder = :holder AND done = :no", kv.Item{":holder": kv.S(holder), ":no": kv.Bool(false)})
+	return put, err
+}
+
+// FinishReplay implements replay.Store.
+func (s *Store) FinishReplay(ctx context.Context, c replay.Claim) (replay.Claim, error) {
+	c.Done = true
+	there, put, err := s.putReplay(ctx, c, "ticket = :ticket AND done = :no", kv.Item{":ticket": kv.S(c.Ticket.ID), ":no": kv.Bool(false)})
+	if put {
+		return c, nil
+	}
+	return there, err
+}
+
+// FreeReplay implements replay.Store.
+func (s *Store) FreeReplay(ctx context.Context, c replay.Claim) error {
+	c.Until, c.Done, c.Answer = time.Time{}, false, nil
+	_, err := s.TakeReplay(ctx, c, c.Holder)
+	return err
+}
+
+// putReplay writes a claim, if the one there is as condition says. If not, it
+// returns the one there.
+func (s *Store) putReplay(ctx context.Context, c replay.Claim, condition string, values kv.Item) (there replay.Claim, put bool, err error) {
+	row, put, err := s.table.Try(ctx, kv.Put(replayRowOf(c), condition, nil).With(values))
+	if err != nil || row == nil {
+		return there, put, err
+	}
+	there, err = claimIn(row, c.Account, c.Key)
+	return there, put, err
+}

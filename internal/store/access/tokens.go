@@ -1,0 +1,97 @@
+// Package access owns the rows of who may ask and how often: tokens, webhooks, quotas, answers
+// kept under idempotency keys, and connections of WebSockets.
+package access
+
+import (
+	"context"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
+	"piloto/internal/store/kv"
+)
+
+// Store is the access rows of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the access rows of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+type tokenRow struct {
+	PK        string   `dynamodbav:"PK"`
+	SK        string   `dynamodbav:"SK"`
+	Kind      string   `dynamodbav:"kind"`
+	Account   string   `dynamodbav:"account"`
+	User      string   `dynamodbav:"user"`
+	Scopes    []string `dynamodbav:"scopes"`
+	Parent    string   `dynamodbav:"parent,omitempty"`
+	CreatedAt int64    `dynamodbav:"created_at"`
+	ExpiresAt int64    `dynamodbav:"expires_at,omitempty"`
+	TTL       int64    `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
+}
+
+var errNoToken = fault.New(fault.NotFound, "token.not_found")
+
+func (row tokenRow) token(hash string) auth.Token {
+	t := auth.Token{
+		Hash: hash, Kind: auth.Kind(row.Kind), Account: row.Account, User: row.User, Parent: row.Parent,
+		ExpiresAt: kv.Time(row.ExpiresAt), CreatedAt: kv.Time(row.CreatedAt),
+	}
+	for _, s := range row.Scopes {
+		t.Scopes = append(t.Scopes, auth.Scope(s))
+	}
+	return t
+}
+
+// Token finds a token by the hash of its secret.
+func (s *Store) Token(ctx context.Context, hash string) (auth.Token, error) {
+	var row tokenRow
+	err := s.table.Get(ctx, "TOKEN#"+hash, "TOKEN", &row, errNoToken)
+	return row.token(hash), err
+}
+
+// TakeToken returns a token and removes it, so that of many callers one gets it.
+func (s *Store) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
+	it, _, err := s.table.Try(ctx, kv.Delete("TOKEN#"+hash, "TOKEN", "", nil))
+	if err != nil {
+		return auth.Token{}, err
+	}
+	if len(it) == 0 {
+		return auth.Token{}, errNoToken
+	}
+	var row tokenRow
+	err = kv.Decode(it, &row)
+	return row.token(hash), err
+}
+
+// RenewToken moves the end of a token to a later time. A token that was removed, that ends
+// later or that never ends is left alone, without an error.
+func (s *Store) RenewToken(ctx context.Context, hash string, until time.Time) error {
+	_, _, err := s.table.Try(ctx, kv.Update("TOKEN#"+hash, "TOKEN", "SET expires_at = :until, #ttl = :ttl",
+		"expires_at < :until", // false where there is no row, or no end
+		kv.Item{":until": kv.N(kv.Millis(until)), ":ttl": kv.N(cleanUp(until))}, nil).Named("#ttl", "ttl"))
+	return err
+}
+
+// cleanUp is when a token that ended may be deleted, in seconds.
+func cleanUp(end time.Time) int64 { return end.Add(24 * time.Hour).Unix() }
+
+// PutToken stores a token.
+func (s *Store) PutToken(ctx context.Context, token auth.Token) error {
+	row := tokenRow{
+		PK: "TOKEN#" + token.Hash, SK: "TOKEN", Kind: string(token.Kind), Account: token.Account, User: token.User,
+		Parent: token.Parent, CreatedAt: kv.Millis(token.CreatedAt), ExpiresAt: kv.Millis(token.ExpiresAt),
+	}
+	for _, scope := range token.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	if !token.ExpiresAt.IsZero() {
+		row.TTL = cleanUp(token.ExpiresAt)
+	}
+	return s.table.Do(ctx, kv.Put(row, "", nil))
+}
+
+// DeleteToken removes a token; one that is not there is removed already.
+func (s *Store) DeleteToken(ctx context.Context, hash string) error {
+	return s.table.Do(ctx, kv.Delete("TOKEN#"+hash, "TOKEN", "", nil))
+}

@@ -1,0 +1,89 @@
+package access
+
+import (
+	"context"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
+	"piloto/internal/store/kv"
+)
+
+// A webhook stands twice, written and removed in one transaction and never
+// changed: with its account's, to be listed, and under its own id, by which a
+// signed request finds it in one read. Its secret stands in neither.
+type webhookRow struct {
+	PK        string   `dynamodbav:"PK"`
+	SK        string   `dynamodbav:"SK"`
+	ID        string   `dynamodbav:"id"`
+	Account   string   `dynamodbav:"account"`
+	User      string   `dynamodbav:"user"`
+	Name      string   `dynamodbav:"name"`
+	Scopes    []string `dynamodbav:"scopes"`
+	CreatedAt int64    `dynamodbav:"created_at"`
+}
+
+const (
+	webhookSK     = "WEBHOOK"
+	webhookPrefix = "WEBHOOK#"
+)
+
+func webhooksKey(account string) string { return kv.Account(account) + "#WEBHOOKS" }
+
+func webhookKey(id string) string { return "WEBHOOK#" + id }
+
+var errWebhookTaken = fault.New(fault.Conflict, "webhook.id_taken")
+
+func (row webhookRow) webhook() auth.Webhook {
+	w := auth.Webhook{ID: row.ID, Account: row.Account, User: row.User, Name: row.Name, CreatedAt: kv.Time(row.CreatedAt)}
+	for _, s := range row.Scopes {
+		w.Scopes = append(w.Scopes, auth.Scope(s))
+	}
+	return w
+}
+
+// CreateWebhook stores a webhook under a new id.
+func (s *Store) CreateWebhook(ctx context.Context, w auth.Webhook) error {
+	row := webhookRow{
+		PK: webhooksKey(w.Account), SK: webhookPrefix + w.ID, ID: w.ID, Account: w.Account, User: w.User, Name: w.Name,
+		CreatedAt: kv.Millis(w.CreatedAt),
+	}
+	for _, scope := range w.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	inAccount := kv.Put(row, "attribute_not_exists(PK)", errWebhookTaken)
+	row.PK, row.SK = webhookKey(w.ID), webhookSK
+	byID := kv.Put(row, "attribute_not_exists(PK)", errWebhookTaken)
+	return s.table.Commit(ctx, inAccount, byID)
+}
+
+// Webhook finds a webhook by its id.
+func (s *Store) Webhook(ctx context.Context, id string) (auth.Webhook, error) {
+	var row webhookRow
+	err := s.table.Get(ctx, webhookKey(id), webhookSK, &row, auth.ErrWebhookNotFound)
+	return row.webhook(), err
+}
+
+// Webhooks returns an account's webhooks, the oldest first.
+func (s *Store) Webhooks(ctx context.Context, account string) ([]auth.Webhook, error) {
+	items, err := s.table.Read(ctx, kv.Rows(webhooksKey(account), webhookPrefix), 0)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]auth.Webhook, len(items))
+	for i, it := range items {
+		var row webhookRow
+		if err := kv.Decode(it, &row); err != nil {
+			return nil, err
+		}
+		list[i] = row.webhook()
+	}
+	return list, nil
+}
+
+// DeleteWebhook removes a webhook of an account.
+func (s *Store) DeleteWebhook(ctx context.Context, account, id string) error {
+	return s.table.Commit(ctx,
+		kv.Delete(webhooksKey(account), webhookPrefix+id, "attribute_exists(PK)", auth.ErrWebhookNotFound),
+		kv.Delete(webhookKey(id), webhookSK, "", nil),
+	)
+}

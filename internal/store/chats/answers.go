@@ -1,0 +1,124 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/store/kv"
+)
+
+const (
+	answerKind = "ANSWER#"
+	dueAnswers = "ANSWERING"
+	answerLife = 7 * 24 * time.Hour // of one that was left: a machine may be off for days
+)
+
+type answerRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	Until  int64  `dynamodbav:"taken_until"`
+	Asked  bool   `dynamodbav:"asked"`
+	Locale string `dynamodbav:"locale"`
+	DuePK  string `dynamodbav:"DuePK,omitempty"` // while it is not ended
+	DueSK  string `dynamodbav:"DueSK,omitempty"`
+	TTL    int64  `dynamodbav:"ttl"`
+}
+
+func rowOfAnswer(a conversation.Answering) answerRow {
+	return answerRow{
+		PK: kv.Chat(a.Account, a.ChatID), SK: answerKind + a.MessageID, Until: kv.Millis(a.Until), Asked: a.Asked, Locale: a.Locale,
+		TTL: a.Until.Add(time.Hour).Unix(),
+	}
+}
+
+// TakeAnswer makes answering a message the caller's, when it is nobody's at a time. The
+// turn that a message came with takes it from one that died with the same request.
+func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
+	row := rowOfAnswer(a)
+	row.DuePK, row.DueSK, row.TTL = dueAnswers, kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
+	condition := "attribute_not_exists(PK) OR taken_until <= :at"
+	values := kv.Item{":at": kv.N(kv.Millis(at))}
+	if !a.Asked {
+		condition += " OR asked = :no"
+		values[":no"] = kv.Bool(false)
+	}
+	w := kv.Put(row, condition, conversation.ErrAnswering)
+	w = w.With(values)
+	return s.table.Commit(ctx, w)
+}
+
+// EndAnswer ends what the caller had, or was left, and adds what is said of it to the
+// chat: both or neither.
+func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error {
+	was := a.Until
+	a.Until = at
+	ended := kv.Put(rowOfAnswer(a), "taken_until = :was", conversation.ErrAnswering)
+	ended = ended.With(kv.Item{":was": kv.N(kv.Millis(was))})
+	if len(said) == 0 {
+		return s.table.Commit(ctx, ended)
+	}
+	writes := Append(a.Account, a.ChatID, said)
+	touched := Touch(a.Account, a.ChatID, at, "", "", "", nil)
+	touched = touched.Otherwise(conversation.ErrChatNotFound)
+	return s.table.Commit(ctx, append(writes, ended, touched)...)
+}
+
+// askedRow is that an agent is asked for a message, or was.
+type askedRow struct {
+	PK   string `dynamodbav:"PK"`
+	SK   string `dynamodbav:"SK"`
+	Told bool   `dynamodbav:"told"` // that the agent failed: it may be asked again
+	TTL  int64  `dynamodbav:"ttl"`
+}
+
+const (
+	askedKind = "ASKED#"
+	askedLife = 25 * time.Hour // a request may come again for a day
+)
+
+func asked(account, chatID, messageID string, told bool, at time.Time) askedRow {
+	return askedRow{PK: kv.Chat(account, chatID), SK: askedKind + messageID, Told: told, TTL: at.Add(askedLife).Unix()}
+}
+
+// NoteAsked notes that an agent is about to be asked for a message; conversation.ErrAsked
+// when one was, and EndAsked did not follow.
+func (s *Store) NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+	w := kv.Put(asked(account, chatID, messageID, false, at), "attribute_not_exists(PK) OR told = :yes", conversation.ErrAsked)
+	w = w.With(kv.Item{":yes": kv.Bool(true)})
+	return s.table.Commit(ctx, w)
+}
+
+// EndAsked lets an agent be asked for a message again. The row stays, because who answers
+// turns may delete nothing of a chat.
+func (s *Store) EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+	w := kv.Put(asked(account, chatID, messageID, true, at), "", nil)
+	return s.table.Commit(ctx, w)
+}
+
+// LeftAnswers lists what was not ended by a time, the oldest first. One that cannot be read
+// is an error beside the others.
+func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]conversation.Answering, error) {
+	keys, err := s.table.Due(ctx, dueAnswers, at, limit)
+	problems := []error{err}
+	var list []conversation.Answering
+	for _, k := range keys {
+		var row answerRow
+		err := s.table.Get(ctx, k.PK, k.SK, &row, conversation.ErrAnswering)
+		if errors.Is(err, conversation.ErrAnswering) || err == nil && row.DuePK == "" { // the index is behind
+			continue
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		account, chat, _ := kv.ChatOf(k.PK)
+		list = append(list, conversation.Answering{
+			Account: account, ChatID: chat, MessageID: strings.TrimPrefix(k.SK, answerKind),
+			Until: kv.Time(row.Until), Asked: row.Asked, Locale: row.Locale,
+		})
+	}
+	return list, errors.Join(problems...)
+}

@@ -1,0 +1,99 @@
+package chats
+
+import (
+	"context"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
+	"piloto/internal/store/kv"
+)
+
+type projectRow struct {
+	PK        string   `dynamodbav:"PK"`
+	SK        string   `dynamodbav:"SK"`
+	ProjectID string   `dynamodbav:"project_id"`
+	Name      string   `dynamodbav:"name"`
+	Context   string   `dynamodbav:"context,omitempty"`
+	All       bool     `dynamodbav:"all_services"`
+	MCPIDs    []string `dynamodbav:"mcp_ids,omitempty"`
+	CreatedAt int64    `dynamodbav:"created_at"`
+	UpdatedAt int64    `dynamodbav:"updated_at"`
+	Version   int      `dynamodbav:"version"`
+}
+
+func (row projectRow) project() conversation.Project {
+	return conversation.Project{
+		ID: row.ProjectID, Name: row.Name, Context: row.Context, All: row.All, MCPIDs: row.MCPIDs,
+		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+	}
+}
+
+func rowOfProject(account string, p conversation.Project, version int) projectRow {
+	return projectRow{
+		PK: kv.Account(account), SK: "PROJECT#" + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
+		All: p.All, MCPIDs: p.MCPIDs, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
+	}
+}
+
+// CreateProject stores a new project.
+func (s *Store) CreateProject(ctx context.Context, account string, p conversation.Project) error {
+	w := kv.Put(rowOfProject(account, p, 1), "attribute_not_exists(PK)", kv.ErrTaken)
+	return s.table.Commit(ctx, w)
+}
+
+// Project returns a project.
+func (s *Store) Project(ctx context.Context, account, id string) (conversation.Project, error) {
+	row, err := s.projectRow(ctx, account, id)
+	return row.project(), err
+}
+
+func (s *Store) projectRow(ctx context.Context, account, id string) (projectRow, error) {
+	var row projectRow
+	err := s.table.Get(ctx, kv.Account(account), "PROJECT#"+id, &row, conversation.ErrProjectNotFound)
+	return row, err
+}
+
+// Projects returns the account's projects, the oldest first.
+func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Project, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), "PROJECT#"), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[projectRow](items)
+	if err != nil {
+		return nil, err
+	}
+	projects := make([]conversation.Project, len(rows))
+	for i, row := range rows {
+		projects[i] = row.project()
+	}
+	return projects, nil
+}
+
+// UpdateProject changes a project as it is now, again when somebody changed it
+// first.
+func (s *Store) UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
+	var p conversation.Project
+	err := retry.Do(ctx, func() error {
+		row, err := s.projectRow(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		p = row.project()
+		if err := change(&p); err != nil {
+			return err
+		}
+		p.ID = id
+		w := kv.Put(rowOfProject(account, p, row.Version+1), "version = :seen", fault.ErrMoved)
+		w = w.With(kv.Item{":seen": kv.N(int64(row.Version))})
+		return s.table.Commit(ctx, w)
+	})
+	return p, err
+}
+
+// DeleteProject removes a project. Its chats remain, outside any project they
+// may use: a step of theirs is refused.
+func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
+	return s.table.Commit(ctx, kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound))
+}

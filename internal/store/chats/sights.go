@@ -1,0 +1,55 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/kv"
+)
+
+type sightRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	RunID  string `dynamodbav:"run_id"`
+	Digest string `dynamodbav:"digest"`
+	At     int64  `dynamodbav:"at"`
+	Until  int64  `dynamodbav:"until"`
+	TTL    int64  `dynamodbav:"ttl"`
+}
+
+func sightKey(viewer string) string { return "SIGHT#" + viewer }
+
+// Sight returns the write that notes which plan a viewer of a chat was shown.
+func Sight(account, chatID string, s plan.Sight) kv.Write {
+	return kv.Put(sightRow{
+		PK: kv.Chat(account, chatID), SK: sightKey(s.Viewer), RunID: s.RunID, Digest: string(s.Digest),
+		At: kv.Millis(s.At), Until: kv.Millis(s.Until), TTL: s.Until.Add(time.Hour).Unix(),
+	}, "", nil)
+}
+
+// Show notes that a viewer is shown a draft, and adds the messages that are said with
+// it, all or none. It returns fault.ErrMoved when the chat waits for that draft no more.
+func (s *Store) Show(ctx context.Context, draft plan.Run, sight plan.Sight, said ...conversation.Message) error {
+	writes := Append(draft.Account, draft.ChatID, said)
+	seen := Sight(draft.Account, draft.ChatID, sight)
+	waits := Touch(draft.Account, draft.ChatID, sight.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(draft.ID)})
+	return s.table.Commit(ctx, append(writes, seen, waits)...)
+}
+
+var errUnseen = errors.New("store: the viewer was shown nothing")
+
+// Shown returns which plan a viewer of a chat was shown last, at a time: the zero
+// Sight when none, or when what they saw has expired by then.
+func (s *Store) Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error) {
+	var row sightRow
+	err := s.table.Get(ctx, kv.Chat(account, chatID), sightKey(viewer), &row, errUnseen)
+	if errors.Is(err, errUnseen) || err == nil && !at.Before(kv.Time(row.Until)) {
+		return plan.Sight{}, nil
+	}
+	return plan.Sight{
+		Viewer: viewer, RunID: row.RunID, Digest: plan.Digest(row.Digest), At: kv.Time(row.At), Until: kv.Time(row.Until),
+	}, err
+}

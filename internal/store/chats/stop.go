@@ -1,0 +1,33 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/store/kv"
+)
+
+type stopRow struct {
+	PK  string `dynamodbav:"PK"`
+	SK  string `dynamodbav:"SK"`
+	At  int64  `dynamodbav:"at"`
+	TTL int64  `dynamodbav:"ttl"`
+}
+
+// AskStop notes that somebody wants the answer that is being written to end.
+func (s *Store) AskStop(ctx context.Context, account, chatID string, at time.Time) error {
+	return s.table.Do(ctx, kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()}, "", nil))
+}
+
+// StopAsked returns when somebody last did; the zero time: never.
+func (s *Store) StopAsked(ctx context.Context, account, chatID string) (time.Time, error) {
+	var row stopRow
+	err := s.table.Get(ctx, kv.Chat(account, chatID), "STOP", &row, errNoStop)
+	if errors.Is(err, errNoStop) {
+		return time.Time{}, nil
+	}
+	return kv.Time(row.At), err
+}
+
+var errNoStop = errors.New("store: nobody asked to stop")

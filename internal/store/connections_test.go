@@ -1,0 +1,232 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/conversation"
+	"piloto/internal/live/realtime"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+func connect(t *testing.T, table *fixture.Stores, account, id string) realtime.Connection {
+	t.Helper()
+	c := realtime.Connection{
+		Account: account, ID: id, User: "ana", Parent: "hash", ConnectedAt: now, ExpiresAt: now.Add(time.Minute),
+	}
+	if err := table.AddConnection(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAConnectionIsFoundByItsIDAndByItsAccountAlone(t *testing.T) {
+	table := fixture.Table(t)
+	ours, theirs := connect(t, table, "acme", "c-1="), connect(t, table, "acme2", "c-2=")
+	for _, c := range []realtime.Connection{ours, theirs} {
+		got, err := table.Connection(ctx, c.ID)
+		if d := cmp.Diff(c, got); err != nil || d != "" {
+			t.Error(err, d)
+		}
+		list, err := table.Connections(ctx, c.Account)
+		if d := cmp.Diff([]realtime.Connection{c}, list); err != nil || d != "" {
+			t.Error(err, d)
+		}
+	}
+	if err := table.AddConnection(ctx, realtime.Connection{Account: "thief", ID: ours.ID, ConnectedAt: now}); err == nil {
+		t.Error("an id was taken from its account")
+	}
+	if err := table.RemoveConnection(ctx, "acme2", ours.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := table.Advance(ctx, "acme", ours.ID, 1, now); err != nil {
+		t.Errorf("removed by another account: %v", err)
+	}
+	for range 2 {
+		if err := table.RemoveConnection(ctx, "acme", ours.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := table.Connection(ctx, ours.ID); !errors.Is(err, realtime.ErrGone) {
+		t.Error(err)
+	}
+	if _, err := table.Connection(ctx, theirs.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNumbersAreTakenWithoutAGapByManyAtOnce(t *testing.T) {
+	table := fixture.Table(t)
+	c := connect(t, table, "acme", "c")
+	const takers, each = 40, 5
+	var mu sync.Mutex
+	var got []int64
+	var start, done sync.WaitGroup
+	start.Add(1)
+	for i := range takers {
+		done.Go(func() {
+			start.Wait()
+			for range each {
+				n := i%3 + 1
+				last, err := table.Advance(ctx, c.Account, c.ID, n, now)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for k := range n {
+					got = append(got, last-int64(k))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	start.Done()
+	done.Wait()
+	slices.Sort(got)
+	for i, n := range got {
+		if n != int64(i+1) {
+			t.Fatalf("number %d is %d", i+1, n)
+		}
+	}
+	if kept, err := table.Connection(ctx, c.ID); err != nil || kept.Seq != int64(len(got)) {
+		t.Errorf("%+v, %v after %d", kept, err, len(got))
+	}
+}
+
+func TestAConnectionThatIsGoneOrOverHasNoNumbers(t *testing.T) {
+	table := fixture.Table(t)
+	c := connect(t, table, "acme", "c")
+	if _, err := table.Advance(ctx, "acme", "other", 1, now); !errors.Is(err, realtime.ErrGone) {
+		t.Error("one that is not there:", err)
+	}
+	if _, err := table.Renew(ctx, "acme", "other", now, now, 0); !errors.Is(err, realtime.ErrGone) {
+		t.Error("renewing one that is not there:", err)
+	}
+	if list, err := table.Connections(ctx, "acme"); err != nil || len(list) != 1 {
+		t.Error("asking made one:", list, err)
+	}
+	if _, err := table.Advance(ctx, "acme", c.ID, 1, c.ExpiresAt); !errors.Is(err, realtime.ErrGone) {
+		t.Error("one that is over:", err)
+	}
+	later := c.ExpiresAt.Add(time.Hour)
+	if n, err := table.Renew(ctx, "acme", c.ID, c.ExpiresAt, later, 1); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := table.Advance(ctx, "acme", c.ID, 2, later.Add(-1)); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	got, err := table.Connection(ctx, c.ID)
+	c.Seq, c.PingedAt, c.ExpiresAt = 3, c.ExpiresAt, later
+	if d := cmp.Diff(c, got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
+
+// ear keeps what it was told, as tests that stand on it read it.
+type ear struct {
+	mu    sync.Mutex
+	heard []realtime.Event
+	all   []realtime.Event
+}
+
+func (e *ear) Notify(_ context.Context, account string, events ...realtime.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if account != fixture.Account {
+		panic("told to " + account)
+	}
+	e.heard, e.all = append(e.heard, events...), append(e.all, events...)
+}
+
+// types are the types of what was heard since the last time, a run's event by its own.
+func (e *ear) types() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []string
+	for _, h := range e.heard {
+		kind := h.Type
+		if data, ok := h.Data.(map[string]any); ok && h.Type == realtime.TypeRun {
+			kind = data["event"].(plan.Event).Type + " " + string(data["status"].(plan.Status))
+		}
+		list = append(list, kind)
+	}
+	e.heard = nil
+	return list
+}
+
+func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
+	w := fixture.NewWorld(t)
+	e := &ear{}
+	w.Store.Announcing(e)
+	told := func(when string, want ...string) {
+		t.Helper()
+		if d := cmp.Diff(want, e.types()); d != "" {
+			t.Errorf("%s: %s", when, d)
+		}
+	}
+	say(t, w.Store, fixture.Account, w.Chat.ID, "hola", now)
+	told("a message", "message")
+	if err := w.Store.AddMessages(ctx, fixture.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
+		t.Error("a message was added to no chat")
+	}
+	told("a message that was refused")
+	blocked := conversation.Message{
+		ID: "b", Seq: newID(now), Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", At: now,
+	}
+	if err := w.Store.AddMessages(ctx, fixture.Account, w.Chat.ID, "", now, blocked); err != nil {
+		t.Fatal(err)
+	}
+	told("a block", "message", "ai:execution_blocked")
+
+	first := w.Propose(fixture.To("GET", "/rooms", ""))
+	told("a draft", "message", "run.proposed draft")
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	told("another draft", "run.superseded superseded", "message", "run.proposed draft")
+	if first.ID == r.ID {
+		t.Fatal("one draft")
+	}
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	told("confirmed", "message", "run.confirmed queued")
+	w.Execute(r.ID)
+	list := e.types()
+	if len(list) == 0 || list[len(list)-1] != "run.finished done" {
+		t.Errorf("the run: %v", list)
+	}
+	if _, err := w.Store.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, plan.ErrMoved) {
+		t.Errorf("a run that moved on was marked: %v", err)
+	}
+	told("a transition that was refused")
+
+	// All that is stored was told, as it is stored.
+	var messages []conversation.Message
+	events := map[string][]plan.Event{}
+	for _, h := range e.all {
+		switch data := h.Data.(map[string]any); h.Type {
+		case realtime.TypeMessage:
+			messages = append(messages, data["message"].(conversation.Message))
+		case realtime.TypeRun:
+			events[h.RunID] = append(events[h.RunID], data["event"].(plan.Event))
+		}
+	}
+	slices.SortFunc(messages, func(a, b conversation.Message) int { return strings.Compare(a.Seq, b.Seq) })
+	if d := cmp.Diff(w.Messages(), messages); d != "" {
+		t.Error(d)
+	}
+	for _, id := range []string{first.ID, r.ID} {
+		stored, err := w.Store.Events(ctx, fixture.Account, id, 0, 0)
+		if d := cmp.Diff(stored, events[id]); err != nil || d != "" {
+			t.Error(err, d)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package kv
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Document is a kind of JSON value that rows keep in one attribute, as bytes. Every field of T
+// has a JSON name of its own, so that renaming it in Go changes nothing that is stored.
+type Document[T any] struct{ Name string }
+
+// Encode returns v as JSON.
+func (d Document[T]) Encode(v T) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("kv: encode %s: %w", d.Name, err)
+	}
+	return raw, nil
+}
+
+// Decode reads JSON.
+func (d Document[T]) Decode(raw []byte) (T, error) {
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("kv: decode %s: %w", d.Name, err)
+	}
+	return v, nil
+}
+
+// Pack returns v as JSON, compressed when that is shorter.
+func (d Document[T]) Pack(v T) ([]byte, error) {
+	raw, err := d.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return Zip(raw)
+}
+
+// Unpack reads the bytes that Pack returned.
+func (d Document[T]) Unpack(packed []byte) (T, error) {
+	raw, err := Unzip(packed)
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("kv: decode %s: %w", d.Name, err)
+	}
+	return d.Decode(raw)
+}

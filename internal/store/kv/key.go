@@ -1,0 +1,47 @@
+package kv
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key is the primary key of a row.
+func Key(pk, sk string) Item { return Item{"PK": S(pk), "SK": S(sk)} }
+
+// Account is the partition of the rows of an account that have no partition of their own. Every
+// other partition of an account begins with it, so that no query can leave the account.
+func Account(account string) string { return "A#" + account }
+
+// Chat is the partition of the messages of a chat. The row of the chat itself is in Account.
+func Chat(account, chat string) string { return Account(account) + "#C#" + chat }
+
+// Run is the partition of a run.
+func Run(account, run string) string { return Account(account) + "#R#" + run }
+
+// Pad writes a number with leading zeros, so that the order of texts is that of numbers.
+func Pad(n int64, width int) string {
+	s := strconv.FormatInt(n, 10)
+	for len(s) < width {
+		s = "0" + s
+	}
+	return s
+}
+
+// At is a sort key of an index: a time, and an id because times are not unique.
+func At(t time.Time, id string) string { return Pad(t.UnixMilli(), 13) + "#" + id }
+
+// AccountOf returns the account of a partition that ends with suffix.
+func AccountOf(pk, suffix string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(pk, Account("")), suffix)
+}
+
+// ChatOf returns the chat of a partition that Chat made.
+func ChatOf(pk string) (account, chat string, ok bool) { return part(pk, "#C#") }
+
+// RunOf returns the run of a partition that Run made.
+func RunOf(pk string) (account, run string, ok bool) { return part(pk, "#R#") }
+
+func part(pk, between string) (account, id string, ok bool) {
+	return strings.Cut(strings.TrimPrefix(pk, Account("")), between)
+}

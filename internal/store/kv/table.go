@@ -1,0 +1,257 @@
+// Package kv owns the one DynamoDB table: its keys, conditional writes, transactions,
+// queries, cursors and encodings. It knows nothing about the rows: a store owns each of
+// them (the packages beside this one).
+package kv
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
+)
+
+// Table is a DynamoDB table with the two indexes of template.yaml.
+type Table struct {
+	client *dynamodb.Client
+	name   string
+}
+
+// New returns the table with a name.
+func New(config aws.Config, name string) *Table {
+	return &Table{client: dynamodb.NewFromConfig(config, detectUnwritable), name: name}
+}
+
+// Row reads one row, as the last write left it; nil when there is none.
+func (t *Table) Row(ctx context.Context, pk, sk string) (Item, error) {
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &t.name, Key: Key(pk, sk), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil || len(out.Item) == 0 {
+		return nil, err
+	}
+	return out.Item, nil
+}
+
+// Get reads one row, as the last write left it, into row, which is a pointer. It returns
+// missing when there is no such row.
+func (t *Table) Get(ctx context.Context, pk, sk string, row any, missing error) error {
+	it, err := t.Row(ctx, pk, sk)
+	if err != nil {
+		return err
+	}
+	if it == nil {
+		return missing
+	}
+	return Decode(it, row)
+}
+
+// GetAll reads rows of one partition as the last write left them, in the order of sks; nil
+// stands for a row that does not exist.
+func (t *Table) GetAll(ctx context.Context, pk string, sks ...string) ([]Item, error) {
+	rows := make([]Item, len(sks))
+	var keys []Item
+	for _, sk := range sks {
+		keys = append(keys, Key(pk, sk))
+	}
+	for pause := 20 * time.Millisecond; len(keys) > 0; pause *= 2 {
+		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range out.Responses[t.name] {
+			for i, sk := range sks {
+				if found, ok := it["SK"].(*types.AttributeValueMemberS); ok && found.Value == sk {
+					rows[i] = it
+				}
+			}
+		}
+		if keys = out.UnprocessedKeys[t.name].Keys; len(keys) == 0 {
+			break
+		}
+		if err := retry.Wait(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// Commit makes all writes, or none, in one transaction of at most 100. When a condition does
+// not hold it returns the error of the first such write. A conflict with another transaction
+// is tried again, because nothing was written; it ends as fault.ErrMoved.
+func (t *Table) Commit(ctx context.Context, writes ...Write) error {
+	items := make([]types.TransactWriteItem, len(writes))
+	for i, w := range writes {
+		if w.err != nil {
+			return w.err
+		}
+		items[i] = w.item(&t.name)
+	}
+	err := error(errConflict)
+	for attempt := 0; attempt < commits && errors.Is(err, errConflict); attempt++ {
+		if attempt > 0 {
+			if waitErr := retry.Wait(ctx, retry.Pause(attempt)); waitErr != nil {
+				return waitErr
+			}
+		}
+		err = t.transact(ctx, items, writes)
+	}
+	if errors.Is(err, errConflict) {
+		return fault.ErrMoved.Because(err)
+	}
+	return err
+}
+
+// commits bounds the attempts of one transaction. After them its caller reads again.
+const commits = 64
+
+var errConflict = errors.New("kv: another transaction holds a row")
+
+// transact makes one attempt. Each has a new request token, which the SDK writes into the
+// input: DynamoDB must not take an attempt for the one before.
+func (t *Table) transact(ctx context.Context, items []types.TransactWriteItem, writes []Write) error {
+	failpoint.Verb("", "(*Store)", "before")
+	_, err := t.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
+	failpoint.Verb("", "(*Store)", "after")
+	var cancelled *types.TransactionCanceledException
+	var conflict *types.TransactionConflictException
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &conflict):
+		return errConflict
+	case !errors.As(err, &cancelled):
+		return err
+	}
+	conflicts := false
+	for i, reason := range cancelled.CancellationReasons {
+		switch aws.ToString(reason.Code) {
+		case "ConditionalCheckFailed":
+			if i < len(writes) && writes[i].otherwise != nil {
+				return writes[i].otherwise
+			}
+		case "TransactionConflict":
+			conflicts = true
+		}
+	}
+	if conflicts {
+		return errConflict
+	}
+	return err
+}
+
+// Try makes one write if its condition holds, outside of a transaction, and says whether it
+// did. It returns the row as an update left it, or the row that a deletion removed; the row
+// that failed the condition when it did nothing. The row is nil when there is none.
+func (t *Table) Try(ctx context.Context, w Write) (row Item, done bool, err error) {
+	switch {
+	case w.err != nil:
+		return nil, false, w.err
+	case w.put != nil:
+		_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &t.name, Item: w.put, ConditionExpression: w.condition(),
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+	case w.set != "":
+		var out *dynamodb.UpdateItemOutput
+		if out, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &t.name, Key: w.key, UpdateExpression: &w.set, ConditionExpression: w.condition(),
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}); err == nil {
+			row = out.Attributes
+		}
+	default:
+		var out *dynamodb.DeleteItemOutput
+		if out, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &t.name, Key: w.key, ConditionExpression: w.condition(),
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values, ReturnValues: types.ReturnValueAllOld,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}); err == nil {
+			row = out.Attributes
+		}
+	}
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return failed.Item, false, nil
+	}
+	return row, err == nil, err
+}
+
+// Do makes one write, outside of a transaction. When its condition does not hold it returns
+// the error of the write.
+func (t *Table) Do(ctx context.Context, w Write) error {
+	failpoint.Verb("", "(*Store)", "before")
+	_, done, err := t.Try(ctx, w)
+	failpoint.Verb("", "(*Store)", "after")
+	if err == nil && !done {
+		return w.otherwise
+	}
+	return err
+}
+
+// DeleteAll deletes rows in batches.
+func (t *Table) DeleteAll(ctx context.Context, rows []Item) error {
+	var requests []types.WriteRequest
+	for _, it := range rows {
+		requests = append(requests, types.WriteRequest{
+			DeleteRequest: &types.DeleteRequest{Key: Item{"PK": it["PK"], "SK": it["SK"]}},
+		})
+	}
+	return t.batch(ctx, requests)
+}
+
+// PutAll stores rows in batches, whatever was there before. It is not a transaction: a crash
+// leaves some of them.
+func (t *Table) PutAll(ctx context.Context, rows []Item) error {
+	var requests []types.WriteRequest
+	for _, it := range rows {
+		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+	}
+	return t.batch(ctx, requests)
+}
+
+const batchSize = 25
+
+// batch makes requests in batches, until DynamoDB leaves none unprocessed.
+func (t *Table) batch(ctx context.Context, requests []types.WriteRequest) error {
+	for pause := 50 * time.Millisecond; len(requests) > 0; {
+		n := min(batchSize, len(requests))
+		failpoint.Verb("", "(*Store)", "before")
+		out, err := t.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{t.name: requests[:n]},
+		})
+		failpoint.Verb("", "(*Store)", "after")
+		if err != nil {
+			return err
+		}
+		left := out.UnprocessedItems[t.name]
+		requests = append(left, requests[n:]...)
+		if len(left) > 0 {
+			if err := retry.Wait(ctx, pause); err != nil {
+				return err
+			}
+			pause = min(2*pause, 2*time.Second)
+		}
+	}
+	return nil
+}
+
+// Ping reads nothing, to learn whether the table answers. It returns fault.ErrStorage when the
+// table says that it takes no writes.
+func (t *Table) Ping(ctx context.Context) error {
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: Key("TOKEN#", "PING")})
+	if err != nil {
+		return err
+	}
+	return unwritable(out.ResultMetadata)
+}

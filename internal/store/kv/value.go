@@ -1,0 +1,98 @@
+package kv
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+type (
+	// Item is a row as DynamoDB takes it: attributes by name.
+	Item = map[string]types.AttributeValue
+	// Value is one attribute.
+	Value = types.AttributeValue
+)
+
+// S is a string.
+func S(s string) Value { return &types.AttributeValueMemberS{Value: s} }
+
+// N is a number.
+func N(n int64) Value { return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)} }
+
+// B is bytes.
+func B(raw []byte) Value { return &types.AttributeValueMemberB{Value: raw} }
+
+// Bool is a truth value.
+func Bool(b bool) Value { return &types.AttributeValueMemberBOOL{Value: b} }
+
+// Strings is a set of strings, which must not be empty.
+func Strings(set ...string) Value { return &types.AttributeValueMemberSS{Value: set} }
+
+// List is a list of strings; NULL for none.
+func List(list []string) Value {
+	if list == nil {
+		return &types.AttributeValueMemberNULL{Value: true}
+	}
+	l := &types.AttributeValueMemberL{}
+	for _, s := range list {
+		l.Value = append(l.Value, S(s))
+	}
+	return l
+}
+
+// Text reads a string of a row; "" where there is none.
+func Text(it Item, attribute string) string {
+	if v, ok := it[attribute].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+// Bytes reads bytes of a row; nil where there are none.
+func Bytes(it Item, attribute string) []byte {
+	if v, ok := it[attribute].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
+}
+
+// Int reads a number of a row; ok is false where there is none.
+func Int(it Item, attribute string) (n int64, ok bool, err error) {
+	v, ok := it[attribute].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseInt(v.Value, 10, 64)
+	return n, err == nil, err
+}
+
+// Millis is a time as it is stored: milliseconds since 1970, 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Time reads a stored time, in UTC.
+func Time(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Encode returns a row, which is a struct with dynamodbav names.
+func Encode(row any) (Item, error) { return attributevalue.MarshalMap(row) }
+
+// Decode reads a row into a pointer to such a struct.
+func Decode(it Item, row any) error { return attributevalue.UnmarshalMap(it, row) }
+
+// DecodeAll reads rows.
+func DecodeAll[T any](items []Item) ([]T, error) {
+	var rows []T
+	err := attributevalue.UnmarshalListOfMaps(items, &rows)
+	return rows, err
+}

@@ -1,0 +1,46 @@
+package kv
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+)
+
+// Zip compresses bytes with gzip when that makes them shorter.
+func Zip(raw []byte) ([]byte, error) {
+	if len(raw) < 1024 {
+		return raw, nil
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	if b.Len() >= len(raw) {
+		return raw, nil
+	}
+	return b.Bytes(), nil
+}
+
+// maxUnzipped bounds the bytes of one stored value.
+const maxUnzipped = 64 << 20
+
+// Unzip returns the bytes that Zip was given. Bytes that are not gzip are returned as they are.
+func Unzip(raw []byte) ([]byte, error) {
+	if len(raw) < 2 || raw[0] != 0x1f || raw[1] != 0x8b {
+		return raw, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	out, err := io.ReadAll(io.LimitReader(z, maxUnzipped+1))
+	if len(out) > maxUnzipped {
+		return nil, errors.New("kv: a stored value is larger than any that is written")
+	}
+	return out, err
+}

@@ -1,0 +1,250 @@
+// Package receipts owns the rows of an account's chain of receipts, and of the public keys that
+// signed them.
+package receipts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/run"
+	"piloto/internal/store/kv"
+	"piloto/internal/store/runs"
+)
+
+// dueUnsigned is the list of the links without a signature.
+const dueUnsigned = "UNSIGNED"
+
+const (
+	linkPrefix = "LINK#"
+	signingKey = "SIGNING" // the partition of the public halves of keys: they are the deployment's
+)
+
+// Store is the chains of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the chains of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+func chainKey(account string) string { return kv.Account(account) + "#CHAIN" }
+func linkKey(seq int) string         { return linkPrefix + kv.Pad(int64(seq), 12) }
+func keyKey(id string) string        { return "KEY#" + id }
+
+// linkRow is a link as it is stored, under its place, or as TIP, which is a copy of the
+// last one.
+type linkRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	Account string `dynamodbav:"account"`
+	Version string `dynamodbav:"version"`
+	Seq     int    `dynamodbav:"seq"`
+	Prev    string `dynamodbav:"prev"`
+	At      int64  `dynamodbav:"at"`
+	RunID   string `dynamodbav:"run_id"`
+	Status  string `dynamodbav:"status"`
+	Digest  string `dynamodbav:"digest"`
+	Events  int    `dynamodbav:"events"`
+	RunHead string `dynamodbav:"run_head"`
+	Head    string `dynamodbav:"head"`
+
+	KeyID string `dynamodbav:"key_id,omitempty"`
+	Alg   string `dynamodbav:"alg,omitempty"`
+	Value string `dynamodbav:"signature,omitempty"`
+
+	DuePK string `dynamodbav:"DuePK,omitempty"`
+	DueSK string `dynamodbav:"DueSK,omitempty"`
+}
+
+func rowOfLink(l receipt.Link, sk string) linkRow {
+	return linkRow{
+		PK: chainKey(l.Account), SK: sk, Account: l.Account, Version: l.Version, Seq: l.Seq, Prev: l.Prev, At: kv.Millis(l.At),
+		RunID: l.RunID, Status: string(l.Status), Digest: string(l.Digest), Events: l.Events, RunHead: l.RunHead, Head: l.Head,
+	}
+}
+
+func (row linkRow) link() receipt.Link {
+	l := receipt.Link{
+		Version: row.Version, Account: row.Account, Seq: row.Seq, Prev: row.Prev, At: kv.Time(row.At),
+		RunID: row.RunID, Status: plan.Status(row.Status), Digest: plan.Digest(row.Digest), Events: row.Events, RunHead: row.RunHead, Head: row.Head,
+	}
+	if row.Value != "" {
+		l.Signature = &receipt.Signature{KeyID: row.KeyID, Alg: row.Alg, Value: row.Value}
+	}
+	return l
+}
+
+// Ended implements receipt.Store.
+func (s *Store) Ended(ctx context.Context, account, runID string) (receipt.Link, error) {
+	l, err := runs.Ended(ctx, s.table, account, runID)
+	if err == nil && l.Seq > 0 {
+		return s.Link(ctx, account, l.Seq)
+	}
+	return l, err
+}
+
+// Tip returns the last link of an account's chain; the zero Link when it has none.
+func (s *Store) Tip(ctx context.Context, account string) (receipt.Link, error) {
+	l, err := s.linkAt(ctx, account, "TIP")
+	if errors.Is(err, receipt.ErrNoLink) {
+		return receipt.Link{}, nil
+	}
+	return l, err
+}
+
+// Link returns a link; receipt.ErrNoLink.
+func (s *Store) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
+	return s.linkAt(ctx, account, linkKey(seq))
+}
+
+func (s *Store) linkAt(ctx context.Context, account, sk string) (receipt.Link, error) {
+	var row linkRow
+	err := s.table.Get(ctx, chainKey(account), sk, &row, receipt.ErrNoLink)
+	return row.link(), err
+}
+
+// Links returns links of an account's chain after a place, in their order, at most
+// limit.
+func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error) {
+	span := kv.Rows(chainKey(account), linkPrefix)
+	span.From = linkKey(after + 1)
+	items, err := s.table.Read(ctx, span, limit)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]receipt.Link, len(items))
+	for i, it := range items {
+		var row linkRow
+		if err := kv.Decode(it, &row); err != nil {
+			return nil, err
+		}
+		links[i] = row.link()
+	}
+	return links, nil
+}
+
+// Place puts a link at the end of its account's chain. It fails when the last link, or the
+// run, changed since they were read.
+func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error {
+	row := rowOfLink(l, linkKey(l.Seq))
+	row.DuePK, row.DueSK = dueUnsigned, kv.At(due, l.RunID)
+	placed := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
+	condition := "attribute_not_exists(PK)"
+	if l.Seq > 1 {
+		condition = "head = :prev"
+	}
+	tip := kv.Put(rowOfLink(l, "TIP"), condition, fault.ErrMoved)
+	if l.Seq > 1 {
+		tip = tip.With(kv.Item{":prev": kv.S(l.Prev)})
+	}
+	return s.table.Commit(ctx, tip, placed, runs.Placed(l))
+}
+
+// Sign stores the signature of a link. A link that has one keeps it.
+func (s *Store) Sign(ctx context.Context, l receipt.Link) error {
+	return s.table.Do(ctx, kv.Update(chainKey(l.Account), linkKey(l.Seq),
+		"SET key_id = :key, alg = :alg, signature = :value REMOVE DuePK, DueSK", "head = :head AND attribute_not_exists(signature)",
+		kv.Item{":key": kv.S(l.Signature.KeyID), ":alg": kv.S(l.Signature.Alg), ":value": kv.S(l.Signature.Value), ":head": kv.S(l.Head)}, nil))
+}
+
+type signingRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	ID     string `dynamodbav:"id"`
+	Alg    string `dynamodbav:"alg"`
+	Public string `dynamodbav:"public_key"`
+	From   int64  `dynamodbav:"from"`
+	Until  int64  `dynamodbav:"until,omitempty"`
+}
+
+// KeepKey stores the public half of a key, once, and marks the older keys as replaced.
+func (s *Store) KeepKey(ctx context.Context, k receipt.Key) error {
+	before, err := s.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	w := kv.Put(signingRow{PK: signingKey, SK: keyKey(k.ID), ID: k.ID, Alg: k.Alg, Public: k.PublicKey, From: kv.Millis(k.From)}, "attribute_not_exists(PK)", fault.ErrMoved)
+	writes := []kv.Write{w}
+	for _, old := range before {
+		switch {
+		case old.ID == k.ID:
+			return nil
+		case old.Until == nil:
+			u := kv.Update(signingKey, keyKey(old.ID), "SET #until = :at", "attribute_not_exists(#until)", kv.Item{":at": kv.N(kv.Millis(k.From))}, fault.ErrMoved)
+			u = u.Named("#until", "until")
+			writes = append(writes, u)
+		}
+	}
+	err = s.table.Commit(ctx, writes...)
+	if errors.Is(err, fault.ErrMoved) { // another process kept it, or a third key
+		return s.findKey(ctx, k.ID)
+	}
+	return err
+}
+
+// findKey returns nil when the key is stored.
+func (s *Store) findKey(ctx context.Context, id string) error {
+	var row signingRow
+	return s.table.Get(ctx, signingKey, keyKey(id), &row, fault.ErrMoved)
+}
+
+// SigningKeys lists the public halves of the keys that ever signed a receipt here, the
+// oldest first.
+func (s *Store) SigningKeys(ctx context.Context) ([]receipt.Key, error) {
+	items, err := s.table.Read(ctx, kv.Rows(signingKey, keyKey("")), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[signingRow](items)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]receipt.Key, len(rows))
+	for i, row := range rows {
+		keys[i] = receipt.Key{ID: row.ID, Alg: row.Alg, PublicKey: row.Public, From: kv.Time(row.From)}
+		if row.Until != 0 {
+			until := kv.Time(row.Until)
+			keys[i].Until = &until
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b receipt.Key) int { return a.From.Compare(b.From) })
+	return keys, nil
+}
+
+// Unplaced lists the ended runs without a place in the chain that are due by a time.
+func (s *Store) Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Key, error) {
+	rows, err := s.table.Due(ctx, runs.DueUnplaced, at, limit)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]run.Key, len(rows))
+	for i, row := range rows {
+		account, id, ok := kv.RunOf(row.PK)
+		if !ok {
+			return nil, fmt.Errorf("store: %q ended and is no run", row.PK)
+		}
+		keys[i] = run.Key{Account: account, RunID: id}
+	}
+	return keys, nil
+}
+
+// Unsigned lists the links without a signature that are due by a time.
+func (s *Store) Unsigned(ctx context.Context, at time.Time, limit int) ([]receipt.LinkKey, error) {
+	rows, err := s.table.Due(ctx, dueUnsigned, at, limit)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]receipt.LinkKey, len(rows))
+	for i, row := range rows {
+		account := kv.AccountOf(row.PK, "#CHAIN")
+		if _, err := fmt.Sscanf(row.SK, linkPrefix+"%d", &keys[i].Seq); err != nil || chainKey(account) != row.PK {
+			return nil, fmt.Errorf("store: %q %q is to be signed and is no link", row.PK, row.SK)
+		}
+		keys[i].Account = account
+	}
+	return keys, nil
+}

@@ -1,0 +1,43 @@
+package registry
+
+import "sync"
+
+// memo keeps values that can never change, by the key they are stored under: the
+// pieces of one revision of an allowlist are written before any server names the
+// revision, and no revision's name is used twice. Which revision is in force is
+// never kept here; that is read with the server each time.
+//
+// What it holds is bounded: when it is full it begins anew.
+type memo struct {
+	mu   sync.Mutex
+	held map[string]any
+	size int // bytes that the values were decoded from
+}
+
+// maxMemo bounds what one Store keeps, in bytes of JSON.
+const maxMemo = 8 << 20
+
+func (m *memo) get(key string) (any, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.held[key]
+	return v, ok
+}
+
+// put keeps a value that was decoded from size bytes. Nobody may change it, or
+// what it points to, from now on.
+func (m *memo) put(key string, v any, size int) {
+	if size += len(key); size > maxMemo/4 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.held[key]; ok {
+		return
+	}
+	if m.held == nil || m.size+size > maxMemo {
+		m.held, m.size = map[string]any{}, 0
+	}
+	m.held[key] = v
+	m.size += size
+}

@@ -1,0 +1,357 @@
+// Package registry owns the rows of registered services: servers, their keys, their allowlists
+// and the names of agents.
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"piloto/internal/store/kv"
+	"piloto/internal/tools/tool"
+)
+
+// Store is the registered services of a table.
+type Store struct {
+	table *kv.Table
+	memo  memo
+}
+
+// New returns the registered services of a table.
+func New(table *kv.Table) *Store { return &Store{table: table} }
+
+// keys is the partition of the keys of services. The keys of agents are apart from the keys of
+// tools, because other functions may read them.
+func keys(account string, server tool.Server) string {
+	if server.IsAgent() {
+		return kv.Account(account) + "#AGENTKEYS"
+	}
+	return kv.Account(account) + "#KEYS"
+}
+
+type serverRow struct {
+	PK          string   `dynamodbav:"PK"`
+	SK          string   `dynamodbav:"SK"`
+	ServerID    string   `dynamodbav:"mcp_id"`
+	Name        string   `dynamodbav:"name"`
+	Kind        string   `dynamodbav:"kind"`
+	Role        string   `dynamodbav:"role"`
+	Transport   string   `dynamodbav:"transport,omitempty"`
+	About       string   `dynamodbav:"about,omitempty"`
+	Keywords    []string `dynamodbav:"keywords,omitempty"`
+	Frozen      []string `dynamodbav:"frozen,stringset,omitempty"`
+	BaseURL     string   `dynamodbav:"base_url"`
+	DocumentURL string   `dynamodbav:"document_url,omitempty"`
+	Said        string   `dynamodbav:"document_said,omitempty"`
+	Active      bool     `dynamodbav:"active"`
+	Preview     bool     `dynamodbav:"preview,omitempty"`
+	State       string   `dynamodbav:"state"`
+	Catalogue   string   `dynamodbav:"catalogue"` // empty: none yet
+	Operations  int      `dynamodbav:"operations"`
+	Warnings    []string `dynamodbav:"warnings,omitempty"`
+	KeyIn       string   `dynamodbav:"key_in,omitempty"`
+	KeyName     string   `dynamodbav:"key_name,omitempty"`
+	TokenURL    string   `dynamodbav:"token_url,omitempty"`
+	Scope       string   `dynamodbav:"key_scope,omitempty"`
+	LastError   string   `dynamodbav:"last_error,omitempty"`
+	CreatedAt   int64    `dynamodbav:"created_at"`
+	UpdatedAt   int64    `dynamodbav:"updated_at"`
+	RefreshedAt int64    `dynamodbav:"refreshed_at,omitempty"`
+	Looks       int      `dynamodbav:"looks,omitempty"`
+	DuePK       string   `dynamodbav:"DuePK,omitempty"` // while it is looked for
+	DueSK       string   `dynamodbav:"DueSK,omitempty"`
+}
+
+// dueAbsent is what servers are due for that have no allowlist yet.
+const dueAbsent = "ABSENT"
+
+func rowOfServer(account string, s tool.Server) serverRow {
+	row := serverRow{
+		PK: kv.Account(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
+		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
+		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, Preview: s.Preview, State: string(s.Status), Catalogue: s.Catalogue,
+		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
+		CreatedAt: kv.Millis(s.CreatedAt), UpdatedAt: kv.Millis(s.UpdatedAt), RefreshedAt: kv.Millis(s.RefreshedAt),
+	}
+	if s.Key != nil {
+		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
+	}
+	if s.Catalogue == "" && s.Active {
+		row.DuePK, row.DueSK = dueAbsent, kv.At(s.CreatedAt, s.ID)
+	}
+	return row
+}
+
+func (row serverRow) server() tool.Server {
+	s := tool.Server{
+		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL, DocumentSaid: row.Said,
+		Active: row.Active, Preview: row.Preview, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
+		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
+		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,
+		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), RefreshedAt: kv.Time(row.RefreshedAt),
+	}
+	if row.KeyIn != "" {
+		s.Key = &tool.KeyPlace{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}
+	}
+	return s
+}
+
+type keyRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	In     string `dynamodbav:"in"`
+	Name   string `dynamodbav:"name,omitempty"`
+	Secret string `dynamodbav:"secret"`
+
+	TokenURL string `dynamodbav:"token_url,omitempty"`
+	Scope    string `dynamodbav:"scope,omitempty"`
+}
+
+// Server returns a server, as the last write left it.
+func (s *Store) Server(ctx context.Context, account, id string) (tool.Server, error) {
+	var row serverRow
+	err := s.table.Get(ctx, kv.Account(account), "SERVER#"+id, &row, tool.ErrServerNotFound)
+	return row.server(), err
+}
+
+// Servers returns the account's servers, the oldest first.
+func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), "SERVER#"), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[serverRow](items)
+	if err != nil {
+		return nil, err
+	}
+	servers := make([]tool.Server, len(rows))
+	for i, row := range rows {
+		servers[i] = row.server()
+	}
+	return servers, nil
+}
+
+// CreateServer stores a server with its allowlist and key. The allowlist is
+// written first, under a revision that nothing names yet.
+func (s *Store) CreateServer(ctx context.Context, account string, server tool.Server, c tool.Catalogue, key *tool.Credential) error {
+	if err := s.writeCatalogue(ctx, account, server.ID, c); err != nil {
+		return err
+	}
+	if key != nil {
+		server.Key = &key.Place
+	}
+	writes := []kv.Write{kv.Put(rowOfServer(account, server), "attribute_not_exists(PK)", kv.ErrTaken)}
+	if server.IsAgent() {
+		w := kv.Put(agentRow{PK: kv.Account(account), SK: agentKey(server.Name), ServerID: server.ID}, "attribute_not_exists(PK)", tool.ErrAgentTaken)
+		writes = append(writes, w)
+	}
+	if key != nil {
+		w := putKey(account, server, *key)
+		writes = append(writes, w)
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil {
+		return errors.Join(err, s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, c.Revision))
+	}
+	return nil
+}
+
+func putKey(account string, server tool.Server, key tool.Credential) kv.Write {
+	return kv.Put(keyRow{
+		PK: keys(account, server), SK: "SERVER#" + server.ID, In: key.Place.In, Name: key.Place.Name,
+		TokenURL: key.Place.TokenURL, Scope: key.Place.Scope, Secret: key.Secret,
+	}, "", nil)
+}
+
+// agentRow holds an agent's name for one server: names are what decisions call
+// agents by.
+type agentRow struct {
+	PK       string `dynamodbav:"PK"`
+	SK       string `dynamodbav:"SK"`
+	ServerID string `dynamodbav:"mcp_id"`
+}
+
+// agentKey is the same for names that differ by case alone.
+func agentKey(name string) string { return "AGENT#" + strings.ToLower(name) }
+
+// ReplaceCatalogue moves the server's allowlist from revision seen to
+// c.Revision at once, and removes the old one afterwards.
+func (s *Store) ReplaceCatalogue(ctx context.Context, account string, server tool.Server, seen string, c tool.Catalogue) error {
+	if err := s.writeCatalogue(ctx, account, server.ID, c); err != nil {
+		return err
+	}
+	server.Catalogue = c.Revision
+	if err := s.mark(ctx, account, server, seen); err != nil {
+		return errors.Join(err, s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, c.Revision))
+	}
+	if seen == "" {
+		return nil
+	}
+	return s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, seen)
+}
+
+// MarkServer records how a discovery that brought no allowlist ended. What is
+// frozen stays so: nothing new was approved.
+func (s *Store) MarkServer(ctx context.Context, account string, server tool.Server, seen string) error {
+	w := kv.Update(kv.Account(account), "SERVER#"+server.ID,
+		"SET #state = :state, last_error = :error, updated_at = :now", "catalogue = :seen", kv.Item{
+			":state": kv.S(string(server.Status)), ":error": kv.S(server.LastError), ":now": kv.N(kv.Millis(server.UpdatedAt)), ":seen": kv.S(seen),
+		}, tool.ErrServerMoved)
+	w = w.Named("#state", "state")
+	return s.table.Commit(ctx, w)
+}
+
+// FreezeTool notes that a tool is another than the approved one. A server whose
+// allowlist was replaced meanwhile, or that is gone, stays as it is.
+func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, at time.Time) error {
+	err := s.table.Commit(ctx, kv.Update(kv.Account(account), "SERVER#"+id,
+		"SET last_error = :error, updated_at = :now ADD frozen :tool", "catalogue = :seen", kv.Item{
+			":error": kv.S(tool.ErrToolChanged.Code), ":now": kv.N(kv.Millis(at)), ":seen": kv.S(seen),
+			":tool": kv.Strings(name),
+		}, tool.ErrServerMoved))
+	if errors.Is(err, tool.ErrServerMoved) {
+		return nil
+	}
+	return err
+}
+
+// mark writes what a discovery learnt, and nothing that others may change.
+func (s *Store) mark(ctx context.Context, account string, server tool.Server, seen string) error {
+	row := rowOfServer(account, server)
+	w := kv.Update(row.PK, row.SK,
+		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
+			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed REMOVE frozen, looks, DuePK, DueSK",
+		"catalogue = :seen", kv.Item{
+			":rev": kv.S(server.Catalogue), ":seen": kv.S(seen), ":state": kv.S(row.State), ":ops": kv.N(int64(row.Operations)),
+			":transport": kv.S(row.Transport), ":warnings": kv.List(row.Warnings), ":doc": kv.S(row.DocumentURL), ":base": kv.S(row.BaseURL), ":error": kv.S(row.LastError),
+			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt),
+		}, tool.ErrServerMoved)
+	w = w.Named("#state", "state")
+	return s.table.Commit(ctx, w)
+}
+
+// Absent lists servers that are due to be looked for. One that cannot be read is an error
+// beside the others.
+func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]tool.Absent, error) {
+	keys, err := s.table.Due(ctx, dueAbsent, at, limit)
+	problems := []error{err}
+	var list []tool.Absent
+	for _, k := range keys {
+		var row serverRow
+		err := s.table.Get(ctx, k.PK, k.SK, &row, tool.ErrServerNotFound)
+		if errors.Is(err, tool.ErrServerNotFound) || err == nil && row.DueSK != k.DueSK { // the index is behind
+			continue
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, tool.Absent{Account: kv.AccountOf(k.PK, ""), ID: row.ServerID, Looks: row.Looks, Seen: row.DueSK})
+	}
+	return list, errors.Join(problems...)
+}
+
+// PutOffServer notes that an absent server is looked for.
+func (s *Store) PutOffServer(ctx context.Context, a tool.Absent, until time.Time) error {
+	return s.table.Commit(ctx, kv.Update(kv.Account(a.Account), "SERVER#"+a.ID, "SET DueSK = :next ADD looks :one", "DueSK = :seen", kv.Item{
+		":next": kv.S(kv.At(until, a.ID)), ":seen": kv.S(a.Seen), ":one": kv.N(1),
+	}, tool.ErrServerMoved))
+}
+
+// SetServerActive switches a server on or off. One that is off is not looked for.
+func (s *Store) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
+	var err error = tool.ErrServerMoved
+	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
+		err = s.setActive(ctx, account, id, active, at)
+	}
+	if err != nil {
+		return tool.Server{}, err
+	}
+	return s.Server(ctx, account, id)
+}
+
+// mostMoves is how often a server that others refresh is switched again.
+const mostMoves = 4
+
+func (s *Store) setActive(ctx context.Context, account, id string, active bool, at time.Time) error {
+	server, err := s.Server(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	values := kv.Item{":active": kv.Bool(active), ":now": kv.N(kv.Millis(at)), ":seen": kv.S(server.Catalogue)}
+	set := "SET active = :active, updated_at = :now"
+	switch {
+	case server.Catalogue != "":
+	case active:
+		set += ", DuePK = :absent, DueSK = :due"
+		values[":absent"], values[":due"] = kv.S(dueAbsent), kv.S(kv.At(at, id))
+	default:
+		set += " REMOVE looks, DuePK, DueSK"
+	}
+	return s.table.Commit(ctx, kv.Update(kv.Account(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
+}
+
+// SetServerPreview says whether a server's GETs may be done before a plan is
+// confirmed.
+func (s *Store) SetServerPreview(ctx context.Context, account, id string, on bool) (tool.Server, error) {
+	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET preview = :on", "attribute_exists(PK)",
+		kv.Item{":on": kv.Bool(on)}, tool.ErrServerNotFound)
+	if err := s.table.Commit(ctx, w); err != nil {
+		return tool.Server{}, err
+	}
+	return s.Server(ctx, account, id)
+}
+
+// SetCredential stores a server's key apart from the server, or removes it.
+func (s *Store) SetCredential(ctx context.Context, account string, server tool.Server, key *tool.Credential, at time.Time) (tool.Server, error) {
+	var writes []kv.Write
+	if key == nil {
+		writes = []kv.Write{
+			kv.Update(kv.Account(account), "SERVER#"+server.ID, "SET updated_at = :now REMOVE key_in, key_name, token_url, key_scope",
+				"attribute_exists(PK)", kv.Item{":now": kv.N(kv.Millis(at))}, tool.ErrServerNotFound),
+			kv.Delete(keys(account, server), "SERVER#"+server.ID, "", nil),
+		}
+	} else {
+		w := putKey(account, server, *key)
+		writes = []kv.Write{
+			kv.Update(kv.Account(account), "SERVER#"+server.ID,
+				"SET updated_at = :now, key_in = :in, key_name = :name, token_url = :url, key_scope = :scope",
+				"attribute_exists(PK)", kv.Item{
+					":now": kv.N(kv.Millis(at)), ":in": kv.S(key.Place.In), ":name": kv.S(key.Place.Name),
+					":url": kv.S(key.Place.TokenURL), ":scope": kv.S(key.Place.Scope),
+				}, tool.ErrServerNotFound),
+			w,
+		}
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil {
+		return tool.Server{}, err
+	}
+	return s.Server(ctx, account, server.ID)
+}
+
+// Credential returns a server's key.
+func (s *Store) Credential(ctx context.Context, account string, server tool.Server) (tool.Credential, error) {
+	var row keyRow
+	err := s.table.Get(ctx, keys(account, server), "SERVER#"+server.ID, &row, tool.ErrServerNotFound)
+	place := tool.KeyPlace{In: row.In, Name: row.Name, TokenURL: row.TokenURL, Scope: row.Scope}
+	return tool.Credential{Place: place, Secret: row.Secret}, err
+}
+
+// DeleteServer removes a server, its key, its name and its allowlist.
+func (s *Store) DeleteServer(ctx context.Context, account, id string) error {
+	server, err := s.Server(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	writes := []kv.Write{
+		kv.Delete(kv.Account(account), "SERVER#"+id, "attribute_exists(PK)", tool.ErrServerNotFound),
+		kv.Delete(keys(account, server), "SERVER#"+id, "", nil),
+	}
+	if server.IsAgent() {
+		writes = append(writes, kv.Delete(kv.Account(account), agentKey(server.Name), "", nil))
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil || server.Catalogue == "" {
+		return err
+	}
+	return s.dropCatalogue(context.WithoutCancel(ctx), account, id, server.Catalogue)
+}

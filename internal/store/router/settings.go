@@ -1,0 +1,157 @@
+// Package router owns the rows of the router of agents: its settings, business contexts,
+// memories and breakers.
+package router
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/parallel"
+	"piloto/internal/store/kv"
+)
+
+// Store is the router of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the router of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+func routerKey(account string) string { return kv.Account(account) + "#ROUTER" }
+
+var (
+	settingsOf = kv.Document[agent.Settings]{Name: "router settings"}
+	businesses = kv.Document[agent.Business]{Name: "business"}
+)
+
+// settingsPrefix begins the sort keys of settings; that of company 0 is the
+// account's own.
+const settingsPrefix = "SET#"
+
+func routerSettingsKey(company int64) string { return settingsPrefix + kv.Pad(company, 19) }
+
+func businessKey(company int64, url string) string {
+	return "BUSINESS#" + kv.Pad(company, 19) + "#" + ids.Hash(url)[:32]
+}
+
+// businessKept is how long a context that nobody asks for stays.
+const businessKept = 7 * 24 * time.Hour
+
+// routerRow is what an account set of its router, or what is known of one of its
+// companies. TriedAt and TTL are of the second.
+type routerRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	Data    []byte `dynamodbav:"data"` // JSON
+	TriedAt int64  `dynamodbav:"tried_at,omitempty"`
+	TTL     int64  `dynamodbav:"ttl,omitempty"`
+}
+
+var errNoRow = errors.New("store: no such row")
+
+// read reads a document of the router's; the zero T when there is none.
+func read[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T]) (T, error) {
+	var row routerRow
+	var none T
+	switch err := s.table.Get(ctx, routerKey(account), sk, &row, errNoRow); {
+	case errors.Is(err, errNoRow):
+		return none, nil
+	case err != nil:
+		return none, err
+	}
+	return kind.Decode(row.Data)
+}
+
+// RouterSettings returns what is in force for a company: what it sets itself, and
+// what the account sets for all.
+func (s *Store) RouterSettings(ctx context.Context, account string, company int64) (agent.Settings, error) {
+	wide, own, err := s.RouterLayers(ctx, account, company)
+	return agent.Merge(wide, own), err
+}
+
+// RouterLayers returns what an account sets for all of its companies, and what one
+// of them sets itself. Company 0 sets nothing itself.
+func (s *Store) RouterLayers(ctx context.Context, account string, company int64) (wide, own agent.Settings, err error) {
+	err = parallel.Do(
+		func() (err error) { wide, err = read(ctx, s, account, routerSettingsKey(0), settingsOf); return },
+		func() (err error) {
+			if company != 0 {
+				own, err = read(ctx, s, account, routerSettingsKey(company), settingsOf)
+			}
+			return err
+		},
+	)
+	return wide, own, err
+}
+
+// PutRouterSettings sets what a company sets itself, or what the account sets for
+// all of them when company is 0.
+func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
+	data, err := settingsOf.Encode(settings)
+	return s.table.Do(ctx, kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}, "", nil).Unless(err))
+}
+
+// DeleteRouterSettings removes them; what is not there is removed already.
+func (s *Store) DeleteRouterSettings(ctx context.Context, account string, company int64) error {
+	return s.table.Do(ctx, kv.Delete(routerKey(account), routerSettingsKey(company), "", nil))
+}
+
+// RouterCompanies lists the companies that set something themselves, by number,
+// and a cursor when there are more.
+func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, limit int) ([]int64, string, error) {
+	scope := "router\x00" + account
+	from, err := kv.ReadCursor(scope, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if from == "" {
+		from = routerSettingsKey(0)
+	}
+	span := kv.Rows(routerKey(account), settingsPrefix)
+	span.From, span.Fields = from+" ", "SK"
+	items, err := s.table.Read(ctx, span, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	companies := make([]int64, 0, len(items))
+	for i, it := range items {
+		var row routerRow
+		if err := kv.Decode(it, &row); err != nil {
+			return nil, "", err
+		}
+		if i == limit {
+			next = kv.WriteCursor(scope, routerSettingsKey(companies[limit-1]))
+			break
+		}
+		company, err := strconv.ParseInt(strings.TrimPrefix(row.SK, settingsPrefix), 10, 64)
+		if err != nil {
+			return nil, "", err
+		}
+		companies = append(companies, company)
+	}
+	return companies, next, nil
+}
+
+// Business returns what is known of a company; the zero Business when nothing is.
+func (s *Store) Business(ctx context.Context, account string, company int64, url string) (agent.Business, error) {
+	return read(ctx, s, account, businessKey(company, url), businesses)
+}
+
+// PutBusiness replaces what was seen; agent.ErrBusinessMoved, changing nothing,
+// when its source was tried again since.
+func (s *Store) PutBusiness(ctx context.Context, account string, company int64, url string, seen, next agent.Business) error {
+	data, err := businesses.Encode(next)
+	w := kv.Put(routerRow{
+		PK: routerKey(account), SK: businessKey(company, url), Data: data,
+		TriedAt: kv.Millis(next.TriedAt), TTL: next.TriedAt.Add(businessKept).Unix(),
+	}, "attribute_not_exists(PK)", agent.ErrBusinessMoved).Unless(err)
+	if !seen.TriedAt.IsZero() {
+		w = w.If("tried_at = :seen", kv.Item{":seen": kv.N(kv.Millis(seen.TriedAt))})
+	}
+	return s.table.Do(ctx, w)
+}

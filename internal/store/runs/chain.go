@@ -1,0 +1,43 @@
+package runs
+
+import (
+	"context"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/receipt"
+	"piloto/internal/store/kv"
+)
+
+// headRow is the part of a run's row that its receipt is about.
+type headRow struct {
+	Status string `dynamodbav:"status"`
+	Digest string `dynamodbav:"digest"`
+	Events int    `dynamodbav:"event_seq"`
+	Chain  string `dynamodbav:"chain"`
+	Link   int    `dynamodbav:"link"`
+}
+
+// Ended returns the link of a run that ended: with its place alone when it has one, and without
+// a place when it has none. It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning.
+func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt.Link, error) {
+	var row headRow
+	if err := table.Get(ctx, kv.Run(account, runID), "RUN", &row, plan.ErrRunNotFound); err != nil {
+		return receipt.Link{}, err
+	}
+	switch {
+	case row.Link > 0:
+		return receipt.Link{Account: account, Seq: row.Link}, nil
+	case !plan.Status(row.Status).Terminal():
+		return receipt.Link{}, plan.ErrAlreadyRunning
+	}
+	return receipt.Link{
+		Account: account, RunID: runID, Status: plan.Status(row.Status), Digest: plan.Digest(row.Digest), Events: row.Events, RunHead: row.Chain,
+	}, nil
+}
+
+// Placed returns the write that gives a run its place in the chain, if it is as the link says.
+func Placed(l receipt.Link) kv.Write {
+	return kv.Update(kv.Run(l.Account, l.RunID), "RUN", "SET link = :seq REMOVE DuePK, DueSK", "event_seq = :events AND attribute_not_exists(link)",
+		kv.Item{":seq": kv.N(int64(l.Seq)), ":events": kv.N(int64(l.Events))}, fault.ErrMoved)
+}

@@ -1,0 +1,151 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/kv"
+)
+
+// How results are stored.
+const (
+	maxHere   = 200 << 10 // bytes of a body that is kept in its step's own item
+	maxPiece  = 350 << 10 // of an item with a piece of one that is not
+	maxBegins = 4 << 10   // of the beginning that stands in its place
+)
+
+// resultRow is a piece of a body that is stored apart: of its JSON, gzipped as a whole
+// when that is shorter.
+type resultRow struct {
+	PK    string `dynamodbav:"PK"`
+	SK    string `dynamodbav:"SK"`
+	Piece []byte `dynamodbav:"piece"`
+}
+
+// piecesKey begins the keys of the pieces of one result. It names the content: of
+// two invocations that answer for the same attempt neither can change a piece of the
+// other's.
+func piecesKey(effect string, attempt int, sum string) string {
+	return fmt.Sprintf("RESULT#%s#%d#%s#", effect, attempt, sum[:min(16, len(sum))])
+}
+
+func pieceKey(prefix string, n int) string { return prefix + kv.Pad(int64(n), 2) }
+
+// apart stores the body of a large result in pieces, before anything refers to
+// them, and returns the state that does. A crash in between leaves pieces that
+// nothing names.
+func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.StepState, error) {
+	if st.Result == nil || st.Result.Apart > 0 || len(st.Result.Body) <= maxHere {
+		return st, nil
+	}
+	res := *st.Result
+	if res.SHA256 == "" {
+		res.SHA256 = ids.Hash(string(res.Body))
+	}
+	raw, err := kv.Zip(res.Body)
+	if err != nil {
+		return st, err
+	}
+	prefix := piecesKey(st.StepID, st.Attempts, res.SHA256)
+	for n := 0; len(raw) > 0; n++ {
+		size := min(maxPiece, len(raw))
+		if err := s.putPiece(ctx, resultRow{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n), Piece: raw[:size]}); err != nil {
+			return st, err
+		}
+		raw = raw[size:]
+		res.Apart = n + 1
+	}
+	res.Body = beginning(res.Body)
+	st.Result = &res
+	return st, nil
+}
+
+func (s *Store) putPiece(ctx context.Context, row resultRow) error {
+	return s.table.Do(ctx, kv.Put(row, "", nil))
+}
+
+// beginning is what stands for a body that is stored apart: its first characters, as
+// a JSON string of at most maxBegins bytes.
+func beginning(body json.RawMessage) json.RawMessage {
+	text := string(body[:min(2*maxBegins, len(body))])
+	var whole string
+	if json.Unmarshal(body, &whole) == nil {
+		text = whole
+	}
+	for size := maxBegins; ; size /= 2 {
+		text = text[:min(size, len(text))]
+		for text != "" && !utf8.ValidString(text[max(0, len(text)-utf8.UTFMax):]) && !utf8.ValidString(text) {
+			text = text[:len(text)-1]
+		}
+		if raw, err := json.Marshal(strings.ToValidUTF8(text, "")); err == nil && len(raw) <= maxBegins {
+			return raw
+		}
+	}
+}
+
+// pieces reads those of a result, in their order.
+func (s *Store) pieces(ctx context.Context, r plan.Run, effect string, attempt int, res plan.Result) ([]resultRow, error) {
+	prefix := piecesKey(effect, attempt, res.SHA256)
+	span := kv.Rows(kv.Run(r.Account, r.ID), prefix)
+	span.To = pieceKey(prefix, res.Apart-1)
+	items, err := s.table.Read(ctx, span, 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[resultRow](items)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != res.Apart {
+		return nil, fmt.Errorf("store: run %s: %d of %d pieces of the result of %s", r.ID, len(rows), res.Apart, effect)
+	}
+	return rows, nil
+}
+
+// Whole returns a result of an effect of the run with all of its body.
+func (s *Store) Whole(ctx context.Context, r plan.Run, effect string, res plan.Result) (plan.Result, error) {
+	if res.Apart == 0 {
+		return res, nil
+	}
+	rows, err := s.pieces(ctx, r, effect, r.State(effect).Attempts, res)
+	if err != nil {
+		return res, err
+	}
+	var raw []byte
+	for _, row := range rows {
+		raw = append(raw, row.Piece...)
+	}
+	if raw, err = kv.Unzip(raw); err != nil {
+		return res, fmt.Errorf("store: run %s: the result of %s: %w", r.ID, effect, err)
+	}
+	res.Body, res.Apart = raw, 0
+	return res, nil
+}
+
+// copyResults gives a run that goes on from another the pieces of the results it has
+// of it.
+func (s *Store) copyResults(ctx context.Context, r plan.Run) error {
+	from := r
+	from.ID = r.Retries
+	for _, st := range r.Steps {
+		if st.Reused == "" || st.Result == nil || st.Result.Apart == 0 {
+			continue
+		}
+		rows, err := s.pieces(ctx, from, st.StepID, st.Attempts, *st.Result)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			row.PK = kv.Run(r.Account, r.ID)
+			if err := s.putPiece(ctx, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package runs
+
+import (
+	"fmt"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/store/kv"
+)
+
+var (
+	plans     = kv.Document[plan.Plan]{Name: "plan"}
+	revisions = kv.Document[plan.Revision]{Name: "revision"}
+	failures  = kv.Document[plan.Failure]{Name: "failure"}
+	states    = kv.Document[plan.StepState]{Name: "step"}
+	ruleLists = kv.Document[[]rule.Rule]{Name: "rules"}
+)
+
+// runRow is a run as it is stored.
+type runRow struct {
+	PK        string   `dynamodbav:"PK"`
+	SK        string   `dynamodbav:"SK"`
+	RunID     string   `dynamodbav:"run_id"`
+	Account   string   `dynamodbav:"account"`
+	User      string   `dynamodbav:"user"`
+	ChatID    string   `dynamodbav:"chat_id"`
+	ProjectID string   `dynamodbav:"project_id,omitempty"`
+	Locale    string   `dynamodbav:"locale"`
+	TraceID   string   `dynamodbav:"trace_id,omitempty"`
+	Plan      []byte   `dynamodbav:"plan"`
+	Digest    string   `dynamodbav:"digest"`
+	Status    string   `dynamodbav:"status"`
+	Error     []byte   `dynamodbav:"error,omitempty"`
+	EventSeq  int      `dynamodbav:"event_seq"`
+	CancelAt  int64    `dynamodbav:"cancel_at,omitempty"`
+	ConfirmBy string   `dynamodbav:"confirm_by,omitempty"`
+	Confirmer string   `dynamodbav:"confirmer,omitempty"`
+	Reason    string   `dynamodbav:"reason,omitempty"`
+	Retries   string   `dynamodbav:"retries,omitempty"`
+	Besides   []string `dynamodbav:"besides,omitempty"`
+	Next      string   `dynamodbav:"next_run_id,omitempty"`
+	UndoAt    int64    `dynamodbav:"undo_at,omitempty"`
+	Chain     string   `dynamodbav:"chain,omitempty"`
+	Link      int      `dynamodbav:"link,omitempty"`
+	ExpiresAt int64    `dynamodbav:"expires_at"` // unix milliseconds, as every time here
+	CreatedAt int64    `dynamodbav:"created_at"`
+	UpdatedAt int64    `dynamodbav:"updated_at"`
+	DuePK     string   `dynamodbav:"DuePK,omitempty"`
+	DueSK     string   `dynamodbav:"DueSK,omitempty"`
+}
+
+func rowOfRun(r plan.Run) (runRow, error) {
+	raw, err := plans.Encode(r.Plan)
+	row := runRow{
+		PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
+		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Plan: raw, Digest: string(r.Digest),
+		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link,
+		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
+	}
+	if !r.DueAt.IsZero() {
+		row.DuePK, row.DueSK = dueRuns, kv.At(r.DueAt, r.ID)
+	}
+	return row, err
+}
+
+func (row runRow) run() (plan.Run, error) {
+	r := plan.Run{
+		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
+		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
+		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
+		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Chain: row.Chain, Link: row.Link,
+		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+	}
+	if row.CancelAt != 0 {
+		at := kv.Time(row.CancelAt)
+		r.CancelAt = &at
+	}
+	if row.UndoAt != 0 {
+		at := kv.Time(row.UndoAt)
+		r.UndoAt = &at
+	}
+	if row.DuePK == dueRuns {
+		var ms int64
+		if _, err := fmt.Sscanf(row.DueSK, "%d#", &ms); err == nil {
+			r.DueAt = kv.Time(ms)
+		}
+	}
+	if len(row.Error) > 0 {
+		failure, err := failures.Decode(row.Error)
+		if err != nil {
+			return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+		}
+		r.Error = &failure
+	}
+	var err error
+	if r.Plan, err = plans.Decode(row.Plan); err != nil {
+		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+	}
+	return r, nil
+}
+
+type eventRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	Seq    int    `dynamodbav:"seq"`
+	At     int64  `dynamodbav:"at"`
+	Type   string `dynamodbav:"type"`
+	StepID string `dynamodbav:"step_id,omitempty"`
+	Data   []byte `dynamodbav:"data"`
+	Hash   string `dynamodbav:"hash"`
+}

@@ -1,0 +1,293 @@
+// Package runs owns the rows of runs: the run, its steps, events, plans and results; and the
+// rules of an account.
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/store/chats"
+	"piloto/internal/store/kv"
+)
+
+// The lists of runs that the sweep looks at.
+const (
+	dueRuns     = "DUE"      // by the time it is due
+	DueUnplaced = "UNPLACED" // that ended and have no place in the chain of receipts
+)
+
+// Store is the runs of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the runs of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
+
+// Run returns a run with the states of its steps, as the last write left them.
+func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", "STEP#"), 0)
+	if err != nil {
+		return plan.Run{}, err
+	}
+	if len(items) == 0 {
+		return plan.Run{}, plan.ErrRunNotFound
+	}
+	var row runRow
+	if err := kv.Decode(items[0], &row); err != nil {
+		return plan.Run{}, err
+	}
+	if row.SK != "RUN" { // what it reuses was written, and it was not
+		return plan.Run{}, plan.ErrRunNotFound
+	}
+	r, err := row.run()
+	if err != nil {
+		return r, err
+	}
+	states := make([]plan.StepState, len(items)-1)
+	for i, it := range items[1:] {
+		if states[i], err = stepOf(it); err != nil {
+			return r, err
+		}
+	}
+	r.Steps = arrange(r.Plan, states)
+	return r, nil
+}
+
+// Events returns a run's events after a sequence number, in order.
+func (s *Store) Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error) {
+	span := kv.Rows(kv.Run(account, runID), "EVENT#")
+	span.From = eventKey(after + 1)
+	items, err := s.table.Read(ctx, span, limit)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]plan.Event, len(items))
+	for i, it := range items {
+		var row eventRow
+		if err := kv.Decode(it, &row); err != nil {
+			return nil, err
+		}
+		events[i] = plan.Event{Seq: row.Seq, At: kv.Time(row.At), Type: row.Type, StepID: row.StepID, Data: row.Data, Hash: row.Hash}
+	}
+	return events, nil
+}
+
+// Propose writes a draft, makes it the chat's pending run and posts its message, in one
+// transaction in which an older draft becomes superseded. It returns fault.ErrMoved when the
+// chat or the older draft is not as it was read. The states that the draft takes from an
+// earlier run are written first: nothing refers to them until the draft exists.
+func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error) {
+	if err := s.reuse(ctx, r); err != nil {
+		return r, err
+	}
+	r.Status, r.DueAt, r.CreatedAt = plan.Draft, r.Plan.ExpiresAt, rec.At
+	t, err := stay(r, rec)
+	if err != nil {
+		return r, err
+	}
+	t.post()
+	row, err := rowOfRun(t.next)
+	t.add(
+		revise(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At}),
+		kv.Put(row, "attribute_not_exists(PK)", errIDTaken).Unless(err),
+	)
+	condition, values := "attribute_not_exists(pending_run_id)", kv.Item{":run": kv.S(r.ID)}
+	if chat.PendingRunID != "" {
+		condition, values[":seen"] = "pending_run_id = :seen", kv.S(chat.PendingRunID)
+	}
+	t.add(chats.Touch(r.Account, chat.ID, rec.At, "pending_run_id = :run", "", condition, values))
+	if r.Retries != "" {
+		t.add(kv.Update(kv.Run(r.Account, r.Retries), "RUN", "SET next_run_id = :id", "attribute_exists(PK)", kv.Item{":id": kv.S(r.ID)}, fault.ErrMoved))
+	}
+	if old != nil {
+		gone, err := supersede(*old, r.ID, rec.At)
+		if err != nil {
+			return r, err
+		}
+		t.add(gone.end("", nil))
+		t.add(gone.writes...)
+	}
+	return s.commit(ctx, t)
+}
+
+var errIDTaken = fault.New(fault.Internal, "run.id_taken")
+
+func supersede(old plan.Run, by string, at time.Time) (*transition, error) {
+	return begin(old, plan.Superseded, run.Record{At: at, Type: plan.EventSuperseded, Data: map[string]any{"by": by}})
+}
+
+// Superseded returns a draft as the proposal of another left it, at a time.
+func Superseded(old plan.Run, by string, at time.Time) (plan.Run, error) {
+	t, err := supersede(old, by, at)
+	if err != nil {
+		return old, err
+	}
+	return t.next, nil
+}
+
+// reuse writes the states that a draft has of an earlier run.
+func (s *Store) reuse(ctx context.Context, r plan.Run) error {
+	if r.Plan.Reuse == nil {
+		return nil
+	}
+	if err := s.copyResults(ctx, r); err != nil {
+		return err
+	}
+	var writes []kv.Write
+	for _, st := range r.Steps {
+		if st.Reused == "" {
+			continue
+		}
+		row, err := rowOfStep(r, st)
+		writes = append(writes, kv.Put(row, "", nil).Unless(err))
+	}
+	for _, part := range divide(writes) {
+		if err := s.table.Commit(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelOf is the model that an event of a proposal names.
+func modelOf(rec run.Record) string {
+	model, _ := rec.Data["model"].(string)
+	return model
+}
+
+// Confirm moves a draft to queued, once, and only as it was seen: the status,
+// the digest, the expiry and the chat's pending run are its conditions. The chat runs
+// nothing, or what it runs waits for somebody's approval, which then goes on waiting
+// without the chat.
+func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
+	set, its := "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", kv.Item{
+		":by": kv.S(by), ":who": kv.S(user), ":digest": kv.S(string(r.Digest)), ":due": kv.S(dueRuns), ":at": kv.S(kv.At(due, r.ID)),
+	}
+	if len(r.Besides) > 0 {
+		set, its[":besides"] = set+", besides = :besides", kv.List(r.Besides)
+	}
+	t, err := begin(r, plan.Queued, rec)
+	if err != nil {
+		return r, err
+	}
+	t.post()
+	condition, values := "pending_run_id = :run AND attribute_not_exists(active_run_id)", kv.Item{":run": kv.S(r.ID)}
+	switch chat.ActiveRunID {
+	case "":
+	case r.ID: // it was confirmed after it was read
+		return r, fault.ErrMoved
+	default:
+		condition, values[":waits"] = "pending_run_id = :run AND active_run_id = :waits", kv.S(chat.ActiveRunID)
+		t.add(displace(r.Account, chat.ActiveRunID, rec.At))
+	}
+	t.update(set, "", "digest = :digest AND expires_at > :now", its)
+	t.add(chats.Touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id", condition, values))
+	t.next.ConfirmBy, t.next.Confirmer, t.next.DueAt = by, user, due
+	return s.commit(ctx, t)
+}
+
+// displace notes in a waiting run that its chat runs another. That is no transition: it only
+// holds while the run waits.
+func displace(account, runID string, at time.Time) kv.Write {
+	return kv.Update(kv.Run(account, runID), "RUN", "SET displaced_at = :now", "#status = :waiting",
+		kv.Item{":now": kv.N(kv.Millis(at)), ":waiting": kv.S(string(plan.Waiting))}, fault.ErrMoved).Named("#status", "status")
+}
+
+// Discard moves a draft to cancelled or expired, with its reason, and frees its
+// chat, if the chat still waits for it.
+func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
+	set, values := "", kv.Item(nil)
+	if r.Reason != "" {
+		set, values = "reason = :reason", kv.Item{":reason": kv.S(r.Reason)}
+	}
+	t, err := begin(r, to, rec)
+	if err != nil {
+		return r, err
+	}
+	if chat.ID != "" {
+		t.post()
+	}
+	t.add(t.end(set, values))
+	if chat.ID != "" && chat.PendingRunID == r.ID {
+		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
+	}
+	return s.commit(ctx, t)
+}
+
+// Start moves a queued run to running.
+func (s *Store) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
+	t, err := begin(r, plan.Running, rec)
+	if err != nil {
+		return r, err
+	}
+	t.post()
+	t.update("DueSK = :at", "", "", kv.Item{":at": kv.S(kv.At(due, r.ID))})
+	t.next.DueAt = due
+	return s.commit(ctx, t)
+}
+
+// RequestCancel marks an active run, so that no further step begins.
+func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
+	t, err := stay(r, rec)
+	if err != nil {
+		return r, err
+	}
+	t.post()
+	t.update("cancel_at = :now, DueSK = :at", "", "attribute_not_exists(cancel_at)", kv.Item{":at": kv.S(kv.At(due, r.ID))})
+	t.next.CancelAt, t.next.DueAt = &rec.At, due
+	return s.commit(ctx, t)
+}
+
+// Due lists runs whose time to be looked at has come, the oldest first, at most
+// limit.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]run.Overdue, error) {
+	keys, err := s.table.Due(ctx, dueRuns, now, limit)
+	var list []run.Overdue
+	for _, k := range keys {
+		account, id, ok := kv.RunOf(k.PK)
+		if !ok {
+			err = errors.Join(err, fmt.Errorf("store: %q is due and no run", k.PK))
+			continue
+		}
+		list = append(list, run.Overdue{Key: run.Key{Account: account, RunID: id}, Tries: triesOf(k.DueSK), Mark: k.DueSK})
+	}
+	return list, err
+}
+
+// PutOff sets when the sweep looks again at a run that it could not heal. The number of tries
+// is stored with the time, so that any other write of the time resets it.
+func (s *Store) PutOff(ctx context.Context, o run.Overdue, until time.Time) error {
+	next := kv.At(until, o.RunID) + triesMark + strconv.Itoa(o.Tries+1)
+	err := s.table.Commit(ctx, kv.Update(kv.Run(o.Account, o.RunID), "RUN", "SET DueSK = :next", "DueSK = :seen",
+		kv.Item{":next": kv.S(next), ":seen": kv.S(o.Mark)}, errChanged))
+	if errors.Is(err, errChanged) { // it has another time by now
+		return nil
+	}
+	return err
+}
+
+var errChanged = errors.New("store: the row changed after it was read")
+
+// triesMark separates the due time of a run from the number of failed tries.
+const triesMark = "#tries#"
+
+func triesOf(due string) int {
+	_, tries, _ := strings.Cut(due, triesMark)
+	n, _ := strconv.Atoi(tries)
+	return n
+}
+
+// Postpone sets when the sweep looks at a run again, if it is as it was read.
+func (s *Store) Postpone(ctx context.Context, r plan.Run, until time.Time) error {
+	return s.table.Do(ctx, kv.Update(kv.Run(r.Account, r.ID), "RUN", "SET DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
+		kv.Item{":at": kv.S(kv.At(until, r.ID)), ":was": kv.S(string(r.Status))}, nil).Named("#status", "status"))
+}

@@ -1,0 +1,140 @@
+// Package settings owns the rows in which accounts set who may use which model.
+package settings
+
+import (
+	"context"
+	"strings"
+
+	"piloto/internal/models/eligibility"
+	"piloto/internal/store/kv"
+)
+
+// Store is the AI settings of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the AI settings of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+func settingsKey(account string) string { return kv.Account(account) + "#AI" }
+
+var (
+	assistants   = kv.Document[eligibility.Assistant]{Name: "assistant"}
+	entitlements = kv.Document[eligibility.Entitlement]{Name: "entitlement"}
+	terms        = kv.Document[eligibility.Terms]{Name: "terms"}
+	providers    = kv.Document[eligibility.Config]{Name: "provider"}
+	healths      = kv.Document[eligibility.Health]{Name: "health"}
+)
+
+// The sort keys of an account's settings.
+const (
+	assistantKey   = "ASSISTANT#" // and the project; the account's own has none
+	entitlementKey = "ENTITLEMENT"
+	termsKey       = "TERMS"
+	providerKey    = "PROVIDER#"
+	healthKey      = "HEALTH#"
+)
+
+type settingRow struct {
+	PK   string `dynamodbav:"PK"`
+	SK   string `dynamodbav:"SK"`
+	Data []byte `dynamodbav:"data"` // JSON
+}
+
+// Settings reads the values that an account has set.
+func (s *Store) Settings(ctx context.Context, account string) (eligibility.Settings, error) {
+	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}}
+	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, entitlementKey, healthKey, providerKey, termsKey), 0)
+	if err != nil {
+		return settings, err
+	}
+	for _, it := range items {
+		var row settingRow
+		if err := kv.Decode(it, &row); err != nil {
+			return settings, err
+		}
+		if err := row.into(&settings); err != nil {
+			return settings, err
+		}
+	}
+	return settings, nil
+}
+
+func (row settingRow) into(s *eligibility.Settings) error {
+	name := row.SK[strings.IndexByte(row.SK, '#')+1:]
+	switch {
+	case strings.HasPrefix(row.SK, assistantKey):
+		a, err := assistants.Decode(row.Data)
+		s.Assistants[name] = a
+		return err
+	case row.SK == entitlementKey:
+		e, err := entitlements.Decode(row.Data)
+		s.Entitlement = &e
+		return err
+	case row.SK == termsKey:
+		t, err := terms.Decode(row.Data)
+		s.Terms = &t
+		return err
+	case strings.HasPrefix(row.SK, providerKey):
+		c, err := providers.Decode(row.Data)
+		s.Providers = append(s.Providers, c)
+		return err
+	case strings.HasPrefix(row.SK, healthKey):
+		h, err := healths.Decode(row.Data)
+		s.Health[name] = h
+		return err
+	}
+	return nil
+}
+
+// set stores a setting, whatever was there.
+func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T], v T) error {
+	data, err := kind.Encode(v)
+	return s.table.Do(ctx, kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}, "", nil).Unless(err))
+}
+
+// remove deletes a setting; one that is not there is deleted already.
+func (s *Store) remove(ctx context.Context, account, sk string) error {
+	return s.table.Do(ctx, kv.Delete(settingsKey(account), sk, "", nil))
+}
+
+// PutAssistant sets the assistant of a project, or the account's own for "".
+func (s *Store) PutAssistant(ctx context.Context, account, projectID string, a eligibility.Assistant) error {
+	return set(ctx, s, account, assistantKey+projectID, assistants, a)
+}
+
+// DeleteAssistant removes it; one that is not there is removed already.
+func (s *Store) DeleteAssistant(ctx context.Context, account, projectID string) error {
+	return s.remove(ctx, account, assistantKey+projectID)
+}
+
+// PutEntitlement sets which models an account may use.
+func (s *Store) PutEntitlement(ctx context.Context, account string, e eligibility.Entitlement) error {
+	return set(ctx, s, account, entitlementKey, entitlements, e)
+}
+
+// PutTerms sets the price of AI for an account, and its limits.
+func (s *Store) PutTerms(ctx context.Context, account string, t eligibility.Terms) error {
+	return set(ctx, s, account, termsKey, terms, t)
+}
+
+// PutProvider sets an account's provider, if it is as the caller read it; nil: not there. It
+// returns eligibility.ErrMoved.
+func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) error {
+	data, err := providers.Encode(c)
+	w := kv.Put(settingRow{PK: settingsKey(account), SK: providerKey + c.Name, Data: data}, "attribute_not_exists(PK)", eligibility.ErrMoved).Unless(err)
+	if seen != nil { // the stored bytes are compared, because they are read back as they were written
+		before, err := providers.Encode(*seen)
+		w = w.If("#data = :seen", kv.Item{":seen": kv.B(before)}).Named("#data", "data").Unless(err)
+	}
+	return s.table.Commit(ctx, w)
+}
+
+// DeleteProvider removes a provider; one that is not there is removed already.
+func (s *Store) DeleteProvider(ctx context.Context, account, name string) error {
+	return s.remove(ctx, account, providerKey+name)
+}
+
+// PutHealth notes how a provider's last call ended.
+func (s *Store) PutHealth(ctx context.Context, account string, h eligibility.Health) error {
+	return set(ctx, s, account, healthKey+h.Provider, healths, h)
+}

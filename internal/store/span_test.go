@@ -1,0 +1,241 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/usage"
+	"piloto/internal/conversation"
+	"piloto/internal/live/realtime"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/receipt"
+)
+
+// TestQueriesAreSpans: who reads a partition names the kinds of rows, because only a span makes
+// a query; and every call of DynamoDB is in kv, where a store cannot make its own.
+func TestQueriesAreSpans(t *testing.T) {
+	files, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imported := range tree.Imports {
+			if strings.HasSuffix(imported.Path.Value, `/service/dynamodb"`) && filepath.Dir(file) != "kv" {
+				t.Errorf("%s makes calls of DynamoDB", file)
+			}
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && (s.Sel.Name == "QueryInput" || s.Sel.Name == "ScanInput" || s.Sel.Name == "ExecuteStatementInput") {
+				queries++
+				if file != "kv/span.go" {
+					t.Errorf("%s makes a %s of its own", file, s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	if queries != 1 {
+		t.Errorf("%d queries", queries)
+	}
+}
+
+// Rows of kinds that nobody knows yet, beside every row and in every partition of an
+// index, change nothing that is read.
+func TestNoReadMeetsAStranger(t *testing.T) {
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	w := aLife(t, table)
+	before := reads(t, w)
+	for what, got := range before {
+		if !strings.HasPrefix(got, "<nil> <nil> ") || strings.HasSuffix(got, " []") || strings.HasSuffix(got, " null") {
+			t.Errorf("%s is empty, so the test says nothing of it", what)
+		}
+	}
+	if n := plantStrangers(t, dynamodb.NewFromConfig(config), name); n < 100 {
+		t.Fatalf("%d strangers", n)
+	}
+	if d := cmp.Diff(before, reads(t, w), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+}
+
+// plantStrangers puts rows of other kinds before, between and after all rows, and
+// returns how many.
+func plantStrangers(t *testing.T, client *dynamodb.Client, name string) int {
+	t.Helper()
+	out, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planted := 0
+	seen := map[string]bool{}
+	text := func(it map[string]types.AttributeValue, attribute string) string {
+		s, _ := it[attribute].(*types.AttributeValueMemberS)
+		if s == nil {
+			return ""
+		}
+		return s.Value
+	}
+	plant := func(it map[string]string) {
+		key := it["PK"] + "\x00" + it["SK"]
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		item := map[string]types.AttributeValue{}
+		for k, v := range it {
+			item[k] = &types.AttributeValueMemberS{Value: v}
+		}
+		if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: item}); err != nil {
+			t.Fatal(err)
+		}
+		planted++
+	}
+	for _, it := range out.Items {
+		pk, sk := text(it, "PK"), text(it, "SK")
+		kind, _, _ := strings.Cut(sk, "#")
+		for _, stranger := range []string{"!", " x", "0", kind + "!", kind + "X", kind + "X#1", kind + "\U0010FFFF", kind[:1], "SEEN#1", "zz#1", "~"} {
+			if stranger != sk && stranger != kind {
+				plant(map[string]string{"PK": pk, "SK": stranger})
+			}
+		}
+		for pkName, skName := range map[string]string{"GSI1PK": "GSI1SK", "DuePK": "DueSK"} {
+			if list := text(it, pkName); list != "" {
+				for i, stranger := range []string{"!", "/x", ":", "A#1", "~"} {
+					plant(map[string]string{"PK": "STRANGER#" + list, "SK": fmt.Sprint(i), pkName: list, skName: stranger})
+				}
+			}
+		}
+	}
+	return planted
+}
+
+// aLife is a world in which something of every kind was written.
+func aLife(t *testing.T, table *fixture.Stores) *fixture.World {
+	t.Helper()
+	w := fixture.NewWorldOver(t, table)
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		say(t, table, fixture.Account, w.Chat.ID, fmt.Sprint(i), w.Clock())
+	}
+	for range 2 { // the first gets its place in the chain, the second waits for one
+		r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":1}`))
+		ok(w.Confirm(r))
+		w.Execute(r.ID)
+		if tip, err := table.Tip(ctx, fixture.Account); err != nil || tip.Seq == 0 {
+			link, err := table.Ended(ctx, fixture.Account, r.ID)
+			ok(err)
+			link, err = link.Chained(receipt.Link{}, now)
+			ok(err)
+			ok(table.Place(ctx, link, now))
+		}
+	}
+	ok(table.TakeAnswer(ctx, conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
+	ok(table.AskStop(ctx, fixture.Account, w.Chat.ID, w.Clock()))
+	ok(table.CreateProject(ctx, fixture.Account, conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}))
+	ok(table.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
+	ok(table.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai"}))
+	ok(table.CountTurn(ctx, fixture.Account, now, usage.Turn{Contract: usage.Send, Outcome: usage.Message}))
+	_, err := table.CountFailure(ctx, fixture.Account, "a", agent.Call{}, strict, now)
+	ok(err)
+	ok(table.AddConnection(ctx, realtime.Connection{ID: "c1", Account: fixture.Account, ConnectedAt: now, ExpiresAt: now.Add(time.Hour)}))
+	ok(table.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: fixture.Account, CreatedAt: now}))
+	tell(t, table, fixture.Account, 7, "s", exchange("a", now))
+	ok(table.PutRouterSettings(ctx, fixture.Account, 7, agent.Settings{}))
+	ok(table.PutBusiness(ctx, fixture.Account, 7, "https://a.example", agent.Business{}, agent.Business{TriedAt: now}))
+	ok(table.Move(ctx, fixture.Account, credit.Entry{ID: newID(now), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "r", At: now}))
+	return w
+}
+
+// reads is what every query of the store returns, as text.
+func reads(t *testing.T, w *fixture.World) map[string]string {
+	t.Helper()
+	table, all := w.Store, map[string]string{}
+	note := func(what string, got any, err error) {
+		raw, failed := json.Marshal(got)
+		all[what] = fmt.Sprintf("%v %v %s", err, failed, raw)
+	}
+	messages, _, err := table.Messages(ctx, fixture.Account, w.Chat.ID, "", 50)
+	note("messages", messages, err)
+	first, cursor, err := table.Messages(ctx, fixture.Account, w.Chat.ID, "", 2)
+	note("the last two messages", first, err)
+	second, _, err := table.Messages(ctx, fixture.Account, w.Chat.ID, cursor, 2)
+	note("two messages before", second, err)
+	chats, _, err := table.Chats(ctx, fixture.Account, "", "", 50)
+	note("chats", chats, err)
+	r := w.ChatNow().LastRunID
+	got, err := table.Run(ctx, fixture.Account, r)
+	note("run", got.Steps, err)
+	events, err := table.Events(ctx, fixture.Account, r, 1, 50)
+	note("events", events, err)
+	revisions, err := table.Revisions(ctx, got)
+	note("revisions", revisions, err)
+	links, err := table.Links(ctx, fixture.Account, 0, 50)
+	note("links", links, err)
+	unplaced, err := table.Unplaced(ctx, now.Add(time.Hour), 50)
+	note("unplaced", unplaced, err)
+	unsigned, err := table.Unsigned(ctx, now.Add(time.Hour), 50)
+	note("unsigned", unsigned, err)
+	projects, err := table.Projects(ctx, fixture.Account)
+	note("projects", projects, err)
+	servers, err := table.Servers(ctx, fixture.Account)
+	note("servers", servers, err)
+	for _, s := range servers {
+		entries, err := table.Entries(ctx, fixture.Account, s)
+		note("entries of "+s.Name, entries, err)
+	}
+	settings, err := table.Settings(ctx, fixture.Account)
+	note("settings", []any{settings.Assistants, settings.Health}, err)
+	days, err := table.Days(ctx, fixture.Account, "2020-01-01")
+	note("days", days, err)
+	breakers, err := table.Breakers(ctx, fixture.Account)
+	note("breakers", breakers, err)
+	connections, err := table.Connections(ctx, fixture.Account)
+	note("connections", connections, err)
+	webhooks, err := table.Webhooks(ctx, fixture.Account)
+	note("webhooks", webhooks, err)
+	memories, _, err := table.Memories(ctx, fixture.Account, "s", now)
+	note("memories", memories, err)
+	stats, err := table.MemoryStats(ctx, fixture.Account, now)
+	note("memory stats", stats, err)
+	companies, _, err := table.RouterCompanies(ctx, fixture.Account, "", 50)
+	note("companies", companies, err)
+	ledger, _, err := table.Ledger(ctx, fixture.Account, "", 50)
+	note("ledger", ledger, err)
+	audit, err := table.AddUp(ctx, fixture.Account)
+	note("audit", audit, err)
+	standing, err := table.Standing(ctx, fixture.Account, now)
+	note("standing", standing, err)
+	audits, err := table.DueAudits(ctx, now.AddDate(1, 0, 0), 50)
+	note("due audits", audits, err)
+	return all
+}

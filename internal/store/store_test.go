@@ -1,0 +1,332 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/store/kv"
+	"piloto/internal/tools/tool"
+)
+
+var (
+	ctx   = context.Background()
+	now   = fixture.Epoch
+	newID = ids.NewSource(nil).New
+)
+
+func newChat(t *testing.T, table *fixture.Stores, account string, at time.Time) conversation.Chat {
+	t.Helper()
+	c := conversation.Chat{ID: newID(at), CreatedAt: at, UpdatedAt: at}
+	if err := table.CreateChat(ctx, account, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func say(t *testing.T, table *fixture.Stores, account, chat, text string, at time.Time) {
+	t.Helper()
+	id := newID(at)
+	m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}
+	if err := table.AddMessages(ctx, account, chat, "", at, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMessagesArePagedFromTheNewest(t *testing.T) {
+	table := fixture.Table(t)
+	chat := newChat(t, table, "acme", now)
+	for i := range 25 {
+		say(t, table, "acme", chat.ID, fmt.Sprint(i), now.Add(time.Duration(i)*time.Second))
+	}
+	var pages [][]string
+	for cursor, more := "", true; more; more = cursor != "" {
+		list, next, err := table.Messages(ctx, "acme", chat.ID, cursor, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page []string
+		for _, m := range list {
+			page = append(page, m.Content)
+		}
+		pages, cursor = append(pages, page), next
+	}
+	want := [][]string{
+		{"15", "16", "17", "18", "19", "20", "21", "22", "23", "24"}, {"5", "6", "7", "8", "9", "10", "11", "12", "13", "14"}, {"0", "1", "2", "3", "4"},
+	}
+	if d := cmp.Diff(want, pages); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestACursorBelongsToItsAccountAndQuery(t *testing.T) {
+	table := fixture.Table(t)
+	var chats []conversation.Chat
+	for i := range 3 {
+		chats = append(chats, newChat(t, table, "acme", now.Add(time.Duration(i)*time.Second)))
+		newChat(t, table, "other", now)
+	}
+	for i := range 3 {
+		say(t, table, "acme", chats[0].ID, fmt.Sprint(i), now)
+	}
+	_, ofChats, err := table.Chats(ctx, "acme", "", "", 1)
+	if err != nil || ofChats == "" {
+		t.Fatal(ofChats, err)
+	}
+	_, ofMessages, err := table.Messages(ctx, "acme", chats[0].ID, "", 1)
+	if err != nil || ofMessages == "" {
+		t.Fatal(ofMessages, err)
+	}
+	other := "A"
+	if strings.HasPrefix(ofChats, other) {
+		other = "B"
+	}
+	for name, try := range map[string]func() error{
+		"another account":         func() error { _, _, err := table.Chats(ctx, "other", "", ofChats, 1); return err },
+		"another project":         func() error { _, _, err := table.Chats(ctx, "acme", "p", ofChats, 1); return err },
+		"another list":            func() error { _, _, err := table.Chats(ctx, "acme", "", ofMessages, 1); return err },
+		"another chat":            func() error { _, _, err := table.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
+		"another account's chat":  func() error { _, _, err := table.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
+		"truncated":               func() error { _, _, err := table.Chats(ctx, "acme", "", ofChats[:len(ofChats)-2], 1); return err },
+		"one character different": func() error { _, _, err := table.Chats(ctx, "acme", "", other+ofChats[1:], 1); return err },
+		"no cursor at all":        func() error { _, _, err := table.Chats(ctx, "acme", "", "%%%", 1); return err },
+	} {
+		if err := try(); !errors.Is(err, kv.ErrCursor) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	list, _, err := table.Chats(ctx, "acme", "", ofChats, 10)
+	if err != nil || len(list) != 2 {
+		t.Errorf("the rest: %d, %v", len(list), err)
+	}
+}
+
+func TestChatsAreListedByTheirLastChange(t *testing.T) {
+	table := fixture.Table(t)
+	first, second := newChat(t, table, "acme", now), newChat(t, table, "acme", now.Add(time.Second))
+	say(t, table, "acme", first.ID, "hola", now.Add(time.Minute))
+	list, _, err := table.Chats(ctx, "acme", "", "", 10)
+	if err != nil || len(list) != 2 || list[0].ID != first.ID || list[1].ID != second.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestEverythingForeignIsMissing(t *testing.T) {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
+	if err := w.Store.CreateProject(ctx, fixture.Account, p); err != nil {
+		t.Fatal(err)
+	}
+	title := "mine now"
+	for name, try := range map[string]func() error{
+		"chat": func() error { _, err := w.Store.Chat(ctx, "other", w.Chat.ID); return err },
+		"rename chat": func() error {
+			_, err := w.Store.UpdateChat(ctx, "other", w.Chat.ID, conversation.ChatChange{Title: &title}, now)
+			return err
+		},
+		"delete chat": func() error { return w.Store.DeleteChat(ctx, "other", w.Chat.ID) },
+		"say":         func() error { return w.Store.AddMessages(ctx, "other", w.Chat.ID, "", now) },
+		"run":         func() error { _, err := w.Store.Run(ctx, "other", r.ID); return err },
+		"project":     func() error { _, err := w.Store.Project(ctx, "other", p.ID); return err },
+		"edit project": func() error {
+			_, err := w.Store.UpdateProject(ctx, "other", p.ID, func(*conversation.Project) error { return nil })
+			return err
+		},
+		"drop project": func() error { return w.Store.DeleteProject(ctx, "other", p.ID) },
+		"server":       func() error { _, err := w.Store.Server(ctx, "other", w.Server.ID); return err },
+		"switch":       func() error { _, err := w.Store.SetServerActive(ctx, "other", w.Server.ID, false, now); return err },
+		"key": func() error {
+			_, err := w.Store.SetCredential(ctx, "other", w.Server, &tool.Credential{}, now)
+			return err
+		},
+		"drop server": func() error { return w.Store.DeleteServer(ctx, "other", w.Server.ID) },
+		"operation": func() error {
+			_, err := w.Store.Operation(ctx, "other", w.Server, tool.Entry{Method: "GET", Path: "/rooms"})
+			if errors.Is(err, tool.ErrNotAllowed) {
+				return tool.ErrServerNotFound
+			}
+			return err
+		},
+	} {
+		if err := try(); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || got.Key != nil {
+		t.Errorf("the server was changed: %+v, %v", got, err)
+	}
+}
+
+func TestAChatWithAnActiveRunStays(t *testing.T) {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+		t.Fatal(err)
+	}
+	if list := w.Messages(); len(list) != 0 {
+		t.Errorf("%d messages remain", len(list))
+	}
+	if w.Read(r.ID).Status != plan.Done {
+		t.Error("the record of what was done went with it")
+	}
+}
+
+func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(48 * time.Hour)
+	if _, err := w.Runs.Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Read(r.ID).Status; got != plan.Expired {
+		t.Errorf("it is %s", got)
+	}
+}
+
+func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
+	w := fixture.NewWorld(t)
+	moved := w.Server
+	moved.BaseURL = "https://rooms.example/v2"
+	c := tool.Catalogue{Revision: newID(now), Operations: fixture.Operations(moved.BaseURL)[:1]}
+	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, "not the one in force", c); !errors.Is(err, tool.ErrServerMoved) {
+		t.Fatalf("%v", err)
+	}
+	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, w.Server.Catalogue, c); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID)
+	if err != nil || got.BaseURL != moved.BaseURL || got.Catalogue != c.Revision {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if entries, err := w.Store.Entries(ctx, fixture.Account, got); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if old, err := w.Store.Entries(ctx, fixture.Account, w.Server); err != nil || len(old) != 0 {
+		t.Errorf("the old allowlist remains: %v, %v", old, err)
+	}
+}
+
+func TestALargeAllowlistIsKeptWhole(t *testing.T) {
+	w := fixture.NewWorld(t)
+	s := tool.Server{ID: newID(now), Kind: tool.KindOpenAPI, BaseURL: "https://big.example", Active: true}
+	c := tool.Catalogue{Revision: newID(now)}
+	for i := range 1500 {
+		c.Operations = append(c.Operations, tool.Operation{Entry: tool.Entry{
+			Method: "GET", Path: fmt.Sprintf("/a/%d", i), Summary: ids.Secret() + ids.Secret(), Fingerprint: ids.Hash(fmt.Sprint(i)), Signature: ids.Secret(),
+		}})
+	}
+	s.Catalogue = c.Revision
+	if err := w.Store.CreateServer(ctx, fixture.Account, s, c, nil); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := w.Store.Entries(ctx, fixture.Account, s)
+	if err != nil || len(entries) != 1500 || entries[1499] != c.Operations[1499].Entry {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	op, err := w.Store.Operation(ctx, fixture.Account, s, tool.Entry{Method: "GET", Path: "/a/700"})
+	if err != nil || op.Fingerprint != c.Operations[700].Fingerprint {
+		t.Errorf("%+v, %v", op, err)
+	}
+}
+
+func TestAKeyIsKeptApart(t *testing.T) {
+	w := fixture.NewWorld(t)
+	s, err := w.Store.SetCredential(ctx, fixture.Account, w.Server, &tool.Credential{
+		Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "canary",
+	}, now)
+	if err != nil || s.Key == nil || *s.Key != (tool.KeyPlace{In: "header", Name: "X-Key"}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if raw, err := json.Marshal(s); err != nil || strings.Contains(string(raw), "canary") {
+		t.Errorf("the server holds its key: %s", raw)
+	}
+	if key, err := w.Store.Credential(ctx, fixture.Account, w.Server); err != nil || key.Secret != "canary" {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if s, err = w.Store.SetCredential(ctx, fixture.Account, w.Server, nil, now); err != nil || s.Key != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := w.Store.Credential(ctx, fixture.Account, w.Server); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestProjectChangesAreNotLost(t *testing.T) {
+	table := fixture.Table(t)
+	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
+	if err := table.CreateProject(ctx, "acme", p); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			_, err := table.UpdateProject(ctx, "acme", p.ID, func(p *conversation.Project) error {
+				p.MCPIDs = append(p.MCPIDs, fmt.Sprint(i))
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got, err := table.Project(ctx, "acme", p.ID); err != nil || len(got.MCPIDs) != 10 {
+		t.Errorf("%v, %v", got.MCPIDs, err)
+	}
+}
+
+func TestAStaleWriteChangesNothing(t *testing.T) {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	chat := w.ChatNow()
+	rec := run.Record{At: w.Clock(), Type: "test"}
+	for name, try := range map[string]func() error{
+		"confirm": func() error { _, err := w.Store.Confirm(ctx, r, chat, "x", "u", now, rec); return err },
+		"discard": func() error { _, err := w.Store.Discard(ctx, r, chat, plan.Cancelled, rec); return err },
+		"finish":  func() error { _, err := w.Store.Finish(ctx, r, chat, plan.Done, nil, rec); return err },
+		"start":   func() error { _, err := w.Store.Start(ctx, r, now, rec); return err },
+		"cancel":  func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
+		"step": func() error {
+			_, err := w.Store.BeginStep(ctx, r, plan.StepState{StepID: "s1", Attempts: 1}, rec)
+			return err
+		},
+	} {
+		if err := try(); !errors.Is(err, plan.ErrMoved) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	after := w.Read(r.ID)
+	if after.Status != plan.Queued || after.EventSeq != 2 {
+		t.Errorf("%s after %d events", after.Status, after.EventSeq)
+	}
+	if got := w.ChatNow(); got.ActiveRunID != r.ID {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,95 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/usage"
+	"piloto/internal/store/kv"
+)
+
+// A day's counters are attributes of one item, so that counting a turn is one
+// update that adds to them. The names of its agents are a set beside them: the
+// condition compares its size, which bounds how large the item can become.
+//
+// Days have no time to live: a total of an account only grows.
+const (
+	dayPrefix = "DAY#"
+	agentsSet = "agents"
+)
+
+func usageKey(account string) string { return kv.Account(account) + "#TALLY" }
+
+// CountTurn adds a turn's counters to the account's row of the UTC day of at. A turn of one
+// agent too many is counted by a second update, under the name of all others.
+func (s *Store) CountTurn(ctx context.Context, account string, at time.Time, turn usage.Turn) error {
+	err := s.table.Do(ctx, counting(account, at, turn))
+	if errors.Is(err, errManyAgents) {
+		turn.Agent = usage.Other
+		return s.table.Do(ctx, counting(account, at, turn))
+	}
+	return err
+}
+
+var errManyAgents = errors.New("store: the day counts as many agents as it may")
+
+// counting returns the update that counts a turn.
+func counting(account string, at time.Time, turn usage.Turn) kv.Write {
+	names, values := map[string]string{}, kv.Item{}
+	var adds []string
+	add := func(name string, v kv.Value) {
+		n := strconv.Itoa(len(adds))
+		names["#n"+n], values[":v"+n] = name, v
+		adds = append(adds, "#n"+n+" :v"+n)
+	}
+	for name, by := range turn.Counters() {
+		add(name, kv.N(by))
+	}
+	if turn.Agent != "" {
+		for name, by := range turn.AgentCounters(turn.Agent) {
+			add(name, kv.N(by))
+		}
+	}
+	set, condition := "", ""
+	if turn.Agent != "" && turn.Agent != usage.Other {
+		add(agentsSet, kv.Strings(turn.Agent))
+		names["#agents"], names["#since"] = agentsSet, usage.SinceCounter(turn.Agent)
+		values[":agent"], values[":most"] = kv.S(turn.Agent), kv.N(usage.MostAgents)
+		values[":at"] = kv.N(kv.Millis(at))
+		set = "SET #since = if_not_exists(#since, :at) "
+		condition = "attribute_not_exists(#agents) OR contains(#agents, :agent) OR size(#agents) < :most"
+	}
+	w := kv.Update(usageKey(account), dayPrefix+usage.DateOf(at), set+"ADD "+strings.Join(adds, ", "), condition, values, errManyAgents)
+	for placeholder, attribute := range names {
+		w = w.Named(placeholder, attribute)
+	}
+	return w
+}
+
+// Days returns the account's days from a date on, in order.
+func (s *Store) Days(ctx context.Context, account, from string) ([]usage.Day, error) {
+	span := kv.Rows(usageKey(account), dayPrefix)
+	span.From = dayPrefix + from
+	items, err := s.table.Read(ctx, span, 0)
+	if err != nil {
+		return nil, err
+	}
+	days := make([]usage.Day, 0, len(items))
+	for _, it := range items {
+		d := usage.Day{Date: strings.TrimPrefix(kv.Text(it, "SK"), dayPrefix), Counters: map[string]int64{}}
+		for name := range it {
+			n, isCounter, err := kv.Int(it, name)
+			if err != nil {
+				return nil, err
+			}
+			if isCounter {
+				d.Counters[name] = n
+			}
+		}
+		days = append(days, d)
+	}
+	return days, nil
+}
