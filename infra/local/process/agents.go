@@ -9,12 +9,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// introduceAgents registers the agents that the environment names, as document 001
-// does. One that cannot be reached is registered too, and looked for by functions/mcp; one
-// whose address is refused keeps nothing else from starting.
-func (p *Process) introduceAgents(ctx context.Context, registry tool.Registry) error {
+// registerAgents registers the agents that the environment names (document 001). An agent that
+// cannot be reached is registered too, and functions/mcp looks for it later. A refused address is
+// logged and does not stop the start.
+func (p *Process) registerAgents(ctx context.Context, registry tool.Registry) error {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
-		if err := p.makeWay(ctx, registry, name); err != nil {
+		if err := p.removeDemoAgent(ctx, registry, name); err != nil {
 			return err
 		}
 		as := tool.Registration{URL: p.Agents[name], Name: name, Kind: tool.KindMCP, Role: tool.RoleAgent, AllowOffline: true}
@@ -26,8 +26,8 @@ func (p *Process) introduceAgents(ctx context.Context, registry tool.Registry) e
 	return nil
 }
 
-// makeWay removes the demonstration's agent of a name.
-func (p *Process) makeWay(ctx context.Context, registry tool.Registry, name string) error {
+// removeDemoAgent removes the agent of the demonstration that has this name.
+func (p *Process) removeDemoAgent(ctx context.Context, registry tool.Registry, name string) error {
 	servers, err := registry.List(ctx, defaultAccount)
 	for _, s := range servers {
 		if s.IsAgent() && s.Name == name && s.BaseURL == p.origin+demoAgentPath {

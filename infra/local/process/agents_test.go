@@ -12,9 +12,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestTheEnvironmentNamesAgents: document 001's way. One that is away at first is looked
-// for on a schedule.
-func TestTheEnvironmentNamesAgents(t *testing.T) {
+// TestEnvironmentRegistersAgents registers agents by the variables of document 001. An agent that
+// is offline at first is looked for on a schedule.
+func TestEnvironmentRegistersAgents(t *testing.T) {
 	rooms, err := demo.NewService()
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestTheEnvironmentNamesAgents(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Demo: true})
 	own := func() tool.Server {
 		t.Helper()
-		if err := p.introduce(t.Context()); err != nil {
+		if err := p.registerServers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		servers, err := p.Stores.Registry.Servers(t.Context(), defaultAccount)

@@ -15,25 +15,25 @@ import (
 	"time"
 )
 
-// backupAdvice is what to do about a data file that is refused.
+// backupAdvice shows the command that restores a backup when the data file is refused.
 const backupAdvice = `
   To go on from a backup:  mv %[1]s %[1]s.damaged && go run ./infra/local -restore FILE -data %[1]s`
 
-// olderAdvice is what else can be done when only the newest commit is in doubt.
+// olderAdvice shows the command that drops the newest commit, when only that commit is in doubt.
 const olderAdvice = `
   To go on without it:     go run ./infra/local -accept-older -data %[1]s   (what was acknowledged last may be gone)`
 
-// anewAdvice is how to have a folder that is empty.
+// anewAdvice shows the command that makes room for an empty folder.
 const anewAdvice = `
   To begin without it:     mv %[1]s %[1]s.damaged`
 
-// repeatAdvice is what to do about a folder whose restoring was cut off.
+// repeatAdvice shows the command that repeats an interrupted restore.
 const repeatAdvice = `
   To do it again, from the same backup or another:  go run ./infra/local -restore FILE -data %[1]s`
 
-// advised adds to a refusal of the data file what a person can do.
-func advised(folder string, err error) error {
-	folder, text := word(folder), ""
+// withAdvice adds to an error of the data file the commands that can help.
+func withAdvice(folder string, err error) error {
+	folder, text := shellWord(folder), ""
 	if errors.Is(err, disk.ErrFormat) {
 		text = "\n  To go on with it:        use the version of this program that wrote it"
 	}
@@ -49,8 +49,8 @@ func advised(folder string, err error) error {
 	return fmt.Errorf("%w%s", err, text)
 }
 
-// word is a folder as one word of a command line, to which an ending can be put.
-func word(folder string) string {
+// shellWord returns a folder as one word of a command line, to which a suffix can be added.
+func shellWord(folder string) string {
 	folder = filepath.Clean(folder)
 	if base := filepath.Base(folder); base == "." || base == ".." || base[0] == '-' {
 		if whole, err := filepath.Abs(folder); err == nil {
@@ -66,50 +66,49 @@ func word(folder string) string {
 	return folder
 }
 
-// openStore opens the data file. One that is missing where other files say that
-// there was one, or will be, is not made anew.
+// openStore opens the data file. It makes no new file when other files show that there was one, or
+// that a restore is not finished.
 func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	path := filepath.Join(folder, dataFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(filepath.Join(folder, restoring)); err == nil {
+		if _, err := os.Lstat(filepath.Join(folder, restoringFolder)); err == nil {
 			return nil, fmt.Errorf("%s has what a -restore has begun, and not its end: it was cut off, or goes on; nothing was changed%s",
-				folder, fmt.Sprintf(repeatAdvice, word(folder)))
+				folder, fmt.Sprintf(repeatAdvice, shellWord(folder)))
 		}
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
 			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
-				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, word(folder)))
+				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, shellWord(folder)))
 		}
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))
 	if err != nil {
-		return nil, advised(folder, err)
+		return nil, withAdvice(folder, err)
 	}
-	// The data file came last: of a -restore that was cut off after that, all is in place.
-	if err := os.RemoveAll(filepath.Join(folder, restoring)); err != nil {
+	// The data file is published last, so an interrupted -restore is complete once it exists.
+	if err := os.RemoveAll(filepath.Join(folder, restoringFolder)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
 }
 
-// AcceptOlder goes on from the commit before where the newest of the data file is
-// damaged.
+// AcceptOlder goes back to the previous commit when the newest commit of the data file is damaged.
 func AcceptOlder(folder string, out io.Writer) error {
 	path := filepath.Join(folder, dataFile)
 	if err := disk.AcceptOlder(path); err != nil {
-		return advised(folder, err)
+		return withAdvice(folder, err)
 	}
 	fmt.Fprintf(out, "piloto: %s goes on from the commit before; what was acknowledged after it is gone\n", path)
 	return nil
 }
 
-// Backup writes all of a data folder to one file, which appears whole or not at
-// all, verified, with mode 0600. A file that is there already is left alone. A
-// process that is running on the folder is asked for it, and goes on meanwhile.
+// Backup writes a whole data folder to one new file with mode 0600. The file is verified, and it
+// appears whole or not at all. An existing file is not replaced. When a process runs on the folder,
+// Backup requests the archive from it, and the process continues.
 func Backup(ctx context.Context, folder, file string, out io.Writer) error {
-	if err := backupPlace(folder, file); err != nil {
+	if err := checkBackupPlace(folder, file); err != nil {
 		return err
 	}
-	tmp, err := disk.TempFile(filepath.Dir(file), backupBegun) // and what one that was killed left goes, whatever its name was to be
+	tmp, err := disk.TempFile(filepath.Dir(file), unfinishedBackup) // it also removes the leftovers of killed backups, for any file
 	if err != nil {
 		return err
 	}
@@ -136,9 +135,8 @@ func Backup(ctx context.Context, folder, file string, out io.Writer) error {
 	return nil
 }
 
-// backupPlace refuses a file that is there already, or within the folder that it
-// is to outlive.
-func backupPlace(folder, file string) error {
+// checkBackupPlace refuses a file that exists, or that is in the data folder.
+func checkBackupPlace(folder, file string) error {
 	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
 		return fmt.Errorf("there is no data in %s: %w", folder, err)
 	}
@@ -168,25 +166,25 @@ func backupPlace(folder, file string) error {
 	}
 }
 
-// backupBegun begins the names of backups that are not in their place yet.
-const backupBegun = ".piloto-backup" + unfinished
+// unfinishedBackup is the prefix of the names of unfinished backups.
+const unfinishedBackup = ".piloto-backup" + unfinishedMark
 
-// backupWaits is how long a process that begins or stops is waited for: it has the
-// data file, and does not listen.
-const backupWaits = 10 * time.Second
+// backupTimeout limits the wait for a process that is starting or stopping: it holds the data file
+// but does not listen.
+const backupTimeout = 10 * time.Second
 
-// copyFolder writes the archive of a folder: its process does when there is one,
-// or else nobody writes to it and its files are read here, which changes nothing. A
-// process that ends meanwhile has it begun anew, once.
+// copyFolder writes the archive of a folder. The process of the folder writes it when there is one.
+// Otherwise the files are read here, and nothing is changed. When the process ends in between, the
+// archive is written again, once.
 func copyFolder(ctx context.Context, folder string, to *os.File) error {
-	until := time.Now().Add(backupWaits)
+	until := time.Now().Add(backupTimeout)
 	for tries := 0; ; {
 		store, err := disk.OpenReadOnly(filepath.Join(folder, dataFile))
 		if err == nil {
-			return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, untilDone{ctx, to}), store.Close())
+			return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, contextWriter{ctx, to}), store.Close())
 		}
 		if !errors.Is(err, disk.ErrHeld) {
-			return advised(folder, err)
+			return withAdvice(folder, err)
 		}
 		err = requestBackup(ctx, folder, to)
 		switch silent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED); {
@@ -194,7 +192,7 @@ func copyFolder(ctx context.Context, folder string, to *os.File) error {
 			return nil
 		case silent && time.Now().Before(until):
 		case !silent && tries == 0 && ctx.Err() == nil:
-			tries, until = 1, time.Now().Add(backupWaits)
+			tries, until = 1, time.Now().Add(backupTimeout)
 			if _, seekErr := to.Seek(0, io.SeekStart); errors.Join(seekErr, to.Truncate(0)) != nil {
 				return errors.Join(err, seekErr)
 			}
@@ -209,23 +207,23 @@ func copyFolder(ctx context.Context, folder string, to *os.File) error {
 	}
 }
 
-// untilDone takes no more once its context has ended: what is large can be given up.
-type untilDone struct {
+// contextWriter fails after its context has ended, so that a large copy can be cancelled.
+type contextWriter struct {
 	ctx context.Context
 	to  io.Writer
 }
 
-func (u untilDone) Write(b []byte) (int, error) {
+func (u contextWriter) Write(b []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
 	return u.to.Write(b)
 }
 
-// publish gives a finished file its name, which no other file may have.
+// publish moves a finished file to its name. It fails when a file with that name exists.
 func publish(tmp, file string) error {
 	err := os.Link(tmp, file)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // some disks have no links
+	if err != nil && !errors.Is(err, fs.ErrExist) { // some disks have no hard links
 		if _, err = os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			err = os.Rename(tmp, file)
 		} else if err == nil {

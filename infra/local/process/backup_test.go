@@ -26,15 +26,15 @@ import (
 	sfntypes "github.com/aws/aws-sdk-go-v2/service/sfn/types"
 )
 
-// alone are the engines of one folder, and clients of them.
-type alone struct {
+// standalone holds the engines of one folder and their clients.
+type standalone struct {
 	*engines
 	tables   *dynamodb.Client
 	machines *sfn.Client
 	secrets  *secretsmanager.Client
 }
 
-func openAlone(t testing.TB, folder string) alone {
+func openStandalone(t testing.TB, folder string) standalone {
 	t.Helper()
 	e, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), func(context.Context, stepfunctions.Event) error { return nil }, "")
 	if err != nil {
@@ -45,10 +45,10 @@ func openAlone(t testing.TB, folder string) alone {
 		Region: awsRegion, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		HTTPClient: inproc.Transport{Handler: e}, BaseEndpoint: aws.String("http://engines.local"),
 	}
-	return alone{e, dynamodb.NewFromConfig(config), sfn.NewFromConfig(config), secretsmanager.NewFromConfig(config)}
+	return standalone{e, dynamodb.NewFromConfig(config), sfn.NewFromConfig(config), secretsmanager.NewFromConfig(config)}
 }
 
-func (a alone) createTable(t testing.TB) {
+func (a standalone) createTable(t testing.TB) {
 	t.Helper()
 	_, err := a.tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String("table"), BillingMode: dynamotypes.BillingModePayPerRequest,
@@ -60,15 +60,15 @@ func (a alone) createTable(t testing.TB) {
 	}
 }
 
-func (a alone) put(ctx context.Context, key string) error {
+func (a standalone) put(ctx context.Context, key string) error {
 	_, err := a.tables.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("table"), Item: map[string]dynamotypes.AttributeValue{
 		"k": &dynamotypes.AttributeValueMemberS{Value: key}, "v": &dynamotypes.AttributeValueMemberS{Value: strings.Repeat("x", 300)},
 	}})
 	return err
 }
 
-// keys are those of all items.
-func (a alone) keys(t testing.TB) map[string]bool {
+// keys returns the keys of all items.
+func (a standalone) keys(t testing.TB) map[string]bool {
 	t.Helper()
 	keys := map[string]bool{}
 	pages := dynamodb.NewScanPaginator(a.tables, &dynamodb.ScanInput{TableName: aws.String("table")})
@@ -84,8 +84,8 @@ func (a alone) keys(t testing.TB) map[string]bool {
 	return keys
 }
 
-// backUp makes a backup and restores it, and returns the folder.
-func backUp(t testing.TB, folder string) (restored string) {
+// backUpAndRestore makes a backup, restores it, and returns the restored folder.
+func backUpAndRestore(t testing.TB, folder string) (restored string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "piloto.backup")
 	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
@@ -101,10 +101,10 @@ func backUp(t testing.TB, folder string) (restored string) {
 	return restored
 }
 
-// TestABackupHasEveryWriteAcknowledgedBeforeIt while sixteen writers go on.
-func TestABackupHasEveryWriteAcknowledgedBeforeIt(t *testing.T) {
+// TestBackupHasEveryAcknowledgedWrite makes a backup while sixteen writers write.
+func TestBackupHasEveryAcknowledgedWrite(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	a := openAlone(t, folder)
+	a := openStandalone(t, folder)
 	a.createTable(t)
 	var acknowledged sync.Map
 	ctx, stop := context.WithCancel(t.Context())
@@ -127,12 +127,12 @@ func TestABackupHasEveryWriteAcknowledgedBeforeIt(t *testing.T) {
 	defer stop()
 	for round := range 4 {
 		for written.Load() < int64(500*(round+1)) && !t.Failed() {
-			time.Sleep(time.Millisecond) // until there is something to lose
+			time.Sleep(time.Millisecond) // wait for the first writes
 		}
 		var before []string
 		acknowledged.Range(func(key, _ any) bool { before = append(before, key.(string)); return true })
-		restored := backUp(t, folder)
-		b := openAlone(t, restored)
+		restored := backUpAndRestore(t, folder)
+		b := openStandalone(t, restored)
 		have := b.keys(t)
 		for _, key := range before {
 			if !have[key] {
@@ -148,11 +148,11 @@ func TestABackupHasEveryWriteAcknowledgedBeforeIt(t *testing.T) {
 	}
 }
 
-// TestABackupHasTheSecretsThatItsDataRefersTo: a secret is there before what
-// refers to it, and as long as that is.
-func TestABackupHasTheSecretsThatItsDataRefersTo(t *testing.T) {
+// TestBackupHasSecretsThatDataRefersTo holds because a secret is written before the data that
+// refers to it, and removed after that data.
+func TestBackupHasSecretsThatDataRefersTo(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	a := openAlone(t, folder)
+	a := openStandalone(t, folder)
 	a.createTable(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
@@ -179,7 +179,7 @@ func TestABackupHasTheSecretsThatItsDataRefersTo(t *testing.T) {
 		})
 	}
 	for range 10 {
-		b := openAlone(t, backUp(t, folder))
+		b := openStandalone(t, backUpAndRestore(t, folder))
 		for key := range b.keys(t) {
 			if _, err := b.secrets.GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: &key}); err != nil {
 				t.Fatalf("%s is referred to, and is not there: %v", key, err)
@@ -189,10 +189,10 @@ func TestABackupHasTheSecretsThatItsDataRefersTo(t *testing.T) {
 	}
 }
 
-// TestARunGoesOnInTheRestoredDeployment, as it does in the one that was copied.
-func TestARunGoesOnInTheRestoredDeployment(t *testing.T) {
+// TestRunContinuesAfterRestore finishes a run in the restored folder, and in the copied one.
+func TestRunContinuesAfterRestore(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	a := openAlone(t, folder)
+	a := openStandalone(t, folder)
 	if err := a.engines.Machines.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -207,11 +207,11 @@ func TestARunGoesOnInTheRestoredDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := openAlone(t, backUp(t, folder))
+	b := openStandalone(t, backUpAndRestore(t, folder))
 	if err := b.engines.Machines.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range []alone{a, b} {
+	for _, of := range []standalone{a, b} {
 		out := &sfn.DescribeExecutionOutput{Status: sfntypes.ExecutionStatusRunning}
 		for out.Status == sfntypes.ExecutionStatusRunning {
 			if out, err = of.machines.DescribeExecution(t.Context(), &sfn.DescribeExecutionInput{ExecutionArn: run.ExecutionArn}); err != nil {

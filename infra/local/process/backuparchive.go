@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// An archive is a tar of the files of a data folder, the data file first, and
-// last a manifest of them: one that was cut has none.
+// An archive is a tar of the files of a data folder: the data file first, and the manifest last. An
+// archive that was cut short has no manifest.
 const (
 	manifestName   = "manifest.json"
 	archiveFormat  = 1
@@ -29,7 +29,7 @@ const (
 
 type manifest struct {
 	Format int           `json:"format"`
-	At     time.Time     `json:"at"` // nothing acknowledged before is missing
+	At     time.Time     `json:"at"` // every write acknowledged before this time is included
 	Files  []archiveFile `json:"files"`
 }
 
@@ -39,11 +39,11 @@ type archiveFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// writeArchive writes the files of a folder as they are at one moment: hold keeps
-// the secrets from being written while the state of the data file is chosen and
-// they are read. A secret is written before what refers to it, and removed after
-// it, so the copy has every secret that its data refers to. The demonstration's
-// journal is read after that moment too: it lacks nothing that the data knows of.
+// writeArchive writes the files of a folder as they are at one moment. hold blocks writes of
+// secrets while the snapshot of the data file is taken and the secrets are read. A secret is
+// written before the data that refers to it, and is removed after that data, so the copy has every
+// secret that its data refers to. The journal of the demonstration is read after that moment too,
+// so it has everything that the data refers to.
 func writeArchive(folder string, store *disk.Store, hold func() (release func()), w io.Writer) error {
 	release := hold()
 	held := true
@@ -88,7 +88,7 @@ func writeArchive(folder string, store *disk.Store, hold func() (release func())
 	return out.Close()
 }
 
-// add writes one file, and notes it.
+// add writes one file and adds it to the manifest.
 func (m *manifest) add(out *tar.Writer, name string, size int64, write func(io.Writer) error) error {
 	header := tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.At, Format: tar.FormatPAX}
 	if err := out.WriteHeader(&header); err != nil {
@@ -107,8 +107,7 @@ type restFile struct {
 	text []byte
 }
 
-// readRest reads the files beside the data file: all but those that say who is
-// running, or that were not finished.
+// readRest reads the files beside the data file, except process files and unfinished files.
 func readRest(folder string) (files []restFile, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -116,15 +115,15 @@ func readRest(folder string) (files []restFile, err error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !archivable(name) || name == dataFile || name == manifestName {
+		if !isArchivable(name) || name == dataFile || name == manifestName {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(folder, name)) // of what a link leads to: the token may be kept elsewhere
+		info, err := os.Stat(filepath.Join(folder, name)) // follows links: the token may be a link
 		if err == nil && !info.Mode().IsRegular() {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(folder, name))
-		if errors.Is(err, fs.ErrNotExist) { // it was being replaced, and its name began otherwise
+		if errors.Is(err, fs.ErrNotExist) { // it was just replaced or removed
 			continue
 		}
 		if err != nil {
@@ -135,21 +134,21 @@ func readRest(folder string) (files []restFile, err error) {
 	return files, nil
 }
 
-// archivable reports whether a name may be in an archive, and so in a folder that
-// it is restored to.
-func archivable(name string) bool {
+// isArchivable reports whether a file with this name may be in an archive, and so in a restored
+// folder.
+func isArchivable(name string) bool {
 	return name != "" && len(name) <= maxArchiveName && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") &&
 		!strings.HasSuffix(name, ".pid") && name != controlSocket
 }
 
-// verifyArchive reads all of an archive and proves that it is whole: every file
-// is as the manifest has it, and the data file can be opened.
+// verifyArchive reads a whole archive and verifies it: each file must match the manifest, and the
+// data file must open.
 func verifyArchive(ctx context.Context, archive *os.File) (manifest, error) {
 	return eachFile(ctx, archive, func(h *tar.Header, _ io.Reader) error {
 		if h.Name != dataFile {
 			return nil
 		}
-		at, err := archive.Seek(0, io.SeekCurrent) // where the content begins: nothing is read ahead
+		at, err := archive.Seek(0, io.SeekCurrent) // the content begins here: the tar reader does not read ahead
 		if err != nil {
 			return err
 		}
@@ -157,14 +156,14 @@ func verifyArchive(ctx context.Context, archive *os.File) (manifest, error) {
 	})
 }
 
-// extract writes the files of an archive that was verified to a new folder.
+// extract writes the files of a verified archive to a new folder.
 func extract(ctx context.Context, archive *os.File, folder string) (manifest, error) {
 	m, err := eachFile(ctx, archive, func(h *tar.Header, content io.Reader) error {
 		file, err := os.OpenFile(filepath.Join(folder, h.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(untilDone{ctx, file}, content)
+		_, err = io.Copy(contextWriter{ctx, file}, content)
 		if err == nil {
 			err = file.Sync()
 		}
@@ -176,14 +175,13 @@ func extract(ctx context.Context, archive *os.File, folder string) (manifest, er
 	return m, err
 }
 
-// eachFile hands every file of an archive to take, then compares what there was
-// with the manifest.
+// eachFile passes every file of an archive to take, then compares the files with the manifest.
 func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, content io.Reader) error) (m manifest, err error) {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return m, err
 	}
 	in := tar.NewReader(archive)
-	if compressed(archive) {
+	if isCompressed(archive) {
 		return m, errors.New("it is compressed: undo that first, with gunzip for instance")
 	}
 	var found []archiveFile
@@ -196,7 +194,7 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 		if err != nil {
 			return m, fmt.Errorf("it is damaged: %w", err)
 		}
-		if h.Typeflag != tar.TypeReg || !archivable(h.Name) || seen[h.Name] || h.Size < 0 || sparse(h) {
+		if h.Typeflag != tar.TypeReg || !isArchivable(h.Name) || seen[h.Name] || h.Size < 0 || isSparse(h) {
 			return m, fmt.Errorf("it holds %q, which no backup does", h.Name)
 		}
 		seen[h.Name] = true
@@ -208,7 +206,7 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 		if err := take(h, content); err != nil {
 			return m, fmt.Errorf("%s in it: %w", h.Name, err)
 		}
-		if _, err := io.Copy(untilDone{ctx, io.Discard}, content); err != nil {
+		if _, err := io.Copy(contextWriter{ctx, io.Discard}, content); err != nil {
 			return m, fmt.Errorf("%s in it: %w", h.Name, err)
 		}
 		found = append(found, archiveFile{h.Name, h.Size, hex.EncodeToString(sum.Sum(nil))})
@@ -227,9 +225,9 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 	return m, nil
 }
 
-// sparse reports whether a file's size is not what it takes in the archive: a few bytes
-// can say that they are more than a disk holds.
-func sparse(h *tar.Header) bool {
+// isSparse reports whether the size of a file can be larger than its content in the archive: a few
+// bytes could then fill a disk.
+func isSparse(h *tar.Header) bool {
 	for name := range h.PAXRecords {
 		if strings.HasPrefix(name, "GNU.sparse.") {
 			return true
@@ -238,8 +236,8 @@ func sparse(h *tar.Header) bool {
 	return false
 }
 
-// compressed reports whether a file begins as gzip, zstd, xz or bzip2 do.
-func compressed(file io.ReaderAt) bool {
+// isCompressed reports whether a file begins like gzip, zstd, xz or bzip2.
+func isCompressed(file io.ReaderAt) bool {
 	head := make([]byte, 6)
 	n, _ := file.ReadAt(head, 0)
 	for _, begins := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ\x00", "BZh"} {

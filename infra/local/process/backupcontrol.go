@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// controlSocket is where the process that has a data folder is asked for things,
-// by whoever may read the folder's files anyway: a file of its owner alone.
+// controlSocket is the Unix socket on which the process of a data folder takes requests. Only the
+// owner of the folder can connect.
 const controlSocket = "control.sock"
 
 const (
-	maxSocketPath  = 100              // of 104 or 108 bytes, by the system
-	backupPath     = "/backup"        // answers with the archive
-	backupPatience = 30 * time.Second // for each piece that is sent: what is sent is kept from being replaced
+	maxSocketPath      = 100              // the system allows 104 or 108 bytes
+	backupPath         = "/backup"        // its response is the archive
+	backupWriteTimeout = 30 * time.Second // for each write: during the backup the sent data cannot be replaced
 )
 
 // control serves the control socket of a folder.
@@ -31,23 +31,23 @@ type control struct {
 	path   string
 }
 
-// openControl begins to serve; the data file must be held, so that a socket that
-// is there is nobody's.
+// openControl starts to serve the control socket. The caller must hold the data file, because an
+// existing socket is then a leftover and is replaced.
 func openControl(folder string, e *engines, log *slog.Logger) (*control, error) {
-	if err := sweep(folder); err != nil {
+	if err := removeUnfinished(folder); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(folder, controlSocket)
-	listener, err := listenAlone(folder, path)
+	listener, err := listenPrivate(folder, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+backupPath, func(w http.ResponseWriter, r *http.Request) {
-		to := patient{w, http.NewResponseController(w)}
+		to := deadlineWriter{w, http.NewResponseController(w)}
 		if err := writeArchive(folder, e.store, e.Secrets.Hold, to); err != nil {
 			log.Error("backup.failed", "error", err)
-			panic(http.ErrAbortHandler) // what was sent must not look whole
+			panic(http.ErrAbortHandler) // the incomplete response must not look complete
 		}
 		log.Info("backup.sent")
 	})
@@ -57,30 +57,30 @@ func openControl(folder string, e *engines, log *slog.Logger) (*control, error) 
 }
 
 func (c *control) close() error {
-	err := c.server.Close() // a backup under way is cut off, and not kept
+	err := c.server.Close() // a backup under way is interrupted, and its file is removed
 	if removeErr := os.Remove(c.path); !errors.Is(removeErr, os.ErrNotExist) {
 		err = errors.Join(err, removeErr)
 	}
 	return err
 }
 
-// patient gives each piece its time.
-type patient struct {
+// deadlineWriter gives each write its own deadline.
+type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func (p patient) Write(b []byte) (int, error) {
-	if err := p.control.SetWriteDeadline(time.Now().Add(backupPatience)); err != nil {
+func (p deadlineWriter) Write(b []byte) (int, error) {
+	if err := p.control.SetWriteDeadline(time.Now().Add(backupWriteTimeout)); err != nil {
 		return 0, err
 	}
 	return p.ResponseWriter.Write(b)
 }
 
-// listenAlone listens where only the owner can connect, at any moment: the socket
-// is made in a folder of the owner alone, and moves to its place when its mode
-// is set. It takes the place of one that a killed process left.
-func listenAlone(folder, path string) (*net.UnixListener, error) {
+// listenPrivate listens on a socket that only the owner can connect to at any moment. The socket is
+// made in a folder with mode 0700, and is moved to path after its mode is set. It replaces the
+// socket of a killed process.
+func listenPrivate(folder, path string) (*net.UnixListener, error) {
 	private, err := os.MkdirTemp(folder, ".control-") // with mode 0700
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func listenAlone(folder, path string) (*net.UnixListener, error) {
 	defer func() { _ = os.RemoveAll(private) }()
 	made := filepath.Join(private, "s")
 	var listener *net.UnixListener
-	err = shortened(made, func(short string) (err error) {
+	err = withShortPath(made, func(short string) (err error) {
 		listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 		return err
 	})
@@ -106,9 +106,9 @@ func listenAlone(folder, path string) (*net.UnixListener, error) {
 	return listener, nil
 }
 
-// shortened hands use a path of a file that the system takes for a socket: a long
-// one through a link in a folder of the owner alone.
-func shortened(path string, use func(short string) error) error {
+// withShortPath calls use with a path that is short enough for a socket. A long path goes through a
+// link in a folder with mode 0700.
+func withShortPath(path string, use func(short string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
 	}
@@ -128,15 +128,15 @@ func shortened(path string, use func(short string) error) error {
 	return use(filepath.Join(link, filepath.Base(path)))
 }
 
-// requestBackup has the process of a folder send its archive.
+// requestBackup requests the archive from the process of a folder, and writes it to w.
 func requestBackup(ctx context.Context, folder string, w io.Writer) error {
-	return askControl(ctx, folder, http.MethodGet, backupPath, w)
+	return requestControl(ctx, folder, http.MethodGet, backupPath, w)
 }
 
-// askControl asks the process of a folder for something, and writes what it answers.
-func askControl(ctx context.Context, folder, method, path string, w io.Writer) error {
+// requestControl sends a request to the process of a folder, and writes its response to w.
+func requestControl(ctx context.Context, folder, method, path string, w io.Writer) error {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
-		err = shortened(filepath.Join(folder, controlSocket), func(short string) (err error) {
+		err = withShortPath(filepath.Join(folder, controlSocket), func(short string) (err error) {
 			conn, err = new(net.Dialer).DialContext(ctx, "unix", short)
 			return err
 		})
@@ -154,7 +154,7 @@ func askControl(ctx context.Context, folder, method, path string, w io.Writer) e
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		if answer.StatusCode == http.StatusBadRequest { // a sentence for whoever asked
+		if answer.StatusCode == http.StatusBadRequest { // the body is a message for the person
 			return errors.New(strings.TrimSpace(string(text)))
 		}
 		return fmt.Errorf("it answered %s: %s", answer.Status, strings.TrimSpace(string(text)))

@@ -21,11 +21,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
-// filled is a folder that nobody has open, with a file of every kind.
-func filled(t testing.TB) (folder string, files map[string]string) {
+// filledFolder returns a folder with a file of every kind, which no process holds.
+func filledFolder(t testing.TB) (folder string, files map[string]string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "data")
-	a := openAlone(t, folder)
+	a := openStandalone(t, folder)
 	a.createTable(t)
 	_, err := a.secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("s"), SecretString: aws.String("x")})
 	if err = errors.Join(err, a.put(t.Context(), "k"), a.close()); err != nil {
@@ -60,15 +60,14 @@ func filesIn(t testing.TB, folder string) map[string]string {
 	return files
 }
 
-func TestABackupHasAllFilesWithoutAProcess(t *testing.T) {
-	folder, files := filled(t)
-	restored := filesIn(t, backUp(t, folder))
+func TestBackupHasAllFilesWithoutProcess(t *testing.T) {
+	folder, files := filledFolder(t)
+	restored := filesIn(t, backUpAndRestore(t, folder))
 	if len(restored) != 6 || len(files) != 6 {
 		t.Errorf("%d files of %d", len(restored), len(files))
 	}
 	for name, text := range files {
-		// The data file is copied without what was only set aside behind its end,
-		// and with its two roots saying the same.
+		// The copy of the data file lacks the unused pages at its end, and its two roots are equal.
 		if restored[name] != text && name != dataFile {
 			t.Errorf("%s is not what it was", name)
 		}
@@ -78,9 +77,9 @@ func TestABackupHasAllFilesWithoutAProcess(t *testing.T) {
 	}
 }
 
-// TestADamagedBackupIsNotRestored, or only where the damage means nothing.
-func TestADamagedBackupIsNotRestored(t *testing.T) {
-	folder, _ := filled(t)
+// TestRestoreRefusesDamagedBackup also accepts damage that changes no content.
+func TestRestoreRefusesDamagedBackup(t *testing.T) {
+	folder, _ := filledFolder(t)
 	file := filepath.Join(t.TempDir(), "b")
 	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
 		t.Fatal(err)
@@ -137,8 +136,8 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 	}
 }
 
-func TestABackupReplacesNothing(t *testing.T) {
-	folder, _ := filled(t)
+func TestBackupReplacesNoFile(t *testing.T) {
+	folder, _ := filledFolder(t)
 	out := filepath.Join(t.TempDir(), "b")
 	for name, x := range map[string]struct {
 		do   func() error
@@ -160,7 +159,7 @@ func TestABackupReplacesNothing(t *testing.T) {
 	if err := Backup(t.Context(), folder, out, io.Discard); err == nil || !strings.Contains(err.Error(), "there already") {
 		t.Error(err)
 	}
-	if err := publish(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // one that came meanwhile
+	if err := publish(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // a file that was created meanwhile
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(out); string(text) != "theirs" {
@@ -171,18 +170,18 @@ func TestABackupReplacesNothing(t *testing.T) {
 	}
 }
 
-// TestTheControlSocketIsForItsOwnerAlone, wherever the folder is, and in the place
-// of one that a killed process left.
-func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
+// TestControlSocketIsPrivate checks folders at short and long paths, and a leftover socket of a
+// killed process.
+func TestControlSocketIsPrivate(t *testing.T) {
 	for _, folder := range []string{filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), strings.Repeat("a long name ", 12), "data")} {
-		a := openAlone(t, folder)
+		a := openStandalone(t, folder)
 		a.createTable(t)
 		path := filepath.Join(folder, controlSocket)
 		info, err := os.Stat(path)
 		if err != nil || info.Mode() != fs.ModeSocket|0o600 {
 			t.Fatal(info, err)
 		}
-		backUp(t, folder)
+		backUpAndRestore(t, folder)
 		if err := a.close(); err != nil {
 			t.Fatal(err)
 		}
@@ -192,8 +191,8 @@ func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil { // of a process that was killed
 			t.Fatal(err)
 		}
-		again := openAlone(t, folder)
-		backUp(t, folder)
+		again := openStandalone(t, folder)
+		backUpAndRestore(t, folder)
 		_ = again.close()
 		if left, _ := filepath.Glob(filepath.Join(folder, ".*")); len(left) != 0 {
 			t.Errorf("left: %v", left)
@@ -201,10 +200,10 @@ func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestABackupThatIsCutOffIsNotKept: the process stops while it sends.
-func TestABackupThatIsCutOffIsNotKept(t *testing.T) {
+// TestBackupRemovesInterruptedFile stops the process while it sends the archive.
+func TestBackupRemovesInterruptedFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	a := openAlone(t, folder)
+	a := openStandalone(t, folder)
 	a.createTable(t)
 	if err := a.store.Update(func(tx *disk.Tx) error {
 		b, err := tx.CreateBucketIfNotExists([]byte("large"))
@@ -237,7 +236,7 @@ func TestABackupThatIsCutOffIsNotKept(t *testing.T) {
 	}
 }
 
-// stopping stops the sender when the first of it is there.
+// stopping is a writer that stops the sender at the first write.
 type stopping struct {
 	once sync.Once
 	stop func()
@@ -261,8 +260,8 @@ func (c *cutting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestARefusedDataFileSaysWhatToDo(t *testing.T) {
-	folder, _ := filled(t)
+func TestDataFileErrorGivesAdvice(t *testing.T) {
+	folder, _ := filledFolder(t)
 	path := filepath.Join(folder, dataFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"testing"
 )
 
-// TestABackupWithinTheFolderIsRefused, however deep and under whatever name.
-func TestABackupWithinTheFolderIsRefused(t *testing.T) {
-	folder, _ := filled(t)
+// TestBackupRefusesFileInDataFolder tries every depth and other names of the folder.
+func TestBackupRefusesFileInDataFolder(t *testing.T) {
+	folder, _ := filledFolder(t)
 	deep := filepath.Join(folder, "a", "b")
 	if err := os.MkdirAll(deep, 0o700); err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func TestABackupWithinTheFolderIsRefused(t *testing.T) {
 	}
 }
 
-// TestABackupHasWhatLinksLeadTo: a token that is kept elsewhere is part of the folder.
-func TestABackupHasWhatLinksLeadTo(t *testing.T) {
-	folder, files := filled(t)
+// TestBackupFollowsLinks holds for a token file that is a link.
+func TestBackupFollowsLinks(t *testing.T) {
+	folder, files := filledFolder(t)
 	elsewhere := filepath.Join(t.TempDir(), "token")
 	if err := os.Rename(filepath.Join(folder, "token"), elsewhere); err != nil {
 		t.Fatal(err)
@@ -45,15 +45,15 @@ func TestABackupHasWhatLinksLeadTo(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(folder, "token")); err != nil {
 		t.Fatal(err)
 	}
-	restored := backUp(t, folder)
+	restored := backUpAndRestore(t, folder)
 	if got := filesIn(t, restored); got["token"] != files["token"] {
 		t.Errorf("the token of the copy is %q, and was %q", got["token"], files["token"])
 	}
 }
 
-// TestABackupIsRestoredWhereALinkLeads: to the folder itself, which may be empty.
-func TestABackupIsRestoredWhereALinkLeads(t *testing.T) {
-	folder, _ := filled(t)
+// TestRestoreFollowsLink restores to the target of the link, which may be empty.
+func TestRestoreFollowsLink(t *testing.T) {
+	folder, _ := filledFolder(t)
 	file := filepath.Join(t.TempDir(), "b")
 	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
 		t.Fatal(err)
@@ -75,10 +75,10 @@ func TestABackupIsRestoredWhereALinkLeads(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoBackupIsSaidToBeNone: a file that is compressed, no file, one that says
-// it is larger than it is; and who asks to stop is heard.
-func TestWhatIsNoBackupIsSaidToBeNone(t *testing.T) {
-	folder, _ := filled(t)
+// TestRestoreRefusesNonBackup tries a compressed file, no file, and a file with a false size. It
+// also checks that a cancelled context stops the reading.
+func TestRestoreRefusesNonBackup(t *testing.T) {
+	folder, _ := filledFolder(t)
 	places := t.TempDir()
 	file := filepath.Join(places, "b")
 	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
@@ -99,7 +99,7 @@ func TestWhatIsNoBackupIsSaidToBeNone(t *testing.T) {
 		_, _ = z.Write(text)
 		_ = z.Close()
 	})
-	large := write("sparse", func(w io.Writer) { // an extended header, and a file of the size of a disk
+	large := write("sparse", func(w io.Writer) { // an extended header, and a file as large as a disk
 		pax := func(name, value string) string {
 			line := " " + name + "=" + value + "\n"
 			n := len(line) + 2
@@ -152,19 +152,18 @@ func TestWhatIsNoBackupIsSaidToBeNone(t *testing.T) {
 	}
 }
 
-// TestWhatToDoCanBePasted: each of these names is one word, and the other folder is
-// beside it.
-func TestWhatToDoCanBePasted(t *testing.T) {
+// TestAdviceCanBePasted checks that each name is one word, and that the other folder is beside it.
+func TestAdviceCanBePasted(t *testing.T) {
 	for folder, want := range map[string]string{
 		".piloto": ".piloto", ".piloto/": ".piloto", "/srv/a//b/": "/srv/a/b",
 		"/srv/my data": "'/srv/my data'", "it's": `'it'\''s'`, "$HOME;x": "'$HOME;x'", "ñ": "'ñ'",
 	} {
-		if got := word(folder); got != want {
+		if got := shellWord(folder); got != want {
 			t.Errorf("%s: %s, want %s", folder, got, want)
 		}
 	}
 	for _, folder := range []string{".", "..", "-rf"} {
-		if got := word(folder); !strings.HasPrefix(strings.Trim(got, "'"), "/") {
+		if got := shellWord(folder); !strings.HasPrefix(strings.Trim(got, "'"), "/") {
 			t.Errorf("%s: %s", folder, got)
 		}
 	}
@@ -177,7 +176,7 @@ func TestWhatToDoCanBePasted(t *testing.T) {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		command, _, _ := strings.Cut(strings.TrimSpace(strings.SplitAfter(fmt.Sprintf(backupAdvice, word(folder)), "backup:")[1]), "&&")
+		command, _, _ := strings.Cut(strings.TrimSpace(strings.SplitAfter(fmt.Sprintf(backupAdvice, shellWord(folder)), "backup:")[1]), "&&")
 		if said, err := exec.CommandContext(t.Context(), shell, "-c", command).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", command, err, said)
 		}

@@ -13,15 +13,15 @@ import (
 	"sync"
 )
 
-// bootstrap is the name of a function's executable, in the folder of its own.
+// bootstrap is the name of a function's executable in its folder.
 const bootstrap = "bootstrap"
 
-// buildFlags are those of BUILD in the Makefile, which says why.
+// buildFlags are the flags of BUILD in the Makefile, which explains them.
 var buildFlags = []string{"-race=false", "-tags", "lambda.norpc,nethttpomithttp2", "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
 
-// BuildFunctions builds the bootstrap of every function for this machine, otherwise
-// as `make build` does, into folder/NAME/bootstrap. module is where template.yaml is.
-// What is up to date is not built again.
+// BuildFunctions builds the bootstrap of every function for this machine into
+// folder/NAME/bootstrap, with the flags of `make build`. module is the folder of template.yaml.
+// Executables that are up to date are not built again.
 func BuildFunctions(ctx context.Context, module, folder string, functions []template.Function) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -45,9 +45,9 @@ func BuildFunctions(ctx context.Context, module, folder string, functions []temp
 	return errors.Join(errs...)
 }
 
-// binaries returns the folder that holds every function's bootstrap: the one that was
-// given, or build/ARCH of the module, built.
-func (p *Process) binaries(ctx context.Context) (string, error) {
+// bootstrapFolder returns the folder of every function's bootstrap: the folder that was given, or
+// build/ARCH of the module after a build.
+func (p *Process) bootstrapFolder(ctx context.Context) (string, error) {
 	folder, module := p.Functions, filepath.Dir(p.Template)
 	if folder == "" {
 		folder = filepath.Join(module, "build", runtime.GOARCH)

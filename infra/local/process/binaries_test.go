@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What runs here and what deploys are built alike.
-func TestFunctionsAreBuiltAsMakeBuildsThem(t *testing.T) {
+// The functions here and in a deployment have the same build flags.
+func TestBuildFlagsMatchMakefile(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "Makefile"))
 	if err != nil {
 		t.Fatal(err)

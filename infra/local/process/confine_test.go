@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// entry is one member of an archive that somebody made.
+// entry is one member of a crafted archive.
 type entry struct {
 	tar.Header
 	text string
 }
 
-// madeUp writes an archive of members, with a manifest that agrees with them.
-func madeUp(t *testing.T, members []entry) string {
+// craftArchive writes an archive of members, with a manifest that matches them.
+func craftArchive(t *testing.T, members []entry) string {
 	t.Helper()
 	var b bytes.Buffer
 	out := tar.NewWriter(&b)
@@ -60,7 +60,7 @@ func madeUp(t *testing.T, members []entry) string {
 	return file
 }
 
-// tree is everything below a folder: names, kinds and modes, contents, and links.
+// tree returns everything below a folder: names, kinds and modes, contents, and links.
 func tree(t *testing.T, folder string) string {
 	t.Helper()
 	var all strings.Builder
@@ -93,10 +93,10 @@ func tree(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// TestAnArchiveReachesNothingOutsideItsFolder tries archives with bad names and with links,
-// devices and folders, each with a manifest that agrees. Each is refused before a byte is
-// written, whether the folder exists or not.
-func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
+// TestRestoreWritesNothingOutsideFolder tries archives with bad names and with links, devices and
+// folders, each with a manifest that matches. Each is refused before a byte is written, whether the
+// folder exists or not.
+func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 	world := t.TempDir()
 	for _, folder := range []string{"there", "beside"} {
 		if err := os.Mkdir(filepath.Join(world, folder), 0o700); err != nil {
@@ -107,7 +107,7 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 	if err := os.WriteFile(canary, []byte("whole"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder, _ := filled(t)
+	folder, _ := filledFolder(t)
 	data, err := os.ReadFile(filepath.Join(folder, dataFile))
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 	before := tree(t, world)
 	try := func(t *testing.T, members ...entry) {
 		t.Helper()
-		file := madeUp(t, members)
+		file := craftArchive(t, members)
 		for _, into := range []string{"there", "new"} {
 			if err := Restore(t.Context(), file, filepath.Join(world, into), io.Discard); err == nil {
 				t.Errorf("it was restored, into %s", into)
@@ -143,9 +143,9 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 			t.Run(name+" to "+filepath.Base(to), func(t *testing.T) {
 				member := entry{tar.Header{Name: "token", Typeflag: kind, Linkname: to, Devmajor: 1, Devminor: 5}, ""}
 				try(t, whole, member)
-				member.Name = dataFile // in the place of what is needed
+				member.Name = dataFile // in the place of a required file
 				try(t, member)
-				try(t, member, whole) // what is written next would go through it
+				try(t, member, whole) // the next write would go through it
 			})
 		}
 	}
@@ -155,12 +155,12 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 		try(t, whole, whole)
 	})
 	t.Run("a name with a NUL", func(t *testing.T) {
-		file := madeUp(t, []entry{whole, {tar.Header{Name: "tokenQpid", Typeflag: tar.TypeReg}, "x"}})
+		file := craftArchive(t, []entry{whole, {tar.Header{Name: "tokenQpid", Typeflag: tar.TypeReg}, "x"}})
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, with := range []string{"token\x00pid"} { // tar ends a name there: the manifest knows another
+		for _, with := range []string{"token\x00pid"} { // tar ends the name there, but the manifest does not
 			changed := filepath.Join(t.TempDir(), "b")
 			if err := os.WriteFile(changed, bytes.ReplaceAll(text, []byte("tokenQpid"), []byte(with)), 0o600); err != nil {
 				t.Fatal(err)
@@ -172,16 +172,16 @@ func TestAnArchiveReachesNothingOutsideItsFolder(t *testing.T) {
 	})
 }
 
-// TestNamesThatDifferInCaseAreTwoFilesOrNone: on a disk that ignores case, the second file
-// does not replace the first. Restored files are readable by their owner alone, whatever mode
-// the archive gives.
-func TestNamesThatDifferInCaseAreTwoFilesOrNone(t *testing.T) {
-	folder, _ := filled(t)
+// TestRestoreNeverMergesNamesThatDifferInCase: on a disk that ignores case, the second file does
+// not replace the first. Restored files are readable by their owner alone, whatever mode the
+// archive gives.
+func TestRestoreNeverMergesNamesThatDifferInCase(t *testing.T) {
+	folder, _ := filledFolder(t)
 	data, err := os.ReadFile(filepath.Join(folder, dataFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := madeUp(t, []entry{
+	file := craftArchive(t, []entry{
 		{tar.Header{Name: dataFile, Typeflag: tar.TypeReg}, string(data)},
 		{tar.Header{Name: "token", Typeflag: tar.TypeReg}, "small"},
 		{tar.Header{Name: "TOKEN", Typeflag: tar.TypeReg}, "large"},
@@ -193,15 +193,15 @@ func TestNamesThatDifferInCaseAreTwoFilesOrNone(t *testing.T) {
 		}
 		return
 	}
-	if files := filesIn(t, into); files["token"] != "small" || files["TOKEN"] != "large" { // filesIn looks at the modes
+	if files := filesIn(t, into); files["token"] != "small" || files["TOKEN"] != "large" { // filesIn checks the modes
 		t.Errorf("%q", files)
 	}
 }
 
-// TestABackupHoldsFilesAlone: a pipe, a socket or a device in the data folder, or a link to
-// one, is neither read nor waited for.
-func TestABackupHoldsFilesAlone(t *testing.T) {
-	folder, files := filled(t)
+// TestBackupSkipsSpecialFiles: a pipe, a socket or a device in the data folder, or a link to one,
+// is not read and does not block.
+func TestBackupSkipsSpecialFiles(t *testing.T) {
+	folder, files := filledFolder(t)
 	elsewhere := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600); err != nil {
 		t.Skip("no FIFOs here")

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Where the demonstration is served, below the process's own origin.
+// The paths of the demonstration, below the origin of the process.
 const (
 	demoModelPath   = "/demo/model"
 	demoServicePath = "/demo/rooms"
@@ -26,8 +26,8 @@ type demoPart struct {
 	as         tool.Registration
 }
 
-// demoParts are what is registered of the demonstration, in this order, and the
-// file that remembers where.
+// demoParts lists the servers of the demonstration in the order of registration, each with the file
+// that stores its registered address.
 var demoParts = []demoPart{
 	{path: demoServicePath, mark: "demo.registered"},
 	{path: demoAgentPath, mark: "demo.agent.registered", as: tool.Registration{
@@ -37,8 +37,8 @@ var demoParts = []demoPart{
 	}},
 }
 
-// mountDemo puts the demonstration model, service and agent before the API, for whoever
-// has their key.
+// mountDemo serves the demonstration model, service and agent in front of the API, to callers with
+// their key.
 func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 	service, err := demo.NewService(demo.WithFile(filepath.Join(p.Data, "demo.jsonl")))
 	if err != nil {
@@ -55,20 +55,20 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 		case path == demoAgentPath:
 			p.withDemoKey(talks).ServeHTTP(w, r)
 		default:
-			api.ServeHTTP(w, r) // a mux would clean paths that the API must see as they are
+			api.ServeHTTP(w, r) // a mux would clean paths that the API must receive unchanged
 		}
 	}), nil
 }
 
-// demoOff is the file that names the parts of the demonstration that a start without it
-// switched off, by the ids of their servers.
-const demoOff = "demo.off"
+// demoOffFile stores the ids of the demonstration servers that a start without the demonstration
+// switched off.
+const demoOffFile = "demo.off"
 
-// switchDemo switches the registered parts of the demonstration off where nothing answers at
-// their address, so that no model proposes them. What it switched off it switches on when the
-// demonstration is back; what a person switched off stays so.
+// switchDemo switches registered demonstration servers off when nothing answers at their address,
+// so that no model proposes them. It switches the same servers on when the demonstration is back. A
+// server that a person switched off stays off.
 func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error {
-	mark := firstStart{filepath.Join(p.Data, demoOff)}
+	mark := firstStart{filepath.Join(p.Data, demoOffFile)}
 	text, err := mark.read()
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error 
 		switch {
 		case p.Demo && !s.Active && slices.Contains(off, s.ID):
 			_, err = registry.SetActive(ctx, defaultAccount, s.ID, true, p.Clock())
-		case !p.Demo && s.Active && p.ofDemo(s):
+		case !p.Demo && s.Active && p.isDemo(s):
 			off = append(off, s.ID)
 			if err = mark.write(strings.Join(off, " ")); err == nil {
 				_, err = registry.SetActive(ctx, defaultAccount, s.ID, false, p.Clock())
@@ -98,17 +98,17 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error 
 	return nil
 }
 
-// ofDemo reports whether a server is a part of the demonstration, wherever it was registered.
-func (p *Process) ofDemo(s tool.Server) bool {
+// isDemo reports whether a server belongs to the demonstration, at any address.
+func (p *Process) isDemo(s tool.Server) bool {
 	return slices.ContainsFunc(demoParts, func(part demoPart) bool {
 		at, err := firstStart{filepath.Join(p.Data, part.mark)}.read()
 		return err == nil && at != "" && s.BaseURL == at
 	})
 }
 
-// registerDemo registers a part of the demonstration at the first start, and again
-// when the process moved to another address. One that a person removed stays
-// removed, and an agent of a person's own keeps the name that it has.
+// registerDemo registers a server of the demonstration at the first start, and again when the
+// address of the process changed. A server that a person removed stays removed. An agent that a
+// person registered under the same name is kept.
 func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, as tool.Registration, at time.Time) error {
 	before, err := mark.read()
 	if err != nil || before == as.URL {
@@ -121,7 +121,7 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 	kept := before == ""
 	for _, s := range servers {
 		switch s.BaseURL {
-		case as.URL: // the process ended between the two
+		case as.URL: // the process ended between registration and the write of the mark
 			return mark.write(as.URL)
 		case before:
 			kept = true

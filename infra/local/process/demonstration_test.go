@@ -18,7 +18,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// names are those of the registered servers, oldest first.
+// names returns the names of the registered servers, oldest first.
 func names(t *testing.T, p *Process) (out []string) {
 	t.Helper()
 	servers, err := tool.Registry{Store: p.Stores.Registry}.List(t.Context(), defaultAccount)
@@ -41,11 +41,11 @@ func same(t *testing.T, when string, got []string, want ...string) {
 	}
 }
 
-func TestTheDemonstrationIsRegisteredAtTheFirstStart(t *testing.T) {
+func TestFirstStartRegistersDemonstration(t *testing.T) {
 	p, folder, _, origin := deploy(t, Settings{Demo: true})
 	begin := func() {
 		t.Helper()
-		if err := p.introduce(t.Context()); err != nil {
+		if err := p.registerServers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,14 +68,14 @@ func TestTheDemonstrationIsRegisteredAtTheFirstStart(t *testing.T) {
 	begin()
 	same(t, "after it was removed", names(t, p), "Reservas")
 
-	// A folder from before there was an agent.
+	// A folder of a version without the agent.
 	if err := os.Remove(filepath.Join(folder, "demo.agent.registered")); err != nil {
 		t.Fatal(err)
 	}
 	begin()
 	same(t, "in an older folder", names(t, p), "Reservas", "reserva")
 
-	// Another address: what is still registered moves, and what was removed stays so.
+	// At another address, the registered servers move, and a removed server stays removed.
 	at, err := url.Parse(origin)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestTheDemonstrationIsRegisteredAtTheFirstStart(t *testing.T) {
 	}
 }
 
-func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
+func TestRegisterDemoKeepsOwnAgent(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Demo: true})
 	rooms, err := demo.NewService()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.introduce(t.Context()); err != nil {
+	if err := p.registerServers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "beside one's own", names(t, p), "reserva", "Reservas")
@@ -118,8 +118,8 @@ func TestAnAgentOfAPersonsOwnKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestOnlyTheAgentsOwnAddressIsItsOwn: what is beside it is the API's.
-func TestOnlyTheAgentsOwnAddressIsItsOwn(t *testing.T) {
+// TestDemoAgentServesOnlyItsPath checks that the API serves the neighbouring paths.
+func TestDemoAgentServesOnlyItsPath(t *testing.T) {
 	_, _, _, origin := deploy(t, Settings{Demo: true})
 	for path, want := range map[string]int{"/demo/reserva": http.StatusMethodNotAllowed, "/demo/reserva/": http.StatusNotFound, "/demo/reservas": http.StatusNotFound} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin+path, http.NoBody)
@@ -138,16 +138,16 @@ func TestOnlyTheAgentsOwnAddressIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestTheDemonstrationStandsAsideAndComesBack: where it is left out, its service and its agent
-// are switched off, so that no plan of a real model calls what does not answer. What a person
-// switched off is not switched on with it.
-func TestTheDemonstrationStandsAsideAndComesBack(t *testing.T) {
+// TestSwitchDemoTurnsServersOffAndOn starts without the demonstration: its service and its agent
+// are switched off, so that no plan of a real model calls a server that does not answer. A server
+// that a person switched off stays off.
+func TestSwitchDemoTurnsServersOffAndOn(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Demo: true})
 	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
 	begin := func(demo bool, want ...string) {
 		t.Helper()
 		p.Demo = demo
-		if err := p.introduce(t.Context()); err != nil {
+		if err := p.registerServers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var active []string
@@ -178,10 +178,10 @@ func TestTheDemonstrationStandsAsideAndComesBack(t *testing.T) {
 	begin(true, "reserva")
 }
 
-// TestHealthSaysOkOnceAllIsThere, and not while the demonstration is being registered.
-func TestHealthSaysOkOnceAllIsThere(t *testing.T) {
+// TestHealthReportsStartingUntilReady checks /health while the demonstration is being registered.
+func TestHealthReportsStartingUntilReady(t *testing.T) {
 	var ready atomic.Bool
-	h := onceReady(&ready, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	h := withStartingHealth(&ready, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))

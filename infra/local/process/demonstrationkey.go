@@ -13,42 +13,43 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// demoKeyFile holds the key of the demonstration, made once. The servers that were
-// registered have it too, so that runs in flight find it valid at the next start.
+// demoKeyFile holds the key of the demonstration, which is made once. The registered servers hold
+// it too, so that runs in flight can use it after the next start.
 const demoKeyFile = "demo.key"
 
-// keptDemoKey returns the key of the demonstration. The first start makes it.
-func keptDemoKey(folder string) (string, error) {
+// ensureDemoKey returns the key of the demonstration. The first start makes it.
+func ensureDemoKey(folder string) (string, error) {
 	file := filepath.Join(folder, demoKeyFile)
-	key, made, err := keptToken(file)
+	key, made, err := readToken(file)
 	if err == nil && made {
-		err = writeWhole(file, key+"\n")
+		err = writeAtomically(file, key+"\n")
 	}
 	return key, err
 }
 
-// demoModelKey is what the demonstration model is called with; "" when another answers.
+// demoModelKey returns the key for requests to the demonstration model; "" when another model
+// answers.
 func (p *Process) demoModelKey() string {
-	if !p.demoModel() {
+	if !p.usesDemoModel() {
 		return ""
 	}
 	return p.demoKey
 }
 
-// demoCredential is what the demonstration's service and agent are called with.
+// demoCredential returns the credential for requests to the demonstration service and agent.
 func (p *Process) demoCredential() *tool.Credential {
 	return &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
 }
 
-// withDemoKey serves a request that has the key of the demonstration, or a token of the
-// deployment, because its owner may look. A session does not count, because the page of
-// another site can make a browser send its cookie. A refused request is answered before its
-// body is read, and leaves nothing behind.
+// withDemoKey serves requests that have the key of the demonstration. A token of the deployment is
+// accepted too, because its owner may look. A session is not accepted, because the page of another
+// site can make a browser send its cookie. A request is refused before its body is read, and is not
+// recorded.
 func (p *Process) withDemoKey(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !p.mayCallDemo(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="piloto demonstration"`)
-			w.Header().Set("Connection", "close") // what was not read is not waited for
+			w.Header().Set("Connection", "close") // the server does not wait for the unread body
 			http.Error(w, "The demonstration answers who has its key ("+demoKeyFile+" in the data folder) or the token.", http.StatusUnauthorized)
 			return
 		}
@@ -70,9 +71,9 @@ func (p *Process) mayCallDemo(r *http.Request) bool {
 	return refusal == nil && who.Allows(auth.ScopeChat)
 }
 
-// keyDemo gives the key to the registered servers of the demonstration. They lack it in a
+// updateDemoKey stores the key in the registered servers of the demonstration. They lack it in a
 // folder of an older version, and after the key was made again.
-func keyDemo(ctx context.Context, registry tool.Registry, as tool.Registration, at time.Time) error {
+func updateDemoKey(ctx context.Context, registry tool.Registry, as tool.Registration, at time.Time) error {
 	servers, err := registry.List(ctx, defaultAccount)
 	if err != nil {
 		return err

@@ -36,9 +36,9 @@ func statusOf(t *testing.T, origin, target, authorization, body string) int {
 	return res.StatusCode
 }
 
-// TestTheDemonstrationAnswersNobodyWithoutItsKey tries the service, its document, the model
-// and the agent. A refused request leaves nothing behind.
-func TestTheDemonstrationAnswersNobodyWithoutItsKey(t *testing.T) {
+// TestDemonstrationRequiresKey tries the service, its document, the model and the agent. A refused
+// request is not recorded.
+func TestDemonstrationRequiresKey(t *testing.T) {
 	p, folder, _, origin := deploy(t, Settings{Demo: true})
 	long := strings.Repeat("x", 60<<10)
 	journal := filepath.Join(folder, "demo.jsonl")
@@ -72,8 +72,8 @@ func TestTheDemonstrationAnswersNobodyWithoutItsKey(t *testing.T) {
 	}
 }
 
-// TestNoPageGetsIntoTheDemonstrationByACookie: a session is for the page and the API.
-func TestNoPageGetsIntoTheDemonstrationByACookie(t *testing.T) {
+// TestDemonstrationRefusesSessionCookie: a session is for the page and the API.
+func TestDemonstrationRefusesSessionCookie(t *testing.T) {
 	_, _, _, origin := deploy(t, Settings{Demo: true})
 	jar := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	in, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+"/signin", strings.NewReader("token="+testToken))
@@ -106,12 +106,11 @@ func TestNoPageGetsIntoTheDemonstrationByACookie(t *testing.T) {
 	}
 }
 
-// TestAFolderOfBeforeTheKeyGetsIt: the servers of the demonstration that were registered
-// without a key, or with another key, are called with the key after the next start. Other
-// servers keep theirs.
-func TestAFolderOfBeforeTheKeyGetsIt(t *testing.T) {
+// TestStartGivesKeyToOlderFolder: demonstration servers that were registered without a key, or with
+// another key, have the key after the next start. Other servers keep theirs.
+func TestStartGivesKeyToOlderFolder(t *testing.T) {
 	p, _, _, origin := deploy(t, Settings{Demo: true})
-	if err := p.introduce(t.Context()); err != nil {
+	if err := p.registerServers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	servers := registry.Of(p.world(), p.Stores.Registry)
@@ -127,13 +126,13 @@ func TestAFolderOfBeforeTheKeyGetsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
-	elsewhere.Close() // it is registered offline
+	elsewhere.Close() // the server is registered offline
 	own, _, err := servers.Register(t.Context(), defaultAccount, tool.Registration{URL: elsewhere.URL, AllowOffline: true, Key: other}, boot.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := p.introduce(t.Context()); err != nil {
+		if err := p.registerServers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

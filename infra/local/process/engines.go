@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// engines are the embedded services over one data folder.
+// engines holds the embedded services over one data folder.
 type engines struct {
 	*localaws.Services
 	store   *disk.Store
@@ -23,15 +23,15 @@ const (
 	secretsFile = "secrets.json" // under the lock of the data file
 )
 
-// openEngines opens the data folder. Another process that has it is named. given
-// is what the deployment's secret holds; empty: there is none.
+// openEngines opens the data folder. Its error names the process that holds the folder. given is
+// the value of the deployment's secret; empty: there is no secret.
 func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error, given string) (*engines, error) {
 	if err := disk.OwnFolder(folder, dataFile); err != nil {
 		return nil, err
 	}
 	store, err := openStore(folder, log)
 	if err != nil {
-		return nil, err // it names who holds the folder, or what is wrong with it
+		return nil, err // the error names the process that holds the folder, or the damage
 	}
 	e := &engines{store: store}
 	o := localaws.Options{Now: now, Invoke: invoke, Log: log, Changed: changed, Secrets: filepath.Join(folder, secretsFile)}
@@ -59,8 +59,8 @@ func (e *engines) close() error {
 	return errors.Join(errs...)
 }
 
-// stopWhenFailed calls stop when the data file takes nothing any more: what goes on
-// without it would be lost.
+// stopWhenFailed calls stop when the data file accepts no more writes, because later work would be
+// lost.
 func (e *engines) stopWhenFailed(ctx context.Context, stop func()) {
 	go func() {
 		select {

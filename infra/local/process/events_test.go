@@ -15,9 +15,9 @@ import (
 	"piloto/internal/edge/gateway"
 )
 
-// throughEvents is the API of a deployment whose functions are in this process, but
-// called with events as those that are processes of their own are.
-func throughEvents(p *Process) http.Handler {
+// eventAPI returns the API of a deployment whose functions run in this process, but are called with
+// events like functions in processes of their own.
+func eventAPI(p *Process) http.Handler {
 	tasks := map[string]gateway.Function{}
 	for id, h := range p.functions.http {
 		tasks[id] = gateway.NewFunction(gateway.Handler(h))
@@ -30,17 +30,17 @@ func throughEvents(p *Process) http.Handler {
 	return other.gateway()
 }
 
-// odd is one request, as it stands on the wire after its first line.
-type odd struct {
+// oddRequest is one request as it is on the wire after its first line.
+type oddRequest struct {
 	name    string
 	line    string
 	headers []string
 	body    string
-	differs string // why its two answers may differ in what
-	begins  string // both, when it matters
+	differs string // why the two responses may differ, and where
+	begins  string // start of both responses; empty: not checked
 }
 
-var oddRequests = []odd{
+var oddRequests = []oddRequest{
 	{name: "a chat", line: "POST /api/chats", body: `{}`, headers: []string{"Content-Type: application/json"}},
 	{name: "a chat that is not there", line: "GET /api/chats/01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 	{name: "no route", line: "GET /api/nothing"},
@@ -100,11 +100,11 @@ var oddRequests = []odd{
 	{name: "a proxy", line: "GET /api/chats/none", headers: []string{"X-Forwarded-For: 10.1.2.3", "X-Forwarded-Proto: http"}},
 }
 
-// TestEventsChangeNoAnswer: what is asked through events is answered as it is without
-// them, but for what a table says.
-func TestEventsChangeNoAnswer(t *testing.T) {
+// TestEventsGiveSameAnswers sends each request with and without events. The responses are equal,
+// except where the table says otherwise.
+func TestEventsGiveSameAnswers(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Demo: true, Parameters: Unlimited()})
-	direct, events := httptest.NewServer(p.functions), httptest.NewServer(throughEvents(p))
+	direct, events := httptest.NewServer(p.functions), httptest.NewServer(eventAPI(p))
 	t.Cleanup(direct.Close)
 	t.Cleanup(events.Close)
 	for _, a := range oddRequests {
@@ -117,14 +117,15 @@ func TestEventsChangeNoAnswer(t *testing.T) {
 	}
 }
 
-// changing is what two answers to the same request differ in: ids, times and secrets.
-var changing = regexp.MustCompile(`01[0-9A-HJKMNP-TV-Z]{24}|20\d\d-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{32}|piloto_session(_[0-9]+)?=[^;]+|ticket(=|":")[\w-]+|nonce[-=]"?[^"' ]+|127\.0\.0\.1:\d+`)
+// variableText matches the parts in which two responses to one request differ: ids, times and
+// secrets.
+var variableText = regexp.MustCompile(`01[0-9A-HJKMNP-TV-Z]{24}|20\d\d-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{32}|piloto_session(_[0-9]+)?=[^;]+|ticket(=|":")[\w-]+|nonce[-=]"?[^"' ]+|127\.0\.0\.1:\d+`)
 
-// passing are headers that are another each time: times have more digits or fewer.
-var passing = regexp.MustCompile(`(?m)^(Date|Content-Length|Apigw-Requestid|X-Trace-Id): .*\r\n`)
+// variableHeaders matches headers that change each time; a time may have more or fewer digits.
+var variableHeaders = regexp.MustCompile(`(?m)^(Date|Content-Length|Apigw-Requestid|X-Trace-Id): .*\r\n`)
 
-// ask sends the request as it stands, and returns the answer with what changes left out.
-func (a odd) ask(t *testing.T, s *httptest.Server) string {
+// ask sends the request, and returns the response without its variable parts.
+func (a oddRequest) ask(t *testing.T, s *httptest.Server) string {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", s.Listener.Addr().String())
 	if err != nil {
@@ -156,5 +157,5 @@ func (a odd) ask(t *testing.T, s *httptest.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return changing.ReplaceAllString(passing.ReplaceAllString(string(answer), ""), "…")
+	return variableText.ReplaceAllString(variableHeaders.ReplaceAllString(string(answer), ""), "…")
 }

@@ -36,7 +36,7 @@ var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Funct
 	"realtime": boot.Realtime,
 }
 
-// functions are the template's functions, built as a deployment builds them.
+// functions holds the template's functions, built as in a deployment.
 type functions struct {
 	template *template.Template
 	byARN    map[string]string // function ARN → logical id
@@ -44,27 +44,27 @@ type functions struct {
 	tasks    map[string]gateway.Function
 	timeouts map[string]time.Duration
 
-	lambdas *lambdas     // nil: the functions are in this process, above
-	api     http.Handler // before the lambdas
+	lambdas *lambdas     // nil: the functions run in this process, with the fields above
+	api     http.Handler // in front of lambdas
 
 	now    func() time.Time
 	log    *slog.Logger
 	tokens auth.Store
-	meter  *rate.Meter    // of what is asked before a function is called
+	meter  *rate.Meter    // counts the requests before a function is called
 	busy   sync.WaitGroup // requests, tasks and schedules under way
 
-	mu    sync.Mutex
-	until time.Time      // set once no task of a run begins any more: when those under way are given up
-	calls sync.WaitGroup // those under way
+	mu       sync.Mutex
+	deadline time.Time      // deadline of the calls under way; zero until the process stops
+	calls    sync.WaitGroup // the calls under way
 }
 
-// build builds every function of the template with the environment a deployment
-// would give it, in the world that worldOf gives it.
+// build builds every function of the template. Each has the environment of a deployment, and the
+// world that worldOf returns.
 func (f *functions) build(worldOf func(template.Function) (boot.World, error), d *template.Deployment) (err error) {
 	f.http, f.tasks, f.timeouts = map[string]http.Handler{}, map[string]gateway.Function{}, map[string]time.Duration{}
 	for _, fn := range f.template.Functions {
 		environment := boot.Environment(d.Environment[fn.ID])
-		if f.timeouts[fn.ID], err = timeOf(fn, environment); err != nil {
+		if f.timeouts[fn.ID], err = functionTimeout(fn, environment); err != nil {
 			return err
 		}
 		world, err := worldOf(fn)
@@ -89,9 +89,9 @@ func (f *functions) build(worldOf func(template.Function) (boot.World, error), d
 	return nil
 }
 
-// timeOf is how long a function may take. On one machine no route gives up, so that a
-// turn may take what its parts are set to.
-func timeOf(fn template.Function, e boot.Environment) (time.Duration, error) {
+// functionTimeout returns the time limit of a function. In one process no route has a time limit of
+// its own, so a turn may take the sum of its configured timeouts.
+func functionTimeout(fn template.Function, e boot.Environment) (time.Duration, error) {
 	if fn.Name != "chat" && fn.Name != "turn" {
 		return fn.Timeout, nil
 	}
@@ -99,42 +99,42 @@ func timeOf(fn template.Function, e boot.Environment) (time.Duration, error) {
 	return max(fn.Timeout, turn), err
 }
 
-// Invoke implements stepfunctions.Invoker. Once the process is stopping, a call
-// that has not begun is given up: the engine makes it after the restart.
+// Invoke implements stepfunctions.Invoker. While the process stops, a new call waits until ctx ends
+// and returns its error: the engine repeats the call after the restart.
 func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	id, ok := f.byARN[arn]
 	if !ok || f.lambdas == nil && f.tasks[id] == nil {
 		return nil, &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}, nil
 	}
-	if !f.begin() {
+	if !f.beginCall() {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	}
 	defer f.calls.Done()
-	return f.task(ctx, id, payload)
+	return f.call(ctx, id, payload)
 }
 
-func (f *functions) begin() bool {
+func (f *functions) beginCall() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.until.IsZero() {
+	if !f.deadline.IsZero() {
 		return false
 	}
 	f.calls.Add(1)
 	return true
 }
 
-// halt has no further task of a run begin; those under way have stopGrace to end.
+// halt lets no further call of a run begin. The calls under way have stopGrace to end.
 func (f *functions) halt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.until.IsZero() {
-		f.until = time.Now().Add(stopGrace)
+	if f.deadline.IsZero() {
+		f.deadline = time.Now().Add(stopGrace)
 	}
 }
 
-// drain waits for the tasks under way, as long as halt gave them: one that is
-// given up in the middle of an unsafe call leaves its step in doubt.
+// drain waits for the calls under way until the deadline that halt set, because an unsafe call that
+// is interrupted leaves its step in doubt.
 func (f *functions) drain() {
 	f.halt()
 	done := make(chan struct{})
@@ -144,19 +144,19 @@ func (f *functions) drain() {
 	}()
 	select {
 	case <-done:
-	case <-time.After(time.Until(f.until)):
+	case <-time.After(time.Until(f.deadline)):
 	}
 }
 
-// close ends functions that are processes of their own.
+// close ends the functions that are processes of their own.
 func (f *functions) close() {
 	if f.lambdas != nil {
 		f.lambdas.close()
 	}
 }
 
-// task calls a function within its time.
-func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
+// call calls a function within its time limit.
+func (f *functions) call(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	f.busy.Add(1)
 	defer f.busy.Done()
 	if f.lambdas != nil {
@@ -177,7 +177,7 @@ func (f *functions) task(ctx context.Context, id string, payload []byte) ([]byte
 	return out, nil, nil
 }
 
-// invoke calls a function; one that panics has failed, and the process goes on.
+// invoke calls a function. A panic becomes an error, and the process continues.
 func (f *functions) invoke(ctx context.Context, id string, payload []byte) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -188,7 +188,7 @@ func (f *functions) invoke(ctx context.Context, id string, payload []byte) (out 
 	return f.tasks[id].Invoke(ctx, payload)
 }
 
-// ServeHTTP is the HTTP API. As on AWS, a call goes on when the client leaves: its
+// ServeHTTP serves the HTTP API. As on AWS, a call continues when the client disconnects: its
 // answer is in the chat later.
 func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.busy.Add(1)
@@ -205,8 +205,8 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serve(ctx, w, r)
 }
 
-// serve chooses the route as API Gateway does, asks who is calling with the
-// authorizer's own code, and calls the route's function.
+// serve chooses the route as API Gateway does, identifies the caller with the authorizer's code,
+// and calls the route's function.
 func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	route, ok := f.template.Route(r.Method, r.URL.EscapedPath())
 	if !ok {
@@ -224,19 +224,19 @@ func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Re
 	f.http[route.Function].ServeHTTP(w, r.WithContext(ctx))
 }
 
-// secondLook is when a schedule calls again after the start: what was answered
-// just before a kill is not yet due at the first call.
-const secondLook = 3 * time.Second
+// secondCallDelay is the time between the first and the second call of a schedule. The second call
+// is early because a request that was answered just before a kill is not due yet at the first call.
+const secondCallDelay = 3 * time.Second
 
-// schedule calls the functions that the template has called at a fixed rate, at
-// once, a second time soon, and then each time it has passed, until ctx ends.
+// schedule calls the scheduled functions of the template until ctx ends: at once, again after
+// secondCallDelay, and then at their fixed rate.
 func (f *functions) schedule(ctx context.Context, failed func(id string, err error)) {
 	for _, fn := range f.template.Functions {
 		for _, s := range fn.Schedules {
 			f.busy.Add(1)
 			go func() {
 				defer f.busy.Done()
-				tick := time.NewTicker(min(s.Every, secondLook))
+				tick := time.NewTicker(min(s.Every, secondCallDelay))
 				defer tick.Stop()
 				for calls := 1; ; calls++ {
 					if err := f.wake(ctx, fn.ID); err != nil && ctx.Err() == nil {
@@ -265,15 +265,15 @@ func (f *functions) wake(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	_, failure, err := f.task(ctx, id, event)
+	_, failure, err := f.call(ctx, id, event)
 	if failure != nil {
 		return failure
 	}
 	return err
 }
 
-// changed delivers an execution's status change to the rules it matches.
-func (f *functions) changed(ctx context.Context, rules []template.EventRule, e stepfunctions.Event) error {
+// deliverChange delivers a status change of an execution to the rules that match it.
+func (f *functions) deliverChange(ctx context.Context, rules []template.EventRule, e stepfunctions.Event) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (f *functions) changed(ctx context.Context, rules []template.EventRule, e s
 		if !rule.Pattern.Matches(raw) {
 			continue
 		}
-		if _, failure, err := f.task(ctx, rule.Function, raw); err != nil {
+		if _, failure, err := f.call(ctx, rule.Function, raw); err != nil {
 			return err
 		} else if failure != nil {
 			return failure

@@ -16,8 +16,8 @@ import (
 	"piloto/internal/boot"
 )
 
-// TestMain is also the executable of every function, for the tests that only need
-// functions which start.
+// TestMain is also the executable of every function, for the tests that only need functions that
+// start.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		runtime.Start(func(context.Context, json.RawMessage) (struct{}, error) { return struct{}{}, nil })
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// executables is a folder with one for each function.
+// executables returns a folder with an executable for each function.
 func executables(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -49,9 +49,9 @@ func executables(t *testing.T) string {
 	return folder
 }
 
-// TestGuessesAtTheDemonstrationAreCounted: also where the functions, which count what
-// reaches the API, are processes of their own.
-func TestGuessesAtTheDemonstrationAreCounted(t *testing.T) {
+// TestDemonstrationCountsWrongKeys also runs with functions in processes of their own, which count
+// the requests to the API.
+func TestDemonstrationCountsWrongKeys(t *testing.T) {
 	for name, o := range map[string]Options{
 		InProcess: {},
 		AsProcess: {Lambda: AsProcess, Functions: executables(t)},

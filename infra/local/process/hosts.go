@@ -11,17 +11,16 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// hosts are the names of the listener. A web page may point its own name at this machine (DNS
-// rebinding), and its browser then takes us for the same origin. But the browser sends the
-// page's name in Host, so such a request is found by that.
+// hosts holds the names of the listener. With DNS rebinding, a web page points its own name at this
+// machine, and the browser then treats this process as the same origin. The browser still sends the
+// name of the page in Host, so the guard can refuse the request.
 type hosts struct {
 	port  string
-	own   []string // with the port
-	named []string // NAME, by any port, or NAME:PORT
+	own   []string // with the port of the listener
+	named []string // NAME, with any port, or NAME:PORT
 }
 
-// hostsOf returns the names of a listener: those of the loopback, the address that it listens
-// on, and what -host names.
+// hostsOf returns the names of a listener: loopback, its address, and the names of -host.
 func hostsOf(addr net.Addr, asked string, named []string) hosts {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -29,21 +28,21 @@ func hostsOf(addr net.Addr, asked string, named []string) hosts {
 	}
 	h := hosts{port: port, own: []string{"localhost"}, named: named}
 	for _, a := range []string{addr.String(), asked} {
-		if host, _, err := net.SplitHostPort(a); err == nil && host != "" && !unspecified(host) {
+		if host, _, err := net.SplitHostPort(a); err == nil && host != "" && !isUnspecified(host) {
 			h.own = append(h.own, strings.ToLower(host))
 		}
 	}
 	return h
 }
 
-func unspecified(host string) bool {
+func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsUnspecified()
 }
 
-// know reports whether Host names this listener. The address at which the request arrived
-// counts too, because no name leads a browser to it.
-func (h hosts) know(asked string, arrived net.Addr) bool {
+// includes reports whether Host names this listener. The address at which the request arrived is
+// accepted too, because a browser uses no name to reach it.
+func (h hosts) includes(asked string, arrived net.Addr) bool {
 	asked = strings.ToLower(asked)
 	host, port, err := net.SplitHostPort(asked)
 	if err != nil {
@@ -67,23 +66,23 @@ func (h hosts) know(asked string, arrived net.Addr) bool {
 	return ip != nil && (ip.IsLoopback() || ok && ip.Equal(at.IP))
 }
 
-// guard serves the requests that name this listener. Any other is refused with the names that
-// it has.
+// guard serves the requests that name this listener. It refuses the others, and the refusal names
+// the right host.
 func (h hosts) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if h.know(r.Host, arrived) {
+		if h.includes(r.Host, arrived) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Connection", "close") // what was not read is not waited for
+		w.Header().Set("Connection", "close") // the server does not wait for the unread body
 		refuse(w, r, http.StatusMisdirectedRequest, "listener.host_unknown", map[string]string{
-			"host": inSentence(r.Host), "own": "localhost:" + h.port,
+			"host": shorten(r.Host), "own": "localhost:" + h.port,
 		})
 	})
 }
 
-// refuse answers with a problem (RFC 9457) in the words of the client's language.
+// refuse responds with a problem (RFC 9457) in the client's language.
 func refuse(w http.ResponseWriter, r *http.Request, status int, code string, args map[string]string) {
 	lang := locale.Match(r.Header.Get("Accept-Language"))
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -95,15 +94,15 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, code string, arg
 	})
 }
 
-// inSentence cuts a text to what fits in a sentence.
-func inSentence(text string) string {
+// shorten cuts a text to 80 characters, so that it fits in a sentence.
+func shorten(text string) string {
 	if text = strings.ToValidUTF8(text, ""); len([]rune(text)) > 80 {
 		text = string([]rune(text)[:80]) + "…"
 	}
 	return text
 }
 
-// checkHosts refuses what cannot stand in a Host header.
+// checkHosts refuses names that cannot be in a Host header.
 func checkHosts(named []string) error {
 	for _, name := range named {
 		host, port, err := net.SplitHostPort(name)

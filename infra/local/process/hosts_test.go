@@ -19,8 +19,8 @@ func tcp(addr string) net.Addr {
 	return at
 }
 
-// TestAListenerKnowsItsOwnNames: nothing else in Host reaches what is behind it.
-func TestAListenerKnowsItsOwnNames(t *testing.T) {
+// TestHostsIncludesOwnNames checks that no other Host passes the guard.
+func TestHostsIncludesOwnNames(t *testing.T) {
 	for _, x := range []struct {
 		listens, asked, arrived string
 		named                   string
@@ -45,20 +45,20 @@ func TestAListenerKnowsItsOwnNames(t *testing.T) {
 		h := hostsOf(tcp(x.listens), x.asked, strings.Fields(x.named))
 		for name, list := range map[bool]string{true: x.known, false: x.unknown} {
 			for _, host := range strings.Fields(list) {
-				if got := h.know(host, tcp(x.arrived)); got != name {
+				if got := h.includes(host, tcp(x.arrived)); got != name {
 					t.Errorf("-addr %s -host %q: %s is known: %v", x.asked, x.named, host, got)
 				}
 			}
 		}
-		if h.know("", tcp(x.arrived)) {
+		if h.includes("", tcp(x.arrived)) {
 			t.Errorf("-addr %s: a request without a name is known", x.asked)
 		}
 	}
 }
 
-// TestWhoNamesAnotherHostGetsNothing: neither page nor API nor demonstration nor
-// socket nor health, and says what to do in the client's language.
-func TestWhoNamesAnotherHostGetsNothing(t *testing.T) {
+// TestGuardRefusesUnknownHost tries page, API, demonstration, socket and health. The refusal is in
+// the client's language.
+func TestGuardRefusesUnknownHost(t *testing.T) {
 	p, _, _, origin := deploy(t, Settings{Demo: true})
 	handler, err := p.Handler()
 	if err != nil {
@@ -94,8 +94,8 @@ func TestWhoNamesAnotherHostGetsNothing(t *testing.T) {
 	}
 }
 
-// TestTheProcessServesItsOwnHostsAlone, on a real listener, with what Serve puts before it.
-func TestTheProcessServesItsOwnHostsAlone(t *testing.T) {
+// TestServeRefusesUnknownHost uses a real listener, with all handlers of Serve.
+func TestServeRefusesUnknownHost(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestTheProcessServesItsOwnHostsAlone(t *testing.T) {
 	p.origin, p.Addr, p.log = "http://"+listener.Addr().String(), listener.Addr().String(), slog.New(slog.DiscardHandler)
 	p.Token = testToken
 	ready := make(chan string, 1)
-	go func() { _ = p.serve(t.Context(), listener, told(ready)) }()
+	go func() { _ = p.serve(t.Context(), listener, firstWrite(ready)) }()
 	<-ready
 	for asked, want := range map[string]int{"GET ": http.StatusOK, "GET evil.example": http.StatusMisdirectedRequest, "OPTIONS evil.example": http.StatusMisdirectedRequest} {
 		method, host, _ := strings.Cut(asked, " ")
@@ -113,7 +113,7 @@ func TestTheProcessServesItsOwnHostsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if method == http.MethodOptions {
-			r.URL.Opaque = "*" // a server answers these by itself unless it is told not to
+			r.URL.Opaque = "*" // net/http answers OPTIONS * itself unless this is disabled
 		}
 		r.Host = host
 		res, err := http.DefaultClient.Do(r)
@@ -128,10 +128,10 @@ func TestTheProcessServesItsOwnHostsAlone(t *testing.T) {
 	}
 }
 
-// told is a writer that hands on the first thing that is said.
-type told chan string
+// firstWrite is a writer that passes on the first write.
+type firstWrite chan string
 
-func (c told) Write(b []byte) (int, error) {
+func (c firstWrite) Write(b []byte) (int, error) {
 	select {
 	case c <- string(b):
 	default:
@@ -139,7 +139,7 @@ func (c told) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestAddressesThatOthersReachAreAskedFor(t *testing.T) {
+func TestCheckReachRequiresExpose(t *testing.T) {
 	for addr, here := range map[string]bool{
 		"127.0.0.1:8080": true, "localhost:8080": true, "[::1]:8080": true, "127.8.8.8:1": true,
 		"0.0.0.0:8080": false, ":8080": false, "[::]:8080": false, "192.168.1.5:8080": false, "nas.lan:8080": false, "localhost.evil.example:80": false, "8080": false,

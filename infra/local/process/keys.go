@@ -6,11 +6,11 @@ import (
 	"piloto/internal/models/secrets"
 )
 
-// platformSecretARN is the deployment's own secret: on AWS a person makes it, here
-// it holds the keys that the environment gave, in memory only.
+// platformSecretARN names the deployment's secret. On AWS a person makes that secret; here it holds
+// the keys of the environment, in memory only.
 const platformSecretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:piloto-platform-local1"
 
-// platformSecret is what the deployment's secret holds; "" when no key was given.
+// platformSecret returns the value of the deployment's secret; "" when there is no key.
 func (s Settings) platformSecret() string {
 	held := map[string]string{}
 	for name, key := range map[string]secrets.Key{"OPENAI_API_KEY": s.Key, "GROQ_API_KEY": s.GroqKey} {
@@ -22,7 +22,7 @@ func (s Settings) platformSecret() string {
 		return ""
 	}
 	text, err := json.Marshal(held)
-	if err != nil { // a map of texts can be written
+	if err != nil { // a map of strings can always be encoded
 		panic("process: " + err.Error())
 	}
 	return string(text)

@@ -27,10 +27,10 @@ const (
 	testToken    = "a-token-of-the-test-of-one-process"
 )
 
-// provider answers every completion, and remembers with what it was asked.
+// provider answers every completion, and stores the Authorization of each request.
 type provider struct {
 	mu    sync.Mutex
-	asked []string // Authorization
+	asked []string // Authorization headers
 }
 
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -40,8 +40,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Hola."}}]}`)
 }
 
-// deploy opens a deployment that is served, with a token, and returns it with its
-// folder, its log and its origin.
+// deploy opens a deployment with a token and serves it. It returns the deployment with its folder,
+// its log and its origin.
 func deploy(t *testing.T, s Settings) (p *Process, folder string, log *bytes.Buffer, origin string) {
 	t.Helper()
 	var handler http.Handler
@@ -87,8 +87,8 @@ func post(t *testing.T, url string, body map[string]any) map[string]any {
 	return out
 }
 
-// TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse, whichever of them are set.
-func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
+// TestEnvironmentKeysAreUsedAndNotStored tries every combination of keys.
+func TestEnvironmentKeysAreUsedAndNotStored(t *testing.T) {
 	model := &provider{}
 	server := httptest.NewServer(model)
 	defer server.Close()
@@ -96,7 +96,7 @@ func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
 		set    Settings
 		holds  map[string]string
 		answer string // kind
-		bearer string // "": our provider is not asked
+		bearer string // "": the provider gets no request
 	}{
 		"none":          {Settings{Demo: true}, nil, "message", ""},
 		"openai":        {Settings{Key: openaiCanary, BaseURL: server.URL + "/v1", Model: "m"}, map[string]string{"OPENAI_API_KEY": openaiCanary}, "message", openaiCanary},
@@ -108,7 +108,7 @@ func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			model.asked = nil
 			p, folder, log, origin := deploy(t, x.set)
-			keys := secrets.NewManager(p.clients(), "")
+			keys := secrets.NewManager(p.clientConfig(), "")
 			for _, variable := range []string{"OPENAI_API_KEY", "GROQ_API_KEY"} {
 				if got, _ := keys.Get(t.Context(), platformSecretARN, variable); got != x.holds[variable] {
 					t.Errorf("the secret has %q for %s", got, variable)
@@ -136,7 +136,7 @@ func TestKeysOfTheEnvironmentAnswerTurnsAndAreNowhereElse(t *testing.T) {
 	}
 }
 
-// mustLack fails when a file of a folder has a text, or may be read by others.
+// mustLack fails when a file of a folder contains a text, or when others can read it.
 func mustLack(t *testing.T, folder, text string) {
 	t.Helper()
 	seen := 0
@@ -159,8 +159,8 @@ func mustLack(t *testing.T, folder, text string) {
 	}
 }
 
-// TestSecretsAreNotServedOnASocket: other engines are, unsigned.
-func TestSecretsAreNotServedOnASocket(t *testing.T) {
+// TestAWSListenerServesNoSecrets checks that other engines are served, unsigned.
+func TestAWSListenerServesNoSecrets(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{Key: openaiCanary, BaseURL: "http://127.0.0.1:1/v1"})
 	for target, want := range map[string]string{
 		"secretsmanager.GetSecretValue": "AccessDeniedException",
@@ -177,8 +177,8 @@ func TestSecretsAreNotServedOnASocket(t *testing.T) {
 	}
 }
 
-// TestAFileOfSecretsThatOthersReadStopsTheStart, and says what to do.
-func TestAFileOfSecretsThatOthersReadStopsTheStart(t *testing.T) {
+// TestOpenRefusesReadableSecrets checks the advice in the error.
+func TestOpenRefusesReadableSecrets(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, secretsFile)
 	if err := os.WriteFile(path, []byte(`{"format":2,"sum":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945","secrets":[]}`), 0o644); err != nil {
@@ -191,7 +191,7 @@ func TestAFileOfSecretsThatOthersReadStopsTheStart(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1") // whose folder was let go of
+	p, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1") // its folder was released
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,9 +200,9 @@ func TestAFileOfSecretsThatOthersReadStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestDataThatOthersReachStopsTheStart, and says what to do: the data file, also where the
-// folder leads to it, and a folder in which others may put another.
-func TestDataThatOthersReachStopsTheStart(t *testing.T) {
+// TestOpenRefusesReachableData checks the data file, also through a link of the folder, and a
+// folder in which others can create files. The error gives advice.
+func TestOpenRefusesReachableData(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it keeps no such modes")
 	}
@@ -246,7 +246,7 @@ func TestDataThatOthersReachStopsTheStart(t *testing.T) {
 	judge(elsewhere, 0o600, false)
 }
 
-func TestSettingsComeFromTheirVariables(t *testing.T) {
+func TestSettingsFromReadsVariables(t *testing.T) {
 	s, err := SettingsFrom(func(name string) string {
 		if name == "PILOTO_DEMO" || name == "PILOTO_CREDITS" {
 			return ""
@@ -258,9 +258,9 @@ func TestSettingsComeFromTheirVariables(t *testing.T) {
 	}
 }
 
-// TestTheDemonstrationStandsAsideForARealModel, unless somebody asks for it. A switch takes
-// what people write, and nothing else.
-func TestTheDemonstrationStandsAsideForARealModel(t *testing.T) {
+// TestDemonstrationIsOffWithRealModel, unless PILOTO_DEMO asks for it. A switch takes only the
+// usual words.
+func TestDemonstrationIsOffWithRealModel(t *testing.T) {
 	read := func(set ...string) (Settings, error) {
 		return SettingsFrom(func(name string) string {
 			for _, s := range set {

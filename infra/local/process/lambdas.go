@@ -18,27 +18,27 @@ import (
 	"piloto/internal/boot"
 )
 
-// The ways to run functions.
+// The modes in which functions run.
 const (
 	InProcess = "inprocess" // as code of this process
-	AsProcess = "process"   // as the executables that are deployed, behind Lambda's Runtime API
+	AsProcess = "process"   // as the deployed executables, behind Lambda's Runtime API
 )
 
-// mostEnvironments is how many execution environments a function has at most.
+// mostEnvironments is the largest number of execution environments of a function.
 const mostEnvironments = 16
 
-// lambdas are the functions as processes of their own.
+// lambdas holds the functions that run as processes of their own.
 type lambdas struct {
 	pools map[string]*lambda.Pool // by logical id
 	log   *slog.Logger
 }
 
-// lambdas makes the template's functions ready to be called, each with what a
-// deployment would give it, and nothing of the environment of this process.
-func (p *Process) lambdas(folder string) *lambdas {
+// newLambdas makes the pools of the template's functions. Each function has the environment of a
+// deployment, and nothing of the environment of this process.
+func (p *Process) newLambdas(folder string) *lambdas {
 	l := &lambdas{pools: map[string]*lambda.Pool{}, log: p.log}
 	for _, fn := range p.template.Functions {
-		env := append(p.backstage.environment(), boot.LocalVariable+"="+p.local().String())
+		env := append(p.awsEndpoint.environment(), boot.LocalVariable+"="+p.localSettings().String())
 		for _, name := range slices.Sorted(maps.Keys(p.deployment.Environment[fn.ID])) {
 			env = append(env, name+"="+p.deployment.Environment[fn.ID][name])
 		}
@@ -50,9 +50,9 @@ func (p *Process) lambdas(folder string) *lambdas {
 	return l
 }
 
-// staff has the functions ready to be called: as code of this process, or as the
-// executables in folder.
-func (p *Process) staff(ctx context.Context, folder string) (err error) {
+// prepareFunctions builds the functions in this process, or starts pools of the executables in
+// folder.
+func (p *Process) prepareFunctions(ctx context.Context, folder string) (err error) {
 	f := p.functions
 	f.byARN = map[string]string{}
 	for _, fn := range p.template.Functions {
@@ -60,25 +60,25 @@ func (p *Process) staff(ctx context.Context, folder string) (err error) {
 	}
 	world := p.world()
 	if folder != "" {
-		world.Counted = nil // each process counts by itself, and the table for all
+		world.Counted = nil // each process counts on its own, and the table counts for all
 	}
 	if f.meter, err = boot.Meter(world, p.deployment.Environment[p.template.API.Authorizer]); err != nil {
 		return err
 	}
 	if folder == "" {
-		return f.build(func(fn template.Function) (boot.World, error) { return p.held(world, fn) }, p.deployment)
+		return f.build(func(fn template.Function) (boot.World, error) { return p.withRole(world, fn) }, p.deployment)
 	}
-	if p.backstage, err = openBackstage(p.engines, p.sockets.Management()); err != nil {
+	if p.awsEndpoint, err = openAWSEndpoint(p.engines, p.sockets.Management()); err != nil {
 		return err
 	}
 	f.api = p.gateway()
-	f.lambdas = p.lambdas(folder)
-	return p.try(ctx)
+	f.lambdas = p.newLambdas(folder)
+	return p.startOne(ctx)
 }
 
-// try starts one function, the one that every request needs: executables of another
-// machine, or of another version, are told now, and not to whoever first needs them.
-func (p *Process) try(ctx context.Context) error {
+// startOne starts one function, the authorizer that every request needs. Executables for another
+// machine or of another version so fail at the start, and not at the first request.
+func (p *Process) startOne(ctx context.Context) error {
 	id := cmp.Or(p.template.API.Authorizer, p.template.Functions[0].ID)
 	if err := p.functions.lambdas.pools[id].Warm(ctx); err != nil {
 		return fmt.Errorf("functions: %s does not start: %w", id, err)
@@ -86,8 +86,8 @@ func (p *Process) try(ctx context.Context) error {
 	return nil
 }
 
-// invoke calls a function. Its failure is as Lambda tells it; one that the function
-// could not log itself is logged.
+// invoke calls a function and returns its failure as Lambda reports it. It logs a failure that the
+// function could not log itself.
 func (l *lambdas) invoke(ctx context.Context, id string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	out, failed, err := l.pools[id].Invoke(ctx, payload)
 	if failed != nil {
@@ -108,7 +108,7 @@ func (l *lambdas) close() {
 	all.Wait()
 }
 
-// gateway is what stands before the functions: the HTTP API of the template.
+// gateway returns the HTTP API of the template, which calls the functions.
 func (p *Process) gateway() *apigateway.Gateway {
 	o := apigateway.Options{
 		Account: p.names["AWS::AccountId"], Region: awsRegion, API: p.names[p.template.API.ID],
@@ -117,7 +117,7 @@ func (p *Process) gateway() *apigateway.Gateway {
 			return apigateway.Route{Key: r.Key(), Path: r.Path, Function: r.Function, Open: r.Open}, ok
 		},
 		Invoke: func(ctx context.Context, function string, event []byte) ([]byte, error) {
-			out, failure, err := p.functions.task(ctx, function, event)
+			out, failure, err := p.functions.call(ctx, function, event)
 			if failure != nil {
 				return nil, failure
 			}
@@ -125,20 +125,20 @@ func (p *Process) gateway() *apigateway.Gateway {
 		},
 		Trace: lambda.WithTrace, NewTrace: lambda.NewTrace, Now: p.Clock, Log: p.log,
 	}
-	if p.template.API.Authorizer != "" { // it has no identity source, and keeps nothing: template sees to that
+	if p.template.API.Authorizer != "" { // package template makes sure that it has no identity source and no cache
 		o.Authorizer = &apigateway.Authorizer{Function: p.template.API.Authorizer}
 	}
 	return apigateway.New(o)
 }
 
-// shared is a log that many processes write to: one line at a time.
-type shared struct {
+// lockedWriter is a log that many processes write to, one line at a time.
+type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
 // Write implements io.Writer.
-func (s *shared) Write(p []byte) (int, error) {
+func (s *lockedWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.to.Write(p)

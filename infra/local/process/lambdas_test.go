@@ -18,10 +18,10 @@ import (
 	"piloto/internal/boot"
 )
 
-// TestTheBackstageServesItsOwnAlone: keys of providers are behind it.
-func TestTheBackstageServesItsOwnAlone(t *testing.T) {
+// TestAWSEndpointServesOwnFunctionsOnly: it gives access to the keys of providers.
+func TestAWSEndpointServesOwnFunctionsOnly(t *testing.T) {
 	reached := 0
-	b, err := openBackstage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b, err := openAWSEndpoint(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached++
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = io.WriteString(w, `{"TableNames":[]}`)
@@ -75,9 +75,9 @@ func TestTheBackstageServesItsOwnAlone(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreSizedAsTheTemplateSays: each has a memory and a log group, from which
-// the names of its log lines come.
-func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
+// TestFunctionsHaveTemplateSizes: each function has a memory and a log group, which give the names
+// of its log lines.
+func TestFunctionsHaveTemplateSizes(t *testing.T) {
 	tpl, err := template.Read("../../../template.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +99,8 @@ func TestFunctionsAreSizedAsTheTemplateSays(t *testing.T) {
 	}
 }
 
-func TestWaysToRunThatCannotBeAreRefused(t *testing.T) {
-	// Executables that are not, and that are none of this machine's.
+func TestOpenRefusesImpossibleLambdaOptions(t *testing.T) {
+	// Executables that do not exist, or that are for another machine.
 	unfit := func(mode os.FileMode) string {
 		folder := t.TempDir()
 		read, err := template.Read("../../../template.yaml")
@@ -139,10 +139,10 @@ func TestWaysToRunThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestWritersShareALogLineByLine holds what the race detector sees.
-func TestWritersShareALogLineByLine(t *testing.T) {
+// TestSharedLogKeepsLinesWhole finds races under the race detector.
+func TestSharedLogKeepsLinesWhole(t *testing.T) {
 	var out strings.Builder
-	log := &shared{to: &out}
+	log := &lockedWriter{to: &out}
 	done := make(chan struct{})
 	for range 8 {
 		go func() {

@@ -9,14 +9,14 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 )
 
-// LogFile is the name of the log in a data folder.
+// LogFile is the name of the log file in a data folder.
 const LogFile = "piloto.log"
 
-// Of the log at most two files of so many megabytes are kept.
+// At most two log files of this size are kept.
 const logMegabytes = 10
 
-// logFile is the log in a data folder. The folder is made by the first line, readable
-// for its owner alone.
+// logFile is the log of a data folder. The first line makes the folder, which only its owner can
+// read.
 type logFile struct {
 	folder string
 	made   sync.Once
@@ -24,8 +24,8 @@ type logFile struct {
 	to     lumberjack.Logger
 }
 
-// NewLog returns the log of a data folder, and writes it to also as well when that is
-// not nil. The newest ten megabytes are in piloto.log, those before in one more file.
+// NewLog returns the log of a data folder. It also writes to also, unless that is nil. The newest
+// ten megabytes are in piloto.log, and the previous ones in one more file.
 func NewLog(folder string, also io.Writer) io.Writer {
 	l := &logFile{folder: folder, to: lumberjack.Logger{Filename: filepath.Join(folder, LogFile), MaxSize: logMegabytes, MaxBackups: 1}}
 	if also == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheLogIsAFileOfTheOwner(t *testing.T) {
+func TestLogFileIsPrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	var also bytes.Buffer
 	log := NewLog(folder, &also)

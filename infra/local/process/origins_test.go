@@ -2,7 +2,7 @@ package process
 
 import "testing"
 
-func TestOriginsAreReadAsPeopleWriteThem(t *testing.T) {
+func TestOriginsAreNormalized(t *testing.T) {
 	for said, want := range map[string]string{
 		"":                          "",
 		"https://App.example.com/":  "https://app.example.com",
@@ -11,12 +11,12 @@ func TestOriginsAreReadAsPeopleWriteThem(t *testing.T) {
 		"http://a.example:80, , \n": "http://a.example",
 		"https://a.example, http://127.0.0.1:3000/": "https://a.example,http://127.0.0.1:3000",
 	} {
-		if got, err := origins(said); err != nil || got != want {
+		if got, err := normalizeOrigins(said); err != nil || got != want {
 			t.Errorf("%q: %q %v, want %q", said, got, err, want)
 		}
 	}
 	for _, said := range []string{"*", "app.example.com", "https://", "https://a.example/app", "https://u:p@a.example", "ftp://a.example", "null", "https://a.example?x"} {
-		if got, err := origins(said); err == nil {
+		if got, err := normalizeOrigins(said); err == nil {
 			t.Errorf("%q: %q", said, got)
 		}
 	}

@@ -1,10 +1,9 @@
-// Package process owns the one-process deployment: template.yaml read and put
-// to work, with the production handlers, the production SDK clients, and two
-// embedded engines over one data folder.
+// Package process owns the one-process deployment. It reads template.yaml and runs the production
+// handlers, with the production SDK clients, on embedded engines over one data folder.
 //
-// What stays true: what was acknowledged is on disk first, so that the process
-// may be killed at any moment; runs in flight go on at the next start; and only
-// one process at a time has a data folder.
+// Three rules hold. A write is on disk before it is acknowledged, so that the process may be killed
+// at any moment. Runs in flight continue at the next start. Only one process at a time holds a data
+// folder.
 package process
 
 import (
@@ -39,44 +38,43 @@ import (
 
 const awsRegion = "us-east-1"
 
-// Options say where the deployment lives.
+// Options configure the deployment.
 type Options struct {
-	Addr     string           // of the API and the page
-	Data     string           // folder of everything that lasts
-	Hosts    []string         // by which a proxy or a tunnel names this process, besides its own
+	Addr     string           // address of the API and the page
+	Data     string           // folder of all stored data
+	Hosts    []string         // names that a proxy or a tunnel uses for this process
 	Expose   bool             // other machines may reach Addr
-	AWS      string           // of the engines' wire protocols; empty: not served
+	AWS      string           // address of the engines' wire protocols; empty: not served
 	Template string           // template.yaml
 	Log      io.Writer        // JSON lines
-	Clock    func() time.Time // nil: the machine's; functions in processes of their own have no other
+	Clock    func() time.Time // nil: the machine's clock, the only one for functions in other processes
 
-	Lambda    string // how functions run: InProcess (or empty), AsProcess
+	Lambda    string // InProcess (or empty), or AsProcess
 	Functions string // folder of NAME/bootstrap, for AsProcess; empty: they are built
 }
 
-// Process is the whole deployment.
+// Process is the whole deployment in one process.
 type Process struct {
 	Options
 	Settings
 	Stores store.Stores
 
-	log        *slog.Logger
-	template   *template.Template
-	deployment *template.Deployment
-	names      map[string]string
-	functions  *functions
-	engines    *engines
-	sockets    *websocket.Gateway
-	backstage  *backstage // nil: the functions are in this process
-	origin     string     // http://127.0.0.1:8080
-	demoKey    string     // what the demonstration asks of whoever calls it; empty: there is none
-	began      time.Time
-	private    tool.Networks
+	log         *slog.Logger
+	template    *template.Template
+	deployment  *template.Deployment
+	names       map[string]string
+	functions   *functions
+	engines     *engines
+	sockets     *websocket.Gateway
+	awsEndpoint *awsEndpoint // nil: the functions run in this process
+	origin      string       // http://127.0.0.1:8080
+	demoKey     string       // key that callers of the demonstration need; empty: no demonstration
+	began       time.Time
+	private     tool.Networks
 }
 
-// Open reads the template, opens the data folder and builds the functions.
-// Nothing runs, and nobody is answered, before Start. origin is where the
-// process will be reached.
+// Open reads the template, opens the data folder and builds the functions. Nothing runs and no
+// request is served before Start. origin is the URL at which the process will be reached.
 func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, error) {
 	var level slog.Level
 	if s.LogLevel != "" {
@@ -95,14 +93,14 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if o.Clock == nil {
 		o.Clock = failpoint.Clock(boot.Clock)
 	}
-	o.Log = &shared{to: o.Log}
+	o.Log = &lockedWriter{to: o.Log}
 	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
 	var err error
 	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
 		return nil, fmt.Errorf("PILOTO_ALLOW_PRIVATE: %w", err)
 	}
 	if said := s.Parameters["CorsOrigins"]; said != "" {
-		if s.Parameters["CorsOrigins"], err = origins(said); err != nil {
+		if s.Parameters["CorsOrigins"], err = normalizeOrigins(said); err != nil {
 			return nil, fmt.Errorf("PILOTO_CORS_ORIGINS: %w", err)
 		}
 	}
@@ -120,20 +118,20 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	}
 	folder := ""
 	if p.Lambda == AsProcess {
-		if folder, err = p.binaries(ctx); err != nil {
+		if folder, err = p.bootstrapFolder(ctx); err != nil {
 			return nil, err
 		}
 	}
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
 	p.sockets = p.newSockets()
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
-		return p.functions.changed(ctx, p.deployment.Rules, e)
+		return p.functions.deliverChange(ctx, p.deployment.Rules, e)
 	}, s.platformSecret())
 	if err != nil {
 		return nil, err
 	}
 	if s.Demo {
-		p.demoKey, err = keptDemoKey(o.Data)
+		p.demoKey, err = ensureDemoKey(o.Data)
 	}
 	if err == nil {
 		err = ensureReceiptKey(p.names["ReceiptKey.Arn"]) // under the lock of the data file
@@ -142,13 +140,13 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		err = p.provision(ctx, folder)
 	}
 	if err != nil {
-		p.retire()
+		p.closeFunctions()
 		return nil, errors.Join(err, p.engines.close())
 	}
 	return p, nil
 }
 
-// Start resumes open executions and begins the schedules; they end with ctx.
+// Start resumes open executions and starts the schedules. Both end with ctx.
 func (p *Process) Start(ctx context.Context) error {
 	if err := p.engines.Machines.Start(ctx); err != nil {
 		return err
@@ -159,22 +157,23 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close lets what is under way end, for a while, and closes the data folder. The
-// context given to Start must have ended.
+// Close waits a limited time for the work under way, and closes the data folder. The context of
+// Start must have ended.
 func (p *Process) Close() error {
 	p.functions.drain()
-	_ = p.engines.Halt() // close says it
+	_ = p.engines.Halt() // close returns the error
 	p.sockets.Close()
-	p.functions.busy.Wait() // the store closes under nobody
-	p.retire()
+	p.functions.busy.Wait() // nothing uses the store when it closes
+	p.closeFunctions()
 	return p.engines.close()
 }
 
-// retire ends the functions that are processes of their own, and then what they ask.
-func (p *Process) retire() {
+// closeFunctions ends the functions that are processes of their own, and then the endpoint that
+// they use.
+func (p *Process) closeFunctions() {
 	p.functions.close()
-	if p.backstage != nil {
-		p.backstage.close()
+	if p.awsEndpoint != nil {
+		p.awsEndpoint.close()
 	}
 }
 
@@ -195,12 +194,12 @@ func (p *Process) configure(level slog.Level) {
 		set(parameter, value)
 	}
 	set("ChargeCredits", strconv.FormatBool(p.Credits))
-	if p.demoModel() {
+	if p.usesDemoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
 		set("Model", demoModelName)
 		return
 	}
-	if p.groqAlone() {
+	if p.usesGroqOnly() {
 		set("ModelProviderBaseUrl", p.names["GroqBaseUrl"])
 		set("Model", cmp.Or(p.GroqModel, groqModel))
 		return
@@ -210,7 +209,7 @@ func (p *Process) configure(level slog.Level) {
 }
 
 func (p *Process) provision(ctx context.Context, folder string) error {
-	config := p.clients()
+	config := p.clientConfig()
 	if len(p.template.Tables) == 0 {
 		return fmt.Errorf("%s declares no table", p.Template)
 	}
@@ -220,7 +219,7 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := provision.Machines(ctx, config, p.template, p.deployment, p.names); err != nil {
 		return err
 	}
-	if err := p.staff(ctx, folder); err != nil {
+	if err := p.prepareFunctions(ctx, folder); err != nil {
 		return err
 	}
 	p.Stores = store.New(config, p.names[p.template.Tables[0].ID])
@@ -228,9 +227,9 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	return nil
 }
 
-// clients is the production clients' configuration with the embedded engines as
-// its transport. What does not leave the process is not signed.
-func (p *Process) clients() aws.Config {
+// clientConfig returns the configuration of the production clients, with the embedded engines as
+// transport. Requests that stay in the process are not signed.
+func (p *Process) clientConfig() aws.Config {
 	return aws.Config{
 		Region: awsRegion, Credentials: aws.AnonymousCredentials{},
 		HTTPClient: inproc.Transport{Handler: p.engines}, BaseEndpoint: aws.String("http://engines.local"),
@@ -239,23 +238,23 @@ func (p *Process) clients() aws.Config {
 
 func (p *Process) world() boot.World {
 	return boot.World{
-		DynamoDB: p.clients(), StepFunctions: p.clients(), Secrets: p.clients(), Push: p.pushing(),
+		DynamoDB: p.clientConfig(), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private,
 		Log: func(slog.Level) *slog.Logger { return p.log },
-	}.On(p.local())
+	}.On(p.localSettings())
 }
 
-// local is what functions must know of one machine.
-func (p *Process) local() boot.Local {
-	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.demoModel(), DemoKey: p.demoModelKey(), Keyless: p.keyless(), SocketPath: socketPath}
-	if p.Lambda == AsProcess && !lambda.Attached { // those of a process that was killed may still be calling
+// localSettings returns the settings that functions need on one machine.
+func (p *Process) localSettings() boot.Local {
+	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.usesDemoModel(), DemoKey: p.demoModelKey(), Keyless: p.needsNoKey(), SocketPath: socketPath}
+	if p.Lambda == AsProcess && !lambda.Attached { // functions of a killed process may still be calling
 		l.AloneSince = time.Time{}
 	}
 	return l
 }
 
-// Handler is everything that is served: the API, and the demonstration.
+// Handler serves the API and the demonstration.
 func (p *Process) Handler() (http.Handler, error) {
 	allowed := p.deployment.CORS
 	api := apigateway.CORS{
@@ -267,7 +266,7 @@ func (p *Process) Handler() (http.Handler, error) {
 	return p.mountDemo(api)
 }
 
-// provider is the model that answers, and where it is.
+// provider returns the model in use and its base URL.
 func (p *Process) provider() (model, base string) {
 	for _, fn := range p.template.Functions {
 		if e := p.deployment.Environment[fn.ID]; e["OPENAI_MODEL"] != "" {

@@ -12,18 +12,18 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// receiptKeyFile holds the private half of the key that signs receipts, under the lock
-// of the data file. The public halves of those before it are in the table.
+// receiptKeyFile holds the private key that signs receipts, under the lock of the data file. The
+// public keys of its predecessors are in the table.
 const receiptKeyFile = "receipts.key"
 
-// receiptKeyPath is where the key of a data folder is, also for a function with a working
-// directory of its own.
+// receiptKeyPath returns the absolute path of the key of a data folder, because functions may have
+// other working directories.
 func receiptKeyPath(folder string) (string, error) {
 	return filepath.Abs(filepath.Join(folder, receiptKeyFile))
 }
 
-// ensureReceiptKey makes the key of a data folder when there is none. It refuses a file that
-// others can read, or that holds no key.
+// ensureReceiptKey makes the key of a data folder when there is none. It refuses a file that others
+// can read, or that holds no key.
 func ensureReceiptKey(path string) error {
 	err := disk.Private(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,19 +47,19 @@ func newReceiptKey(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, string(text))
+	return writeAtomically(path, string(text))
 }
 
-// RotateKey makes a new key, which signs receipts from the next start on. The old private half
-// is removed. Its public half stays in GET /api/keys, so that older receipts can be verified.
-// No process may have the folder meanwhile.
+// RotateKey makes a new key, which signs receipts from the next start. The old private key is
+// removed. Its public key stays in GET /api/keys, so that older receipts can be verified. No
+// process may hold the folder meanwhile.
 func RotateKey(folder string, out io.Writer) (err error) {
 	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
 		return fmt.Errorf("there is no data in %s: %w", folder, err)
 	}
 	store, err := disk.Open(filepath.Join(folder, dataFile))
 	if err != nil {
-		return advised(folder, err)
+		return withAdvice(folder, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	path, err := receiptKeyPath(folder)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestTheKeyOfReceiptsIsMadeOnceForItsOwnerAlone(t *testing.T) {
+func TestReceiptKeyIsMadeOnceAndPrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	start := func() error {
 		p, err := Open(t.Context(), Options{Data: folder, Template: "../../../template.yaml", Log: io.Discard}, Settings{}, "http://127.0.0.1:1")
@@ -84,7 +84,7 @@ func TestTheKeyOfReceiptsIsMadeOnceForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// replaceByLink puts a link to a file in the place of that file.
+// replaceByLink replaces a file by a link to it.
 func replaceByLink(file string) error {
 	if err := os.Rename(file, file+".elsewhere"); err != nil {
 		return err

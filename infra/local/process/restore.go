@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// restoring is the folder, in a data folder, of what is not in its place yet.
-	restoring = ".restoring"
-	// lostFound is what a disk of its own comes with.
+	// restoringFolder is a folder in the data folder. It holds the files that are not in their
+	// place yet.
+	restoringFolder = ".restoring"
+	// lostFound is a folder that a new disk contains.
 	lostFound = "lost+found"
 )
 
-// Restore puts what a backup holds into a folder that has nothing, whole or not
-// at all, after it has verified it. A folder that is there stays, since it may be a
-// disk of its own: its files come into place one by one, the data file last, and
-// until then nothing starts on it. What was cut off is done again from the beginning.
+// Restore writes the files of a verified backup to an empty folder, whole or not at all. An
+// existing folder is kept, because it may be the root of a disk. Its files are then published one
+// by one, the data file last, and until then no process starts on it. An interrupted restore is
+// repeated from the beginning.
 func Restore(ctx context.Context, file, folder string, out io.Writer) error {
 	folder, there, err := restorePlace(folder)
 	if err != nil {
@@ -45,9 +46,9 @@ func Restore(ctx context.Context, file, folder string, out io.Writer) error {
 	if _, err := verifyArchive(ctx, archive); err != nil {
 		return fmt.Errorf("%s cannot be restored, and nothing was changed: %w", file, err)
 	}
-	put := restoreBeside
+	put := restoreNewFolder
 	if there {
-		put = restoreInto
+		put = restoreExistingFolder
 	}
 	held, err := put(ctx, archive, folder)
 	if err != nil {
@@ -59,8 +60,8 @@ func Restore(ctx context.Context, file, folder string, out io.Writer) error {
 	return nil
 }
 
-// restorePlace is the folder itself, wherever links lead, and whether it is there. It
-// has nothing, or what a Restore has left that was cut off.
+// restorePlace returns the folder without links, and whether it exists. The folder must be empty or
+// hold only the files of an interrupted Restore.
 func restorePlace(folder string) (place string, there bool, err error) {
 	if place, err = filepath.Abs(folder); err != nil {
 		return "", false, err
@@ -72,16 +73,16 @@ func restorePlace(folder string) (place string, there bool, err error) {
 	} else if _, err := os.Lstat(place); err == nil {
 		return "", false, fmt.Errorf("%s is a link that leads nowhere", place)
 	}
-	_, err = leftBehind(place)
+	_, err = leftoverFiles(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return place, false, nil
 	}
 	return place, true, err
 }
 
-// leftBehind returns the names of the files that a Restore that was cut off has put
-// into their places. A folder that has anything else is refused.
-func leftBehind(folder string) (files []string, err error) {
+// leftoverFiles returns the names of the files that an interrupted Restore has published. It
+// refuses a folder with any other file.
+func leftoverFiles(folder string) (files []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
@@ -95,22 +96,22 @@ func leftBehind(folder string) (files []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	if slices.Contains(names, restoring) && !slices.Contains(names, dataFile) {
-		ours := filesToCome(folder)
-		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == restoring || ours(name) })
+	if slices.Contains(names, restoringFolder) && !slices.Contains(names, dataFile) {
+		ours := isNotedFile(folder)
+		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == restoringFolder || ours(name) })
 		if len(others) == 0 {
-			return slices.DeleteFunc(names, func(name string) bool { return name == restoring }), nil
+			return slices.DeleteFunc(names, func(name string) bool { return name == restoringFolder }), nil
 		}
 		names = others
 	}
 	return nil, fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
 }
 
-// filesToCome tells which files of a folder are what a Restore that was cut off had
-// written down before it put the first into its place.
-func filesToCome(folder string) func(name string) bool {
+// isNotedFile returns a function that reports whether a file is in the list of an interrupted
+// Restore, with the same content. Restore writes that list before it publishes the first file.
+func isNotedFile(folder string) func(name string) bool {
 	var m manifest
-	text, err := os.ReadFile(filepath.Join(folder, restoring, manifestName))
+	text, err := os.ReadFile(filepath.Join(folder, restoringFolder, manifestName))
 	if err != nil || json.Unmarshal(text, &m) != nil {
 		m.Files = nil
 	}
@@ -134,8 +135,9 @@ func filesToCome(folder string) func(name string) bool {
 	}
 }
 
-// restoreBeside makes a folder that is not there: beside its place, then with its name.
-func restoreBeside(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
+// restoreNewFolder makes a folder that does not exist: beside its place first, and then under its
+// name.
+func restoreNewFolder(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return m, err
 	}
@@ -154,7 +156,7 @@ func restoreBeside(ctx context.Context, archive *os.File, folder string) (m mani
 	return m, syncFolder(filepath.Dir(folder))
 }
 
-// unpack extracts an archive, and verifies once more, as the disk has it.
+// unpack extracts an archive and verifies the data file again on disk.
 func unpack(ctx context.Context, archive *os.File, folder string) (manifest, error) {
 	m, err := extract(ctx, archive, folder)
 	if err == nil {
@@ -163,8 +165,8 @@ func unpack(ctx context.Context, archive *os.File, folder string) (manifest, err
 	return m, err
 }
 
-// restoreInto fills a folder that is there.
-func restoreInto(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
+// restoreExistingFolder fills an existing folder.
+func restoreExistingFolder(ctx context.Context, archive *os.File, folder string) (m manifest, err error) {
 	whole, err := os.Open(folder)
 	if err != nil {
 		return m, err
@@ -173,22 +175,22 @@ func restoreInto(ctx context.Context, archive *os.File, folder string) (m manife
 	if err := disk.Claim(whole); errors.Is(err, disk.ErrClaimed) {
 		return m, fmt.Errorf("another -restore is at %s: %w", folder, err)
 	}
-	files, err := leftBehind(folder) // what it was a moment ago, before it was claimed
+	files, err := leftoverFiles(folder) // checked again, because it was not claimed before
 	if err == nil {
-		err = takeBack(folder, files)
+		err = undoRestore(folder, files)
 	}
 	if err != nil {
 		return m, err
 	}
-	parts := filepath.Join(folder, restoring)
+	parts := filepath.Join(folder, restoringFolder)
 	if err := os.Mkdir(parts, 0o700); err != nil {
 		return m, err
 	}
 	if m, err = unpack(ctx, archive, parts); err == nil {
-		err = noteFiles(parts, m)
+		err = writeFileList(parts, m)
 	}
 	var put []string
-	for _, name := range lastTheData(m) {
+	for _, name := range publishOrder(m) {
 		if err != nil {
 			break
 		}
@@ -197,14 +199,14 @@ func restoreInto(ctx context.Context, archive *os.File, folder string) (m manife
 		}
 	}
 	if err != nil {
-		return m, errors.Join(err, takeBack(folder, put))
+		return m, errors.Join(err, undoRestore(folder, put))
 	}
 	return m, errors.Join(os.RemoveAll(parts), syncFolder(folder))
 }
 
-// takeBack removes what was put into its place, and then what was not: as long as any
-// of it is there, it is known what it is.
-func takeBack(folder string, files []string) error {
+// undoRestore removes the published files first and the others last: as long as any of them exists,
+// the list identifies them.
+func undoRestore(folder string, files []string) error {
 	var errs []error
 	for _, name := range files {
 		if err := os.Remove(filepath.Join(folder, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -214,20 +216,20 @@ func takeBack(folder string, files []string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(folder), os.RemoveAll(filepath.Join(folder, restoring)))
+	return errors.Join(syncFolder(folder), os.RemoveAll(filepath.Join(folder, restoringFolder)))
 }
 
-// noteFiles writes down what is to come into place.
-func noteFiles(folder string, m manifest) error {
+// writeFileList writes the list of the files that will be published.
+func writeFileList(folder string, m manifest) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(folder, manifestName), string(text))
+	return writeAtomically(filepath.Join(folder, manifestName), string(text))
 }
 
-// lastTheData are the names of an archive's files; with the last of them all is there.
-func lastTheData(m manifest) (names []string) {
+// publishOrder returns the names of an archive's files with the data file last.
+func publishOrder(m manifest) (names []string) {
 	for _, f := range m.Files {
 		if f.Name != dataFile {
 			names = append(names, f.Name)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// archived is a backup of a folder with a file of every kind.
-func archived(t *testing.T) (file string, want map[string]string) {
+// newBackup returns a backup of a folder with a file of every kind.
+func newBackup(t *testing.T) (file string, want map[string]string) {
 	t.Helper()
-	folder, _ := filled(t)
+	folder, _ := filledFolder(t)
 	file = filepath.Join(t.TempDir(), "b")
 	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func archived(t *testing.T) (file string, want map[string]string) {
 	return file, filesIn(t, plain)
 }
 
-// asArchived compares what a folder has, but for what a disk of its own comes with.
-func asArchived(t *testing.T, folder string, want map[string]string) {
+// compareFolder compares the files of a folder, without the files of a new disk.
+func compareFolder(t *testing.T, folder string, want map[string]string) {
 	t.Helper()
 	_ = os.Remove(filepath.Join(folder, lostFound))
 	got := filesIn(t, folder)
@@ -44,10 +44,10 @@ func asArchived(t *testing.T, folder string, want map[string]string) {
 	}
 }
 
-// TestAFolderThatIsThereIsFilledAndStays, as a disk of its own must, which is not quite
-// empty; and nobody else's files in it are replaced.
-func TestAFolderThatIsThereIsFilledAndStays(t *testing.T) {
-	file, want := archived(t)
+// TestRestoreFillsExistingFolder keeps the folder, as the root of a disk requires, which is not
+// quite empty. It replaces no file of others.
+func TestRestoreFillsExistingFolder(t *testing.T) {
+	file, want := newBackup(t)
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, lostFound), 0o700); err != nil {
 		t.Fatal(err)
@@ -62,20 +62,20 @@ func TestAFolderThatIsThereIsFilledAndStays(t *testing.T) {
 	if after, err := os.Stat(folder); err != nil || !os.SameFile(before, after) {
 		t.Errorf("it is another folder: %v", err)
 	}
-	asArchived(t, folder, want)
+	compareFolder(t, folder, want)
 	if err := Restore(t.Context(), file, folder, io.Discard); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("over what is there: %v", err)
 	}
-	asArchived(t, folder, want)
+	compareFolder(t, folder, want)
 }
 
-// TestARestoreThatIsCutOffIsDoneAgain, wherever it was: until the data file is there
-// nothing starts, and from then on all is.
-func TestARestoreThatIsCutOffIsDoneAgain(t *testing.T) {
-	file, want := archived(t)
+// TestRestoreRepeatsAfterInterruption at every point: no process starts until the data file is
+// there, and then everything is there.
+func TestRestoreRepeatsAfterInterruption(t *testing.T) {
+	file, want := newBackup(t)
 	for cut := range len(want) + 3 {
 		folder := t.TempDir()
-		cutOff(t, file, folder, cut)
+		restorePartly(t, file, folder, cut)
 		_, dataErr := os.Stat(filepath.Join(folder, dataFile))
 		complete := dataErr == nil
 		if complete != (cut == len(want)+2) {
@@ -89,7 +89,7 @@ func TestARestoreThatIsCutOffIsDoneAgain(t *testing.T) {
 			if err := e.close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(filepath.Join(folder, restoring)); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(filepath.Join(folder, restoringFolder)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("what was left is there still: %v", err)
 			}
 			continue
@@ -100,20 +100,20 @@ func TestARestoreThatIsCutOffIsDoneAgain(t *testing.T) {
 		if err := Restore(t.Context(), file, folder, io.Discard); err != nil {
 			t.Fatalf("cut %d: %v", cut, err)
 		}
-		asArchived(t, folder, want)
+		compareFolder(t, folder, want)
 	}
 }
 
-// cutOff does a part of what Restore does: 0 begins, 1 has everything in the folder's
-// folder, 2 has noted it, and each more puts a file into its place.
-func cutOff(t *testing.T, file, folder string, cut int) {
+// restorePartly does a part of Restore: 0 begins, 1 has extracted everything into the inner folder,
+// 2 has written the list, and each further number publishes one file.
+func restorePartly(t *testing.T, file, folder string, cut int) {
 	t.Helper()
 	archive, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = archive.Close() }()
-	parts := filepath.Join(folder, restoring)
+	parts := filepath.Join(folder, restoringFolder)
 	if err := os.Mkdir(parts, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +122,9 @@ func cutOff(t *testing.T, file, folder string, cut int) {
 	}
 	m, err := unpack(t.Context(), archive, parts)
 	if err == nil && cut >= 2 {
-		err = noteFiles(parts, m)
+		err = writeFileList(parts, m)
 	}
-	for i, name := range lastTheData(m) {
+	for i, name := range publishOrder(m) {
 		if err == nil && i+2 < cut {
 			err = publish(filepath.Join(parts, name), filepath.Join(folder, name))
 		}
@@ -134,13 +134,13 @@ func cutOff(t *testing.T, file, folder string, cut int) {
 	}
 }
 
-// TestWhatCameMeanwhileIsNotReplaced: a file of another kind, or with other content,
-// where a restore was cut off; and one that is of the same name, during it.
-func TestWhatCameMeanwhileIsNotReplaced(t *testing.T) {
-	file, want := archived(t)
+// TestRestoreKeepsFilesThatCameMeanwhile: a file of another kind or with other content after an
+// interrupted restore, and a file of the same name during a restore.
+func TestRestoreKeepsFilesThatCameMeanwhile(t *testing.T) {
+	file, want := newBackup(t)
 	for name, text := range map[string]string{"theirs": "x", "token": "another token\n", installedFile: strings.Repeat("1", len(want[installedFile]))} {
 		folder := t.TempDir()
-		cutOff(t, file, folder, 2)
+		restorePartly(t, file, folder, 2)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -162,9 +162,10 @@ func TestWhatCameMeanwhileIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestABackupWaitsForAProcessThatBeginsOrStops: it has the data file, and does not listen.
-func TestABackupWaitsForAProcessThatBeginsOrStops(t *testing.T) {
-	folder, _ := filled(t)
+// TestBackupWaitsForStartingOrStoppingProcess: such a process holds the data file and does not
+// listen.
+func TestBackupWaitsForStartingOrStoppingProcess(t *testing.T) {
+	folder, _ := filledFolder(t)
 	store, err := disk.Open(filepath.Join(folder, dataFile))
 	if err != nil {
 		t.Fatal(err)
@@ -185,16 +186,16 @@ func TestABackupWaitsForAProcessThatBeginsOrStops(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledBackupLeftGoesWithTheNext, and what another is writing stays.
-func TestWhatAKilledBackupLeftGoesWithTheNext(t *testing.T) {
-	folder, _ := filled(t)
+// TestBackupRemovesLeftoversOfKilledBackup, and keeps the file that another backup is writing.
+func TestBackupRemovesLeftoversOfKilledBackup(t *testing.T) {
+	folder, _ := filledFolder(t)
 	places := t.TempDir()
-	writing, err := disk.TempFile(places, backupBegun)
+	writing, err := disk.TempFile(places, unfinishedBackup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = writing.Close() }()
-	if err := os.WriteFile(filepath.Join(places, backupBegun+"1"), []byte("cut"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(places, unfinishedBackup+"1"), []byte("cut"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := Backup(t.Context(), folder, filepath.Join(places, "b"), io.Discard); err != nil {
@@ -210,9 +211,9 @@ func TestWhatAKilledBackupLeftGoesWithTheNext(t *testing.T) {
 	}
 }
 
-// TestABackupChangesNothingInTheFolder: it may be on a disk that takes no writes.
-func TestABackupChangesNothingInTheFolder(t *testing.T) {
-	folder, before := filled(t)
+// TestBackupChangesNothing, because the folder may be on a read-only disk.
+func TestBackupChangesNothing(t *testing.T) {
+	folder, before := filledFolder(t)
 	path := filepath.Join(folder, dataFile)
 	was, err := os.Stat(path)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"piloto/internal/boot"
 )
 
-// DeniedEvent is what the log says of a request that a function's role does not allow.
+// DeniedEvent is the log event of a request that the role of a function does not allow.
 const DeniedEvent = "policy.denied"
 
-// planRun is the logical id of the one machine whose tasks wait for a token.
+// planRun is the logical id of the only state machine whose tasks wait for a token.
 const planRun = "PlanRun"
 
-// held are a function's clients, held to the policies of its role as AWS would hold them. What
-// is missing in the template is seen here then, and not after the deployment.
-func (p *Process) held(w boot.World, fn template.Function) (boot.World, error) {
+// withRole returns the clients of a function, limited to the policies of its role as on AWS. A
+// permission that is missing in the template so fails here, and not after the deployment.
+func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, error) {
 	if fn.Role == "" {
 		return w, fmt.Errorf("template.yaml:%d: %s has no role of its own", fn.Line, fn.ID)
 	}
@@ -42,12 +42,12 @@ func (p *Process) held(w boot.World, fn template.Function) (boot.World, error) {
 	}
 	for _, config := range []*aws.Config{&w.DynamoDB, &w.StepFunctions, &w.Secrets, &w.Push} {
 		*config = config.Copy()
-		config.APIOptions = append(config.APIOptions, g.add)
+		config.APIOptions = append(config.APIOptions, g.install)
 	}
 	return w, nil
 }
 
-// guard refuses what a policy does not allow, before it is sent.
+// guard refuses requests that a policy does not allow, before they are sent.
 type guard struct {
 	policy   iam.Policy
 	function string
@@ -59,7 +59,7 @@ type guard struct {
 	log *slog.Logger
 }
 
-func (g guard) add(stack *middleware.Stack) error {
+func (g guard) install(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Policy", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -75,37 +75,37 @@ func (g guard) add(stack *middleware.Stack) error {
 	}), middleware.Before)
 }
 
-// requests are what a call of an SDK asks permission for. Each item of a transaction is asked for
-// as if it were alone; those of a batch are asked for together.
+// requests returns the permissions that an SDK call needs. Each item of a transaction is one
+// request; the items of a batch are one request together.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html
 func (g guard) requests(call any) []iam.Request {
 	switch in := call.(type) {
 	case *dynamodb.GetItemInput:
-		return g.items("GetItem", in.TableName, in.Key)
+		return g.itemRequests("GetItem", in.TableName, in.Key)
 	case *dynamodb.PutItemInput:
-		return g.items("PutItem", in.TableName, in.Item)
+		return g.itemRequests("PutItem", in.TableName, in.Item)
 	case *dynamodb.UpdateItemInput:
-		return g.items("UpdateItem", in.TableName, in.Key)
+		return g.itemRequests("UpdateItem", in.TableName, in.Key)
 	case *dynamodb.DeleteItemInput:
-		return g.items("DeleteItem", in.TableName, in.Key)
+		return g.itemRequests("DeleteItem", in.TableName, in.Key)
 	case *dynamodb.QueryInput:
-		return g.query(in)
+		return g.queryRequests(in)
 	case *dynamodb.BatchGetItemInput:
 		var all []iam.Request
 		for table, of := range in.RequestItems {
-			all = append(all, g.items("BatchGetItem", &table, of.Keys...)...)
+			all = append(all, g.itemRequests("BatchGetItem", &table, of.Keys...)...)
 		}
 		return all
 	case *dynamodb.BatchWriteItemInput:
 		var all []iam.Request
 		for table, of := range in.RequestItems {
-			all = append(all, g.items("BatchWriteItem", &table, written(of)...)...)
+			all = append(all, g.itemRequests("BatchWriteItem", &table, writeKeys(of)...)...)
 		}
 		return all
 	case *dynamodb.TransactWriteItemsInput:
 		var all []iam.Request
 		for _, it := range in.TransactItems {
-			all = append(all, g.inTransaction(it)...)
+			all = append(all, g.transactionRequests(it)...)
 		}
 		return all
 	case *sfn.StartExecutionInput:
@@ -115,36 +115,36 @@ func (g guard) requests(call any) []iam.Request {
 	case *sfn.SendTaskSuccessInput:
 		return []iam.Request{{Action: "states:SendTaskSuccess", Resource: g.waits}}
 	case *secretsmanager.GetSecretValueInput:
-		return g.secret("GetSecretValue", in.SecretId)
+		return g.secretRequests("GetSecretValue", in.SecretId)
 	case *secretsmanager.PutSecretValueInput:
-		return g.secret("PutSecretValue", in.SecretId)
+		return g.secretRequests("PutSecretValue", in.SecretId)
 	case *secretsmanager.CreateSecretInput:
-		return g.secret("CreateSecret", in.Name)
+		return g.secretRequests("CreateSecret", in.Name)
 	case *secretsmanager.RestoreSecretInput:
-		return g.secret("RestoreSecret", in.SecretId)
+		return g.secretRequests("RestoreSecret", in.SecretId)
 	case *secretsmanager.DeleteSecretInput:
-		return g.secret("DeleteSecret", in.SecretId)
+		return g.secretRequests("DeleteSecret", in.SecretId)
 	case *management.PostToConnectionInput:
-		return g.connection("POST", in.ConnectionId)
+		return g.connectionRequests("POST", in.ConnectionId)
 	case *management.DeleteConnectionInput:
-		return g.connection("DELETE", in.ConnectionId)
+		return g.connectionRequests("DELETE", in.ConnectionId)
 	}
-	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // which no policy allows
+	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // no policy allows this action
 }
 
-func (g guard) inTransaction(it types.TransactWriteItem) []iam.Request {
+func (g guard) transactionRequests(it types.TransactWriteItem) []iam.Request {
 	switch {
 	case it.Put != nil:
-		return g.items("PutItem", it.Put.TableName, it.Put.Item)
+		return g.itemRequests("PutItem", it.Put.TableName, it.Put.Item)
 	case it.Update != nil:
-		return g.items("UpdateItem", it.Update.TableName, it.Update.Key)
+		return g.itemRequests("UpdateItem", it.Update.TableName, it.Update.Key)
 	case it.Delete != nil:
-		return g.items("DeleteItem", it.Delete.TableName, it.Delete.Key)
+		return g.itemRequests("DeleteItem", it.Delete.TableName, it.Delete.Key)
 	}
-	return g.items("ConditionCheckItem", it.ConditionCheck.TableName, it.ConditionCheck.Key)
+	return g.itemRequests("ConditionCheckItem", it.ConditionCheck.TableName, it.ConditionCheck.Key)
 }
 
-func written(requests []types.WriteRequest) []map[string]types.AttributeValue {
+func writeKeys(requests []types.WriteRequest) []map[string]types.AttributeValue {
 	var keys []map[string]types.AttributeValue
 	for _, w := range requests {
 		if w.PutRequest != nil {
@@ -156,36 +156,38 @@ func written(requests []types.WriteRequest) []map[string]types.AttributeValue {
 	return keys
 }
 
-// partitionKey is the table's. Queries name the value as :pk, of the table as of an index.
+// partitionKey is the attribute of the table's partition key. Queries of the table and of its
+// indexes name the value :pk.
 const partitionKey, partitionValue = "PK", ":pk"
 
-func (g guard) items(action string, table *string, keys ...map[string]types.AttributeValue) []iam.Request {
-	r := iam.Request{Action: "dynamodb:" + action, Resource: g.table(table)}
+func (g guard) itemRequests(action string, table *string, keys ...map[string]types.AttributeValue) []iam.Request {
+	r := iam.Request{Action: "dynamodb:" + action, Resource: g.tableARN(table)}
 	for _, k := range keys {
-		r.Keys = append(r.Keys, textOf(k[partitionKey]))
+		r.Keys = append(r.Keys, stringValue(k[partitionKey]))
 	}
 	return []iam.Request{r}
 }
 
-func (g guard) query(in *dynamodb.QueryInput) []iam.Request {
-	r := iam.Request{Action: "dynamodb:Query", Resource: g.table(in.TableName), Keys: []string{textOf(in.ExpressionAttributeValues[partitionValue])}}
+func (g guard) queryRequests(in *dynamodb.QueryInput) []iam.Request {
+	r := iam.Request{Action: "dynamodb:Query", Resource: g.tableARN(in.TableName), Keys: []string{stringValue(in.ExpressionAttributeValues[partitionValue])}}
 	if in.IndexName != nil {
 		r.Resource += "/index/" + *in.IndexName
 	}
 	return []iam.Request{r}
 }
 
-func textOf(v types.AttributeValue) string {
+func stringValue(v types.AttributeValue) string {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return s.Value
 	}
 	return ""
 }
 
-func (g guard) table(name *string) string { return g.arn("dynamodb", "table/"+*name) }
+func (g guard) tableARN(name *string) string { return g.arn("dynamodb", "table/"+*name) }
 
-// secret is one by its name, to whose ARN Secrets Manager adds six letters, or by its ARN.
-func (g guard) secret(action string, id *string) []iam.Request {
+// secretRequests returns the request for a secret, by ARN or by name. Secrets Manager adds six
+// letters to the name in its ARN.
+func (g guard) secretRequests(action string, id *string) []iam.Request {
 	resource := *id
 	if !strings.HasPrefix(resource, "arn:") {
 		resource = g.arn("secretsmanager", "secret:"+resource+"-a1B2c3")
@@ -193,7 +195,7 @@ func (g guard) secret(action string, id *string) []iam.Request {
 	return []iam.Request{{Action: "secretsmanager:" + action, Resource: resource}}
 }
 
-func (g guard) connection(method string, id *string) []iam.Request {
+func (g guard) connectionRequests(method string, id *string) []iam.Request {
 	resource := g.arn("execute-api", g.sockets+"/"+method+"/@connections/"+*id)
 	return []iam.Request{{Action: "execute-api:ManageConnections", Resource: resource}}
 }

@@ -17,14 +17,14 @@ import (
 	"piloto/internal/edge/telemetry"
 )
 
-// TestAFunctionIsHeldToItsRole: what its role does not allow is refused before it is sent,
-// and said in the log.
-func TestAFunctionIsHeldToItsRole(t *testing.T) {
+// TestFunctionIsLimitedToRole: a request that the role does not allow is refused before it is sent,
+// and logged.
+func TestFunctionIsLimitedToRole(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{})
 	var log bytes.Buffer
 	p.log = telemetry.New(&log, slog.LevelInfo, "test")
 	fn, _ := p.template.Function("ConfirmFunction")
-	w, err := p.held(p.world(), fn)
+	w, err := p.withRole(p.world(), fn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestAFunctionIsHeldToItsRole(t *testing.T) {
 	}
 }
 
-// TestEveryRoleIsRead: each function of the template is held to a role, and none to nothing.
-func TestEveryRoleIsRead(t *testing.T) {
+// TestEveryFunctionHasRole: each function of the template has a role, and no role is empty.
+func TestEveryFunctionHasRole(t *testing.T) {
 	p, _, _, _ := deploy(t, Settings{})
 	for _, fn := range p.template.Functions {
 		policy, err := iam.Read(p.deployment.Policies[fn.ID]...)
@@ -98,7 +98,7 @@ func TestEveryRoleIsRead(t *testing.T) {
 	}
 	fn := p.template.Functions[0]
 	fn.Role = ""
-	if _, err := p.held(p.world(), fn); err == nil {
+	if _, err := p.withRole(p.world(), fn); err == nil {
 		t.Error("a function without a role is held to nothing")
 	}
 }

@@ -23,10 +23,10 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// stopGrace is how long a stop waits for requests and steps under way.
+// stopGrace limits the wait for requests and steps under way when the process stops.
 const stopGrace = 3 * time.Second
 
-// Serve runs the deployment until ctx ends, and says on out what to do next.
+// Serve runs the deployment until ctx ends, and prints the next steps for the person to out.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	if err := o.checkReach(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 		return fmt.Errorf("%w; choose another address with -addr", err)
 	}
 	defer func() { _ = listener.Close() }()
-	p, err := Open(ctx, o, s, "http://"+reachable(listener.Addr()))
+	p, err := Open(ctx, o, s, "http://"+reachableAddress(listener.Addr()))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	listening := 1
 	named := hostsOf(listener.Addr(), p.Addr, p.Hosts)
 	var ready atomic.Bool
-	go func() { failed <- serve(ctx, listener, named.guard(onceReady(&ready, handler)), p.log) }()
+	go func() { failed <- serve(ctx, listener, named.guard(withStartingHealth(&ready, handler)), p.log) }()
 	if p.AWS != "" {
 		engines, err := net.Listen("tcp", p.AWS)
 		if err != nil {
@@ -76,21 +76,21 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 		listening++
 		go func() { failed <- serve(ctx, engines, localaws.OnLoopback(localaws.WithoutSecrets(p.engines)), p.log) }()
 	}
-	if err := p.introduce(ctx); err != nil { // first: runs that go on may call it
+	if err := p.registerServers(ctx); err != nil { // before Start, because resumed runs may call these servers
 		return err
 	}
 	if err := p.Start(ctx); err != nil {
 		return err
 	}
 	ready.Store(true)
-	p.engines.control.offerSignIn(func(ctx context.Context) (string, error) {
+	p.engines.control.serveSignIn(func(ctx context.Context) (string, error) {
 		return signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 	})
-	p.engines.control.offerTokens(tokenDesk{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clients()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
-	if err := p.greet(ctx, out, token, file); err != nil {
+	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
+	if err := p.printGreeting(ctx, out, token, file); err != nil {
 		return err
 	}
-	err = <-failed // one of them ended: so do the others
+	err = <-failed // the first one ended, so the others are stopped
 	stop()
 	for range listening - 1 {
 		err = errors.Join(err, <-failed)
@@ -98,9 +98,9 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	return err
 }
 
-// onceReady has GET /health say that the process starts until it is ready: it serves before
-// that, because its own services are looked at over it.
-func onceReady(ready *atomic.Bool, h http.Handler) http.Handler {
+// withStartingHealth makes GET /health report that the process is starting, until it is ready. The
+// process serves before that, because its own services are discovered over HTTP.
+func withStartingHealth(ready *atomic.Bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/health" || ready.Load() {
 			h.ServeHTTP(w, r)
@@ -114,11 +114,12 @@ func onceReady(ready *atomic.Bool, h http.Handler) http.Handler {
 	})
 }
 
-// introduce registers the agents that the environment names, and the demonstration
-// service and agent. The agent of the demonstration makes way for one of its name.
-func (p *Process) introduce(ctx context.Context) error {
+// registerServers registers the agents that the environment names, and the service and the agent of
+// the demonstration. An agent of the environment replaces the demonstration's agent with the same
+// name.
+func (p *Process) registerServers(ctx context.Context) error {
 	servers := registry.Of(p.world(), p.Stores.Registry)
-	if err := p.introduceAgents(ctx, servers); err != nil {
+	if err := p.registerAgents(ctx, servers); err != nil {
 		return err
 	}
 	if err := p.switchDemo(ctx, servers); err != nil || !p.Demo {
@@ -130,24 +131,24 @@ func (p *Process) introduce(ctx context.Context) error {
 		if err := registerDemo(ctx, servers, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
 			return fmt.Errorf("%s of the demonstration could not be registered: %w", part.path, err)
 		}
-		if err := keyDemo(ctx, servers, as, p.Clock()); err != nil {
+		if err := updateDemoKey(ctx, servers, as, p.Clock()); err != nil {
 			return fmt.Errorf("%s of the demonstration could not be given its key: %w", part.path, err)
 		}
 	}
 	return nil
 }
 
-// greet says that all is ready, and what to do next.
-func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
+// printGreeting prints that the process is ready, and the next steps.
+func (p *Process) printGreeting(ctx context.Context, out io.Writer, token, file string) error {
 	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
 	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin)
-	if err := p.greetOwner(ctx, out, token, file); err != nil {
+	if err := p.printSignIn(ctx, out, token, file); err != nil {
 		return err
 	}
 	switch {
-	case p.demoModel():
+	case p.usesDemoModel():
 		fmt.Fprintln(out, "  Model    the built-in demonstration model; set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one")
-	case p.Key == "" && !p.keyless():
+	case p.Key == "" && !p.needsNoKey():
 		fmt.Fprintln(out, "  Model    none: set OPENAI_API_KEY")
 	default:
 		model, base := p.provider()
@@ -161,18 +162,17 @@ func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) 
 	}
 	fmt.Fprintf(out, "  Data     %s\n  Log      %s\n\n", p.Data, filepath.Join(p.Data, LogFile))
 	if !OnThisMachine(p.Addr) {
-		fmt.Fprint(out, exposed)
+		fmt.Fprint(out, exposedWarning)
 	}
 	fmt.Fprintf(out, "  Try      curl -s %s/api/chats -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d '{}'\n", p.origin)
 	return nil
 }
 
-// servingKey finds, in the context of a request, the one that ends when requests
-// are given up.
+// servingKey is the context key of the context that ends when the server gives up its requests.
 type servingKey struct{}
 
-// serve answers requests until ctx ends, then lets those under way finish. A client has
-// ten seconds for the head of a request and a minute for all of it.
+// serve answers requests until ctx ends, then lets the requests under way finish. A client has ten
+// seconds to send the head of a request, and a minute to send all of it.
 func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
 	serving, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -184,7 +184,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(newDoors(listener, usualLimits)) }()
+	go func() { done <- server.Serve(newLimitedListener(listener, usualLimits)) }()
 	select {
 	case err := <-done:
 		return err
@@ -199,8 +199,8 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 	return err
 }
 
-// reachable is the address by which this machine reaches a listener.
-func reachable(addr net.Addr) string {
+// reachableAddress returns the address at which this machine reaches a listener.
+func reachableAddress(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return addr.String()
@@ -211,7 +211,7 @@ func reachable(addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// firstStart is a file that remembers what was done at the first start.
+// firstStart is a file that stores what the first start did.
 type firstStart struct{ file string }
 
 func (m firstStart) read() (string, error) {
@@ -222,4 +222,4 @@ func (m firstStart) read() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-func (m firstStart) write(text string) error { return writeWhole(m.file, text+"\n") }
+func (m firstStart) write(text string) error { return writeAtomically(m.file, text+"\n") }

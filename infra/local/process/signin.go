@@ -8,19 +8,19 @@ import (
 	"os"
 )
 
-// exposed is the warning for an address that other machines can reach.
-const exposed = `  Warning  Other machines reach this address, and nothing is encrypted: who can read the network
+// exposedWarning warns about an address that other machines can reach.
+const exposedWarning = `  Warning  Other machines reach this address, and nothing is encrypted: who can read the network
            reads the token and all that is said. Better: listen on 127.0.0.1, with a proxy for TLS
            in front of it, named with -host NAME.
 
 `
 
-// greetOwner says how to sign in. The code is printed only to a terminal, because systemd,
-// Docker and CI keep what a program prints, and others read it.
-func (p *Process) greetOwner(ctx context.Context, out io.Writer, token, file string) error {
+// printSignIn prints how to sign in. It prints the code only to a terminal, because systemd, Docker
+// and CI keep the output of a program, and others read it.
+func (p *Process) printSignIn(ctx context.Context, out io.Writer, token, file string) error {
 	seen := isTerminal(out)
 	if !seen {
-		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -open -data %s prints an address that signs you in, once)\n", p.origin, word(p.Data))
+		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -open -data %s prints an address that signs you in, once)\n", p.origin, shellWord(p.Data))
 	} else {
 		url, err := signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 		if err != nil {
@@ -49,11 +49,11 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// signInPath is where the process of a folder is asked for an address that signs in.
+// signInPath is the path of the control socket that returns a URL for one sign-in.
 const signInPath = "/signin"
 
-// offerSignIn answers on the control socket with the address that make makes.
-func (c *control) offerSignIn(make func(context.Context) (string, error)) {
+// serveSignIn responds on the control socket with the URL that make returns.
+func (c *control) serveSignIn(make func(context.Context) (string, error)) {
 	c.mux.HandleFunc("POST "+signInPath, func(w http.ResponseWriter, r *http.Request) {
 		url, err := make(r.Context())
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *control) offerSignIn(make func(context.Context) (string, error)) {
 	})
 }
 
-// SignIn asks the process that has a folder for an address that signs in once, and prints it.
+// SignIn requests a URL for one sign-in from the process of a folder, and prints it.
 func SignIn(ctx context.Context, folder string, out io.Writer) error {
-	return refusedBy(folder, askControl(ctx, folder, http.MethodPost, signInPath, out))
+	return explainNoProcess(folder, requestControl(ctx, folder, http.MethodPost, signInPath, out))
 }

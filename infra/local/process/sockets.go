@@ -10,22 +10,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// socketPath is where clients connect, on the listener of the API.
+// socketPath is the path of WebSocket connections on the listener of the API.
 const socketPath = "/realtime"
 
-// newSockets returns what stands in for the template's WebSocket API.
+// newSockets returns the gateway that replaces the template's WebSocket API.
 func (p *Process) newSockets() *websocket.Gateway {
 	api := p.template.Socket
 	var actions []string
 	for _, r := range api.Routes {
-		if !strings.HasPrefix(r.Key, "$") { // those are the gateway's own: no client names them
+		if !strings.HasPrefix(r.Key, "$") { // routes of the gateway itself, which no client can name
 			actions = append(actions, r.Key)
 		}
 	}
 	return websocket.New(websocket.Options{
 		API: p.names[api.ID], Stage: api.Stage, Routes: actions, Now: p.Clock, Log: p.log,
 		Invoke: func(ctx context.Context, route string, event []byte) ([]byte, error) {
-			out, failure, err := p.functions.task(ctx, api.Route(route), event)
+			out, failure, err := p.functions.call(ctx, api.Route(route), event)
 			if failure != nil {
 				return nil, failure
 			}
@@ -34,16 +34,15 @@ func (p *Process) newSockets() *websocket.Gateway {
 	})
 }
 
-// pushing is the management client's configuration. The endpoint is the one that
-// a deployment has; it leads here.
-func (p *Process) pushing() aws.Config {
-	config := p.clients()
+// pushConfig returns the configuration of the management client. It keeps the endpoint of a
+// deployment, and the transport leads to this process.
+func (p *Process) pushConfig() aws.Config {
+	config := p.clientConfig()
 	config.HTTPClient, config.BaseEndpoint = inproc.Transport{Handler: p.sockets.Management()}, nil
 	return config
 }
 
-// withSockets serves the upgrades of sockets, which do not pass the HTTP API: they
-// have an API of their own.
+// withSockets serves WebSocket upgrades here, because they do not pass through the HTTP API.
 func (p *Process) withSockets(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == socketPath && websocket.Upgrade(r) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheProjectsTemplateIsUnderstoodWhole(t *testing.T) {
+func TestTemplateIsReadWhole(t *testing.T) {
 	tpl, err := template.Read("../../../template.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -24,19 +24,19 @@ const (
 	codeLife       = 12 * time.Hour
 )
 
-// installedFile says which token was installed: its hash, and "kept" when it was
-// the one of the token file.
+// installedFile stores the hash of the installed token. The word "kept" follows when the token came
+// from the token file.
 const installedFile = "token.sha256"
 
-// installToken makes the deployment's token the only one of its kind: the one
-// that was set, or else one that is made once and kept in the data folder. It
-// returns the token, and the file that holds it when it was not set.
+// installToken makes the deployment's token the only one of its kind: the configured token, or a
+// token that is made once and kept in the data folder. It returns the token, and the token file
+// unless the token was configured.
 func installToken(ctx context.Context, tokens auth.Store, folder, set string, at time.Time) (token, file string, err error) {
 	made, where := false, "PILOTO_TOKEN"
 	if token = set; token == "" {
 		file = filepath.Join(folder, "token")
 		where = file
-		token, made, err = keptToken(file)
+		token, made, err = readToken(file)
 	}
 	if err == nil {
 		err = checkToken(where, token)
@@ -44,7 +44,7 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 	if err != nil {
 		return "", "", err
 	}
-	now := installed{ids.Hash(token), file != ""}
+	now := installedToken{ids.Hash(token), file != ""}
 	note := filepath.Join(folder, installedFile)
 	before, err := readInstalled(note)
 	if err != nil {
@@ -59,29 +59,29 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 		}
 	}
 	if before != now {
-		if err := writeWhole(note, now.String()+"\n"); err != nil {
+		if err := writeAtomically(note, now.String()+"\n"); err != nil {
 			return "", "", err
 		}
 	}
-	if made { // last: a note without the file has another made
-		if err := writeWhole(file, token+"\n"); err != nil {
+	if made { // written last: a note without a token file makes a new token
+		if err := writeAtomically(file, token+"\n"); err != nil {
 			return "", "", err
 		}
 	}
 	return token, file, tokens.PutToken(ctx, auth.Token{
 		Hash: now.hash, Kind: auth.KindToken, Account: defaultAccount, User: defaultUser,
-		Scopes: everything(), CreatedAt: at,
+		Scopes: ownerScopes(), CreatedAt: at,
 	})
 }
 
-// What a chosen token must have, so that nobody guesses it.
+// The requirements of a configured token, so that nobody can guess it.
 const (
 	leastToken   = 24 // characters
 	mostToken    = 512
-	leastVariety = 8 // different ones
+	leastVariety = 8 // distinct characters
 )
 
-// checkToken refuses a token that can be guessed, or that cannot stand in a header.
+// checkToken refuses a token that can be guessed, or that cannot be sent in a header.
 func checkToken(where, token string) error {
 	different := map[rune]bool{}
 	for _, r := range token {
@@ -91,7 +91,7 @@ func checkToken(where, token string) error {
 	switch {
 	case strings.TrimSpace(token) != token:
 		return fmt.Errorf("%s has blanks or a line end around it: take them away", where)
-	case strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }): // no header carries another the same way
+	case strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }): // other characters are not safe in a header
 		return fmt.Errorf("%s must be visible ASCII characters, without blanks%s", where, mend)
 	case len(token) < leastToken || len(token) > mostToken:
 		return fmt.Errorf("%s has %d characters, and must have %d to %d: who guesses it may do everything%s", where, len(token), leastToken, mostToken, mend)
@@ -101,10 +101,10 @@ func checkToken(where, token string) error {
 	return nil
 }
 
-// keptToken returns the token in a file, or else a new one, which is to be written. A file that
-// others may read is refused, because whoever has the token may do everything. It may be a
-// link: then the file counts to which it leads.
-func keptToken(file string) (token string, made bool, err error) {
+// readToken returns the token of a file, or a new token that the caller must write. It refuses a
+// file that others can read, because the token gives full access. The file may be a link; then the
+// mode of its target counts.
+func readToken(file string) (token string, made bool, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids.Secret(), true, nil
@@ -125,21 +125,21 @@ func keptToken(file string) (token string, made bool, err error) {
 	return token, false, nil
 }
 
-// installed is the token that was installed last.
-type installed struct {
+// installedToken describes the token that was installed last.
+type installedToken struct {
 	hash string
 	kept bool
 }
 
-func (i installed) String() string {
+func (i installedToken) String() string {
 	if i.kept {
 		return i.hash + " kept"
 	}
 	return i.hash
 }
 
-// readInstalled reads what was installed; there is nothing before the first start.
-func readInstalled(note string) (i installed, err error) {
+// readInstalled reads the installed token; it is empty before the first start.
+func readInstalled(note string) (i installedToken, err error) {
 	text, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return i, nil
@@ -149,29 +149,30 @@ func readInstalled(note string) (i installed, err error) {
 	}
 	i.hash, i.kept = strings.CutSuffix(strings.TrimSuffix(string(text), "\n"), " kept")
 	if raw, err := hex.DecodeString(i.hash); err != nil || len(raw) != sha256.Size {
-		return installed{}, fmt.Errorf("%s is damaged: it says which token was installed; put it back from a backup, or remove it", note)
+		return installedToken{}, fmt.Errorf("%s is damaged: it says which token was installed; put it back from a backup, or remove it", note)
 	}
 	return i, nil
 }
 
-// unfinished ends the names of files that are not in their place yet.
-const unfinished = ".new-"
+// unfinishedMark is part of the names of unfinished files.
+const unfinishedMark = ".new-"
 
-// sweep removes what a killed process left unfinished; the data file must be held.
-func sweep(folder string) error {
+// removeUnfinished removes the unfinished files of a killed process. The caller must hold the data
+// file.
+func removeUnfinished(folder string) error {
 	entries, err := os.ReadDir(folder)
 	errs := []error{err}
 	for _, e := range entries {
-		if name := e.Name(); strings.HasPrefix(name, ".control-") || name[0] == '.' && strings.Contains(name, unfinished) {
+		if name := e.Name(); strings.HasPrefix(name, ".control-") || name[0] == '.' && strings.Contains(name, unfinishedMark) {
 			errs = append(errs, os.RemoveAll(filepath.Join(folder, name)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// writeWhole puts a small file in its place, whole or not at all, and flushes it.
-func writeWhole(file, text string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+unfinished) // with mode 0600
+// writeAtomically writes a small file whole or not at all, and flushes it to disk.
+func writeAtomically(file, text string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+unfinishedMark) // with mode 0600
 	if err != nil {
 		return err
 	}
@@ -189,16 +190,15 @@ func writeWhole(file, text string) error {
 	return syncFolder(filepath.Dir(file))
 }
 
-// signInURL returns a URL that signs in once, without the token, and no longer
-// than the token is good for.
+// signInURL returns a URL for one sign-in, without the token. The URL ends with the token.
 func signInURL(ctx context.Context, tokens auth.Store, token, origin string, at time.Time) (string, error) {
 	code := ids.Secret()
 	err := tokens.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ids.Hash(token),
-		Scopes: everything(), CreatedAt: at, ExpiresAt: at.Add(codeLife),
+		Scopes: ownerScopes(), CreatedAt: at, ExpiresAt: at.Add(codeLife),
 	})
 	return fmt.Sprintf("%s/signin?code=%s", origin, code), err
 }
 
-// everything is what the owner of the machine may do.
-func everything() []auth.Scope { return []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling} }
+// ownerScopes returns the scopes of the owner of the machine.
+func ownerScopes() []auth.Scope { return []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling} }

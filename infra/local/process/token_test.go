@@ -11,9 +11,9 @@ import (
 	"piloto/internal/boot"
 )
 
-// TestNoFlippedBitIsAnotherToken flips one bit of every byte of the files of the
-// token: what is installed is the one that was, or nothing is.
-func TestNoFlippedBitIsAnotherToken(t *testing.T) {
+// TestInstallTokenDetectsFlippedBits flips one bit of every byte of the token files: the same token
+// is installed, or none.
+func TestInstallTokenDetectsFlippedBits(t *testing.T) {
 	p, folder, _, _ := deploy(t, Settings{})
 	install := func(set string) (string, error) {
 		token, _, err := installToken(t.Context(), p.Stores.Access, folder, set, boot.Clock())
@@ -41,7 +41,7 @@ func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 			if got, err := install(""); err == nil && got != token {
 				t.Errorf("byte %d of %s: the token is another now", i, name)
 			}
-			if name == "token" && i < len(token) { // an accepted one would revoke the other
+			if name == "token" && i < len(token) { // accepting it would revoke the real token
 				if left, _ := os.ReadFile(filepath.Join(folder, installedFile)); !strings.Contains(string(left), " kept") {
 					t.Errorf("byte %d: %s", i, left)
 				}
@@ -60,7 +60,7 @@ func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 	if got, err := install(""); err != nil || got != token {
 		t.Errorf("as it was: %v", err)
 	}
-	// One that is set, and none any more, are no damage; nor is a file removed.
+	// A configured token, no configured token any more, and a removed file are no damage.
 	if _, err := install("a-token-that-is-set-by-a-person"); err != nil {
 		t.Error(err)
 	}
@@ -75,9 +75,9 @@ func TestNoFlippedBitIsAnotherToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatOthersMayReadIsRefused: every file of the folder that lets whoever reads it act,
-// also where the folder leads to it.
-func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
+// TestTokenFilesMustBePrivate checks every file of the folder whose reader can act with it, also
+// through a link of the folder.
+func TestTokenFilesMustBePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it keeps no such modes")
 	}
@@ -87,7 +87,7 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 			token, _, err := installToken(t.Context(), p.Stores.Access, folder, "", boot.Clock())
 			return token, err
 		},
-		demoKeyFile: keptDemoKey,
+		demoKeyFile: ensureDemoKey,
 	} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, name)

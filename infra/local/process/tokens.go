@@ -24,42 +24,44 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// tokensPath is where the process of a folder is asked to make (POST), list (GET) and revoke
-// (DELETE) tokens of its account.
+// tokensPath is the path of the control socket that makes (POST), lists (GET) and revokes (DELETE)
+// tokens of the account.
 const tokensPath = "/tokens"
 
-// shortID is how many characters of a token's hash name it: nobody can use them.
+// shortID is the number of characters of a hash that identify a token. They cannot be used as a
+// token.
 const shortID = 12
 
-// TokenTask is what to do with the tokens of a data folder.
+// TokenTask is a request about the tokens of a data folder.
 type TokenTask struct {
 	Do     string        // make, list or revoke
-	User   string        // who will have the new one
-	Scopes string        // of the new one, separated by commas
-	Life   time.Duration // of the new one; 0: for ever
-	ID     string        // of the one to revoke
+	User   string        // user of the new token
+	Scopes string        // scopes of the new token, separated by commas
+	Life   time.Duration // lifetime of the new token; 0: no end
+	ID     string        // ID of the token to revoke
 }
 
-// Tokens has the process of a folder do a task, and writes what came of it.
+// Tokens sends a task to the process of a folder, and prints the result.
 func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) error {
 	query := url.Values{"user": {task.User}, "scopes": {task.Scopes}, "life": {task.Life.String()}, "id": {task.ID}}
 	method, known := map[string]string{"make": http.MethodPost, "list": http.MethodGet, "revoke": http.MethodDelete}[task.Do]
 	if !known {
 		return fmt.Errorf("-token %s: write make, list or revoke", task.Do)
 	}
-	return refusedBy(folder, askControl(ctx, folder, method, tokensPath+"?"+query.Encode(), out))
+	return explainNoProcess(folder, requestControl(ctx, folder, method, tokensPath+"?"+query.Encode(), out))
 }
 
-// refusedBy says that nobody has a folder, where that is why the control socket did not answer.
-func refusedBy(folder string, err error) error {
+// explainNoProcess replaces an error of the control socket by one that says that no process has the
+// folder, when that is the cause.
+func explainNoProcess(folder string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, word(folder))
+		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, shellWord(folder))
 	}
 	return err
 }
 
-// offerTokens answers on the control socket.
-func (c *control) offerTokens(desk tokenDesk) {
+// serveTokens serves the token requests of the control socket.
+func (c *control) serveTokens(desk tokenAdmin) {
 	for method, do := range map[string]func(context.Context, url.Values, io.Writer) error{
 		http.MethodPost: desk.make, http.MethodGet: desk.list, http.MethodDelete: desk.revoke,
 	} {
@@ -74,9 +76,9 @@ func (c *control) offerTokens(desk tokenDesk) {
 	}
 }
 
-// tokenDesk makes, lists and revokes the tokens of the account. owner is the hash of the one
-// that the process was started with, which only its file or PILOTO_TOKEN changes.
-type tokenDesk struct {
+// tokenAdmin makes, lists and revokes the tokens of the account. owner is the hash of the token
+// that the process started with; only the token file or PILOTO_TOKEN changes that token.
+type tokenAdmin struct {
 	table interface {
 		auth.Store
 		realtime.Connections
@@ -87,7 +89,7 @@ type tokenDesk struct {
 	now    func() time.Time
 }
 
-func (d tokenDesk) make(ctx context.Context, asked url.Values, out io.Writer) error {
+func (d tokenAdmin) make(ctx context.Context, asked url.Values, out io.Writer) error {
 	life, err := time.ParseDuration(asked.Get("life"))
 	if err != nil {
 		return err
@@ -100,12 +102,12 @@ func (d tokenDesk) make(ctx context.Context, asked url.Values, out io.Writer) er
 	if err := d.table.PutToken(ctx, token); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: -token revoke -id %s\n", secret, token.User, scopesOf(token), token.Hash[:shortID])
+	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: -token revoke -id %s\n", secret, token.User, scopesText(token), token.Hash[:shortID])
 	return nil
 }
 
-func (d tokenDesk) list(ctx context.Context, _ url.Values, out io.Writer) error {
-	all, err := d.all(ctx)
+func (d tokenAdmin) list(ctx context.Context, _ url.Values, out io.Writer) error {
+	all, err := d.activeTokens(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,15 +124,15 @@ func (d tokenDesk) list(ctx context.Context, _ url.Values, out io.Writer) error 
 		if !t.ExpiresAt.IsZero() {
 			ends = t.ExpiresAt.UTC().Format(time.DateTime)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Hash[:shortID], user, scopesOf(t), t.CreatedAt.UTC().Format(time.DateTime), ends)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Hash[:shortID], user, scopesText(t), t.CreatedAt.UTC().Format(time.DateTime), ends)
 	}
 	return table.Flush()
 }
 
-// revoke removes a token and the sessions that were opened with it. Nothing is pushed to
-// their connections from then on.
-func (d tokenDesk) revoke(ctx context.Context, asked url.Values, out io.Writer) error {
-	all, err := d.all(ctx)
+// revoke removes a token and the sessions that were opened with it. Their connections receive no
+// further events.
+func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer) error {
+	all, err := d.activeTokens(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func (d tokenDesk) revoke(ctx context.Context, asked url.Values, out io.Writer) 
 			gone = append(gone, t)
 		}
 	}
-	for _, t := range gone { // the token first: no session is opened with it then
+	for _, t := range gone { // the token first, so that it opens no new session
 		if err := errors.Join(d.table.DeleteToken(ctx, t.Hash), realtime.Part(ctx, d.table, t.Account, t.Hash, d.now())); err != nil {
 			return err
 		}
@@ -163,8 +165,8 @@ func (d tokenDesk) revoke(ctx context.Context, asked url.Values, out io.Writer) 
 	return nil
 }
 
-// all are the tokens of every kind that are not over, of the account, the oldest first.
-func (d tokenDesk) all(ctx context.Context) ([]auth.Token, error) {
+// activeTokens returns the account's tokens of every kind that have not expired, the oldest first.
+func (d tokenAdmin) activeTokens(ctx context.Context) ([]auth.Token, error) {
 	var list []auth.Token
 	pages := dynamodb.NewScanPaginator(d.client, &dynamodb.ScanInput{
 		TableName: &d.name, FilterExpression: aws.String("begins_with(PK, :t)"), ProjectionExpression: aws.String("PK"),
@@ -182,7 +184,7 @@ func (d tokenDesk) all(ctx context.Context) ([]auth.Token, error) {
 			}
 			t, err := d.table.Token(ctx, strings.TrimPrefix(pk.Value, "TOKEN#"))
 			if err != nil || t.Account != defaultAccount || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(d.now()) {
-				continue // it ended meanwhile
+				continue // it expired meanwhile
 			}
 			list = append(list, t)
 		}
@@ -193,7 +195,7 @@ func (d tokenDesk) all(ctx context.Context) ([]auth.Token, error) {
 	return list, nil
 }
 
-func scopesOf(t auth.Token) string {
+func scopesText(t auth.Token) string {
 	list := make([]string, len(t.Scopes))
 	for i, s := range t.Scopes {
 		list[i] = string(s)

@@ -12,26 +12,26 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// backstage is where functions that are processes of their own find AWS: DynamoDB,
-// Step Functions, Secrets Manager and the management of sockets, on loopback. The keys
-// of providers are behind it, so that it serves nobody but whoever was told its
-// credentials: the processes that this one starts.
-type backstage struct {
-	id, secret string // the credentials; whoever presents the id is let in
+// awsEndpoint serves AWS on loopback to functions that run as processes of their own: DynamoDB,
+// Step Functions, Secrets Manager and the management API of sockets. It gives access to the keys of
+// providers, so it serves only requests with its credentials, and only the child processes of this
+// process know them.
+type awsEndpoint struct {
+	id, secret string // the credentials; only the id is compared
 	url        string
 	server     *http.Server
 }
 
-// openBackstage serves the engines, and the management API of sockets.
-func openBackstage(engines, sockets http.Handler) (*backstage, error) {
+// openAWSEndpoint serves the engines and the management API of sockets.
+func openAWSEndpoint(engines, sockets http.Handler) (*awsEndpoint, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	b := &backstage{id: ids.Secret(), secret: ids.Secret(), url: "http://" + listener.Addr().String()}
+	b := &awsEndpoint{id: ids.Secret(), secret: ids.Secret(), url: "http://" + listener.Addr().String()}
 	b.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
-		Handler: b.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Handler: b.requireCredentials(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/@connections/") {
 				sockets.ServeHTTP(w, r)
 				return
@@ -43,10 +43,10 @@ func openBackstage(engines, sockets http.Handler) (*backstage, error) {
 	return b, nil
 }
 
-// guarded serves requests that are signed with the credentials of this process.
-func (b *backstage) guarded(h http.Handler) http.Handler {
+// requireCredentials refuses requests that are not signed with the access key id of this process.
+func (b *awsEndpoint) requireCredentials(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(signer(r.Header.Get("Authorization"))), []byte(b.id)) != 1 {
+		if subtle.ConstantTimeCompare([]byte(accessKeyID(r.Header.Get("Authorization"))), []byte(b.id)) != 1 {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 			w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
 			w.WriteHeader(http.StatusForbidden)
@@ -57,8 +57,8 @@ func (b *backstage) guarded(h http.Handler) http.Handler {
 	})
 }
 
-// signer is the access key id of a signature: "AWS4-HMAC-SHA256 Credential=ID/date/…, …".
-func signer(authorization string) string {
+// accessKeyID returns the access key id of a signature: "AWS4-HMAC-SHA256 Credential=ID/date/…, …".
+func accessKeyID(authorization string) string {
 	fields, ok := strings.CutPrefix(authorization, "AWS4-HMAC-SHA256 ")
 	if !ok {
 		return ""
@@ -72,8 +72,8 @@ func signer(authorization string) string {
 	return ""
 }
 
-// environment is how a function gets there: the SDK's own variables.
-func (b *backstage) environment() []string {
+// environment returns the variables with which the SDK of a function finds this endpoint.
+func (b *awsEndpoint) environment() []string {
 	env := []string{
 		"AWS_REGION=" + awsRegion, "AWS_DEFAULT_REGION=" + awsRegion,
 		"AWS_ACCESS_KEY_ID=" + b.id, "AWS_SECRET_ACCESS_KEY=" + b.secret,
@@ -84,8 +84,8 @@ func (b *backstage) environment() []string {
 	return env
 }
 
-// close answers what was asked, for a moment, and nobody any more.
-func (b *backstage) close() {
+// close waits one second for the requests under way, and serves no others.
+func (b *awsEndpoint) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := b.server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// pipes is a listener of connections in memory, each from an address.
+// pipes is a listener of connections in memory, each with an address.
 type pipes struct {
 	calls chan net.Conn
 	done  chan struct{}
@@ -48,14 +48,14 @@ func (p *pipes) dial(at string) net.Conn {
 	return ours
 }
 
-// TestNobodyTakesAllThePlaces: not all of them, not other machines together, not one
-// of them; and a place that is given back is free.
-func TestNobodyTakesAllThePlaces(t *testing.T) { synctest.Test(t, nobodyTakesAllThePlaces) }
+// TestListenerLimitsConnections checks the total, all other machines, and one other machine. A
+// released place can be used again.
+func TestListenerLimitsConnections(t *testing.T) { synctest.Test(t, limitsConnections) }
 
-func nobodyTakesAllThePlaces(t *testing.T) {
+func limitsConnections(t *testing.T) {
 	list := newPipes()
 	defer func() { _ = list.Close() }()
-	d := newDoors(list, limits{all: 6, far: 4, each: 2})
+	d := newLimitedListener(list, limits{all: 6, remote: 4, perRemote: 2})
 	in := make(chan net.Conn, 100)
 	go func() {
 		for {
@@ -82,7 +82,7 @@ func nobodyTakesAllThePlaces(t *testing.T) {
 			t.Cleanup(func() { _ = c.Close() })
 			held = append(held, c)
 			return true
-		case <-time.After(time.Minute): // of the bubble's clock: nothing more happens
+		case <-time.After(time.Minute): // in the bubble's clock: nothing more happens
 			t.Fatalf("%s is neither let in nor told that there is no place", at)
 			return false
 		}
@@ -92,31 +92,31 @@ func nobodyTakesAllThePlaces(t *testing.T) {
 		in   bool
 	}{
 		{"10.0.0.1:1", true}, {"10.0.0.1:2", true}, {"10.0.0.1:3", false}, // one machine
-		{"[fd00::1]:1", true}, {"[fd00::2]:1", true}, {"[fd00::3]:1", false}, // one network of version 6
-		{"10.0.0.2:1", false},                                            // other machines together
-		{"127.0.0.1:1", true}, {"[::1]:1", true}, {"127.0.0.1:2", false}, // this one, and all
+		{"[fd00::1]:1", true}, {"[fd00::2]:1", true}, {"[fd00::3]:1", false}, // one IPv6 network
+		{"10.0.0.2:1", false},                                            // all other machines
+		{"127.0.0.1:1", true}, {"[::1]:1", true}, {"127.0.0.1:2", false}, // this machine, and the total
 	} {
 		if got := let(step.from); got != step.in {
 			t.Fatalf("%d: %s is let in: %v", i, step.from, got)
 		}
 	}
 	_ = held[0].Close()
-	_ = held[0].Close() // twice gives one place back
+	_ = held[0].Close() // two calls release one place
 	if !let("10.0.0.2:1") || let("127.0.0.1:3") {
 		t.Error("a place that was given back is not free, or is two")
 	}
 	for _, c := range held {
 		_ = c.Close()
 	}
-	if d.open != 0 || d.away != 0 || len(d.far) != 0 {
-		t.Errorf("%d open, %d of others, %v", d.open, d.away, d.far)
+	if d.open != 0 || d.remoteOpen != 0 || len(d.remote) != 0 {
+		t.Errorf("%d open, %d of others, %v", d.open, d.remoteOpen, d.remote)
 	}
 }
 
-// TestWhoFindsNoPlaceIsToldSo in an answer that is whole.
-func TestWhoFindsNoPlaceIsToldSo(t *testing.T) {
+// TestListenerAnswersRejectedConnection reads a complete response.
+func TestListenerAnswersRejectedConnection(t *testing.T) {
 	list := newPipes()
-	d := newDoors(list, limits{})
+	d := newLimitedListener(list, limits{})
 	go func() { _, _ = d.Accept() }()
 	client := list.dial("127.0.0.1:1")
 	res, err := http.ReadResponse(bufio.NewReader(client), nil)
@@ -131,9 +131,9 @@ func TestWhoFindsNoPlaceIsToldSo(t *testing.T) {
 	_ = list.Close()
 }
 
-// TestSlowClientsAreNotWaitedForWithoutEnd: who sends a head or a body bit by bit, and
-// who does not read the answer; a stream that is read goes on.
-func TestSlowClientsAreNotWaitedForWithoutEnd(t *testing.T) {
+// TestServeTimesOutSlowClients tries clients that send a head or a body slowly, and clients that do
+// not read the response. A stream that is read continues.
+func TestServeTimesOutSlowClients(t *testing.T) {
 	for name, x := range map[string]struct {
 		sends  string // and then nothing
 		reads  bool
@@ -141,7 +141,7 @@ func TestSlowClientsAreNotWaitedForWithoutEnd(t *testing.T) {
 	}{
 		"half a head":           {"GET / HTTP/1.1\r\nHost: a", true, 11 * time.Second},
 		"half a body":           {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf", true, 61 * time.Second},
-		"an answer not read":    {"GET /long HTTP/1.1\r\nHost: a\r\n\r\n", false, answerPatience + time.Second},
+		"an answer not read":    {"GET /long HTTP/1.1\r\nHost: a\r\n\r\n", false, writeTimeout + time.Second},
 		"nothing any more":      {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", true, 2*time.Minute + time.Second},
 		"nothing at all":        {"", true, 11 * time.Second},
 		"a stream that is read": {"GET /stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", true, 6*time.Minute + time.Second},
@@ -160,7 +160,7 @@ func TestSlowClientsAreNotWaitedForWithoutEnd(t *testing.T) {
 				over := make(chan string, 1)
 				go func() {
 					if !x.reads {
-						time.Sleep(answerPatience + time.Second)
+						time.Sleep(writeTimeout + time.Second)
 					}
 					text, _ := io.ReadAll(client)
 					over <- string(text)
