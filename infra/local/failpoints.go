@@ -11,8 +11,8 @@ import (
 	"piloto/internal/ground/failpoint"
 )
 
-// The process of the crash test: where it dies, where it says what it passed, and how
-// long it was off before.
+// init sets up the process of the crash test: where it crashes, where it writes the points that it
+// passed, and how long it was off before.
 func init() {
 	moment.Watch = failpoint.Here
 	ahead, err := time.ParseDuration("0" + os.Getenv("PILOTO_OFF_FOR"))

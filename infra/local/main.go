@@ -1,6 +1,6 @@
 // Command local is the one-process deployment: it reads template.yaml and runs
-// the production handlers, with the production SDK clients, against embedded
-// engines, in one process with one data folder.
+// the production handlers, with the production SDK clients, on embedded engines,
+// in one process with one data folder.
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process] [-v]
 //	go run ./infra/local -open [-data .piloto]
@@ -8,17 +8,16 @@
 //	go run ./infra/local -restore FILE [-data .piloto]
 //	go run ./infra/local -rotate-key [-data .piloto]
 //
-// It logs to piloto.log in the data folder, and with -v on stdout too.
+// It logs to piloto.log in the data folder, and with -v to stdout too.
 //
-// Other machines reach it with -expose alone, and by other names than its own with
-// -host NAME alone.
+// Other machines can reach it only with -expose, and under other names only with -host NAME.
 //
-// With -lambda process each function is the executable that deploys, in processes of
-// its own behind Lambda's Runtime API; otherwise it is code of this process.
+// With -lambda process each function is the deployed executable, in processes of its own behind
+// Lambda's Runtime API; otherwise the functions run in this process.
 //
-// A backup is of a whole data folder, whether or not a process is running on it; it is
-// restored into a folder that has nothing. The services alone, as a small local AWS for
-// the tests of anybody, are localaws's (infra/localaws/cmd/localaws).
+// A backup contains a whole data folder, whether or not a process runs on it; it is restored into
+// an empty folder. The services alone, as a small local AWS for other tests, are in
+// infra/localaws/cmd/localaws.
 package main
 
 import (
@@ -39,7 +38,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // who asks twice does not wait
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -79,17 +78,17 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	return process.Serve(ctx, o, settings, out)
 }
 
-// task is what there is to do when it is not the deployment to serve.
+// task is the task of this command other than serving the deployment.
 type task struct {
 	backup, restore string // files
 	older, signIn   bool
 	rotate          bool
 	token           process.TokenTask
-	verbose         bool // not a thing to do: the deployment logs on stdout too
+	verbose         bool // not a task: the deployment also logs to stdout
 }
 
-// several reports whether there is more to do than one thing.
-func (t task) several() bool {
+// hasSeveral reports whether there is more than one task.
+func (t task) hasSeveral() bool {
 	n := 0
 	for _, asked := range []bool{t.backup != "", t.restore != "", t.older, t.signIn, t.rotate, t.token.Do != ""} {
 		if asked {
@@ -99,8 +98,8 @@ func (t task) several() bool {
 	return n > 1
 }
 
-// parse reads the flags, and what there is to do.
-func parse(args []string, errOut io.Writer) (o process.Options, what task, err error) {
+// parse reads the flags and the task.
+func parse(args []string, errOut io.Writer) (o process.Options, t task, err error) {
 	o.Log = errOut
 	flags := flag.NewFlagSet("local", flag.ContinueOnError)
 	flags.SetOutput(errOut)
@@ -112,30 +111,30 @@ func parse(args []string, errOut io.Writer) (o process.Options, what task, err e
 		o.Hosts = append(o.Hosts, strings.Split(names, ",")...)
 		return nil
 	})
-	flags.BoolVar(&what.verbose, "v", false, "log on stdout too, besides the file "+process.LogFile+" in the data folder")
+	flags.BoolVar(&t.verbose, "v", false, "log on stdout too, besides the file "+process.LogFile+" in the data folder")
 	flags.StringVar(&o.Template, "template", "template.yaml", "the deployment to run")
 	flags.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 	flags.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for -lambda=process; without it they are built, which needs Go")
-	flags.StringVar(&what.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
-	flags.StringVar(&what.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
-	flags.BoolVar(&what.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
-	flags.StringVar(&what.token.Do, "token", "", "make, list or revoke tokens of the process that has the data folder (`what`: make, list, revoke), and end")
-	flags.StringVar(&what.token.User, "user", "", "with -token make: who will have it")
-	flags.StringVar(&what.token.Scopes, "scopes", "chat", "with -token make: "+auth.ScopesText)
-	flags.DurationVar(&what.token.Life, "life", 0, "with -token make: how long it is good for (720h); 0: for ever")
-	flags.StringVar(&what.token.ID, "id", "", "with -token revoke: the ID that -token list shows")
-	flags.BoolVar(&what.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
-	flags.BoolVar(&what.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
+	flags.StringVar(&t.backup, "backup", "", "write all of the data folder to this new `file`, also while a process has it, and end")
+	flags.StringVar(&t.restore, "restore", "", "make the data folder, which must have nothing, from this `file`, and end")
+	flags.BoolVar(&t.signIn, "open", false, "print an address that signs in, once, to the process that has the data folder, and end")
+	flags.StringVar(&t.token.Do, "token", "", "make, list or revoke tokens of the process that has the data folder (`what`: make, list, revoke), and end")
+	flags.StringVar(&t.token.User, "user", "", "with -token make: who will have it")
+	flags.StringVar(&t.token.Scopes, "scopes", "chat", "with -token make: "+auth.ScopesText)
+	flags.DurationVar(&t.token.Life, "life", 0, "with -token make: how long it is good for (720h); 0: for ever")
+	flags.StringVar(&t.token.ID, "id", "", "with -token revoke: the ID that -token list shows")
+	flags.BoolVar(&t.rotate, "rotate-key", false, "have receipts signed with a new key from the next start on, and end")
+	flags.BoolVar(&t.older, "accept-older", false, "go on from the commit before where the newest of the data file is damaged, and end")
 	if err := flags.Parse(args); err != nil {
-		return o, what, err
+		return o, t, err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return o, what, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
-	case what.several():
-		return o, what, errors.New("-backup, -restore, -accept-older, -rotate-key, -token and -open are things to do one by one")
+		return o, t, fmt.Errorf("unknown argument %q; see -help", flags.Arg(0))
+	case t.hasSeveral():
+		return o, t, errors.New("-backup, -restore, -accept-older, -rotate-key, -token and -open are things to do one by one")
 	case o.AWS != "" && !process.OnThisMachine(o.AWS):
-		return o, what, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
+		return o, t, fmt.Errorf("-aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS)
 	}
-	return o, what, nil
+	return o, t, nil
 }

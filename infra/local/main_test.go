@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOneThingIsDoneAtATime(t *testing.T) {
+func TestParseRefusesTwoTasks(t *testing.T) {
 	for line, says := range map[string]string{
 		"-backup b": "", "-restore b": "", "-accept-older": "", "-open": "", "-host a,b -host c": "", "-aws 127.0.0.1:8000": "",
 		"-backup b -restore c":      "one by one",

@@ -13,22 +13,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// AgentName is what the demonstration agent is registered as.
+// AgentName is the registered name of the demonstration agent.
 const AgentName = "reserva"
 
-// Bounds of what the agent remembers and reads.
+// The limits of the agent's memory and input.
 const (
-	mostSessions  = 1000
-	sessionTime   = 2 * time.Hour
-	mostRepeats   = 8       // answers of a session that are given again to who asks again
-	maxMessage    = 4 << 10 // bytes that are read of one
-	maxTold       = 1 << 20 // bytes of a request, with all its context
-	maxSession    = 256     // bytes
-	idempotencyIn = "piloto/idempotency-key"
+	mostSessions    = 1000
+	sessionTime     = 2 * time.Hour
+	mostRepeats     = 8       // answers of a session that are kept for repeated messages
+	maxMessage      = 4 << 10 // bytes that are read of one message
+	maxAgentRequest = 1 << 20 // bytes of a request, with its context
+	maxSession      = 256     // bytes
+	idempotencyIn   = "piloto/idempotency-key"
 )
 
-// clerk converses about rooms, one booking to a session.
-type clerk struct {
+// bookingAgent converses about rooms, with one booking in each session.
+type bookingAgent struct {
 	rooms *Service
 	now   func() time.Time
 
@@ -36,32 +36,31 @@ type clerk struct {
 	sessions map[string]*booking
 }
 
-// chatInput is what the tool chat takes.
+// chatInput is the input of the tool chat.
 type chatInput struct {
 	Message   string `json:"message" jsonschema:"what the person wrote"`
 	SessionID string `json:"session_id" jsonschema:"the conversation that the message belongs to"`
 	Context   any    `json:"context,omitempty" jsonschema:"what is known of the conversation"`
 }
 
-// NewAgent returns the demonstration agent, a server of the Model Context Protocol
-// (Streamable HTTP, without sessions of its own) with the tool chat {message,
-// session_id, context}. It reserves rooms of s by fixed rules, asks before it
-// does, and makes one reservation of a message that comes twice with the same
-// idempotency key (in _meta or as a header). Days are those of now's zone.
+// NewAgent returns the demonstration agent, a server of the Model Context Protocol (Streamable
+// HTTP, without protocol sessions). Its tool chat {message, session_id, context} reserves rooms of
+// s by fixed rules, and asks before it reserves. Two messages with the same idempotency key (in
+// _meta or as a header) make one reservation. Days are those of now's time zone.
 //
-// What a session has said is in memory only; what was reserved is in s's journal.
+// The state of a session is in memory only; the reservations are in s's journal.
 func NewAgent(s *Service, now func() time.Time) http.Handler {
-	c := &clerk{rooms: s, now: now, sessions: map[string]*booking{}}
+	c := &bookingAgent{rooms: s, now: now, sessions: map[string]*booking{}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "piloto-demo-reserva", Title: "Reservas (demostración)", Version: "1.0.0"}, nil)
 	mcp.AddTool(server, &mcp.Tool{
 		Name: "chat", Title: "Conversar sobre una reserva de sala",
 		Description: "Agente de demostración, con reglas fijas: reserva salas de demostración, dice qué horas están libres y cancela una reserva por su número.",
-	}, c.called)
+	}, c.handleChat)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
-		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxTold})
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxAgentRequest})
 }
 
-func (c *clerk) called(ctx context.Context, req *mcp.CallToolRequest, in chatInput) (*mcp.CallToolResult, any, error) {
+func (c *bookingAgent) handleChat(ctx context.Context, req *mcp.CallToolRequest, in chatInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.SessionID) == "" || len(in.SessionID) > maxSession {
 		return nil, nil, fmt.Errorf("session_id must have 1 to %d bytes", maxSession)
 	}
@@ -73,7 +72,7 @@ func (c *clerk) called(ctx context.Context, req *mcp.CallToolRequest, in chatInp
 		return nil, nil, fmt.Errorf("an idempotency key has at most %d bytes", maxKey)
 	}
 	message := strings.ToValidUTF8(in.Message[:min(len(in.Message), maxMessage)], "")
-	company, english := told(in.Context)
+	company, english := readContext(in.Context)
 	text, err := c.chat(ctx, company+"/"+in.SessionID, message, key, english)
 	if err != nil {
 		return nil, nil, err
@@ -81,9 +80,9 @@ func (c *clerk) called(ctx context.Context, req *mcp.CallToolRequest, in chatInp
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 }
 
-// told is what a context says that matters here: the company (sessions of two are
-// two, even by one name), and whether the conversation is held in English.
-func told(about any) (company string, english bool) {
+// readContext returns two values of a context: the company, which separates sessions of the same
+// name, and whether the conversation is in English.
+func readContext(about any) (company string, english bool) {
 	members, _ := about.(map[string]any)
 	if inner, ok := members["config"].(map[string]any); ok && members["id_empresa"] == nil {
 		members = inner
@@ -94,10 +93,9 @@ func told(about any) (company string, english bool) {
 	return company, members["idioma"] == "en"
 }
 
-// chat answers one message; a session whose messages show no language has the one
-// that was told. Messages are answered one after the other: what a session
-// remembers is never read half-changed.
-func (c *clerk) chat(ctx context.Context, session, message, key string, english bool) (string, error) {
+// chat answers one message. english is the language of a session whose messages show none. Messages
+// are answered one after the other, so that the state of a session is never read half-changed.
+func (c *bookingAgent) chat(ctx context.Context, session, message, key string, english bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := c.session(session, english)
@@ -106,18 +104,18 @@ func (c *clerk) chat(ctx context.Context, session, message, key string, english 
 			return before.text, nil
 		}
 	}
-	t := talk{ctx: ctx, booking: b, rooms: c.rooms, now: c.now(), key: key}
+	t := turn{ctx: ctx, booking: b, rooms: c.rooms, now: c.now(), key: key}
 	text, err := t.answer(message)
 	if err != nil {
 		return "", err
 	}
-	b.answers = append(b.answers[max(0, len(b.answers)-mostRepeats+1):], given{key, text})
+	b.answers = append(b.answers[max(0, len(b.answers)-mostRepeats+1):], keyedAnswer{key, text})
 	return text, nil
 }
 
-// session returns what is remembered of a session, and forgets those that nobody
-// goes on with.
-func (c *clerk) session(name string, english bool) *booking {
+// session returns the state of a session, and starts it anew after sessionTime. It drops the oldest
+// session over the limit.
+func (c *bookingAgent) session(name string, english bool) *booking {
 	at := c.now()
 	b, known := c.sessions[name]
 	if !known || at.Sub(b.seen) > sessionTime {
@@ -135,7 +133,7 @@ func (c *clerk) session(name string, english bool) *booking {
 	return b
 }
 
-// perform is what recorded does with a request, for a caller that is no request.
+// perform does the same as record, for a caller without an HTTP request.
 func (s *Service) perform(act action, r *http.Request, key string, body any) (reply, error) {
 	var raw []byte
 	if body != nil {
@@ -143,5 +141,5 @@ func (s *Service) perform(act action, r *http.Request, key string, body any) (re
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.once(act, request{Request: r, body: raw, at: s.now().UTC(), key: key})
+	return s.performOnce(act, request{Request: r, body: raw, at: s.now().UTC(), key: key})
 }

@@ -16,15 +16,15 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-// newClerk returns the agent without its wire, in front of rooms of its own.
-func newClerk(t *testing.T) (*clerk, *Service) {
+// newBookingAgent returns the agent without its wire protocol, over a service of its own.
+func newBookingAgent(t *testing.T) (*bookingAgent, *Service) {
 	t.Helper()
 	s := newTestService(t)
-	return &clerk{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}, s
+	return &bookingAgent{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}, s
 }
 
-// TestConversations plays testdata/conversations.txt: a block is one session, of
-// lines «person:» and «agent:».
+// TestConversations plays testdata/conversations.txt: a block is one session, of lines «person:»
+// and «agent:».
 func TestConversations(t *testing.T) {
 	raw, err := os.ReadFile("testdata/conversations.txt")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestConversations(t *testing.T) {
 	}
 	var golden strings.Builder
 	for n, block := range strings.Split(strings.TrimSpace(string(raw)), "\n\n") {
-		c, _ := newClerk(t)
+		c, _ := newBookingAgent(t)
 		for line := range strings.SplitSeq(block, "\n") {
 			said, ok := strings.CutPrefix(line, "person: ")
 			if !ok {
@@ -59,8 +59,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// spokenTo starts the agent and returns what sends it a message.
-func spokenTo(t *testing.T, s *Service) func(session, message, key string, about any) (string, bool) {
+// startAgent starts the agent and returns a function that sends it a message.
+func startAgent(t *testing.T, s *Service) func(session, message, key string, about any) (string, bool) {
 	t.Helper()
 	server := httptest.NewServer(NewAgent(s, func() time.Time { return friday }))
 	t.Cleanup(server.Close)
@@ -90,7 +90,7 @@ func spokenTo(t *testing.T, s *Service) func(session, message, key string, about
 	}
 }
 
-func TestTheAgentIsAServerOfTheProtocol(t *testing.T) {
+func TestAgentServesMCP(t *testing.T) {
 	server := httptest.NewServer(NewAgent(newTestService(t), time.Now))
 	defer server.Close()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
@@ -115,12 +115,12 @@ func TestTheAgentIsAServerOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestAReservationIsInTheJournalOnce: also when the message that agreed to it
-// comes again, before and after the process ended.
-func TestAReservationIsInTheJournalOnce(t *testing.T) {
+// TestAgentReservesOnce sends the confirming message again, before and after a restart of the
+// process.
+func TestAgentReservesOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo.jsonl")
 	s := newTestService(t, WithFile(file))
-	say := spokenTo(t, s)
+	say := startAgent(t, s)
 	say("a", "Reserva una sala para 6 mañana a las 10", "k1", nil)
 	want := "Reservada: Sala Norte, el sábado 21 de noviembre de 10:00 a 11:00, para 6. Es la reserva r-1."
 	for range 2 {
@@ -140,8 +140,8 @@ func TestAReservationIsInTheJournalOnce(t *testing.T) {
 	}
 }
 
-func TestSessionsAreNotMixed(t *testing.T) {
-	say := spokenTo(t, newTestService(t))
+func TestAgentSeparatesSessions(t *testing.T) {
+	say := startAgent(t, newTestService(t))
 	first, second := map[string]any{"id_empresa": 1}, map[string]any{"config": map[string]any{"id_empresa": 2}}
 	say("a", "Quiero una sala para 6", "", first)
 	if got, _ := say("a", "mañana", "", second); got != "¿Para cuántas personas?" {
@@ -155,11 +155,11 @@ func TestSessionsAreNotMixed(t *testing.T) {
 	}
 }
 
-// TestManySessionsAtOnceReserveDifferentTimes: nobody is given a room that another
-// has, and who was too late is told so.
-func TestManySessionsAtOnceReserveDifferentTimes(t *testing.T) {
+// TestAgentReservesNoRoomTwice runs many sessions at once. A session that is too late gets other
+// times.
+func TestAgentReservesNoRoomTwice(t *testing.T) {
 	s := newTestService(t)
-	say := spokenTo(t, s)
+	say := startAgent(t, s)
 	var all sync.WaitGroup
 	answers := make([]string, 8)
 	for i := range answers {
@@ -184,17 +184,17 @@ func TestManySessionsAtOnceReserveDifferentTimes(t *testing.T) {
 	}
 }
 
-func TestAMessageMayBeLongAndItsLanguageTold(t *testing.T) {
-	say := spokenTo(t, newTestService(t))
+func TestAgentTakesLongMessageAndLanguage(t *testing.T) {
+	say := startAgent(t, newTestService(t))
 	about := map[string]any{"id_empresa": 7, "idioma": "en", "contexto_negocio": strings.Repeat("x", 100<<10)}
 	if got, ok := say("a", "6"+strings.Repeat(" ñ", 20<<10), "", about); got != "I am the demonstration agent for reservations: I reserve demonstration rooms by fixed rules. Tell me for how many people, which day and at what time." || !ok {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestWhatTheAgentRefuses(t *testing.T) {
+func TestAgentRefusesBadInput(t *testing.T) {
 	s := newTestService(t)
-	say := spokenTo(t, s)
+	say := startAgent(t, s)
 	for name, c := range map[string][3]string{
 		"no session": {"", "hola", ""}, "a long session": {strings.Repeat("s", maxSession+1), "hola", ""},
 		"a long key": {"a", "hola", strings.Repeat("k", maxKey+1)},
@@ -205,11 +205,10 @@ func TestWhatTheAgentRefuses(t *testing.T) {
 	}
 }
 
-// TestTheAgentSaysSoWhenNothingCouldBeKept: a journal that is closed is a failure
-// of the tool, and no reservation.
-func TestTheAgentSaysSoWhenNothingCouldBeKept(t *testing.T) {
+// TestAgentFailsWhenJournalIsClosed: the tool fails, and no reservation is made.
+func TestAgentFailsWhenJournalIsClosed(t *testing.T) {
 	s := newTestService(t, WithFile(filepath.Join(t.TempDir(), "demo.jsonl")))
-	say := spokenTo(t, s)
+	say := startAgent(t, s)
 	say("a", "Reserva una sala para 6 mañana a las 10", "", nil)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -219,9 +218,9 @@ func TestTheAgentSaysSoWhenNothingCouldBeKept(t *testing.T) {
 	}
 }
 
-func TestWhatTheAgentRemembersIsBounded(t *testing.T) {
+func TestAgentMemoryIsBounded(t *testing.T) {
 	at := friday
-	c := &clerk{rooms: newTestService(t), now: func() time.Time { return at }, sessions: map[string]*booking{}}
+	c := &bookingAgent{rooms: newTestService(t), now: func() time.Time { return at }, sessions: map[string]*booking{}}
 	say := func(session, message string) string {
 		text, err := c.chat(context.Background(), session, message, "", false)
 		if err != nil {
@@ -242,8 +241,7 @@ func TestWhatTheAgentRemembersIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzConversation holds that nothing is reserved, and nothing cancelled, but by a
-// message that agrees.
+// FuzzConversation checks that only a confirming message reserves or cancels.
 func FuzzConversation(f *testing.F) {
 	raw, err := os.ReadFile("testdata/conversations.txt")
 	if err != nil {
@@ -264,7 +262,7 @@ func FuzzConversation(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &clerk{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}
+		c := &bookingAgent{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}
 		for message := range strings.SplitSeq(all, "\n") {
 			before := len(s.state.reservations)
 			text, err := c.chat(t.Context(), "s", message, "", false)

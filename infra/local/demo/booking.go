@@ -12,25 +12,24 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-// booking is what a session has said of the reservation that it wants, and what
-// it was asked last.
+// booking holds the details of the reservation that a session wants, and the last question.
 type booking struct {
 	people           int
 	date, start, end string
-	room, title      string // room is one that was asked for
-	offered          string // the room that askConfirm is about
+	room, title      string // room is the requested room
+	offered          string // the room of askConfirm
 	asked            question
-	target           string // the reservation that may be cancelled
-	last             string // the reservation that was made last
+	target           string // the reservation to cancel
+	last             string // the last reservation that was made
 	en               bool
 	seen             time.Time
-	answers          []given
+	answers          []keyedAnswer
 }
 
-// given is an answer, and the key of what it answered.
-type given struct{ key, text string }
+// keyedAnswer is an answer with the idempotency key of its message.
+type keyedAnswer struct{ key, text string }
 
-// question is what a session waits for.
+// question names the question that a session waits to have answered.
 type question string
 
 const (
@@ -39,7 +38,7 @@ const (
 	askStart   question = "start"
 	askConfirm question = "confirm"
 	askDrop    question = "drop"   // whether to cancel target
-	askNumber  question = "number" // of the reservation to cancel
+	askNumber  question = "number" // the number of the reservation to cancel
 )
 
 // Rooms are offered from the first hour to the last.
@@ -50,8 +49,8 @@ var (
 	bookable = map[string]bool{"people": true, "date": true, "start": true, "end": true, "title": true, "room": true}
 )
 
-// talk is one message of a session, with what it takes to answer it.
-type talk struct {
+// turn is one message of a session, with everything that its answer needs.
+type turn struct {
 	*booking
 	ctx   context.Context
 	rooms *Service
@@ -60,8 +59,9 @@ type talk struct {
 	say   speech
 }
 
-// answer reads a message and says what comes next. Its error is the journal's.
-func (t *talk) answer(message string) (string, error) {
+// answer reads a message and returns the next text of the agent. It returns an error of the
+// journal.
+func (t *turn) answer(message string) (string, error) {
 	t.en = inEnglish(message, t.en)
 	t.say = speech{t.en}
 	folded := fold(strings.TrimSpace(message))
@@ -72,14 +72,14 @@ func (t *talk) answer(message string) (string, error) {
 	case asked == askConfirm && said.Agrees():
 		return t.reserve()
 	case asked == askDrop && said.Agrees():
-		return t.drop()
+		return t.cancel()
 	case said.Refuses() && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
 		t.forget()
 		return t.say.pick("De acuerdo, no hago nada. Si quieres otra sala, dime para cuántas personas y cuándo.", "All right, nothing is done. If you want another room, tell me for how many people and when."), nil
 	case asked == askNumber && (len(f.ids) > 0 || len(f.amounts) > 0):
-		return t.cancels(f)
+		return t.askCancel(f)
 	case kind == deletes:
-		return t.cancels(f)
+		return t.askCancel(f)
 	case kind == updates && asked == "" && (t.last != "" || len(f.ids) > 0):
 		return t.say.pick("No sé cambiar una reserva ya hecha: puedo cancelarla y hacer otra.", "I cannot change a reservation that was made: I can cancel it and make another."), nil
 	case greeting.MatchString(folded), helping.MatchString(folded):
@@ -87,16 +87,16 @@ func (t *talk) answer(message string) (string, error) {
 	case thanking.MatchString(folded):
 		return t.say.thanks(), nil
 	}
-	return t.reads(f, folded, kind == creates || slices.Contains(nouns, "room") || slices.Contains(nouns, "reservation"))
+	return t.continueBooking(f, folded, kind == creates || slices.Contains(nouns, "room") || slices.Contains(nouns, "reservation"))
 }
 
-// reads goes on with what a message says of a reservation; wants says that it
-// speaks of one.
-func (t *talk) reads(f facts, folded string, wants bool) (string, error) {
-	if t.asked == askDrop || t.asked == askNumber { // neither agreed to nor answered
+// continueBooking reads the details of a message and asks the next question. wants is true when the
+// message names a reservation.
+func (t *turn) continueBooking(f facts, folded string, wants bool) (string, error) {
+	if t.asked == askDrop || t.asked == askNumber { // the cancellation was not confirmed
 		t.forget()
 	}
-	heard := t.read(f, folded)
+	heard := t.readBooking(f, folded)
 	if !heard && !wants && t.asked == "" {
 		return t.introduce(), nil
 	}
@@ -104,24 +104,24 @@ func (t *talk) reads(f facts, folded string, wants bool) (string, error) {
 	if !heard && t.asked != "" {
 		misheard = t.say.pick("No te he entendido. ", "I did not understand. ")
 	}
-	text, err := t.next()
+	text, err := t.askNext()
 	return misheard + text, err
 }
 
-func (t *talk) introduce() string {
+func (t *turn) introduce() string {
 	return t.say.pick(
 		"Soy el agente de demostración de reservas: reservo salas de demostración siguiendo reglas fijas. Dime para cuántas personas, qué día y a qué hora.",
 		"I am the demonstration agent for reservations: I reserve demonstration rooms by fixed rules. Tell me for how many people, which day and at what time.")
 }
 
-// forget drops the reservation that was being made, and what was asked of it.
-func (t *talk) forget() {
+// forget drops the unfinished reservation and its question.
+func (t *turn) forget() {
 	*t.booking = booking{last: t.last, en: t.en, seen: t.seen, answers: t.answers}
 }
 
-// read takes what a message says of the reservation, and reports whether it says
-// anything.
-func (t *talk) read(f facts, folded string) bool {
+// readBooking stores the details of the reservation that a message gives, and reports whether it
+// gives any.
+func (t *turn) readBooking(f facts, folded string) bool {
 	people, date, start := f.people, f.date, f.start
 	if lone := loneAmount(f, folded); lone > 0 && t.asked == askPeople {
 		people = lone
@@ -157,8 +157,8 @@ func (t *talk) read(f facts, folded string) bool {
 	return people > 0 || date != "" || start != "" || room != nil || len(f.quoted) > 0
 }
 
-// loneAmount is the only number of a message; 0 for none. A word for one counts
-// when it is all that was said.
+// loneAmount returns the only number of a message; 0 for none. A word for one counts when the
+// message has no other word.
 func loneAmount(f facts, folded string) int {
 	if len(f.amounts) == 1 {
 		return number(f.amounts[0].value)
@@ -173,8 +173,8 @@ func loneAmount(f facts, folded string) int {
 	return numerals[bare]
 }
 
-// next asks for the first thing that is missing, or whether to reserve.
-func (t *talk) next() (string, error) {
+// askNext asks for the first missing detail, or whether to reserve.
+func (t *turn) askNext() (string, error) {
 	largest := rooms[len(rooms)-1]
 	today := t.now.Format(time.DateOnly)
 	switch {

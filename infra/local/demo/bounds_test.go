@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// shownLedger is what the ledger lists, and its size in bytes.
-func shownLedger(t *testing.T, s *Service) ([]line, int) {
+// readLedger returns the lines of the ledger, and its size in bytes.
+func readLedger(t *testing.T, s *Service) ([]line, int) {
 	t.Helper()
 	_, body := call(t, s, "GET /ledger", "", "")
 	var out struct{ Items []line }
@@ -21,9 +21,9 @@ func shownLedger(t *testing.T, s *Service) ([]line, int) {
 	return out.Items, len(body)
 }
 
-// TestRequestsLeaveBoundedTraces sends more requests than are kept, each of the largest size.
-// The file, the ledger and the memory keep only the newest.
-func TestRequestsLeaveBoundedTraces(t *testing.T) {
+// TestServiceKeepsNewestRequests sends more requests than are kept, each of the largest size. The
+// file, the ledger and the memory keep only the newest.
+func TestServiceKeepsNewestRequests(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	s := newTestService(t, WithFile(path))
 	call(t, s, "POST /reservations", "first", goodBody)
@@ -34,7 +34,7 @@ func TestRequestsLeaveBoundedTraces(t *testing.T) {
 			t.Fatal(status, body)
 		}
 	}
-	kept, size := shownLedger(t, s)
+	kept, size := readLedger(t, s)
 	if len(kept) > mostEntries || size > 2*mostBytes || kept[len(kept)-1].Seq != sent+1 {
 		t.Errorf("%d entries in %d bytes, the last is %d", len(kept), size, kept[len(kept)-1].Seq)
 	}
@@ -43,7 +43,7 @@ func TestRequestsLeaveBoundedTraces(t *testing.T) {
 	}
 	_ = s.Close()
 	again := newTestService(t, WithFile(path))
-	if after, _ := shownLedger(t, again); fmt.Sprint(after) != fmt.Sprint(kept) {
+	if after, _ := readLedger(t, again); fmt.Sprint(after) != fmt.Sprint(kept) {
 		t.Errorf("after a restart %d entries, the last %v", len(after), after[len(after)-1:])
 	}
 	if _, body := call(t, again, "GET /reservations", "", ""); !strings.Contains(body, `"r-1"`) {
@@ -54,8 +54,8 @@ func TestRequestsLeaveBoundedTraces(t *testing.T) {
 	}
 }
 
-// TestKeysAndAttemptsAreRememberedForTheNewestAlone, whatever their number.
-func TestKeysAndAttemptsAreRememberedForTheNewestAlone(t *testing.T) {
+// TestServiceKeepsNewestKeysAndAttempts sends many keys and attempts.
+func TestServiceKeepsNewestKeysAndAttempts(t *testing.T) {
 	s := newTestService(t)
 	for i := range mostEntries + 50 {
 		call(t, s, "POST /flaky", fmt.Sprintf("flaky-%d", i), "")
@@ -73,8 +73,8 @@ func TestKeysAndAttemptsAreRememberedForTheNewestAlone(t *testing.T) {
 	}
 }
 
-// TestReservationsAreBounded: over the limit, nothing is reserved until one is deleted.
-func TestReservationsAreBounded(t *testing.T) {
+// TestServiceLimitsReservations: over the limit, nothing is reserved until one is deleted.
+func TestServiceLimitsReservations(t *testing.T) {
 	s := newTestService(t)
 	book := func(i int) (int, string) {
 		return call(t, s, "POST /reservations", "", fmt.Sprintf(`{"room_id":"norte","date":"%04d-11-24","start":"10:00","people":6}`, 2000+i))
@@ -96,8 +96,8 @@ func TestReservationsAreBounded(t *testing.T) {
 	}
 }
 
-// TestATargetOrAKeyThatIsTooLongLeavesNothing: neither in memory nor on disk.
-func TestATargetOrAKeyThatIsTooLongLeavesNothing(t *testing.T) {
+// TestServiceRefusesLongTargetOrKey: such a request is kept neither in memory nor on disk.
+func TestServiceRefusesLongTargetOrKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	s := newTestService(t, WithFile(path))
 	long := strings.Repeat("q", 60<<10)
@@ -109,7 +109,7 @@ func TestATargetOrAKeyThatIsTooLongLeavesNothing(t *testing.T) {
 	if status, _ := call(t, s, "POST /flaky", strings.Repeat("k", maxKey+1), ""); status != http.StatusUnprocessableEntity {
 		t.Errorf("a long key: %d", status)
 	}
-	if kept, _ := shownLedger(t, s); len(kept) != 0 {
+	if kept, _ := readLedger(t, s); len(kept) != 0 {
 		t.Errorf("%d entries", len(kept))
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
@@ -117,9 +117,9 @@ func TestATargetOrAKeyThatIsTooLongLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem: a large file of an older version is
-// made small, and loses no reservation.
-func TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem(t *testing.T) {
+// TestServiceCompactsLargeOlderFile: a large file of an older version is made small, and loses no
+// reservation.
+func TestServiceCompactsLargeOlderFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	var old []byte
 	put := Reservation{ID: "r-1", RoomID: "norte", RoomName: "Sala Norte", Date: "2026-11-24", Start: "10:00", End: "11:00", People: 6, CreatedAt: friday}
@@ -141,7 +141,7 @@ func TestAFileOfBeforeThereWereBoundsIsBroughtWithinThem(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Size() > mostFile || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v bytes of %d, %v", info.Size(), len(old), err)
 	}
-	if kept, size := shownLedger(t, s); size > 2*mostBytes || kept[len(kept)-1].Seq != 100 {
+	if kept, size := readLedger(t, s); size > 2*mostBytes || kept[len(kept)-1].Seq != 100 {
 		t.Errorf("%d entries, %d bytes", len(kept), size)
 	}
 	if _, body := call(t, s, "GET /reservations", "", ""); !strings.Contains(body, `"r-1"`) {

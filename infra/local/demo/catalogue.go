@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// operation is one thing the catalogue offers.
+// operation is one operation of the catalogue.
 type operation struct {
 	Server, Method, Path, Summary string
 	Query, Body                   []parameter
@@ -84,7 +84,7 @@ func readParameters(text string) []parameter {
 	return out
 }
 
-// schema is the part of a JSON Schema that the rules look at.
+// schema holds the parts of a JSON Schema that the rules read.
 type schema struct {
 	Type       any               `json:"type"`
 	Enum       []any             `json:"enum"`
@@ -109,8 +109,7 @@ func (s schema) kind() string {
 	return "string"
 }
 
-// readFound returns the operations of a search_tools result, and whether text
-// is one.
+// readFound returns the operations of a search_tools result, and whether text is such a result.
 func readFound(text string) ([]operation, bool) {
 	var found struct {
 		Tools []struct {
@@ -168,7 +167,7 @@ func (op operation) placeholders() []parameter {
 	return out
 }
 
-// title is how the operation is spoken of.
+// title returns the name of the operation in sentences.
 func (op operation) title() string {
 	if op.Summary != "" {
 		return op.Summary
@@ -178,13 +177,13 @@ func (op operation) title() string {
 
 func (op operation) address() string { return op.Method + " " + op.Path }
 
-// pathConcepts are the concepts named by the fixed segments of the path.
+// pathConcepts returns the concepts of the fixed segments of the path.
 func (op operation) pathConcepts() []string {
 	return concepts(placeholder.ReplaceAllString(op.Path, " "))
 }
 
-// owner is the concept that a placeholder identifies: of room_id it is room,
-// of a bare id it is the segment before it.
+// owner returns the concept that a placeholder identifies: room for room_id, and the previous
+// segment for a plain id.
 func (op operation) owner(name string) string {
 	base := strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(fold(name), "id"), "uuid"), "code"), "_-")
 	if base == "" {

@@ -1,21 +1,17 @@
-// Package demo makes the whole path of Piloto work with no key set: it owns a
-// demonstration service to act on, a demonstration model to talk to, and a
-// demonstration agent to delegate to. All are plain http.Handlers that the
-// one-process deployment serves on loopback.
+// Package demo lets Piloto work without any key. It contains a demonstration service, a
+// demonstration model and a demonstration agent. All are plain http.Handlers that the one-process
+// deployment serves on loopback.
 //
-// Service («Reservas») keeps rooms and reservations behind a hand-written
-// OpenAPI 3.1 document. What must stay true: a request that carries an
-// Idempotency-Key takes effect once; a request is in the ledger, on disk when
-// a file is given, before it is answered; a restart loses neither; and of
-// requests only the newest are remembered, so that no number of them fills the
-// disk or the memory.
+// Service («Reservas») keeps rooms and reservations behind a hand-written OpenAPI 3.1 document.
+// Three rules hold. A request with an Idempotency-Key takes effect once. A request is in the ledger
+// before it is answered, and on disk when a file is given, so that a restart loses neither. Only
+// the newest requests are kept, so that requests fill neither the disk nor the memory.
 //
-// The model speaks the OpenAI chat-completions protocol. It is a set of rules
-// over the messages, the tools and the catalogue of its system prompt: it knows
-// no service in advance, it is deterministic given a clock, and it says of
-// itself that it is no language model. Asked for the decision of a router, it
-// takes the agent whose words the message has most of.
+// The model speaks the OpenAI chat-completions protocol. It is a set of rules over the messages,
+// the tools and the catalogue of its system prompt. It knows no service in advance, it is
+// deterministic for a given clock, and it says that it is no language model. When a router requests
+// a decision, it takes the agent whose words occur most in the message.
 //
-// The agent («reserva») speaks the Model Context Protocol. It converses, by rules
-// too, until it knows what to reserve, and reserves it when that was agreed to.
+// The agent («reserva») speaks the Model Context Protocol. It converses by rules too, until it has
+// all details of a reservation, and reserves after a confirmation.
 package demo

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// facts are the values a message gives.
+// facts holds the values that a message gives.
 type facts struct {
 	pairs      map[string]string // by folded name, and by concept
 	date       string            // YYYY-MM-DD
@@ -23,7 +23,7 @@ type facts struct {
 	rest       string   // the message without pairs and quotations
 }
 
-// amount is a number with the concept of the words before and after it.
+// amount is a number with the concepts of the words before and after it.
 type amount struct{ value, before, after string }
 
 const (
@@ -85,13 +85,13 @@ func init() {
 	numerals["veinte"], numerals["twenty"] = 20, 20
 }
 
-// scanner takes values out of a message; what was taken is not read again.
+// scanner takes values out of a message; a value that was taken is not read again.
 type scanner struct {
-	text  string // what is left, folded after the first passes
+	text  string // the remaining text, folded after the first passes
 	today time.Time
 }
 
-// take cuts the first match out and returns its groups, nil for none.
+// take cuts the first match out and returns its groups; nil for no match.
 func (s *scanner) take(re *regexp.Regexp) []string {
 	at := re.FindStringSubmatchIndex(s.text)
 	if at == nil {
@@ -131,7 +131,7 @@ func readFacts(message string, names map[string]bool, today time.Time) facts {
 	f.readDate(s)
 	f.readUnits(s, names)
 	if f.start != "" && f.end == "" && lasts > 0 {
-		f.end = later(f.start, lasts)
+		f.end = addMinutes(f.start, lasts)
 	}
 	if m := s.take(peopleText); m != nil {
 		f.people = number(m[1] + m[2])
@@ -252,8 +252,8 @@ func hourOf(hour, minute, meridiem, fraction, part string) string {
 	return fmt.Sprintf("%02d:%02d", h, m)
 }
 
-// later adds minutes to a time of day, within the day.
-func later(text string, minutes int) string {
+// addMinutes adds minutes to a time of day, within the day.
+func addMinutes(text string, minutes int) string {
 	total := min(number(text[:2])*60+number(text[3:])+minutes, 23*60+59)
 	return fmt.Sprintf("%02d:%02d", total/60, total%60)
 }
@@ -314,8 +314,8 @@ func (s *scanner) dayOf(day string, month time.Month, year string) string {
 	return text
 }
 
-// after returns the word that names one thing of a kind: «sala norte» → norte.
-func (f facts) after(owner string) string {
+// wordAfter returns the word that names one thing of a kind: «sala norte» → norte.
+func (f facts) wordAfter(owner string) string {
 	for i, word := range f.words {
 		if concept(word) != owner || i+1 >= len(f.words) {
 			continue

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// line is one request as the ledger shows it.
+// line is one request in the ledger.
 type line struct {
 	Seq      int       `json:"seq"`
 	At       time.Time `json:"at"`
@@ -25,16 +25,15 @@ type line struct {
 	Replayed bool      `json:"replayed,omitempty"`
 }
 
-// effect is what a request changed.
+// effect holds the changes of a request.
 type effect struct {
 	Put     *Reservation `json:"put,omitempty"`
 	Drop    string       `json:"drop,omitempty"`
-	Attempt string       `json:"attempt,omitempty"` // a try of /flaky under this key
-	Reset   string       `json:"reset,omitempty"`   // /flaky answered this key
+	Attempt string       `json:"attempt,omitempty"` // key of a failed try of /flaky
+	Reset   string       `json:"reset,omitempty"`   // key that /flaky answered
 }
 
-// entry is one request as the journal keeps it. Final entries answer their key
-// from then on.
+// entry is one request in the journal. A final entry answers later requests with its key.
 type entry struct {
 	Seq      int       `json:"seq"`
 	At       time.Time `json:"at"`
@@ -48,23 +47,23 @@ type entry struct {
 	Final    bool      `json:"final,omitempty"`
 	Reply    reply     `json:"reply,omitzero"`
 	Effect   effect    `json:"effect,omitzero"`
-	Base     *base     `json:"base,omitempty"` // it is no request: what those before it amount to
+	Base     *base     `json:"base,omitempty"` // not a request, but the state that the requests before it led to
 
-	size int // in bytes, as it is remembered
+	size int // in bytes, in memory
 }
 
-// mostFile is how large the file may be, in bytes. A larger one is replaced by one of less
-// than half that size.
+// mostFile is the largest size of the file in bytes. A larger file is replaced by one of less than
+// half that size.
 const mostFile = 4 << 20
 
-// journal is a file of entries, each a line of JSON that ends with
-// its CRC-32C. A line that was cut by a crash was never answered, so it is cut off
-// on opening; one that has its end and is not what was written is damage.
+// journal is a file of entries, each a line of JSON that ends with its CRC-32C. A line that a crash
+// cut short was never answered, so it is removed on opening. A complete line with a wrong checksum
+// is damage.
 type journal struct {
 	path   string
 	file   *os.File
 	size   int64
-	broken error // the first failed append; what follows it could not be read back
+	broken error // the first failed append; entries after it could not be read back
 }
 
 // openJournal opens or creates the file and hands each entry to apply.
@@ -95,7 +94,7 @@ func replay(file io.Reader, apply func(entry)) (int64, error) {
 		if err != nil && !torn {
 			return 0, err
 		}
-		if torn && !endChanged(raw) {
+		if torn && !hasChangedEnd(raw) {
 			return end, nil
 		}
 		e, err := decodeEntry(raw)
@@ -109,7 +108,7 @@ func replay(file io.Reader, apply func(entry)) (int64, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// lineEnd ends a line whose JSON, with its last brace, is text.
+// lineEnd returns the end of a line whose JSON, with its last brace, is text.
 func lineEnd(text []byte) string {
 	return fmt.Sprintf(`,"crc":"%08x"}`+"\n", crc32.Checksum(text, castagnoli))
 }
@@ -135,9 +134,9 @@ func decodeEntry(raw []byte) (e entry, err error) {
 	return e, json.Unmarshal(text, &e)
 }
 
-// endChanged reports whether a line is whole but for its end, which is another
-// byte: no crash leaves that.
-func endChanged(raw []byte) bool {
+// hasChangedEnd reports whether a line is complete except that its last byte is wrong: no crash
+// causes that.
+func hasChangedEnd(raw []byte) bool {
 	if len(raw) == 0 {
 		return false
 	}
@@ -160,15 +159,15 @@ func (j *journal) append(e entry) error {
 	return err
 }
 
-// compact replaces the file by one with a single entry that says the same. It happens whole or
-// not at all.
+// compact replaces the file by one with the single entry e, which is equivalent. It happens whole
+// or not at all.
 func (j *journal) compact(e entry) error {
 	raw, err := encodeEntry(e)
 	if err != nil {
 		return err
 	}
 	folder, name := filepath.Split(j.path)
-	file, err := os.CreateTemp(folder, "."+name+".new-") // with mode 0600, and removed at the next start if this is cut off
+	file, err := os.CreateTemp(folder, "."+name+".new-") // with mode 0600; the next start removes it if it is left over
 	if err != nil {
 		return err
 	}

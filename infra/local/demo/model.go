@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ModelName is what the demonstration model calls itself.
+// ModelName is the name of the demonstration model.
 const ModelName = "piloto-demo"
 
 // Model is the demonstration model: POST /v1/chat/completions, streaming or
@@ -67,7 +67,7 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-// text is the content, be it a string or a list of text parts.
+// text returns the content, which is a string or a list of text parts.
 func (m message) text() string {
 	var whole string
 	if json.Unmarshal(m.Content, &whole) == nil {
@@ -141,7 +141,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		out.stream(w, c.StreamOptions.IncludeUsage)
 		return
 	}
-	answer(w, reply{Status: http.StatusOK, Body: encode(out.whole())})
+	answer(w, reply{Status: http.StatusOK, Body: encode(out.wholeResponse())})
 }
 
 // choice returns "auto", "none", "required" or the name of the forced tool.
@@ -179,8 +179,8 @@ func (c completion) names() []string {
 
 // answer decides under a tool choice.
 func (c completion) answer(choice string) decision {
-	if form, tool, ok := c.wanted(choice); ok {
-		return c.inForm(form, tool)
+	if form, tool, ok := c.wantedForm(choice); ok {
+		return c.answerInForm(form, tool)
 	}
 	switch choice {
 	case "none":
@@ -194,19 +194,18 @@ func (c completion) answer(choice string) decision {
 		}
 		for _, name := range []string{toolSearch, toolRequest, toolPlan} {
 			if slices.Contains(c.names(), name) {
-				return c.forced(name)
+				return c.forcedCall(name)
 			}
 		}
-		return c.forced(c.Tools[0].Function.Name)
+		return c.forcedCall(c.Tools[0].Function.Name)
 	default:
-		return c.forced(choice)
+		return c.forcedCall(choice)
 	}
 }
 
-// forced answers with a call of the named tool whatever the rules say. Values
-// nobody gave are left out: the caller's validation then says what is missing,
-// and the next answer asks for it.
-func (c completion) forced(name string) decision {
+// forcedCall answers with a call of the named tool. It leaves out values that the person did not
+// give: the caller's validation names the missing values, and the next answer asks for them.
+func (c completion) forcedCall(name string) decision {
 	d := newDialogue(c.Messages, []string{name}, c.today)
 	free := d.decide()
 	if free.call != nil && free.call.Name == name {
@@ -219,23 +218,23 @@ func (c completion) forced(name string) decision {
 	request, _ := build(op, f, nil)
 	switch name {
 	case toolSearch:
-		return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
+		return callDecision(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
 	case toolRequest:
-		return called(toolRequest, request)
+		return callDecision(toolRequest, request)
 	case toolPlan:
-		return called(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
+		return callDecision(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
 	}
 	for _, tool := range c.Tools {
 		if tool.Function.Name == name {
-			return called(name, shaped(tool.Function.Parameters, d.text))
+			return callDecision(name, plainValue(tool.Function.Parameters, d.text))
 		}
 	}
 	return free
 }
 
-// shaped returns the plainest value of a schema: required members only, the
-// first of an enumeration, the person's text for a string.
-func shaped(s schema, text string) any {
+// plainValue returns the simplest value of a schema: required members only, the first value of an
+// enumeration, the person's text for a string.
+func plainValue(s schema, text string) any {
 	if len(s.Enum) > 0 {
 		return s.Enum[0]
 	}
@@ -243,7 +242,7 @@ func shaped(s schema, text string) any {
 	case "object":
 		out := map[string]any{}
 		for _, name := range s.Required {
-			out[name] = shaped(s.Properties[name], text)
+			out[name] = plainValue(s.Properties[name], text)
 		}
 		return out
 	case "array":

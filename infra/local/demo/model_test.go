@@ -47,7 +47,7 @@ func client(t testing.TB) *openai.Client {
 	return openai.NewClientWithConfig(config)
 }
 
-// show writes a reply as the golden file holds it.
+// show returns a reply in the form of the golden file.
 func show(m openai.ChatCompletionMessage) string {
 	if len(m.ToolCalls) == 0 {
 		return m.Content
@@ -121,7 +121,7 @@ func asking(t testing.TB, text string) openai.ChatCompletionRequest {
 	return openai.ChatCompletionRequest{Model: "any", Messages: []openai.ChatCompletionMessage{system(t), {Role: "user", Content: text}}, Tools: offered}
 }
 
-func TestStreamSaysTheSameAsTheWholeAnswer(t *testing.T) {
+func TestStreamEqualsWholeAnswer(t *testing.T) {
 	c := client(t)
 	for _, text := range []string{"hola", "busca salas libres para 6 el martes", "reserva una sala para 6 mañana a las 10"} {
 		req := asking(t, text)
@@ -217,7 +217,7 @@ func TestToolChoiceIsHonoured(t *testing.T) {
 	}
 }
 
-func TestModelRefusesWhatIsNoCompletion(t *testing.T) {
+func TestModelRefusesNonCompletion(t *testing.T) {
 	h := NewModel()
 	for _, tc := range []struct {
 		target, body string
@@ -240,8 +240,8 @@ func TestModelRefusesWhatIsNoCompletion(t *testing.T) {
 	}
 }
 
-// Summaries that sound like a request for consent do not make the model's own
-// words a ghost plan.
+// TestSummariesDoNotMakeGhosts: summaries that sound like a request for consent do not make the
+// model's own words a ghost plan.
 func TestSummariesDoNotMakeGhosts(t *testing.T) {
 	prompt := "<catalogue>\nserver m \"Hotel\" http://127.0.0.1:1\n- POST /bookings/{id}/confirm body{code:string*} — Confirm the booking\n- POST /plans — Run the plan now\n</catalogue>"
 	for _, text := range []string{"hola", "hello", "run booking", "confirm booking 7", "run the booking confirm"} {
@@ -258,8 +258,8 @@ func TestSummariesDoNotMakeGhosts(t *testing.T) {
 	}
 }
 
-// The three steps of the demonstration plan, run by hand against the service
-// with the references filled in, do what they say.
+// TestDemonstrationPlanWorksOnTheDemonstrationService runs the three steps of the demonstration
+// plan by hand against the service, with the references filled in.
 func TestDemonstrationPlanWorksOnTheDemonstrationService(t *testing.T) {
 	res, err := client(t).CreateChatCompletion(t.Context(), asking(t, "reserva una sala para 6 mañana a las 10"))
 	if err != nil {
@@ -292,8 +292,8 @@ func TestDemonstrationPlanWorksOnTheDemonstrationService(t *testing.T) {
 	}
 }
 
-// No message makes the model fail, pose as having a plan, or answer otherwise
-// the second time.
+// FuzzModel checks that no message makes the model fail, pose as having a plan, or give another
+// answer the second time.
 func FuzzModel(f *testing.F) {
 	raw, err := os.ReadFile("testdata/dialogues.txt")
 	if err != nil {

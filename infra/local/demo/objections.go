@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// objection is one thing that a caller found wrong with a call.
+// objection is one fault that a caller found in a call.
 type objection struct {
-	names []string // of the parameters it is about, folded
-	step  int      // that it is about, from 0; -1 when that is not said
-	part  string   // query, body or path; "" when that is not said
+	names []string // folded names of the parameters
+	step  int      // number of the step, from 0; -1 when unknown
+	part  string   // query, body or path; "" when unknown
 	what  string   // folded
 }
 
@@ -22,8 +22,8 @@ var (
 	absences = regexp.MustCompile(`required|missing|must have|put a value|falta|obligatori|requerid`)
 )
 
-// readObjections reads a tool's refusal: either {"problems": [{"where":
-// "steps.0.body.date", "what": …}]}, or a sentence that names parameters.
+// readObjections reads a tool's refusal: either {"problems": [{"where": "steps.0.body.date",
+// "what": …}]}, or a sentence that names parameters.
 func readObjections(reason string) []objection {
 	var listed struct {
 		Problems []struct{ Where, What string } `json:"problems"`
@@ -44,11 +44,11 @@ func readObjections(reason string) []objection {
 		}
 		return out
 	}
-	said, _, _ := strings.Cut(fold(plainReason(reason)), "; known") // what is known is not at fault
+	said, _, _ := strings.Cut(fold(plainReason(reason)), "; known") // the known parameters are not at fault
 	return []objection{{names: wholeWords(said), step: -1, what: said}}
 }
 
-// plainReason takes the sentence out of an error object.
+// plainReason returns the sentence of an error object.
 func plainReason(reason string) string {
 	var object struct {
 		Error    json.RawMessage                `json:"error"`
@@ -69,9 +69,9 @@ func plainReason(reason string) string {
 	return cmp.Or(inner, object.Detail, object.Text, reason)
 }
 
-// mend returns the arguments of a call without the members that were not
-// known, "" when there was none to drop, and the names of what was missing.
-func mend(arguments string, objections []objection, ops []operation) (string, []string) {
+// repairArguments returns the arguments of a call without the unknown members, "" when there are
+// none, and the names of the missing values.
+func repairArguments(arguments string, objections []objection, ops []operation) (string, []string) {
 	var tree map[string]any
 	if json.Unmarshal([]byte(arguments), &tree) != nil {
 		return "", nil
@@ -82,7 +82,7 @@ func mend(arguments string, objections []objection, ops []operation) (string, []
 		case unknowns.MatchString(o.what):
 			dropped = o.drop(tree) || dropped
 		case absences.MatchString(o.what):
-			for _, name := range known(o.names, ops) {
+			for _, name := range knownNames(o.names, ops) {
 				if !strings.Contains(arguments, `"`+name+`":`) && !slices.Contains(missing, name) {
 					missing = append(missing, name)
 				}
@@ -95,7 +95,7 @@ func mend(arguments string, objections []objection, ops []operation) (string, []
 	return string(encode(tree)), missing
 }
 
-// drop takes the members an objection names out of the call.
+// drop removes the members that an objection names from the call.
 func (o objection) drop(tree map[string]any) bool {
 	requests := []any{tree}
 	if steps, ok := tree["steps"].([]any); ok {
@@ -130,8 +130,8 @@ func without(request map[string]any, part string, names []string) bool {
 	return len(members) < before
 }
 
-// known lists the parameters of the catalogue that names name.
-func known(names []string, ops []operation) []string {
+// knownNames returns the parameters of the catalogue that names contains.
+func knownNames(names []string, ops []operation) []string {
 	var out []string
 	for _, op := range ops {
 		for _, p := range slices.Concat(op.placeholders(), op.Query, op.Body) {

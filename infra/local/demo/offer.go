@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// offer says at what times a room is free, after a word about why it is asked.
-func (t *talk) offer(why string) (string, error) {
-	free, err := t.free()
+// offer names the times at which a room is free, after a sentence with the reason.
+func (t *turn) offer(why string) (string, error) {
+	free, err := t.freeHours()
 	if err != nil {
 		return "", err
 	}
 	t.start, t.end = "", ""
 	if len(free) == 0 {
-		day := t.day(t.date)
+		day := t.dayText(t.date)
 		t.date, t.asked = "", askDate
 		return why + fmt.Sprintf(t.say.pick("El %s no queda ninguna hora. ¿Qué otro día?", "On %s there is no time left. Which other day?"), day), nil
 	}
 	t.asked = askStart
-	return why + fmt.Sprintf(t.say.pick("El %s hay sala para %d a estas horas: %s. ¿A qué hora?", "On %s there is a room for %d at these times: %s. At what time?"), t.day(t.date), t.people, strings.Join(free, ", ")), nil
+	return why + fmt.Sprintf(t.say.pick("El %s hay sala para %d a estas horas: %s. ¿A qué hora?", "On %s there is a room for %d at these times: %s. At what time?"), t.dayText(t.date), t.people, strings.Join(free, ", ")), nil
 }
 
-// free lists the hours of the day at which a room that fits is free for an hour.
-func (t *talk) free() ([]string, error) {
+// freeHours returns the hours of the day at which a suitable room is free for an hour.
+func (t *turn) freeHours() ([]string, error) {
 	r, err := t.request(http.MethodGet, "/reservations?"+url.Values{"date": {t.date}}.Encode())
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (t *talk) free() ([]string, error) {
 		}
 		if slices.ContainsFunc(rooms, func(room Room) bool {
 			want.RoomID = room.ID
-			return room.Capacity >= t.people && (t.room == "" || t.room == room.ID) && !day.taken(want)
+			return room.Capacity >= t.people && (t.room == "" || t.room == room.ID) && !day.isTaken(want)
 		}) {
 			hours = append(hours, want.Start)
 		}
@@ -58,10 +58,10 @@ func (t *talk) free() ([]string, error) {
 	return hours, nil
 }
 
-// propose looks for a room that is free then, and asks whether to reserve it.
-func (t *talk) propose() (string, error) {
+// propose finds a free room, and asks whether to reserve it.
+func (t *turn) propose() (string, error) {
 	if t.end == "" || t.end <= t.start {
-		t.end = later(t.start, 60)
+		t.end = addMinutes(t.start, 60)
 	}
 	q := url.Values{"capacity": {strconv.Itoa(t.people)}, "free_on": {t.date}, "start": {t.start}, "end": {t.end}}
 	r, err := t.request(http.MethodGet, "/rooms?"+q.Encode())
@@ -90,11 +90,11 @@ func (t *talk) propose() (string, error) {
 	room := found.Items[0]
 	t.offered, t.asked = room.ID, askConfirm
 	return fmt.Sprintf(t.say.pick("%s (%d plazas), el %s de %s a %s, para %d. ¿La reservo? Responde sí o no.", "%s (seats %d), %s from %s to %s, for %d. Shall I reserve it? Answer yes or no."),
-		room.Name, room.Capacity, t.day(t.date), t.start, t.end, t.people), nil
+		room.Name, room.Capacity, t.dayText(t.date), t.start, t.end, t.people), nil
 }
 
-// reserve makes the reservation that was agreed to.
-func (t *talk) reserve() (string, error) {
+// reserve makes the confirmed reservation.
+func (t *turn) reserve() (string, error) {
 	body := map[string]any{"room_id": t.offered, "date": t.date, "start": t.start, "end": t.end, "people": t.people}
 	if t.title != "" {
 		body["title"] = t.title
@@ -107,7 +107,7 @@ func (t *talk) reserve() (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case out.Status == http.StatusConflict: // somebody was faster
+	case out.Status == http.StatusConflict: // another session was faster
 		return t.offer(t.say.pick("Alguien la acaba de reservar. ", "Somebody has just reserved it. "))
 	case out.Status != http.StatusCreated:
 		return "", fmt.Errorf("the rooms answered %d: %s", out.Status, out.Body)
@@ -116,16 +116,16 @@ func (t *talk) reserve() (string, error) {
 	if err := json.Unmarshal(out.Body, &made); err != nil {
 		return "", err
 	}
-	day := t.day(t.date)
+	day := t.dayText(t.date)
 	t.forget()
 	t.last = made.ID
 	return fmt.Sprintf(t.say.pick("Reservada: %s, el %s de %s a %s, para %d. Es la reserva %s.", "Reserved: %s, %s from %s to %s, for %d. It is reservation %s."),
 		made.RoomName, day, made.Start, made.End, made.People, made.ID), nil
 }
 
-// cancels asks whether to cancel the reservation that is meant: the one whose
-// number was given, else the last one of the session.
-func (t *talk) cancels(f facts) (string, error) {
+// askCancel asks whether to cancel a reservation: the one whose number was given, else the last one
+// of the session.
+func (t *turn) askCancel(f facts) (string, error) {
 	id := t.last
 	switch {
 	case len(f.ids) > 0:
@@ -160,18 +160,18 @@ func (t *talk) cancels(f facts) (string, error) {
 	}
 	t.asked, t.target = askDrop, found.ID
 	return fmt.Sprintf(t.say.pick("Reserva %s: %s, el %s a las %s. ¿La cancelo? Responde sí o no.", "Reservation %s: %s, %s at %s. Shall I cancel it? Answer yes or no."),
-		found.ID, found.RoomName, t.day(found.Date), found.Start), nil
+		found.ID, found.RoomName, t.dayText(found.Date), found.Start), nil
 }
 
-// drop cancels the reservation that was agreed to be.
-func (t *talk) drop() (string, error) {
+// cancel cancels the reservation after the confirmation.
+func (t *turn) cancel() (string, error) {
 	id := t.target
 	r, err := t.request(http.MethodDelete, "/reservations/"+url.PathEscape(id))
 	if err != nil {
 		return "", err
 	}
 	r.SetPathValue("reservation_id", id)
-	if _, err := t.rooms.perform(deleteReservation, r, t.key, nil); err != nil { // gone already is gone
+	if _, err := t.rooms.perform(deleteReservation, r, t.key, nil); err != nil { // a deleted reservation is no error
 		return "", err
 	}
 	t.forget()
@@ -181,7 +181,7 @@ func (t *talk) drop() (string, error) {
 	return fmt.Sprintf(t.say.pick("La reserva %s está cancelada.", "Reservation %s is cancelled."), id), nil
 }
 
-func (t *talk) request(method, target string) (*http.Request, error) {
+func (t *turn) request(method, target string) (*http.Request, error) {
 	return http.NewRequestWithContext(t.ctx, method, target, http.NoBody)
 }
 
@@ -193,8 +193,8 @@ var dayNames, monthNames = map[bool][]string{
 	true:  {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
 }
 
-// day says a date as people do.
-func (t *talk) day(text string) string {
+// dayText returns a date as people say it.
+func (t *turn) dayText(text string) string {
 	date, err := time.Parse(time.DateOnly, text)
 	if err != nil {
 		return text

@@ -31,9 +31,8 @@ type planProposal struct {
 	Steps []planStep `json:"steps"`
 }
 
-// choose returns the operation that fits best: its method suits the verb, and
-// path and summary name what the message names. It reports false when nothing
-// is named in common.
+// choose returns the operation that fits best: its method suits the verb, and path and summary name
+// the nouns of the message. It reports false when they have no noun in common.
 func choose(ops []operation, kind verb, nouns []string, f facts) (operation, bool) {
 	best, most := operation{}, 0
 	for _, op := range ops {
@@ -44,7 +43,7 @@ func choose(ops []operation, kind verb, nouns []string, f facts) (operation, boo
 			case slices.Contains(path, noun):
 				score, hits = score+6, hits+2
 				if i == 0 {
-					score += 3 // what is named first is what is meant
+					score += 3 // the first noun is usually the subject
 				}
 			case slices.Contains(summary, noun):
 				score, hits = score+2, hits+1
@@ -77,9 +76,8 @@ func choose(ops []operation, kind verb, nouns []string, f facts) (operation, boo
 	return best, most > 0
 }
 
-// onlyOne returns the operation on a single thing that suits the verb, when
-// the catalogue has just one, or one whose thing starts as the id does:
-// «cancela r-3» is meant for reservations.
+// onlyOne returns the operation on a single thing that suits the verb, when the catalogue has just
+// one, or one whose thing starts as the id does: «cancela r-3» refers to reservations.
 func onlyOne(ops []operation, kind verb, id string) (operation, bool) {
 	var found, alike []operation
 	prefix, _, _ := strings.Cut(fold(id), "-")
@@ -104,7 +102,7 @@ func onlyOne(ops []operation, kind verb, id string) (operation, bool) {
 	}
 }
 
-// extraSegments counts what the path names and the message does not.
+// extraSegments returns the number of concepts in the path that the message does not name.
 func extraSegments(path, nouns []string) int {
 	extra := 0
 	for _, c := range path {
@@ -115,8 +113,8 @@ func extraSegments(path, nouns []string) int {
 	return extra
 }
 
-// suitability says how well a method serves a verb. A wish to read never
-// leads to a method that writes, and only a wish to delete to DELETE.
+// suitability returns how well a method serves a verb. A request to read never leads to a method
+// that writes, and only a request to delete leads to DELETE.
 func suitability(op operation, kind verb, named []string) (int, bool) {
 	deleting := slices.ContainsFunc(named, func(c string) bool { return verbs[c] == deletes })
 	switch kind {
@@ -142,7 +140,7 @@ func (f facts) idOf(op operation, p parameter, inPath bool) (string, bool) {
 			return value, true
 		}
 	}
-	named := f.after(op.owner(p.Name))
+	named := f.wordAfter(op.owner(p.Name))
 	if inPath && len(f.ids) > 0 {
 		return f.ids[0], true
 	}
@@ -159,7 +157,7 @@ func (f facts) idOf(op operation, p parameter, inPath bool) (string, bool) {
 	return named, named != ""
 }
 
-// value returns what the message gives for p, if anything.
+// value returns the value that the message gives for p, if any.
 func (f facts) value(op operation, p parameter) (any, bool) {
 	name := fold(p.Name)
 	words := tokens(p.Name)
@@ -204,7 +202,7 @@ func (f facts) value(op operation, p parameter) (any, bool) {
 	return coerce(text, p.Type)
 }
 
-// coerce brings text to a JSON type; false when it is empty or does not fit.
+// coerce converts text to a JSON type; false when it is empty or does not fit.
 func coerce(text, kind string) (any, bool) {
 	if text == "" {
 		return nil, false
@@ -226,8 +224,8 @@ func coerce(text, kind string) (any, bool) {
 	}
 }
 
-// build fills an operation from the facts. given holds values settled before,
-// by name; missing lists required parameters without a value.
+// build fills an operation from the facts. given holds values that are known already, by name;
+// missing lists required parameters without a value.
 func build(op operation, f facts, given map[string]any) (mcpRequest, []string) {
 	r := mcpRequest{Server: op.Server, Method: op.Method, Path: op.Path}
 	var missing []string
@@ -265,18 +263,16 @@ func build(op operation, f facts, given map[string]any) (mcpRequest, []string) {
 	return r, missing
 }
 
-// defaultEnd gives an end an hour after a start, so that what is confirmed
-// says until when.
+// defaultEnd sets an end an hour after the start, so that the confirmed request has an end.
 func (f facts) defaultEnd(params []parameter, out map[string]any) {
 	start, ok := out["start"].(string)
 	takes := slices.ContainsFunc(params, func(p parameter) bool { return p.Name == "end" })
 	if _, set := out["end"]; ok && takes && !set && clock.MatchString(start) {
-		out["end"] = later(start, 60)
+		out["end"] = addMinutes(start, 60)
 	}
 }
 
-// loneNumber gives the message's only spare number to the only numeric
-// parameter without a value.
+// loneNumber gives the message's only unused number to the only numeric parameter without a value.
 func (f facts) loneNumber(params []parameter, out map[string]any) {
 	var open []parameter
 	for _, p := range params {
@@ -297,9 +293,9 @@ func (f facts) loneNumber(params []parameter, out map[string]any) {
 	}
 }
 
-// chain returns the plan for a creation whose only unknown is which thing to
-// use: find one in its list, create with the first found, read the result
-// back. The list is taken to answer {"items": [{"id"}]}.
+// chain returns the plan for a creation whose only unknown is which thing to use: find one in its
+// list, create with the first one found, read the result back. The list is expected to return
+// {"items": [{"id"}]}.
 func chain(ops []operation, op operation, f facts, goal string) (planProposal, []string, bool) {
 	_, missing := build(op, f, nil)
 	at := slices.IndexFunc(missing, func(name string) bool { return strings.HasSuffix(name, "_id") })

@@ -15,17 +15,17 @@ var (
 	rather    = regexp.MustCompile(`^\W*(?:mejor|no,? mejor|en vez|en lugar|que sea|ponlo|ponla|instead|rather|make it|better)\b`)
 )
 
-// draft is the plan that waits, with whatever its steps hold besides.
+// draft is the plan that waits. It keeps the other members of its steps.
 type draft struct {
 	Goal  string                       `json:"goal,omitempty"`
 	Steps []map[string]json.RawMessage `json:"steps"`
 }
 
-// revise changes the plan that waits as the message says: values of its steps that
-// the message gives anew. It reports false when the message asks for no change.
+// revise changes the waiting plan: it sets the values of its steps that the message gives. It
+// reports false when the message asks for no change.
 func (d dialogue) revise(ops []operation) (decision, bool) {
 	found := draftText.FindStringSubmatch(d.system)
-	if found == nil || !d.offers(toolRevise) {
+	if found == nil || !d.hasTool(toolRevise) {
 		return decision{}, false
 	}
 	var p draft
@@ -39,22 +39,22 @@ func (d dialogue) revise(ops []operation) (decision, bool) {
 	changed := false
 	for _, step := range p.Steps {
 		for _, part := range []string{"query", "body"} {
-			if now, ok := f.revised(step[part]); ok {
+			if now, ok := f.revisedObject(step[part]); ok {
 				step[part], changed = now, true
 			}
 		}
 	}
-	return called(toolRevise, p), changed
+	return callDecision(toolRevise, p), changed
 }
 
-// revised is an object with the values that the facts give anew; references stay.
-func (f facts) revised(raw json.RawMessage) (json.RawMessage, bool) {
+// revisedObject returns an object with the values that the facts give; references stay.
+func (f facts) revisedObject(raw json.RawMessage) (json.RawMessage, bool) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return nil, false
 	}
 	changed := false
-	start := text(object["start"])
+	start := jsonString(object["start"])
 	for name, was := range object {
 		if strings.Contains(string(was), "${") || strings.HasSuffix(fold(name), "id") {
 			continue
@@ -69,18 +69,18 @@ func (f facts) revised(raw json.RawMessage) (json.RawMessage, bool) {
 			}
 		}
 	}
-	if f.start != "" && f.end == "" { // it lasts as long as before
+	if f.start != "" && f.end == "" { // keeps its duration
 		from, wrong := time.Parse("15:04", start)
-		until, unclear := time.Parse("15:04", text(object["end"]))
+		until, unclear := time.Parse("15:04", jsonString(object["end"]))
 		if wrong == nil && unclear == nil {
-			object["end"] = encode(later(f.start, int(until.Sub(from).Minutes())))
+			object["end"] = encode(addMinutes(f.start, int(until.Sub(from).Minutes())))
 		}
 	}
 	return encode(object), changed
 }
 
-// text is a JSON string's; empty for anything else.
-func text(raw json.RawMessage) string {
+// jsonString returns the value of a JSON string; "" for anything else.
+func jsonString(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
 	return s

@@ -12,7 +12,7 @@ const waiting = `
 {"goal":"Reserva","steps":[{"id":"s1","mcp_id":"m1","method":"GET","path":"/rooms","query":{"capacity":6,"free_on":"2026-11-21","start":"10:00","end":"11:30"}},{"id":"s2","mcp_id":"m1","method":"POST","path":"/reservations","body":{"room_id":"${s1.body.items[0].id}","date":"2026-11-21","start":"10:00","end":"11:30","people":6},"needs":["s1"],"verify":{"method":"GET","path":"/reservations","expect":{"value":"${check.status}","is":"equal","to":200}}}]}
 </draft>`
 
-func TestAPlanThatWaitsIsChangedAsTheMessageSays(t *testing.T) {
+func TestModelRevisesWaitingPlan(t *testing.T) {
 	c := client(t)
 	tools := append([]openai.Tool{toolNamed(toolRevise)}, offered...)
 	for said, want := range map[string][]string{
@@ -42,7 +42,7 @@ func TestAPlanThatWaitsIsChangedAsTheMessageSays(t *testing.T) {
 	}
 }
 
-func TestAnotherRequestIsAnotherPlan(t *testing.T) {
+func TestModelMakesNewPlanForOtherRequest(t *testing.T) {
 	c := client(t)
 	prompt := system(t)
 	prompt.Content += waiting

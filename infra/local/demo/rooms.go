@@ -47,15 +47,15 @@ var rooms = []Room{
 	{"auditorio", "Auditorio", 40, 0, []string{"proyector", "megafonía"}},
 }
 
-// taken reports a reservation of the room that overlaps want, other than want.
-func (st *state) taken(want Reservation) bool {
+// isTaken reports whether another reservation of the room overlaps want.
+func (st *state) isTaken(want Reservation) bool {
 	return slices.ContainsFunc(st.reservations, func(r Reservation) bool {
 		return r.ID != want.ID && r.RoomID == want.RoomID && r.Date == want.Date && r.Start < want.End && want.Start < r.End
 	})
 }
 
 func listRooms(st *state, r request) (reply, effect) {
-	q, bad := checked(r.URL.Query(), "capacity", "free_on", "start", "end")
+	q, bad := checkQuery(r.URL.Query(), "capacity", "free_on", "start", "end")
 	seats := 0
 	if text := q.Get("capacity"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -71,7 +71,7 @@ func listRooms(st *state, r request) (reply, effect) {
 	if want.Date != "" && want.Start+want.End == "" {
 		want.Start, want.End = "00:00", "24:00"
 	} else if want.Date != "" {
-		bad = append(bad, want.settle()...)
+		bad = append(bad, want.checkTimes()...)
 	}
 	if want.Date != "" && !isDate(want.Date) {
 		bad = append(bad, field{"free_on", "debe ser una fecha AAAA-MM-DD"})
@@ -82,7 +82,7 @@ func listRooms(st *state, r request) (reply, effect) {
 	items := []Room{}
 	for _, room := range rooms {
 		want.RoomID = room.ID
-		if room.Capacity >= seats && (want.Date == "" || !st.taken(want)) {
+		if room.Capacity >= seats && (want.Date == "" || !st.isTaken(want)) {
 			items = append(items, room)
 		}
 	}
@@ -105,7 +105,7 @@ func roomOf(id string) (Room, bool) {
 }
 
 func listReservations(st *state, r request) (reply, effect) {
-	q, bad := checked(r.URL.Query(), "date", "room_id")
+	q, bad := checkQuery(r.URL.Query(), "date", "room_id")
 	if q.Get("date") != "" && !isDate(q.Get("date")) {
 		bad = append(bad, field{"date", "debe ser una fecha AAAA-MM-DD"})
 	}
@@ -132,7 +132,7 @@ func noReservation() reply {
 	return problem(http.StatusNotFound, "reservation_not_found", "No existe esa reserva.")
 }
 
-// change is the body of POST and PATCH; absent members stay as they are.
+// change is the body of POST and PATCH; absent members stay unchanged.
 type change struct {
 	RoomID *string `json:"room_id"`
 	Date   *string `json:"date"`
@@ -158,7 +158,7 @@ func createReservation(st *state, r request) (reply, effect) {
 		return invalid(missing...), effect{}
 	}
 	fresh := Reservation{ID: fmt.Sprintf("r-%d", st.created+1), CreatedAt: r.at}
-	out, eff := st.keep(c.onto(fresh), http.StatusCreated)
+	out, eff := st.checkReservation(c.applyTo(fresh), http.StatusCreated)
 	return out, eff
 }
 
@@ -178,10 +178,10 @@ func updateReservation(st *state, r request) (reply, effect) {
 	if c.Start != nil && c.End == nil {
 		old.End = "" // moves with its start
 	}
-	return st.keep(c.onto(old), http.StatusOK)
+	return st.checkReservation(c.applyTo(old), http.StatusOK)
 }
 
-func (c change) onto(r Reservation) Reservation {
+func (c change) applyTo(r Reservation) Reservation {
 	for _, set := range []struct{ to, from *string }{{&r.RoomID, c.RoomID}, {&r.Date, c.Date}, {&r.Start, c.Start}, {&r.End, c.End}, {&r.Title, c.Title}} {
 		if set.from != nil {
 			*set.to = *set.from
@@ -193,9 +193,9 @@ func (c change) onto(r Reservation) Reservation {
 	return r
 }
 
-// keep checks a reservation as it would become and returns it as the effect.
-func (st *state) keep(want Reservation, status int) (reply, effect) {
-	bad := want.settle()
+// checkReservation checks a new or changed reservation and returns it as the effect.
+func (st *state) checkReservation(want Reservation, status int) (reply, effect) {
+	bad := want.checkTimes()
 	if !isDate(want.Date) {
 		bad = append(bad, field{"date", "debe ser una fecha AAAA-MM-DD"})
 	}
@@ -216,16 +216,15 @@ func (st *state) keep(want Reservation, status int) (reply, effect) {
 		return invalid(field{"people", fmt.Sprintf("%s tiene %d plazas", room.Name, room.Capacity)}), effect{}
 	case st.find(want.ID) < 0 && len(st.reservations) >= mostReservations:
 		return problem(http.StatusConflict, "full", fmt.Sprintf("La demostración guarda %d reservas como mucho: borra alguna.", mostReservations)), effect{}
-	case st.taken(want):
+	case st.isTaken(want):
 		return problem(http.StatusConflict, "room_taken", fmt.Sprintf("%s ya está reservada el %s en ese horario.", room.Name, want.Date)), effect{}
 	}
 	want.RoomName = room.Name
 	return reply{Status: status, Body: encode(want)}, effect{Put: &want}
 }
 
-// settle checks the times; an absent end is an hour after the start, within
-// the day.
-func (r *Reservation) settle() []field {
+// checkTimes checks the times, and sets an absent end to an hour after the start, within the day.
+func (r *Reservation) checkTimes() []field {
 	var bad []field
 	if !clock.MatchString(r.Start) {
 		return []field{{"start", "debe ser una hora HH:MM"}}
@@ -282,8 +281,8 @@ func isDate(text string) bool {
 	return err == nil
 }
 
-// checked refuses query parameters that the contract does not name.
-func checked(q url.Values, names ...string) (url.Values, []field) {
+// checkQuery refuses query parameters that the contract does not name.
+func checkQuery(q url.Values, names ...string) (url.Values, []field) {
 	var bad []field
 	for name := range q {
 		if !slices.Contains(names, name) {

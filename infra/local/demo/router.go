@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// delegation is what a router decides about a message.
+// delegation is the decision of a router about a message.
 type delegation struct {
 	Action   string  `json:"action"`
 	Agent    *string `json:"agent_name"`
 	Response string  `json:"response"`
 }
 
-// delegate is who a message may be handed to: the name, and the words that speak
-// for it.
-type delegate struct {
+// candidate is an agent that a message may be handed to: its name, and the words that count for it.
+type candidate struct {
 	name     string
 	keywords []string // folded
 	about    []string // concepts
 }
 
-// routing is what the rules see of a request that wants a delegation.
+// routing holds the parts of a request for a delegation that the rules read.
 type routing struct {
 	system, text string
-	agents       []delegate
+	agents       []candidate
 	say          speech
 }
 
@@ -40,9 +39,9 @@ var (
 	person      = regexp.MustCompile(`\b(?:hablar|comunicarme|pasame|atienda|speak|talk)\b.*\b(?:persona|humano|asesor|alguien|person|human|someone|somebody)\b`)
 )
 
-// wanted returns the form that a request wants its answer in, and the tool that
-// it is to be the arguments of ("" for the text).
-func (c completion) wanted(choice string) (form schema, tool string, ok bool) {
+// wantedForm returns the schema of the requested answer, and the tool whose arguments have that
+// schema ("" for the text).
+func (c completion) wantedForm(choice string) (form schema, tool string, ok bool) {
 	if c.Format.Type == "json_schema" {
 		return c.Format.JSONSchema.Schema, "", true
 	}
@@ -57,24 +56,23 @@ func (c completion) wanted(choice string) (form schema, tool string, ok bool) {
 	return schema{}, "", false
 }
 
-// inForm answers in a form: a delegation when it has the member agent_name, else
-// the plainest value of it.
-func (c completion) inForm(form schema, tool string) decision {
+// answerInForm answers in a form: a delegation when it has the member agent_name, else its simplest
+// value.
+func (c completion) answerInForm(form schema, tool string) decision {
 	d := newDialogue(c.Messages, nil, c.today)
 	value := any(nil)
 	if property, routes := form.Properties["agent_name"]; routes {
 		value = newRouting(d, property).decide()
 	} else {
-		value = shaped(form, d.text)
+		value = plainValue(form, d.text)
 	}
 	if tool != "" {
-		return called(tool, value)
+		return callDecision(tool, value)
 	}
 	return decision{text: string(encode(value))}
 }
 
-// newRouting reads whom the prompt tells of. Only the names of the enumeration
-// count, whatever the prompt says.
+// newRouting reads the agents of the prompt. It takes only names of the enumeration.
 func newRouting(d dialogue, property schema) routing {
 	r := routing{system: d.system}
 	for _, m := range d.history {
@@ -82,9 +80,9 @@ func newRouting(d dialogue, property schema) routing {
 			r.text = m.text()
 		}
 	}
-	r.say = speech{inEnglish(r.text, inEnglish(between(d.system, "# 1.", "# 2."), false))}
+	r.say = speech{inEnglish(r.text, inEnglish(textBetween(d.system, "# 1.", "# 2."), false))}
 	told := map[string]string{}
-	for line := range strings.SplitSeq(between(d.system, "<agents>", "</agents>"), "\n") {
+	for line := range strings.SplitSeq(textBetween(d.system, "<agents>", "</agents>"), "\n") {
 		if m := agentLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			told[m[1]] = m[2]
 		}
@@ -94,7 +92,7 @@ func newRouting(d dialogue, property schema) routing {
 		if !ok {
 			continue
 		}
-		agent := delegate{name: name, keywords: tokens(name)}
+		agent := candidate{name: name, keywords: tokens(name)}
 		about, words := told[name], ""
 		if at := keywordMark.FindStringIndex(about); at != nil {
 			about, words = about[:at[0]], about[at[1]:]
@@ -110,8 +108,8 @@ func newRouting(d dialogue, property schema) routing {
 	return r
 }
 
-// between is what stands between two marks; "" when the first is missing.
-func between(text, from, to string) string {
+// textBetween returns the text between two marks; "" when the first is missing.
+func textBetween(text, from, to string) string {
 	_, rest, _ := strings.Cut(text, from)
 	inside, _, _ := strings.Cut(rest, to)
 	return inside
@@ -129,44 +127,44 @@ func (r routing) decide() delegation {
 	case helping.MatchString(folded):
 		return respond(r.abilities())
 	}
-	active := r.active()
-	best, tied := r.best(active)
+	active := r.activeAgent()
+	best, tied := r.bestAgents(active)
 	switch {
 	case best == "" && active != "":
-		return handed(active) // whatever it is, it goes on with what was asked
+		return handOff(active) // the message continues the conversation with this agent
 	case best == "":
 		return respond(r.unknown())
 	case len(tied) > 1:
 		return respond(fmt.Sprintf(r.say.pick("Eso puede ser de varios temas: %s. ¿De cuál?", "That could be about several things: %s. Which one?"), strings.Join(tied, ", ")))
 	}
-	return handed(best)
+	return handOff(best)
 }
 
 func respond(text string) delegation { return delegation{Action: "respond", Response: text} }
 
-func handed(name string) delegation { return delegation{Action: "delegate", Agent: &name} }
+func handOff(name string) delegation { return delegation{Action: "delegate", Agent: &name} }
 
-// active is the agent that answered last; "" for none.
-func (r routing) active() string {
+// activeAgent returns the agent that answered last; "" for none.
+func (r routing) activeAgent() string {
 	name := ""
 	if m := activeLine.FindStringSubmatch(fencedData.ReplaceAllString(r.system, "")); m != nil {
 		name = m[1]
 	} else {
-		for line := range strings.SplitSeq(between(r.system, "<history>", "</history>"), "\n") {
+		for line := range strings.SplitSeq(textBetween(r.system, "<history>", "</history>"), "\n") {
 			if m := spokenLine.FindStringSubmatch(line); m != nil {
 				name = m[1]
 			}
 		}
 	}
-	if !slices.ContainsFunc(r.agents, func(a delegate) bool { return a.name == name }) {
+	if !slices.ContainsFunc(r.agents, func(a candidate) bool { return a.name == name }) {
 		return ""
 	}
 	return name
 }
 
-// best returns the agent whose words the message has most of, "" for none, and
-// all that have as many. The active one needs no more than any other.
-func (r routing) best(active string) (string, []string) {
+// bestAgents returns the agent whose words occur most in the message, "" for none, and all agents
+// with the same score. The active agent wins a tie.
+func (r routing) bestAgents(active string) (string, []string) {
 	most, best, tied := 0, "", []string(nil)
 	for _, a := range r.agents {
 		score := a.score(r.text)
@@ -184,9 +182,9 @@ func (r routing) best(active string) (string, []string) {
 	return best, tied
 }
 
-// score weighs the words of a message that speak for an agent. What it says of
-// itself counts less than its keywords.
-func (a delegate) score(text string) int {
+// score weighs the words of a message that count for an agent. Words of its description count less
+// than its keywords.
+func (a candidate) score(text string) int {
 	said := tokens(text)
 	whole := " " + strings.Join(said, " ") + " "
 	known := concepts(text)
@@ -197,7 +195,7 @@ func (a delegate) score(text string) int {
 			if strings.Contains(whole, " "+word+" ") {
 				score += 3
 			}
-		case slices.ContainsFunc(said, func(s string) bool { return concept(s) == concept(word) && concept(s) != "" || akin(s, word) }):
+		case slices.ContainsFunc(said, func(s string) bool { return concept(s) == concept(word) && concept(s) != "" || haveSameStem(s, word) }):
 			score += 3
 		}
 	}
@@ -209,17 +207,19 @@ func (a delegate) score(text string) int {
 	return score
 }
 
-// akin reports two forms of one word: they part in the last letters alone.
-func akin(a, b string) bool {
+// haveSameStem reports whether two words are forms of one word: they differ only in the last
+// letters.
+func haveSameStem(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
 	return len(a) >= 5 && strings.HasPrefix(b, a[:len(a)-1])
 }
 
-// greeting is the company's own, when it is in the language of the message.
+// greeting returns the company's greeting when it is in the language of the message, else a
+// default.
 func (r routing) greeting() string {
-	if m := greetLine.FindStringSubmatch(between(r.system, "<persona>", "</persona>")); m != nil && inEnglish(m[1], r.say.en) == r.say.en {
+	if m := greetLine.FindStringSubmatch(textBetween(r.system, "<persona>", "</persona>")); m != nil && inEnglish(m[1], r.say.en) == r.say.en {
 		return m[1]
 	}
 	return r.say.pick("¡Hola! ¿En qué puedo ayudarte?", "Hello! How can I help you?")

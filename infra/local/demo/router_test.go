@@ -11,8 +11,8 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// asked for a decision in the words of the router's own prompt and form.
-func routed(t *testing.T, tag locale.Tag, agents []agent.Agent, current, message string) agent.Decision {
+// askRouter requests a decision with the prompt and the form of the router.
+func askRouter(t *testing.T, tag locale.Tag, agents []agent.Agent, current, message string) agent.Decision {
 	t.Helper()
 	scene := agent.Scene{Today: "2026-11-20", Agents: agents, Current: current, Business: "Abrimos de 9 a 18 h.\nAgente activo: venta."}
 	if current != "" {
@@ -41,7 +41,7 @@ func routed(t *testing.T, tag locale.Tag, agents []agent.Agent, current, message
 	return d
 }
 
-func TestTheModelDecidesWhoAnswers(t *testing.T) {
+func TestModelRoutesMessage(t *testing.T) {
 	three := []agent.Agent{{Name: "reserva"}, {Name: "venta"}, {Name: "cita"}}
 	own := []agent.Agent{{Name: "soporte", About: "Averías del equipo.", Keywords: []string{"no funciona", "roto"}}}
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestTheModelDecidesWhoAnswers(t *testing.T) {
 		agents           []agent.Agent
 		current, message string
 		want             string // the agent, "" for none
-		says             string // of a response
+		says             string // part of the response
 	}{
 		{locale.Spanish, three, "", "Hola", "", "Hola! En que puedo ayudarte?"},
 		{locale.Spanish, three, "", "Hola, quiero reservar una sala", "reserva", ""},
@@ -81,14 +81,14 @@ func TestTheModelDecidesWhoAnswers(t *testing.T) {
 		{locale.English, three, "", "bye", "", "You're welcome. See you!"},
 		{locale.English, three, "", "xyzzy", "", "I am a demonstration model: I follow fixed rules and did not understand that message. I can hand your message to these agents: reserva, venta, cita."},
 	} {
-		got := routed(t, c.tag, c.agents, c.current, c.message)
+		got := askRouter(t, c.tag, c.agents, c.current, c.message)
 		if got.Agent != c.want || got.Response != c.says {
 			t.Errorf("%s, %q with %q active: %+v", c.tag, c.message, c.current, got)
 		}
 	}
 }
 
-func TestTheModelDecidesByAToolTheSame(t *testing.T) {
+func TestModelRoutesSameByTool(t *testing.T) {
 	tool := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: "decision", Parameters: agent.Format([]agent.Agent{{Name: "reserva"}}).Schema}}
 	for _, choice := range []any{openai.ToolChoice{Type: "function", Function: openai.ToolFunction{Name: "decision"}}, "required", nil} {
 		r := asking(t, "quiero una reserva")
@@ -103,7 +103,7 @@ func TestTheModelDecidesByAToolTheSame(t *testing.T) {
 	}
 }
 
-func TestAnotherFormIsFilledPlainly(t *testing.T) {
+func TestModelFillsOtherForm(t *testing.T) {
 	r := asking(t, "hola")
 	r.Tools = nil
 	r.ResponseFormat = &openai.ChatCompletionResponseFormat{

@@ -10,24 +10,24 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-// toolCall is one function the model wants called.
+// toolCall is one function call of the model.
 type toolCall struct {
 	Name      string
 	Arguments string // JSON
 }
 
-// decision is a whole answer: a call, or text.
+// decision is a complete answer: a call, or text.
 type decision struct {
 	text string
 	call *toolCall
 }
 
-// dialogue is what the rules see of a request.
+// dialogue holds the parts of a request that the rules read.
 type dialogue struct {
 	system  string
-	text    string    // what the person wants, with earlier parts of one request
+	text    string    // the person's request, with earlier parts of the same request
 	history []message // all messages but system ones
-	tail    []message // what came after the person's last message
+	tail    []message // messages after the person's last message
 	tools   []string  // names that may be called
 	today   time.Time
 	say     speech
@@ -59,32 +59,32 @@ func newDialogue(messages []message, tools []string, today time.Time) dialogue {
 	}
 	d.say = speech{inLanguage}
 	if last >= 0 {
-		d.text, d.tail = d.merged(last), d.history[last+1:]
+		d.text, d.tail = d.mergedRequest(last), d.history[last+1:]
 	}
 	return d
 }
 
-// merged returns the message at i, after the request that it completes: an
-// answer to an ask that starts nothing new of its own.
-func (d dialogue) merged(i int) string {
+// mergedRequest returns the message at i together with the request that it completes. A message
+// completes a request when it answers a question and starts no request of its own.
+func (d dialogue) mergedRequest(i int) string {
 	text := d.history[i].text()
 	if i < 2 || d.history[i-1].Role != "assistant" || d.history[i-2].Role != "user" {
 		return text
 	}
-	names, ok := asked(d.history[i-1].text())
+	names, ok := askedNames(d.history[i-1].text())
 	kind, _ := intentOf(text)
 	if !ok || kind != noVerb || intent.Classify(text) != intent.Other || greeting.MatchString(fold(text)) {
 		return text
 	}
 	bare := strings.Trim(strings.TrimSpace(text), ".!")
-	if len(names) == 1 && len(strings.Fields(bare)) == 1 && !strings.Contains(bare, "=") && !spokenDate(bare) {
+	if len(names) == 1 && len(strings.Fields(bare)) == 1 && !strings.Contains(bare, "=") && !isDateWord(bare) {
 		text = names[0] + "=" + bare
 	}
-	return d.merged(i-2) + " , " + text
+	return d.mergedRequest(i-2) + " , " + text
 }
 
-// spokenDate reports a word that only the date rules can read, such as mañana.
-func spokenDate(word string) bool {
+// isDateWord reports whether only the date rules can read a word, such as mañana.
+func isDateWord(word string) bool {
 	word = fold(word)
 	return relativeText.MatchString(word) || weekdayText.MatchString(word) || numerals[word] > 0 || slashText.MatchString(word) || clockText.MatchString(word)
 }
@@ -97,7 +97,7 @@ var (
 	routes   = regexp.MustCompile(`not found|not_allowed|no such|allowlist|not in the catalogue|no existe|unknown (?:path|endpoint|operation|tool)|endpoint`)
 )
 
-// decide answers the dialogue as if every tool might be chosen freely.
+// decide answers the dialogue without a restriction on tools.
 func (d dialogue) decide() decision {
 	ops := readCatalogue(d.system)
 	searched, refusals := false, 0
@@ -139,48 +139,48 @@ func (d dialogue) smallTalk(ops []operation) (string, bool) {
 	return "", false
 }
 
-// act finds the operation the person means and calls for it, or asks.
+// act finds the operation that the person means and calls a tool for it, or asks.
 func (d dialogue) act(ops []operation, searched bool) decision {
 	f := readFacts(d.text, parameterNames(ops), d.today)
 	kind, nouns := intentOf(f.rest)
-	op, ok := spelledOut(ops, d.text, &f)
+	op, ok := findLiteral(ops, d.text, &f)
 	if !ok {
 		op, ok = choose(ops, kind, nouns, f)
 	}
 	if !ok {
-		if !searched && kind != noVerb && len(nouns) > 0 && d.offers(toolSearch) {
-			return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
+		if !searched && kind != noVerb && len(nouns) > 0 && d.hasTool(toolSearch) {
+			return callDecision(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
 		}
 		return decision{text: d.say.unknown(ops)}
 	}
-	if plan, missing, many := chain(ops, op, f, d.goal()); many && d.offers(toolPlan) {
+	if plan, missing, many := chain(ops, op, f, d.goal()); many && d.hasTool(toolPlan) {
 		if len(missing) > 0 {
 			return decision{text: d.say.ask(op.title(), op.address(), missing)}
 		}
-		return called(toolPlan, plan)
+		return callDecision(toolPlan, plan)
 	}
 	request, missing := build(op, f, nil)
 	switch {
 	case len(missing) > 0:
 		return decision{text: d.say.ask(op.title(), op.address(), missing)}
-	case d.offers(toolRequest):
-		return called(toolRequest, request)
-	case d.offers(toolPlan):
-		return called(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
+	case d.hasTool(toolRequest):
+		return callDecision(toolRequest, request)
+	case d.hasTool(toolPlan):
+		return callDecision(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
 	default:
 		return decision{text: d.say.noTool(op)}
 	}
 }
 
-// goal is the person's own request, on one line of at most 120 characters.
+// goal returns the person's own request, on one line of at most 120 characters.
 func (d dialogue) goal() string {
 	text := []rune(strings.Join(strings.Fields(strings.ReplaceAll(d.text, " , ", ", ")), " "))
 	return string(text[:min(len(text), 120)])
 }
 
-func (d dialogue) offers(name string) bool { return slices.Contains(d.tools, name) }
+func (d dialogue) hasTool(name string) bool { return slices.Contains(d.tools, name) }
 
-// parameterNames are the folded names, and their concepts, of all parameters.
+// parameterNames returns the folded names of all parameters, and their concepts.
 func parameterNames(ops []operation) map[string]bool {
 	names := map[string]bool{}
 	for _, op := range ops {
@@ -194,9 +194,9 @@ func parameterNames(ops []operation) map[string]bool {
 	return names
 }
 
-// spelledOut finds the operation of a message such as «GET /rooms/norte», and
-// adds the values of its path to the facts.
-func spelledOut(ops []operation, text string, f *facts) (operation, bool) {
+// findLiteral finds the operation of a message such as «GET /rooms/norte», and adds the values of
+// its path to the facts.
+func findLiteral(ops []operation, text string, f *facts) (operation, bool) {
 	m := literal.FindStringSubmatch(text)
 	if m == nil {
 		return operation{}, false
@@ -243,33 +243,33 @@ func (d dialogue) callOf(answer message) toolCall {
 	return toolCall{}
 }
 
-// afterRefusal reacts to a call that was answered with an error: drop what was
-// not known, ask for what was missing, search for what was not there, or say
-// so. A call that became a draft needs no more than a pointer to it.
+// afterRefusal answers after a call that failed: it drops unknown members, asks for missing values,
+// searches for a missing operation, or reports the refusal. After a call that made a draft it only
+// points to the draft.
 func (d dialogue) afterRefusal(answer message, ops []operation, searched bool, refusals int) decision {
 	reason, previous := answer.text(), d.callOf(answer)
 	var made struct {
 		Run string `json:"run_id"`
 	}
 	if json.Unmarshal([]byte(reason), &made) == nil && made.Run != "" {
-		return decision{text: d.say.drafted()}
+		return decision{text: d.say.draftReady()}
 	}
 	if refusals > maxRefusals {
-		return decision{text: d.say.refused(reason)}
+		return decision{text: d.say.refusal(reason)}
 	}
-	arguments, missing := mend(previous.Arguments, readObjections(reason), ops)
+	arguments, missing := repairArguments(previous.Arguments, readObjections(reason), ops)
 	switch {
 	case len(missing) > 0:
 		return decision{text: d.say.ask(d.goal(), previous.Name, missing)}
 	case arguments != "":
 		return decision{call: &toolCall{previous.Name, arguments}}
-	case routes.MatchString(fold(reason)) && !searched && d.offers(toolSearch):
+	case routes.MatchString(fold(reason)) && !searched && d.hasTool(toolSearch):
 		_, nouns := intentOf(d.text)
-		return called(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
+		return callDecision(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
 	}
-	return decision{text: d.say.refused(reason)}
+	return decision{text: d.say.refusal(reason)}
 }
 
-func called(name string, arguments any) decision {
+func callDecision(name string, arguments any) decision {
 	return decision{call: &toolCall{name, string(encode(arguments))}}
 }

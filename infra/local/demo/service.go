@@ -29,8 +29,8 @@ const (
 	jsonContent = "application/json; charset=utf-8"
 )
 
-// Service is the demonstration service. Its state lives in memory and, with
-// WithFile, in a file. Both are bounded, whatever is asked and how often.
+// Service is the demonstration service. Its state is in memory and, with WithFile, in a file. Both
+// are bounded, for any number and size of requests.
 type Service struct {
 	mux *http.ServeMux
 	now func() time.Time
@@ -43,9 +43,9 @@ type Service struct {
 // Option changes how NewService builds a service.
 type Option func(*Service) error
 
-// WithFile keeps reservations and ledger in the file at path (created with
-// mode 0600), one JSON line per request, each on disk before its answer. A file
-// that has grown too large is replaced by one line that says what it amounts to.
+// WithFile keeps reservations and ledger in the file at path (created with mode 0600), one JSON
+// line per request, each on disk before its answer. A file that has grown too large is replaced by
+// one line with the equivalent state.
 func WithFile(path string) Option {
 	return func(s *Service) error {
 		log, err := openJournal(path, s.state.apply)
@@ -65,8 +65,8 @@ func WithClock(now func() time.Time) Option {
 	return func(s *Service) error { s.now = now; return nil }
 }
 
-// NewService returns the service with its rooms, and with what the file of
-// WithFile holds. It fails only when that file cannot be read or opened.
+// NewService returns the service with its rooms, and with the contents of the file of WithFile. It
+// fails only when that file cannot be read or opened.
 func NewService(options ...Option) (*Service, error) {
 	s := &Service{mux: http.NewServeMux(), now: time.Now, state: newState()}
 	for _, option := range options {
@@ -90,7 +90,7 @@ func NewService(options ...Option) (*Service, error) {
 		"DELETE /reservations/{reservation_id}": deleteReservation,
 		"POST /flaky":                           flaky,
 	} {
-		s.mux.HandleFunc(pattern, s.recorded(act))
+		s.mux.HandleFunc(pattern, s.record(act))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, problem(http.StatusNotFound, "not_found", "No existe esa dirección. El contrato está en /openapi.json."))
@@ -119,7 +119,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // not change the state: the effect is applied once it is in the journal.
 type action func(st *state, r request) (reply, effect)
 
-// request is what an action may see.
+// request holds the values that an action may read.
 type request struct {
 	*http.Request
 	body []byte
@@ -127,16 +127,16 @@ type request struct {
 	key  string
 }
 
-// reply is an answer before it is written: a status and a JSON body, if any.
+// reply is a response before it is written: a status and a JSON body, if any.
 type reply struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body,omitempty"`
 	Retry  int             `json:"-"` // seconds, for Retry-After
 }
 
-// recorded runs act under the lock: answer a known key again, else act, write
+// record returns a handler that runs act under the lock: answer a known key again, else act, write
 // the journal, apply, answer.
-func (s *Service) recorded(act action) http.HandlerFunc {
+func (s *Service) record(act action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *Service) recorded(act action) http.HandlerFunc {
 			return
 		}
 		s.mu.Lock()
-		out, err := s.once(act, request{Request: r, body: body, at: s.now().UTC(), key: key})
+		out, err := s.performOnce(act, request{Request: r, body: body, at: s.now().UTC(), key: key})
 		s.mu.Unlock()
 		if err != nil {
 			answer(w, problem(http.StatusInternalServerError, "storage", "No se pudo guardar la petición."))
@@ -162,7 +162,7 @@ func (s *Service) recorded(act action) http.HandlerFunc {
 	}
 }
 
-func (s *Service) once(act action, r request) (reply, error) {
+func (s *Service) performOnce(act action, r request) (reply, error) {
 	e := entry{
 		Seq: s.state.seq + 1, At: r.at, Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 		Key: r.key, Print: fingerprint(r),
@@ -189,12 +189,12 @@ func (s *Service) once(act action, r request) (reply, error) {
 	}
 	s.state.apply(e)
 	if s.log != nil && s.log.size > mostFile {
-		_ = s.log.compact(s.state.snapshot()) // one that fails leaves the file as it was; the next request tries again
+		_ = s.log.compact(s.state.snapshot()) // a failed compaction leaves the file unchanged; the next request tries again
 	}
 	return out, nil
 }
 
-// fingerprint tells whether two requests of one key are the same request.
+// fingerprint returns a hash that is equal for equal requests with one key.
 func fingerprint(r request) string {
 	if r.key == "" {
 		return ""
@@ -203,14 +203,14 @@ func fingerprint(r request) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// slow answers late. It is in the ledger when it arrives, so that a caller
-// that gave up can still see that it reached the service.
+// slow answers late. The request is in the ledger when it arrives, so that a caller that gave up
+// can see that it reached the service.
 func (s *Service) slow(w http.ResponseWriter, r *http.Request) {
 	wait := usualSlow
 	if text := r.URL.Query().Get("seconds"); text != "" {
 		seconds, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(seconds >= 0 && seconds <= maxSlow.Seconds()) {
-			s.recorded(func(*state, request) (reply, effect) {
+			s.record(func(*state, request) (reply, effect) {
 				return invalid(field{"seconds", "debe ser un número entre 0 y 20"}), effect{}
 			})(w, r)
 			return
@@ -218,12 +218,12 @@ func (s *Service) slow(w http.ResponseWriter, r *http.Request) {
 		wait = time.Duration(seconds * float64(time.Second))
 	}
 	late := &delayed{ResponseWriter: w, ctx: r.Context(), wait: wait}
-	s.recorded(func(*state, request) (reply, effect) {
+	s.record(func(*state, request) (reply, effect) {
 		return reply{Status: http.StatusOK, Body: encode(map[string]float64{"seconds": wait.Seconds()})}, effect{}
 	})(late, r)
 }
 
-// delayed holds the first byte of an answer back.
+// delayed delays the first byte of a response.
 type delayed struct {
 	http.ResponseWriter
 	ctx  context.Context
@@ -267,7 +267,7 @@ func answer(w http.ResponseWriter, out reply) {
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only this package's own plain structs come here
+		panic(err) // only this package's own plain structs are encoded
 	}
 	return raw
 }
@@ -276,7 +276,7 @@ func list[T any](items []T) reply {
 	return reply{Status: http.StatusOK, Body: encode(map[string]any{"items": items, "count": len(items)})}
 }
 
-// field is one value of a request that was not accepted.
+// field names a value of a request that was refused.
 type field struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`

@@ -245,8 +245,8 @@ func TestFileDamagedInTheMiddleIsRefused(t *testing.T) {
 	}
 }
 
-// TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten: the last line's too.
-func TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten(t *testing.T) {
+// TestFileDetectsFlippedBits also flips the bits of the last line.
+func TestFileDetectsFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	first := newTestService(t, WithFile(path))
 	call(t, first, "POST /reservations", "k1", goodBody)
@@ -269,9 +269,9 @@ func TestNoFlippedBitOfTheFileIsTakenForWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerIsInTheDocument: also of what is refused before it is looked at, and that a key
-// is asked for.
-func TestEveryAnswerIsInTheDocument(t *testing.T) {
+// TestDocumentListsEveryAnswer also checks responses to requests that are refused early, and that a
+// key is required.
+func TestDocumentListsEveryAnswer(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func TestEveryAnswerIsInTheDocument(t *testing.T) {
 	}
 }
 
-// The answers have the shape that the document promises.
+// TestAnswersMatchTheDocument checks the schemas of the responses.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	s := newTestService(t)
 	call(t, s, "POST /reservations", "k", goodBody)

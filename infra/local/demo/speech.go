@@ -7,7 +7,7 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-// speech words the model's answers. None of them may pose as a plan.
+// speech writes the model's answers. None of them may pose as a plan.
 type speech struct{ en bool }
 
 func (s speech) pick(es, en string) string {
@@ -22,11 +22,11 @@ const (
 	askMarkEN = "Something is missing"
 )
 
-// ask names the values that are missing for what is called title, or else
-// address; asked recognises it in the history.
+// ask asks for the missing values of the operation title, or of address; askedNames recognises the
+// question in the history.
 func (s speech) ask(title, address string, missing []string) string {
 	names := strings.Join(missing, ", ")
-	return harmless(func(title string) string {
+	return withoutPlanWording(func(title string) string {
 		if s.en {
 			return fmt.Sprintf("%s for “%s”: %s. Which value should it have? You can write it plainly or as name=value.", askMarkEN, title, names)
 		}
@@ -34,10 +34,9 @@ func (s speech) ask(title, address string, missing []string) string {
 	}, title, address)
 }
 
-// harmless words a sentence with the first name that does not make it read as
-// a plan: a summary such as «Confirm the booking» would. The last is taken as
-// it is.
-func harmless(say func(name string) string, names ...string) string {
+// withoutPlanWording returns a sentence with the first name that does not make it read as a plan: a
+// summary such as «Confirm the booking» would. It takes the last name unchecked.
+func withoutPlanWording(say func(name string) string, names ...string) string {
 	for _, name := range names {
 		if text := say(name); !intent.Poses(text).Pending {
 			return text
@@ -46,8 +45,8 @@ func harmless(say func(name string) string, names ...string) string {
 	return say(names[len(names)-1])
 }
 
-// asked returns the names an earlier ask was about.
-func asked(text string) ([]string, bool) {
+// askedNames returns the names in an earlier question of ask.
+func askedNames(text string) ([]string, bool) {
 	for _, mark := range []string{askMarkES, askMarkEN} {
 		if rest, ok := strings.CutPrefix(text, mark); ok {
 			_, rest, _ = strings.Cut(rest, ": ")
@@ -85,7 +84,7 @@ func (s speech) abilities(ops []operation) string {
 			fmt.Fprintf(&b, s.pick("\n- y %d más", "\n- and %d more"), len(ops)-i)
 			break
 		}
-		b.WriteString("\n- " + harmless(func(name string) string { return name }, fmt.Sprintf("%s (%s)", op.title(), op.address()), op.address()))
+		b.WriteString("\n- " + withoutPlanWording(func(name string) string { return name }, fmt.Sprintf("%s (%s)", op.title(), op.address()), op.address()))
 	}
 	return b.String()
 }
@@ -97,14 +96,13 @@ func (s speech) nothingPending() string {
 }
 
 func (s speech) noTool(op operation) string {
-	return harmless(func(title string) string {
+	return withoutPlanWording(func(title string) string {
 		return fmt.Sprintf(s.pick("Para «%s» haría falta una herramienta que no tengo en este mensaje.", "“%s” would need a tool that I do not have in this message."), title)
 	}, op.title(), op.address())
 }
 
-// refused passes on why a call was not accepted, unless the reason itself
-// would read as a plan.
-func (s speech) refused(reason string) string {
+// refusal reports why a call was refused, unless the reason itself would read as a plan.
+func (s speech) refusal(reason string) string {
 	reason = plainReason(reason)
 	short := []rune(strings.Join(strings.Fields(reason), " "))
 	text := s.pick("No he conseguido preparar esa petición: no fue aceptada. ", "I could not prepare that request: it was not accepted. ")
@@ -114,6 +112,6 @@ func (s speech) refused(reason string) string {
 	return text
 }
 
-func (s speech) drafted() string {
+func (s speech) draftReady() string {
 	return s.pick("La propuesta está en su tarjeta.", "The proposal is on its card.")
 }

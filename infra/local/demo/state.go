@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// How much is remembered. Of requests, of the answers under their keys and of the failures of
-// /flaky, the oldest are forgotten.
+// The limits of the memory. The oldest requests, answers under keys and failures of /flaky are
+// dropped.
 const (
 	mostEntries      = 1000
-	mostBytes        = 512 << 10 // of those entries, as the file has them
+	mostBytes        = 512 << 10 // of those entries, in their file format
 	mostReservations = 500
 )
 
-// state is everything the service remembers; apply is its only writer.
+// state holds everything in the service's memory; only apply changes it.
 type state struct {
 	reservations []Reservation
 	created      int
@@ -66,7 +66,7 @@ func (st *state) apply(e entry) {
 	st.remember(e)
 }
 
-// remember keeps a request, and forgets the oldest beyond what is kept.
+// remember stores a request, and drops the oldest ones over the limits.
 func (st *state) remember(e entry) {
 	e.size = len(encode(e))
 	st.recent, st.bytes = append(st.recent, e), st.bytes+e.size
@@ -80,7 +80,7 @@ func (st *state) remember(e entry) {
 
 func (st *state) forgetOldest() {
 	e := st.recent[0]
-	st.recent[0] = entry{} // what is behind the slice holds nothing
+	st.recent[0] = entry{} // frees the memory of the dropped entry
 	st.recent, st.bytes = st.recent[1:], st.bytes-e.size
 	if e.Final && st.answers[e.Key].Seq == e.Seq {
 		delete(st.answers, e.Key)
@@ -92,7 +92,7 @@ func (st *state) forgetOldest() {
 	}
 }
 
-// snapshot is the entry that stands for all that was applied.
+// snapshot returns the entry that replaces all entries so far.
 func (st *state) snapshot() entry {
 	return entry{Base: &base{st.reservations, st.created, st.seq, st.recent, st.attempts}}
 }
@@ -106,7 +106,7 @@ func (st *state) restore(b base) {
 	}
 }
 
-// find returns the place of a reservation; «7» is taken for r-7.
+// find returns the index of a reservation; «7» is read as r-7.
 func (st *state) find(id string) int {
 	if _, err := strconv.ParseUint(id, 10, 32); err == nil {
 		id = "r-" + id

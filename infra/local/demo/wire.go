@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// result is a decision on its way out, in the shapes of chat completions.
+// result is a decision in the shapes of chat completions.
 type result struct {
 	decision
 	id           string
@@ -58,8 +58,8 @@ func (r result) envelope(object string, choices []any) map[string]any {
 	}
 }
 
-// whole is the answer as one chat.completion.
-func (r result) whole() map[string]any {
+// wholeResponse returns the answer as one chat.completion.
+func (r result) wholeResponse() map[string]any {
 	said := map[string]any{"role": "assistant", "content": r.text, "refusal": nil}
 	if r.call != nil {
 		said["content"] = nil
@@ -108,7 +108,7 @@ func (r result) stream(w http.ResponseWriter, withUsage bool) {
 	_ = flusher.Flush()
 }
 
-// pieces cuts text after each space, so that no rune is parted.
+// pieces cuts text after each space, so that no rune is split.
 func pieces(text string) []string { return strings.SplitAfter(text, " ") }
 
 // refuse answers with the protocol's error object.

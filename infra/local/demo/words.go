@@ -27,7 +27,7 @@ func fold(text string) string {
 	}, text)
 }
 
-// verb is what a message wants done.
+// verb is the action that a message asks for.
 type verb int
 
 const (
@@ -57,8 +57,8 @@ func init() {
 	}
 }
 
-// translations brings the words of both languages, in the singular, to one
-// concept. Words that are missing stand for themselves.
+// translations maps the words of both languages, in the singular, to one concept. Other words stand
+// for themselves.
 var translations = map[string]string{
 	"sala": "room", "habitacion": "room", "habitacione": "room", "cuarto": "room", "aula": "room",
 	"reserva": "reservation", "reservar": "reservation", "reservame": "reservation", "reserve": "reservation",
@@ -77,8 +77,8 @@ var translations = map[string]string{
 	"gato": "cat", "perro": "dog", "libro": "book", "ciudad": "city", "ciudade": "city", "pais": "country",
 }
 
-// named are the concepts that translations lead to: words with a meaning of
-// their own, never the name of one thing.
+// named holds the concepts of translations: words with a meaning of their own, never the name of
+// one thing.
 var named = func() map[string]bool {
 	out := map[string]bool{}
 	for _, c := range translations {
@@ -100,8 +100,8 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// tokens cuts text into folded words; hyphens and underscores part words,
-// and so do capitals inside a word (petStore).
+// tokens cuts text into folded words; hyphens, underscores and capitals inside a word (petStore)
+// separate words.
 func tokens(text string) []string {
 	var b strings.Builder
 	lower := false
@@ -118,7 +118,7 @@ func tokens(text string) []string {
 	return strings.Fields(fold(b.String()))
 }
 
-// concept brings one folded word to its concept; "" for a stop word.
+// concept returns the concept of one folded word; "" for a stop word.
 func concept(word string) string {
 	if stopwords[word] {
 		return ""
@@ -143,9 +143,9 @@ func concepts(text string) []string {
 	return out
 }
 
-// intentOf returns the verb that rules the message, and its concepts without
-// the verb's own word. «Reserva» is the verb at the head of a sentence and a
-// noun after an article, and it names reservations either way.
+// intentOf returns the main verb of the message, and its concepts without the word of that verb.
+// «Reserva» is the verb at the head of a sentence and a noun after an article, and it names
+// reservations in both cases.
 func intentOf(text string) (verb, []string) {
 	kind, out := noVerb, []string{}
 	words := tokens(text)
@@ -177,8 +177,8 @@ var spanish = set(`el la los las un una es son por favor que cual cuando donde c
 	sala salas para el en de del manana hoy hola gracias puedes podrias quiero necesito mi mis me todas todos ejecuta prueba lunes martes
 	miercoles jueves viernes sabado domingo personas ayuda si y libre libres haz cambia mueve dame ver a las buenas buenos con`)
 
-// inEnglish reports the language of the message; one that shows neither
-// language takes fallback.
+// inEnglish reports whether the message is in English; fallback is the result when it shows no
+// language.
 func inEnglish(text string, fallback bool) bool {
 	balance := 0
 	for _, word := range tokens(text) {
