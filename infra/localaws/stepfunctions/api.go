@@ -42,13 +42,13 @@ func (in *startExecutionInput) check() (input string, err error) {
 	return input, nil
 }
 
-// errNameTaken says that an execution of that name is there already.
+// errNameTaken reports that an execution with that name exists.
 var errNameTaken = errors.New("execution name is taken")
 
-// startExecution is one durable write: the execution, its name, and its first
-// states up to the first that waits for something.
+// startExecution makes one durable write: the execution, its name, and its states up to the first
+// one that waits.
 func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any, error) {
-	if !e.running() {
+	if !e.isStarted() {
 		return nil, errStopping
 	}
 	m, err := e.machine(in.ARN)
@@ -59,8 +59,8 @@ func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any
 	if err != nil {
 		return nil, err
 	}
-	if old, err := e.taken(m.record.Name, in.Name); err != nil || old != nil {
-		return e.startedBefore(old, input, err)
+	if old, err := e.nameHolder(m.record.Name, in.Name); err != nil || old != nil {
+		return e.answerRepeatedStart(old, input, err)
 	}
 	now := time.Now()
 	rec := &executionRecord{
@@ -73,12 +73,12 @@ func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any
 	t := x.begin(now)
 	old, err := x.create(t)
 	if errors.Is(err, errNameTaken) {
-		return e.startedBefore(old, input, nil)
+		return e.answerRepeatedStart(old, input, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return started(rec), nil
+	return startResult(rec), nil
 }
 
 // begin computes the first transition. The execution stays busy until create.
@@ -169,7 +169,7 @@ func nameOwner(tx *disk.Tx, machine, name string, now time.Time) (*executionReco
 	return rec, nil
 }
 
-func (e *Engine) taken(machine, name string) (rec *executionRecord, err error) {
+func (e *Engine) nameHolder(machine, name string) (rec *executionRecord, err error) {
 	err = e.store.View(func(tx *disk.Tx) error {
 		rec, err = nameOwner(tx, machine, name, time.Now())
 		return err
@@ -177,19 +177,19 @@ func (e *Engine) taken(machine, name string) (rec *executionRecord, err error) {
 	return rec, err
 }
 
-// startedBefore answers a start whose name is taken: the same execution while it
-// is open and its input is the same, else a refusal.
-func (e *Engine) startedBefore(old *executionRecord, input string, err error) (any, error) {
+// answerRepeatedStart answers a start whose name is taken: the same execution while it is open and
+// its input is the same, else an error.
+func (e *Engine) answerRepeatedStart(old *executionRecord, input string, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	if old.Status == statusRunning && old.Input == input {
-		return started(old), nil
+		return startResult(old), nil
 	}
 	return nil, refuse("ExecutionAlreadyExists", "Execution Already Exists: '%s'", old.ARN)
 }
 
-func started(rec *executionRecord) object {
+func startResult(rec *executionRecord) object {
 	return object{{"executionArn", rec.ARN}, {"startDate", epoch(fromNanos(rec.Start))}}
 }
 
@@ -214,8 +214,8 @@ func (e *Engine) record(arn string) (rec *executionRecord, err error) {
 	return rec, err
 }
 
-// signal posts s and waits until its effect is durable. A disk that takes no writes
-// is answered at once; what was posted by then takes effect when it does again.
+// signal posts s and waits until its effect is durable. When the disk accepts no writes, signal
+// returns an error at once; posted signals take effect when the disk accepts writes again.
 func (e *Engine) signal(x *execution, s signal) error {
 	if err := e.store.Unwritable(); err != nil {
 		return err
@@ -238,7 +238,7 @@ type stopExecutionInput struct {
 	Cause string `json:"cause"`
 }
 
-// checkErrorText bounds an error and a cause that a caller gives.
+// checkErrorText checks the lengths of an error and a cause of a caller.
 func checkErrorText(err, cause string) error {
 	switch {
 	case len(utf16.Encode([]rune(err))) > maxErrorText:
@@ -298,7 +298,7 @@ func (e *Engine) describeExecution(_ context.Context, in *executionInput) (any, 
 	return append(out, errorDetail(rec.Error, rec.Cause)...), nil
 }
 
-// summary is what lists tell of an execution.
+// summary returns the fields of an execution in lists.
 func summary(rec *executionRecord) object {
 	out := object{
 		{"executionArn", rec.ARN},

@@ -36,8 +36,8 @@ const (
 
 var ctx = context.Background()
 
-// refused checks the type and the wording of an API error.
-func refused(t *testing.T, err error, code, message string) {
+// checkRefusal checks the type and the message of an API error.
+func checkRefusal(t *testing.T, err error, code, message string) {
 	t.Helper()
 	var api smithy.APIError
 	if !errors.As(err, &api) {
@@ -53,7 +53,7 @@ func refused(t *testing.T, err error, code, message string) {
 func inWorld(t *testing.T, script map[string][]answer, test func(t *testing.T, w *world), opts ...Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "", scripted(script), opts...).start()
+		w := newWorld(t, "", scriptedFunctions(script), opts...).start()
 		defer w.close()
 		test(t, w)
 	})
@@ -70,11 +70,11 @@ func TestStartExecutionNameRules(t *testing.T) {
 			_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn, Name: &name, Input: &input})
 			return err
 		}
-		refused(t, start("n", `{"a":2}`), "ExecutionAlreadyExists", "Execution Already Exists: '"+first+"'")
+		checkRefusal(t, start("n", `{"a":2}`), "ExecutionAlreadyExists", "Execution Already Exists: '"+first+"'")
 		w.finish(first)
-		refused(t, start("n", `{"a":1}`), "ExecutionAlreadyExists", first)
+		checkRefusal(t, start("n", `{"a":1}`), "ExecutionAlreadyExists", first)
 		time.Sleep(89 * 24 * time.Hour)
-		refused(t, start("n", `{"a":1}`), "ExecutionAlreadyExists", first)
+		checkRefusal(t, start("n", `{"a":1}`), "ExecutionAlreadyExists", first)
 		time.Sleep(2 * 24 * time.Hour)
 		if err := start("n", `{"a":9}`); err != nil {
 			t.Errorf("after 90 days: %v", err)
@@ -82,10 +82,10 @@ func TestStartExecutionNameRules(t *testing.T) {
 		if out := w.describe(first); aws.ToString(out.Input) != `{"a":9}` {
 			t.Errorf("the name belongs to %s", aws.ToString(out.Input))
 		}
-		refused(t, start("a b", "{}"), "InvalidName", "Invalid Name: 'a b'")
-		refused(t, start("j", "not json"), "InvalidExecutionInput", "Invalid State Machine Execution Input: 'Unrecognized token 'not': was expecting (JSON String, Number, Array, Object or token 'null', 'true' or 'false')'")
-		refused(t, start("j", ""), "InvalidExecutionInput", "Invalid State Machine Execution Input: 'Invalid execution input.'")
-		refused(t, start("j", `"`+strings.Repeat("é", 131072)+`"`), "ValidationException", "Member must have length less than or equal to 262144")
+		checkRefusal(t, start("a b", "{}"), "InvalidName", "Invalid Name: 'a b'")
+		checkRefusal(t, start("j", "not json"), "InvalidExecutionInput", "Invalid State Machine Execution Input: 'Unrecognized token 'not': was expecting (JSON String, Number, Array, Object or token 'null', 'true' or 'false')'")
+		checkRefusal(t, start("j", ""), "InvalidExecutionInput", "Invalid State Machine Execution Input: 'Invalid execution input.'")
+		checkRefusal(t, start("j", `"`+strings.Repeat("é", 131072)+`"`), "ValidationException", "Member must have length less than or equal to 262144")
 		for i, input := range []string{"2", `"x"`, "null"} {
 			if err := start(fmt.Sprint("ok", i), input); err != nil {
 				t.Errorf("input %s: %v", input, err)
@@ -93,12 +93,12 @@ func TestStartExecutionNameRules(t *testing.T) {
 		}
 		for bad, code := range map[string]string{"": "ValidationException", "nope": "InvalidArn", first: "InvalidArn", arn + "x": "StateMachineDoesNotExist"} {
 			_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &bad})
-			refused(t, err, code, "")
+			checkRefusal(t, err, code, "")
 		}
 	})
 }
 
-func TestOneNameIsStartedOnceUnderContention(t *testing.T) {
+func TestStartExecutionTakesNameOnceUnderContention(t *testing.T) {
 	w := newWorld(t, "", &functions{}).start()
 	defer w.close()
 	arn := w.create("m", `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:f","End":true}}}`)
@@ -111,7 +111,7 @@ func TestOneNameIsStartedOnceUnderContention(t *testing.T) {
 			out, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn, Name: aws.String("one"), Input: aws.String("{}")})
 			if err == nil {
 				arns[i] = *out.ExecutionArn
-			} else if apiCode(err) != "ExecutionAlreadyExists" { // it may have ended by then
+			} else if apiCode(err) != "ExecutionAlreadyExists" { // it may have ended meanwhile
 				t.Error(err)
 			}
 		})
@@ -138,7 +138,7 @@ func TestDescribeExecution(t *testing.T) {
 		}
 		for bad, code := range map[string]string{"": "ValidationException", "nope": "InvalidArn", run + "x": "ExecutionDoesNotExist", arn: "InvalidArn"} {
 			_, err := w.sfn.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &bad})
-			refused(t, err, code, "")
+			checkRefusal(t, err, code, "")
 		}
 		m, err := w.sfn.DescribeStateMachineForExecution(ctx, &sfn.DescribeStateMachineForExecutionInput{ExecutionArn: &run})
 		if err != nil || *m.Definition != passMachine {
@@ -147,7 +147,7 @@ func TestDescribeExecution(t *testing.T) {
 	})
 }
 
-func TestRunningExecutionsKeepTheirDefinition(t *testing.T) {
+func TestRunningExecutionKeepsDefinition(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		arn := w.create("m", waitMachine)
 		run := w.run(arn, "r", "{}")
@@ -203,7 +203,7 @@ func TestProtocolRefusals(t *testing.T) {
 	w := newWorld(t, "", &functions{}).start()
 	defer w.close()
 	_, err := w.sfn.CreateActivity(ctx, &sfn.CreateActivityInput{Name: aws.String("a")})
-	refused(t, err, "UnknownOperationException", "The operation 'CreateActivity' is not supported by this deployment")
+	checkRefusal(t, err, "UnknownOperationException", "The operation 'CreateActivity' is not supported by this deployment")
 	for _, c := range []struct {
 		method, target, body string
 		status               int
@@ -224,7 +224,7 @@ func TestProtocolRefusals(t *testing.T) {
 	}
 }
 
-func TestExecutionsTakeTurnsAtTheFunctions(t *testing.T) {
+func TestDispatcherAlternatesExecutions(t *testing.T) {
 	inWorld(t, map[string][]answer{"f": {{Sleep: 1}}}, func(t *testing.T, w *world) {
 		item := `{"StartAt":"I","States":{"I":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:f","End":true}}}`
 		big := w.create("big", `{"StartAt":"M","States":{"M":{"Type":"Map","ItemProcessor":`+item+`,"End":true}}}`)
@@ -237,17 +237,17 @@ func TestExecutionsTakeTurnsAtTheFunctions(t *testing.T) {
 	}, WithConcurrency(2))
 }
 
-func TestOldExecutionsAreForgotten(t *testing.T) {
+func TestSweepDeletesOldExecutions(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		arn := w.create("m", passMachine)
 		run := w.run(arn, "old", "{}")
 		time.Sleep(92 * 24 * time.Hour)
 		_, err := w.sfn.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &run})
-		refused(t, err, "ExecutionDoesNotExist", "Execution Does Not Exist: '"+run+"'")
+		checkRefusal(t, err, "ExecutionDoesNotExist", "Execution Does Not Exist: '"+run+"'")
 	})
 }
 
-func TestWaitingExecutionsCostNoGoroutine(t *testing.T) {
+func TestWaitingExecutionHasNoGoroutine(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		arn := w.create("m", waitMachine)
 		before := runtime.NumGoroutine()
@@ -264,12 +264,12 @@ func TestWaitingExecutionsCostNoGoroutine(t *testing.T) {
 		if more := runtime.NumGoroutine() - before; more > 10 {
 			t.Errorf("%d goroutines for 1600 waiting executions", more)
 		}
-		if n := len(w.engine.openOf("")); n != 1600 {
+		if n := len(w.engine.openExecutions("")); n != 1600 {
 			t.Errorf("%d executions are open", n)
 		}
 		time.Sleep(101 * time.Second)
 		synctest.Wait()
-		if n := len(w.engine.openOf("")); n != 0 {
+		if n := len(w.engine.openExecutions("")); n != 0 {
 			t.Errorf("%d executions are still held", n)
 		}
 	})
@@ -281,7 +281,7 @@ func TestNothingRunsBeforeStart(t *testing.T) {
 		defer w.close()
 		arn := w.create("m", passMachine)
 		_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn})
-		refused(t, err, "ServiceUnavailableException", "The engine is not running")
+		checkRefusal(t, err, "ServiceUnavailableException", "The engine is not running")
 		w.start()
 		w.finish(w.run(arn, "r", "{}"))
 		if err := w.engine.Start(ctx); err == nil {

@@ -46,9 +46,9 @@ func (e *Engine) sendTaskHeartbeat(_ context.Context, in *taskHeartbeatInput) (a
 	return e.callback(in.Token, signal{kind: signalHeartbeat})
 }
 
-// callback brings a signal to the task that waits for the token. A token is
-// invalid when it is none of ours, unknown when its execution is, and timed out
-// when nothing waits for it any more.
+// callback posts a signal to the task that waits for the token. The error is InvalidToken for a
+// token of another form, TaskDoesNotExist for an unknown execution, and TaskTimedOut when no task
+// waits for the token any more.
 func (e *Engine) callback(token string, s signal) (any, error) {
 	if token == "" || len(token) > maxTokenText {
 		return nil, invalid(token, "taskToken", "Member must have length between 1 and 2048")
@@ -64,7 +64,7 @@ func (e *Engine) callback(token string, s signal) (any, error) {
 	s.thread, s.token = thread, token
 	err := e.signal(x, s)
 	if errors.Is(err, errNoToken) || errors.Is(err, errOver) {
-		return nil, timedOut()
+		return nil, taskTimedOutError()
 	}
 	if err != nil {
 		return nil, err
@@ -72,11 +72,11 @@ func (e *Engine) callback(token string, s signal) (any, error) {
 	return object{}, nil
 }
 
-func timedOut() error {
+func taskTimedOutError() error {
 	return refuse("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")
 }
 
-// noTask words why no open execution has the task.
+// noTask returns the error for a token whose task no open execution has.
 func (e *Engine) noTask(seq uint64) error {
 	var rec *executionRecord
 	err := e.store.View(func(tx *disk.Tx) (err error) {
@@ -91,5 +91,5 @@ func (e *Engine) noTask(seq uint64) error {
 	case rec.Status == statusRunning:
 		return errStopping // the engine was not started yet
 	}
-	return timedOut()
+	return taskTimedOutError()
 }

@@ -42,10 +42,10 @@ func TestCasesBehaveAsDescribed(t *testing.T) {
 }
 
 func runCase(t *testing.T, c *machines.Case) {
-	w := newWorld(t, "", scripted(c.Functions)).start()
+	w := newWorld(t, "", scriptedFunctions(c.Functions)).start()
 	defer w.close()
 	if c.Refused != "" {
-		refusedAt(t, w, c)
+		checkRefusedAt(t, w, c)
 		return
 	}
 	arn := w.run(w.create("machine", c.DefinitionText("")), "run", c.InputText(""))
@@ -61,7 +61,7 @@ func runCase(t *testing.T, c *machines.Case) {
 	}
 }
 
-func refusedAt(t *testing.T, w *world, c *machines.Case) {
+func checkRefusedAt(t *testing.T, w *world, c *machines.Case) {
 	t.Helper()
 	_, err := w.sfn.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{
 		Name: aws.String("machine"), Definition: aws.String(c.DefinitionText("")), RoleArn: aws.String(roleARN),

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A choiceRule is a top-level entry of Choices: a condition and where to go.
+// A choiceRule is a top-level entry of Choices: a condition and a next state.
 type choiceRule struct {
 	when condition
 	next string

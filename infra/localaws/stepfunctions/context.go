@@ -6,8 +6,8 @@ import (
 
 var zeroTime time.Time
 
-// stamp is a time as the context object and events for people write it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// timestamp writes a time in the format of the context object and of status change events.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // context builds the context object ($$) as the thread sees it.
 func (t *transition) context(th *thread) any {
@@ -18,13 +18,13 @@ func (t *transition) context(th *thread) any {
 			{"Input", x.input.Value()},
 			{"Name", x.record.Name},
 			{"RoleArn", x.record.RoleARN},
-			{"StartTime", stamp(fromNanos(x.record.Start))},
+			{"StartTime", timestamp(fromNanos(x.record.Start))},
 			{"RedriveCount", number(0)},
 		}},
 		{"StateMachine", object{{"Id", x.record.MachineARN}, {"Name", x.record.Machine}}},
 		{"State", object{
 			{"Name", th.state},
-			{"EnteredTime", stamp(th.entered)},
+			{"EnteredTime", timestamp(th.entered)},
 			{"RetryCount", number(th.retryCount)},
 		}},
 	}

@@ -34,8 +34,8 @@ func (l *logged) Invoke(_ context.Context, arn string, payload []byte) ([]byte, 
 	return payload, nil, err
 }
 
-// crashChild starts executions as fast as it can until it is killed, and says
-// which starts were acknowledged. It also resumes what an earlier child left.
+// crashChild starts executions as fast as possible until it is killed, and prints the acknowledged
+// starts. It also resumes the executions of an earlier child.
 func crashChild(path string) {
 	store, err := disk.Open(path)
 	if err != nil {
@@ -67,10 +67,9 @@ func crashChild(path string) {
 	}
 }
 
-// TestKillLosesNothingAcknowledged kills a process over and over with SIGKILL.
-// In the end every acknowledged execution is there and succeeded, every history
-// is whole, and a task was called more often than recorded only as often as the
-// process was killed during a call.
+// TestKillLosesNothingAcknowledged kills a process many times with SIGKILL. In the end every
+// acknowledged execution exists and succeeded, and every history is complete. A task was called
+// more often than recorded at most once for each kill during a call.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -125,7 +124,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("%d acknowledged, %d calls repeated", len(acknowledged), extra)
 }
 
-// runAndKill runs a child for a random while and returns what it acknowledged.
+// runAndKill runs a child for a random time and returns the starts that it acknowledged.
 func runAndKill(t *testing.T, path string) []string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -10,8 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-// TestDamagedJournalRefusesToStart: an open execution that cannot be read is
-// never silently lost.
+// TestDamagedJournalRefusesToStart: an open execution that cannot be read is never silently lost.
 func TestDamagedJournalRefusesToStart(t *testing.T) {
 	for name, damage := range map[string]func(tx *disk.Tx) error{
 		"thread":     func(tx *disk.Tx) error { return bucket(tx, bucketJournal).Put(threadKey(1, rootThread), []byte{9, 9}) },
@@ -45,8 +44,7 @@ func TestDamagedJournalRefusesToStart(t *testing.T) {
 	}
 }
 
-// TestClosedStoreStopsExecutionsWithoutActing: what cannot be written down does
-// not happen.
+// TestClosedStoreStopsExecutionsWithoutActing: an effect that cannot be recorded does not happen.
 func TestClosedStoreStopsExecutionsWithoutActing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fns := &functions{}
@@ -62,7 +60,7 @@ func TestClosedStoreStopsExecutionsWithoutActing(t *testing.T) {
 			t.Error("a task ran that is not in the journal")
 		}
 		_, err := w.sfn.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &arn})
-		refused(t, err, "InternalServerError", "Internal error")
+		checkRefusal(t, err, "InternalServerError", "Internal error")
 		if err := w.engine.Close(); err != nil {
 			t.Error(err)
 		}

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A Definition is a state machine that was checked and compiled: whatever it
-// holds can run.
+// A Definition is a state machine that was checked and compiled, so that it can run.
 type Definition struct {
 	root    *scope
 	timeout time.Duration // of the whole execution; 0 means none
@@ -19,8 +18,8 @@ type scope struct {
 	states  map[string]*state
 }
 
-// ends reports whether a state of the scope is terminal.
-func (s *scope) ends() bool {
+// hasEnd reports whether a state of the scope is terminal.
+func (s *scope) hasEnd() bool {
 	for _, st := range s.states {
 		switch {
 		case st.kind == typeSucceed, st.kind == typeFail, st.kind != typeChoice && st.next == "":
@@ -113,15 +112,15 @@ type Diagnostic struct {
 	Severity string // ERROR
 	Code     string // such as SCHEMA_VALIDATION_FAILED
 	Message  string
-	Location string // JSON pointer; empty when the text is not JSON, or nothing is at fault
+	Location string // JSON pointer; empty when the text is not JSON or there is no finding
 }
 
-// DefinitionError lists why a definition was refused.
+// DefinitionError lists the reasons why a definition was refused.
 type DefinitionError struct {
 	Diagnostics []Diagnostic
 }
 
-// Error words the findings as CreateStateMachine does.
+// Error writes the findings as CreateStateMachine does.
 func (e *DefinitionError) Error() string {
 	var b strings.Builder
 	for i, d := range e.Diagnostics {
@@ -130,7 +129,7 @@ func (e *DefinitionError) Error() string {
 		}
 		b.WriteString(d.Code + ": " + d.Message)
 		if d.Code == codeMissingEnd {
-			b.WriteString(" at null") // what AWS says of no place
+			b.WriteString(" at null") // the text of AWS for no location
 		}
 		if d.Location != "" && d.Code != codeInvalidJSON {
 			b.WriteString(" at " + d.Location)
@@ -154,8 +153,8 @@ func Parse(text []byte) (*Definition, error) {
 	return (&reader{names: map[string]bool{}}).parse(text)
 }
 
-// parseStored compiles a definition that was accepted once: what was refused only
-// since then does not keep its executions from going on.
+// parseStored compiles a definition that was accepted before. Rules that were added later are not
+// applied, so that its executions can continue.
 func parseStored(text []byte) (*Definition, error) {
 	return (&reader{names: map[string]bool{}, stored: true}).parse(text)
 }

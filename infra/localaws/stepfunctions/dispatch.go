@@ -28,7 +28,7 @@ type job struct {
 	cancel context.CancelFunc
 }
 
-// add queues the thread's task and returns what takes it back.
+// add queues the thread's task and returns a function that cancels it.
 func (d *dispatcher) add(x *execution, th *thread) context.CancelFunc {
 	ctx, cancel := context.WithCancel(d.eng.ctx)
 	j := &job{x: x, thread: th.id, gen: th.gen, ctx: ctx, cancel: cancel, in: Invocation{
@@ -66,8 +66,8 @@ func (d *dispatcher) next() {
 	}
 }
 
-// run calls the function and hands the result to the execution. A call that was
-// taken back has no result; when the engine stops, only an answer counts.
+// run calls the function and sends the result to the execution. A cancelled call has no result.
+// When the engine stops, only an answer of the function counts.
 func (d *dispatcher) run(j *job) {
 	defer d.eng.release()
 	response, failure, err := d.call(j)
@@ -88,7 +88,7 @@ func (d *dispatcher) run(j *job) {
 	j.x.post(s)
 }
 
-// call invokes the function; a panic of the Invoker is a fault of the service.
+// call invokes the function; a panic of the Invoker becomes a fault of the service.
 func (d *dispatcher) call(j *job) (out Response, failure *FunctionError, err error) {
 	defer func() {
 		if p := recover(); p != nil {

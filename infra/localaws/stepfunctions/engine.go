@@ -52,10 +52,9 @@ func WithConcurrency(limit int) Option {
 	return func(e *Engine) { e.dispatcher.limit = max(limit, 1) }
 }
 
-// WithStatusChange has fn called for every status change of an execution, at
-// least once, also across restarts; fn is called again, later, while it returns
-// an error. Calls run concurrently with the engine; those about one execution
-// come one after the other, in order unless one had to be called again.
+// WithStatusChange calls fn for every status change of an execution, at least once, also across
+// restarts. While fn returns an error, it is called again later. Calls run concurrently with the
+// engine. Calls about one execution do not overlap, and are in order except for repeated calls.
 func WithStatusChange(fn func(context.Context, Event) error) Option {
 	return func(e *Engine) { e.outbox.handle = fn }
 }
@@ -109,7 +108,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	defer e.release()
 	e.admin.Lock()
 	defer e.admin.Unlock()
-	if e.running() {
+	if e.isStarted() {
 		return errors.New("stepfunctions: started twice")
 	}
 	e.sweep()
@@ -119,7 +118,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	for _, x := range resumed {
-		x.busy = true // until resume: nobody moves it before
+		x.busy = true // until resume, so that no signal moves it before
 		e.open[x.seq] = x
 	}
 	e.started = true
@@ -148,14 +147,15 @@ func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
 	return list, err
 }
 
-// running reports whether Start has taken over what the journal holds.
-func (e *Engine) running() bool {
+// isStarted reports whether Start has taken over what the journal holds.
+func (e *Engine) isStarted() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.started
 }
 
-// resume arms what waits, dispatches what was under way and runs what is ready.
+// resume sets the timers of waiting threads, dispatches tasks that were under way, and runs ready
+// threads.
 func (x *execution) resume() {
 	x.start()
 	all := newTransition(x, time.Now())
@@ -179,9 +179,8 @@ func (x *execution) resume() {
 	}()
 }
 
-// Close stops the engine: nothing new is dispatched, calls under way are given
-// up, and what they answered by then is recorded. It returns when all is still.
-// The store stays open.
+// Close stops the engine. It dispatches nothing new, cancels the calls under way, and records the
+// answers that arrived by then. It returns when all goroutines have ended. The store stays open.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.halted = true
@@ -191,7 +190,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	e.cancel()
 	e.held.Wait()
-	for _, x := range e.openOf("") {
+	for _, x := range e.openExecutions("") {
 		for _, th := range x.threads {
 			th.halt()
 		}
@@ -215,7 +214,7 @@ func (e *Engine) hold() bool {
 
 func (e *Engine) release() { e.held.Done() }
 
-func (e *Engine) stopping() bool { return e.ctx.Err() != nil }
+func (e *Engine) isStopping() bool { return e.ctx.Err() != nil }
 
 // adopt registers an open execution.
 func (e *Engine) adopt(x *execution) {
@@ -236,8 +235,8 @@ func (e *Engine) find(seq uint64) *execution {
 	return e.open[seq]
 }
 
-// openOf returns the open executions of a machine, or of all.
-func (e *Engine) openOf(machine string) []*execution {
+// openExecutions returns the open executions of a machine, or of all machines.
+func (e *Engine) openExecutions(machine string) []*execution {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []*execution
@@ -249,8 +248,8 @@ func (e *Engine) openOf(machine string) []*execution {
 	return out
 }
 
-// update writes durably. A store that fails is tried again, ever more slowly,
-// until the engine stops or the store is closed. refused hears of every failure.
+// update writes durably. After a failure of the store it retries with growing delays, until the
+// engine stops or the store is closed. refused is called with every failure.
 func (e *Engine) update(fn func(*disk.Tx) error, refused func(error)) error {
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
 		err := e.store.Update(fn)
@@ -258,10 +257,10 @@ func (e *Engine) update(fn func(*disk.Tx) error, refused func(error)) error {
 			e.committed()
 			return nil
 		}
-		if errors.Is(err, disk.ErrClosed) || e.stopping() {
+		if errors.Is(err, disk.ErrClosed) || e.isStopping() {
 			return err
 		}
-		if !errors.Is(err, disk.ErrUnwritable) { // which the store says
+		if !errors.Is(err, disk.ErrUnwritable) { // the store logs these itself
 			e.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
 		}
 		refused(err)

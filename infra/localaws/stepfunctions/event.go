@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A detail is the details object of a history event, in the order AWS shows it.
+// A detail is the details object of a history event, in the order of AWS.
 type detail struct {
 	field string // such as taskScheduledEventDetails; empty for none
 	body  object
 }
 
-// encodeEvent writes a history event as GetExecutionHistory answers it.
+// encodeEvent writes a history event in the format of GetExecutionHistory.
 func encodeEvent(kind string, id, prev uint64, at time.Time, d detail) []byte {
 	b := make([]byte, 0, 256)
 	b = append(b, `{"timestamp":`...)
@@ -42,14 +42,14 @@ func epoch(t time.Time) json.Number {
 	return json.Number(b)
 }
 
-// whole says that a payload in an event was not cut.
+// whole marks a payload in an event as not truncated.
 var whole = object{{"truncated", false}}
 
 func inputDetail(field string, input []byte) object {
 	return object{{field, string(input)}, {field + "Details", whole}}
 }
 
-// errorDetail holds what there is of an error and its cause.
+// errorDetail returns the error and the cause that are not empty.
 func errorDetail(name, cause string) object {
 	out := object{}
 	if name != "" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// An execution that is open. One goroutine at a time, the one that set busy,
-// owns all fields but the inbox; nobody does while nothing happens.
+// execution is an open execution. One goroutine at a time, the one that set busy, owns all fields
+// but the inbox; without work no goroutine owns them.
 type execution struct {
 	eng    *Engine
 	seq    uint64
@@ -27,7 +27,7 @@ type execution struct {
 	over  bool
 }
 
-// A signal is something that happened to an execution from outside of it.
+// A signal is an event from outside of an execution.
 type signal struct {
 	kind     signalKind
 	thread   uint32
@@ -65,8 +65,8 @@ func newExecution(e *Engine, rec *executionRecord, def *Definition) *execution {
 	}
 }
 
-// post hands a signal to the execution and, when nobody is at it, moves the
-// execution on. The caller holds the engine (Engine.hold).
+// post adds a signal to the inbox. When no goroutine owns the execution, it also runs the
+// execution. The caller must hold the engine (Engine.hold).
 func (x *execution) post(s signal) {
 	x.mu.Lock()
 	if x.over {
@@ -90,13 +90,13 @@ func (s *signal) answer(err error) {
 	}
 }
 
-// drain takes all signals that came in, as one transition, until there are none.
+// drain applies the signals of the inbox, each batch as one transition, until the inbox is empty.
 func (x *execution) drain(ready []*thread) {
 	for {
 		x.mu.Lock()
 		batch := x.inbox
 		x.inbox = nil
-		if len(batch) == 0 && (len(ready) == 0 || x.eng.stopping()) {
+		if len(batch) == 0 && (len(ready) == 0 || x.eng.isStopping()) {
 			x.busy = false
 			x.mu.Unlock()
 			return
@@ -105,7 +105,7 @@ func (x *execution) drain(ready []*thread) {
 
 		t := newTransition(x, time.Now())
 		t.ready = ready
-		if x.expired(t.now) { // whatever else is due came after that
+		if x.isExpired(t.now) { // the time-out came before all other signals
 			t.finish(&outcome{status: statusTimedOut}, 0)
 		}
 		results := make([]error, len(batch))
@@ -115,7 +115,7 @@ func (x *execution) drain(ready []*thread) {
 		t.run()
 		ready = t.ready
 		e, err := x.commit(t, func(err error) {
-			for i := range batch { // who asked does not wait for the disk; what they asked for is not given up
+			for i := range batch { // callers do not wait for the disk, but their signals stay queued
 				batch[i].answer(err)
 				batch[i].reply = nil
 			}
@@ -142,8 +142,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// commit makes the transition durable. A store that fails is tried again until
-// the engine stops: what was computed is neither lost nor acted upon.
+// commit makes the transition durable. While the store fails, it retries until the engine stops, so
+// that the computed transition is neither lost nor acted upon.
 func (x *execution) commit(t *transition, refused func(error)) (*entry, error) {
 	e, err := t.entry()
 	if err != nil || e.empty() {
@@ -189,7 +189,7 @@ func (t *transition) apply(s *signal) error {
 	case signalStop:
 		t.finish(&outcome{status: statusAborted, err: s.fail.name, cause: s.fail.cause}, 0)
 		return nil
-	case signalExpired: // drain sees to it, unless the clock was set back
+	case signalExpired: // drain checks the time-out, unless the clock was set back
 		t.finish(&outcome{status: statusTimedOut}, 0)
 		return nil
 	}
@@ -227,7 +227,7 @@ func (t *transition) apply(s *signal) error {
 	return nil
 }
 
-// deadlinePassed goes on with a thread whose deadline came.
+// deadlinePassed continues a thread whose deadline has passed.
 func (t *transition) deadlinePassed(th *thread, st *state) {
 	d := th.deadline()
 	if d.IsZero() {
@@ -249,7 +249,7 @@ func (t *transition) deadlinePassed(th *thread, st *state) {
 	}
 }
 
-// effect does what a durable transition asks for.
+// effect starts the calls and timers of a durable transition.
 func (x *execution) effect(t *transition, e *entry) {
 	for _, th := range t.gone {
 		th.halt()
@@ -270,7 +270,7 @@ func (x *execution) arm(th *thread) {
 		th.timer = nil
 	}
 	d := th.deadline()
-	if d.IsZero() || x.eng.stopping() {
+	if d.IsZero() || x.eng.isStopping() {
 		return
 	}
 	id, gen := th.id, th.gen
@@ -283,8 +283,8 @@ func (x *execution) arm(th *thread) {
 	})
 }
 
-// dispatch hands over the tasks that were scheduled and are not under way, in
-// the order their threads were made.
+// dispatch queues the tasks that were scheduled and are not under way, in the order of their
+// threads.
 func (x *execution) dispatch(t *transition) {
 	for _, th := range byID(t.dirty) {
 		if th.phase == phaseTask && th.cancel == nil {
@@ -293,7 +293,7 @@ func (x *execution) dispatch(t *transition) {
 	}
 }
 
-// deadline is when the execution times out as a whole; zero means never.
+// deadline returns when the whole execution times out; zero means never.
 func (x *execution) deadline() time.Time {
 	if x.def.timeout == 0 {
 		return zeroTime
@@ -301,7 +301,7 @@ func (x *execution) deadline() time.Time {
 	return fromNanos(x.record.Start).Add(x.def.timeout)
 }
 
-func (x *execution) expired(now time.Time) bool {
+func (x *execution) isExpired(now time.Time) bool {
 	d := x.deadline()
 	return !d.IsZero() && !d.After(now)
 }
@@ -309,7 +309,7 @@ func (x *execution) expired(now time.Time) bool {
 // start sets the timer of the execution's own time-out, as a restart does too.
 func (x *execution) start() {
 	d := x.deadline()
-	if d.IsZero() || x.eng.stopping() {
+	if d.IsZero() || x.eng.isStopping() {
 		return
 	}
 	x.timer = time.AfterFunc(time.Until(d), func() {

@@ -24,19 +24,19 @@ const (
 
 // A failure is the error of a state: a name, and a cause for people.
 //
-// Where AWS documents one name and reports another, alias holds the documented
-// one: Retry and Catch may name either.
+// Where AWS documents one name and reports another, alias holds the documented name: Retry and
+// Catch may use either.
 type failure struct {
 	name  string
 	cause string
 	alias string
-	// branch failures come from a branch of the Parallel state that has them, which
-	// makes States.BranchFailed another documented name of theirs.
+	// branch failures come from a branch of the state's own Parallel, so States.BranchFailed is
+	// another documented name for them.
 	branch bool
-	// final failures end the execution: no wildcard and no own name matches them,
-	// only an alias does.
+	// final failures end the execution: neither a wildcard nor their name matches them, only an
+	// alias does.
 	final bool
-	// reported failures have as their cause what a function's runtime said.
+	// reported failures have the error text of a function's runtime as their cause.
 	reported bool
 }
 
@@ -60,8 +60,8 @@ func (f *failure) matches(names []string) bool {
 	return false
 }
 
-// heard reports whether the state of th, or one around it, retries or catches f.
-func (f *failure) heard(th *thread) bool {
+// isHandled reports whether the state of th, or one around it, retries or catches f.
+func (f *failure) isHandled(th *thread) bool {
 	for ; th != nil; th = th.up {
 		st := th.scope.states[th.state]
 		for i := range st.retry {
@@ -69,16 +69,16 @@ func (f *failure) heard(th *thread) bool {
 				return true
 			}
 		}
-		if catching(st.catch, f) != nil {
+		if findCatcher(st.catch, f) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// named returns f as Retry or Catch entries that ask for its alias see it. A
-// failed branch keeps its own name: it is what tells what went wrong.
-func (f *failure) named(names []string) *failure {
+// withAlias returns f for Retry or Catch entries that use its alias. A failed branch keeps its own
+// name, because that name identifies the error.
+func (f *failure) withAlias(names []string) *failure {
 	if f.alias == "" || slices.Contains(names, f.name) || !slices.Contains(names, f.alias) {
 		return f
 	}
@@ -92,7 +92,7 @@ func (f *failure) output() object {
 	return object{{"Error", f.name}, {"Cause", f.cause}}
 }
 
-// nullInputText is what AWS says of any path into null.
+// nullInputText is AWS's text for any path into null.
 const nullInputText = "Unable to apply Path transformation to null or empty input."
 
 // runtimeFailure ends the execution: States.Runtime cannot be caught.
@@ -100,7 +100,7 @@ func runtimeFailure(format string, args ...any) *failure {
 	return &failure{name: errRuntime, cause: fmt.Sprintf(format, args...), final: true}
 }
 
-// templateFailure words an error of a payload template over input.
+// templateFailure describes an error of a payload template over input.
 func templateFailure(err error, input *document) *failure {
 	var field *fieldError
 	var fn *intrinsicError
@@ -121,7 +121,7 @@ func templateFailure(err error, input *document) *failure {
 	return runtimeFailure("%s", err)
 }
 
-// pathFailure words a path of a field like InputPath that selects nothing.
+// pathFailure describes a path of a field like InputPath that selects nothing.
 func pathFailure(p *path, err error) *failure {
 	if errors.Is(err, errNullInput) {
 		return runtimeFailure("%s", nullInputText)

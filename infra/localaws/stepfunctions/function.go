@@ -170,7 +170,7 @@ func arrayUnique(args []any) (any, error) {
 		return nil, err
 	}
 	out := []any{}
-	seen := map[string][]any{} // by likeness, so that few are compared
+	seen := map[string][]any{} // grouped, so that few values are compared
 	for _, item := range list {
 		like := string(appendLikeness(nil, item))
 		if slices.ContainsFunc(seen[like], func(old any) bool { return equalValues(item, old) }) {

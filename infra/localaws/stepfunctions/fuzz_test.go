@@ -7,8 +7,8 @@ import (
 
 const fuzzData = `{"a":{"b":[1,2,{"c":"x","d":null}],"e f":true},"l":[{"n":1},{"n":2.5}],"n":null,"s":"text"}`
 
-// FuzzPath: a path either fails to parse or selects, without a panic; what a
-// reference path selects is what assign replaces.
+// FuzzPath checks that a path either fails to parse or selects without a panic, and that assign
+// replaces the node that a reference path selects.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{
 		"$", "$$", "$.a.b[0]", "$['a']['e f']", "$..n", "$.l[*].n", "$.l[?(@.n > 1 || !(@.x))].n", "$.a.b[-1]", "$.a.b[0:2:1]",
@@ -47,8 +47,8 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzIntrinsic: an expression either fails to parse or evaluates to a value or
-// an error, without a panic.
+// FuzzIntrinsic checks that an expression either fails to parse or evaluates to a value or an
+// error, without a panic.
 func FuzzIntrinsic(f *testing.F) {
 	for _, c := range loadCases(f) {
 		if bytes.HasPrefix([]byte(c.Name), []byte("intrinsic/")) {
@@ -77,8 +77,8 @@ func FuzzIntrinsic(f *testing.F) {
 	})
 }
 
-// FuzzParse: a definition either has findings with locations or compiles into
-// scopes whose every transition leads somewhere.
+// FuzzParse checks that a definition either has findings with locations, or compiles into scopes
+// whose every transition has a target.
 func FuzzParse(f *testing.F) {
 	for _, c := range loadCases(f) {
 		f.Add([]byte(c.DefinitionText("")))
@@ -113,7 +113,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzValue: what parses is written so that it parses to an equal value.
+// FuzzValue checks that a parsed value is written as text that parses to an equal value.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{fuzzData, `"\u0000\ud800\"\\"`, `1e999`, `-0.0`, `[[]]`, `{"a":1,"a":2}`, "\"\xff\""} {
 		f.Add([]byte(seed))
@@ -130,7 +130,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// FuzzThread: a damaged journal entry is refused, a whole one reads back.
+// FuzzThread checks that a damaged journal entry is refused and a valid one reads back.
 func FuzzThread(f *testing.F) {
 	th := &thread{id: 3, parent: 1, index: 2, state: "A", phase: phaseTask, retries: []int{1, 0, 2}, payload: []byte("{}"), token: "t", item: []byte("1"), input: textDocument([]byte("null"))}
 	f.Add(th.encode())

@@ -16,8 +16,7 @@ type historyInput struct {
 	pageInput
 }
 
-// history is the answer of GetExecutionHistory; events are as the journal has
-// them.
+// history is the response of GetExecutionHistory; its events have the text of the journal.
 type history struct {
 	Events    []json.RawMessage `json:"events"`
 	NextToken string            `json:"nextToken,omitempty"`
@@ -33,7 +32,7 @@ func (e *Engine) executionHistory(_ context.Context, in *historyInput) (any, err
 	if err != nil {
 		return nil, err
 	}
-	var last uint64 // the last event of the page before
+	var last uint64 // the last event of the previous page
 	if after != "" {
 		if last, err = strconv.ParseUint(after, 10, 64); err != nil {
 			return nil, refuse("InvalidToken", "Invalid Token: 'Invalid token'")
@@ -97,7 +96,7 @@ func (r *historyReader) read(c *disk.Cursor) (*history, bool, error) {
 	return out, false, nil
 }
 
-// seek finds the entry to begin with: the one that holds last or the one after.
+// seek finds the first entry of the page: the one that holds last or the one after it.
 func (r *historyReader) seek(c *disk.Cursor, prefix []byte) (k, v []byte) {
 	from := r.last
 	if r.reverse && from == 0 {
@@ -125,7 +124,8 @@ func (r *historyReader) step(c *disk.Cursor) (k, v []byte) {
 	return c.Next()
 }
 
-// withoutData drops the payloads of an event, and what says that they are whole.
+// withoutData removes the payloads of an event, and the fields that report whether they are
+// truncated.
 func withoutData(event json.RawMessage) json.RawMessage {
 	v, err := parseValue(event)
 	obj, ok := v.(object)

@@ -12,11 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// scrub hides what differs from run to run: tokens and request ids.
+// scrub matches text that differs between runs: tokens and request ids.
 var scrub = regexp.MustCompile(`AQAAAA[A-Za-z0-9+/=]{40,}|[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// TestHistoryIsWordedAsAWS keeps the whole wire form of histories that hold every
-// kind of event: testdata/history.golden is what GetExecutionHistory answers.
+// TestHistoryIsWordedAsAWS compares the wire format of histories with every kind of event:
+// testdata/history.golden holds the responses of GetExecutionHistory.
 func TestHistoryIsWordedAsAWS(t *testing.T) {
 	fn := `"arn:aws:lambda:us-east-1:123456789012:function:`
 	machines := []struct{ name, definition, input string }{

@@ -195,7 +195,7 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	for i := range e.args {
 		v, err := e.args[i].evaluate(data, context)
 		if err != nil {
-			return nil, e.blamed(&e.args[i], err, data)
+			return nil, e.argumentFailure(&e.args[i], err, data)
 		}
 		args[i] = v
 	}
@@ -212,9 +212,9 @@ func (e *expression) evaluate(data, context any) (any, error) {
 	return v, nil
 }
 
-// blamed words the failure of an argument. AWS names the whole expression, not the
-// call inside of it that failed.
-func (e *expression) blamed(arg *expression, err error, data any) error {
+// argumentFailure returns the failure of an argument. AWS names the whole expression, not the inner
+// call that failed.
+func (e *expression) argumentFailure(arg *expression, err error, data any) error {
 	var inner *intrinsicError
 	switch {
 	case errors.As(err, &inner):

@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// An Invoker calls a function by its ARN. A failure is what the function itself
-// reported; err is a fault of whoever runs it. A call whose context ends is
-// given up; it may be made again after a restart, with the same payload.
+// An Invoker calls a function by its ARN. A FunctionError is a failure that the function reported;
+// err is a fault of the service. A call ends when its context ends; the engine may repeat it after
+// a restart, with the same payload.
 type Invoker interface {
 	Invoke(ctx context.Context, functionARN string, payload []byte) (result []byte, failure *FunctionError, err error)
 }
@@ -37,7 +37,7 @@ const (
 
 func knownInvocation(v any) bool { return v == "RequestResponse" || v == typeEvent || v == typeDryRun }
 
-// mannerOf reads how the parameters of lambda:invoke want the function called.
+// mannerOf reads the manner of the call from the parameters of lambda:invoke.
 func mannerOf(params object) (m Manner, f *failure) {
 	for name, to := range map[string]*string{"InvocationType": &m.Type, "LogType": &m.LogType, "ClientContext": &m.ClientContext} {
 		v, ok := params.get(name)
@@ -56,17 +56,17 @@ func mannerOf(params object) (m Manner, f *failure) {
 	return m, nil
 }
 
-// A Response is what came back from a call.
+// A Response is the response to a call.
 type Response struct {
 	Payload   []byte
 	Status    int    // 200; 202 for an event, 204 for a dry run
-	Version   string // what was executed, such as "$LATEST"; empty when not said
-	RequestID string // empty: one is made up
-	LogResult string // the end of the log, base64; empty when it was not asked for
+	Version   string // executed version, such as "$LATEST"; empty when unknown
+	RequestID string // empty: one is generated
+	LogResult string // the end of the log, base64; empty when not requested
 }
 
-// A Caller is an Invoker that takes an invocation whole and says all that came
-// back. Engines prefer it.
+// A Caller is an Invoker that takes a complete invocation and returns the complete response.
+// Engines prefer it.
 type Caller interface {
 	Call(ctx context.Context, in Invocation) (Response, *FunctionError, error)
 }
@@ -78,9 +78,9 @@ const (
 	statusDry      = 204
 )
 
-// callAny makes the invocation through whichever interface i has. An Invoker
-// knows no events: the call goes on by itself, held by hold and release, for as
-// long as the engine runs; what it returns is dropped, as AWS drops it.
+// callAny makes the invocation through whichever interface i has. An Invoker has no calls of the
+// type Event: the engine makes such a call in a goroutine of its own, which Close waits for (hold
+// and release), and drops the result as AWS does.
 func (d *dispatcher) callAny(ctx context.Context, in Invocation) (Response, *FunctionError, error) {
 	in.Payload = slices.Clone(in.Payload)
 	if c, ok := d.eng.invoke.(Caller); ok {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// plain is an Invoker and nothing more.
+// plain implements only Invoker.
 type plain struct {
 	mu    sync.Mutex
 	ended []time.Time
@@ -27,9 +27,9 @@ func (p *plain) Invoke(ctx context.Context, _ string, payload []byte) ([]byte, *
 	return payload, nil, nil
 }
 
-// TestAnInvokerIsCalledBesideTheExecutionForAnEvent does not wait for a function
+// TestEventInvocationDoesNotBlockExecution checks that an execution waits neither for a function
 // that is called as an event, nor for one that is not called at all.
-func TestAnInvokerIsCalledBesideTheExecutionForAnEvent(t *testing.T) {
+func TestEventInvocationDoesNotBlockExecution(t *testing.T) {
 	for kind, want := range map[string]struct{ status, calls int }{"Event": {202, 1}, "DryRun": {204, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, "", &functions{})
@@ -60,7 +60,7 @@ func TestAnInvokerIsCalledBesideTheExecutionForAnEvent(t *testing.T) {
 	}
 }
 
-func TestThreadsOfTheFirstVersionAreRead(t *testing.T) {
+func TestDecodeThreadReadsFirstVersion(t *testing.T) {
 	th := &thread{id: 3, state: "A", function: "f", payload: []byte("{}"), input: textDocument([]byte("{}"))}
 	text := th.encode()
 	old := append([]byte{1}, text[1:len(text)-3]...) // no manner

@@ -64,7 +64,8 @@ func eventsKey(seq, first uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(seqKey(seq), keyEvents), first)
 }
 
-// machineKey is the machine's name, a zero byte, and the rest.
+// executionRecord holds the data of an execution other than its history. Start and Stop are
+// nanoseconds since 1970; Stop is 0 while it runs.
 func machineKey(machine string, rest []byte) []byte {
 	return append(append([]byte(machine), 0), rest...)
 }
@@ -84,8 +85,8 @@ func createBuckets(tx *disk.Tx) error {
 	return nil
 }
 
-// entry is a transition made ready to be written; writing it has no effect but
-// through the transaction, so it can be written again.
+// entry is an encoded transition. Writing it has an effect only through the transaction, so it can
+// be written again.
 type entry struct {
 	seq     uint64
 	first   uint64
@@ -155,7 +156,7 @@ func (e *entry) write(tx *disk.Tx) error {
 	return putChanges(tx, e.changes)
 }
 
-// writeEnd records the outcome and forgets the threads.
+// writeEnd records the outcome and deletes the threads.
 func (e *entry) writeEnd(tx *disk.Tx, journal *disk.Bucket) error {
 	if err := deletePrefix(journal, append(seqKey(e.seq), keyThread)); err != nil {
 		return err
@@ -185,7 +186,7 @@ func hasPrefix(k, prefix []byte) bool {
 	return k != nil && len(k) >= len(prefix) && string(k[:len(prefix)]) == string(prefix)
 }
 
-// encodeEvents packs the events of one transition.
+// encodeEvents encodes the events of one transition.
 func encodeEvents(events [][]byte) []byte {
 	size := binary.MaxVarintLen64
 	for _, ev := range events {
@@ -199,7 +200,7 @@ func encodeEvents(events [][]byte) []byte {
 	return b
 }
 
-// decodeEvents unpacks them; the results point into b.
+// decodeEvents is the inverse of encodeEvents; the results point into b.
 func decodeEvents(b []byte) ([][]byte, error) {
 	s := &scanner{b: b}
 	n := s.uint()
@@ -230,11 +231,11 @@ func readRecord(tx *disk.Tx, seq uint64) (*executionRecord, error) {
 	return rec, nil
 }
 
-// load reads an open execution as the journal left it.
+// load reads an open execution from the journal.
 func (e *Engine) load(tx *disk.Tx, seq uint64) (*execution, error) {
 	rec, err := readRecord(tx, seq)
 	if err != nil || rec == nil {
-		return nil, fmt.Errorf("execution %d: %w", seq, orDamaged(err))
+		return nil, fmt.Errorf("execution %d: %w", seq, damageError(err))
 	}
 	def, err := e.definition(tx, rec.Definition)
 	if err != nil {
@@ -259,7 +260,7 @@ func (e *Engine) load(tx *disk.Tx, seq uint64) (*execution, error) {
 	return x, x.link()
 }
 
-func orDamaged(err error) error {
+func damageError(err error) error {
 	if err == nil {
 		return errCodec
 	}

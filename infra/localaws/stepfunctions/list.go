@@ -59,8 +59,8 @@ func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any
 	return out, nil
 }
 
-// listBefore lists executions older than before, which it moves to the last one
-// listed; more tells whether there are others.
+// listBefore lists executions older than before, which it moves to the last one listed; more
+// reports whether there are others.
 func listBefore(tx *disk.Tx, machine, status string, before *uint64, limit int) (list []any, more bool, err error) {
 	list = []any{}
 	prefix := machineKey(machine, nil)

@@ -44,19 +44,19 @@ func TestListExecutionsPagesNewestFirst(t *testing.T) {
 			}
 		}
 		_, err := w.sfn.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: &arn, StatusFilter: "succeeded"})
-		refused(t, err, "ValidationException", "1 validation error detected: Value 'succeeded' at 'statusFilter' failed to satisfy constraint: Member must satisfy enum value set: [SUCCEEDED, TIMED_OUT, PENDING_REDRIVE, ABORTED, FAILED, RUNNING]")
+		checkRefusal(t, err, "ValidationException", "1 validation error detected: Value 'succeeded' at 'statusFilter' failed to satisfy constraint: Member must satisfy enum value set: [SUCCEEDED, TIMED_OUT, PENDING_REDRIVE, ABORTED, FAILED, RUNNING]")
 		_, err = w.sfn.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: &arn, MaxResults: 1001})
-		refused(t, err, "ValidationException", "Value '1001' at 'maxResults' failed to satisfy constraint: Member must have value less than or equal to 1000")
+		checkRefusal(t, err, "ValidationException", "Value '1001' at 'maxResults' failed to satisfy constraint: Member must have value less than or equal to 1000")
 		page, err := w.sfn.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: &arn, MaxResults: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, token := range []string{"x", *page.NextToken + "x", base64.StdEncoding.EncodeToString([]byte("executions m\x009"))} {
 			_, err = w.sfn.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: &arn, NextToken: &token})
-			refused(t, err, "InvalidToken", "Invalid Token: 'Invalid token'")
+			checkRefusal(t, err, "InvalidToken", "Invalid Token: 'Invalid token'")
 		}
 		_, err = w.sfn.ListExecutions(ctx, &sfn.ListExecutionsInput{StateMachineArn: &other, NextToken: page.NextToken})
-		refused(t, err, "InvalidToken", "")
+		checkRefusal(t, err, "InvalidToken", "")
 	})
 }
 

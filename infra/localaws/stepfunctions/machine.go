@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// A machine is a state machine as it is now.
+// A machine is the current version of a state machine.
 type machine struct {
 	record *machineRecord
 	text   string
 	def    *Definition
 }
 
-// machineRecord is what is stored of a machine. Dates are nanoseconds since 1970.
+// machineRecord is the stored form of a machine. Dates are nanoseconds since 1970.
 type machineRecord struct {
 	Name       string          `json:"name"`
 	ARN        string          `json:"arn"`
@@ -66,8 +66,8 @@ func (e *Engine) machine(arn string) (*machine, error) {
 	return m, nil
 }
 
-// keep stores the machine and makes it current; the caller holds admin.
-func (e *Engine) keep(m *machine) error {
+// saveMachine saves the machine and makes it current; the caller holds admin.
+func (e *Engine) saveMachine(m *machine) error {
 	b, err := json.Marshal(m.record)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (e *Engine) keep(m *machine) error {
 	return nil
 }
 
-// compile checks a definition on behalf of an API call.
+// compile checks the definition of an API call.
 func compile(text string) (*Definition, string, error) {
 	def, err := Parse([]byte(text))
 	var findings *DefinitionError
@@ -163,13 +163,13 @@ func (e *Engine) createStateMachine(_ context.Context, in *createStateMachineInp
 			return nil, refuse("StateMachineAlreadyExists", "State Machine Already Exists: '%s'", arn)
 		}
 		m = old
-	} else if err := e.keep(m); err != nil {
+	} else if err := e.saveMachine(m); err != nil {
 		return nil, err
 	}
 	return object{{"creationDate", epoch(fromNanos(m.record.Created))}, {"stateMachineArn", arn}}, nil
 }
 
-// sameMachine tells whether creating b again is creating a: AWS compares name,
+// sameMachine reports whether two machines are equal for CreateStateMachine: AWS compares name,
 // definition, type and the two configurations, and not the role.
 func sameMachine(a, b *machineRecord) bool {
 	return a.Definition == b.Definition && bytes.Equal(a.Logging, b.Logging) && bytes.Equal(a.Tracing, b.Tracing)
@@ -220,13 +220,13 @@ func (e *Engine) updateStateMachine(_ context.Context, in *updateStateMachineInp
 		rec.Revision = newUUID()
 	}
 	rec.Updated = nanos(time.Now())
-	if err := e.keep(m); err != nil {
+	if err := e.saveMachine(m); err != nil {
 		return nil, err
 	}
 	return object{{"revisionId", rec.Revision}, {"updateDate", epoch(fromNanos(rec.Updated))}}, nil
 }
 
-// MarshalJSON lets an object be an answer.
+// MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) { return encodeValue(o), nil }
 
 type stateMachineInput struct {
@@ -254,7 +254,7 @@ func (e *Engine) describeStateMachine(_ context.Context, in *stateMachineInput) 
 	return out, nil
 }
 
-// settings returns the two configurations, or what they are by default.
+// settings returns the two configurations, or their defaults.
 func (r *machineRecord) settings() object {
 	stored := func(raw json.RawMessage, preset object) any {
 		if len(raw) == 0 {
@@ -302,8 +302,8 @@ func (e *Engine) listStateMachines(_ context.Context, in *pageInput) (any, error
 	return append(out, member{"stateMachines", list}), nil
 }
 
-// deleteStateMachine forgets the machine and stops its executions; deleting what
-// is not there succeeds, as on AWS.
+// deleteStateMachine deletes the machine and stops its executions. Deleting a machine that does not
+// exist succeeds, as on AWS.
 func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (any, error) {
 	e.admin.Lock()
 	defer e.admin.Unlock()
@@ -324,7 +324,7 @@ func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (a
 	e.mu.Lock()
 	delete(e.machines, m.record.Name)
 	e.mu.Unlock()
-	for _, x := range e.openOf(m.record.Name) {
+	for _, x := range e.openExecutions(m.record.Name) {
 		if err := e.signal(x, signal{kind: signalStop, fail: &failure{}}); err != nil && !errors.Is(err, errOver) {
 			return nil, err
 		}

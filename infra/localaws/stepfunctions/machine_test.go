@@ -26,7 +26,7 @@ func TestStateMachineLifecycle(t *testing.T) {
 		if !errors.As(err, &exists) {
 			t.Errorf("another definition under the name: %v", err)
 		}
-		refused(t, err, "StateMachineAlreadyExists", "State Machine Already Exists: '"+arn+"'")
+		checkRefusal(t, err, "StateMachineAlreadyExists", "State Machine Already Exists: '"+arn+"'")
 		up, err := w.sfn.UpdateStateMachine(ctx, &sfn.UpdateStateMachineInput{StateMachineArn: &arn, Definition: aws.String(waitMachine)})
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestStateMachineLifecycle(t *testing.T) {
 			t.Errorf("described as %+v", d)
 		}
 		_, err = w.sfn.UpdateStateMachine(ctx, &sfn.UpdateStateMachineInput{StateMachineArn: &arn})
-		refused(t, err, "MissingRequiredParameter", "Either the definition")
+		checkRefusal(t, err, "MissingRequiredParameter", "Either the definition")
 		if _, err := w.sfn.DeleteStateMachine(ctx, &sfn.DeleteStateMachineInput{StateMachineArn: &arn}); err != nil {
 			t.Error(err)
 		}
@@ -48,11 +48,11 @@ func TestStateMachineLifecycle(t *testing.T) {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 		_, err = w.sfn.DescribeStateMachine(ctx, &sfn.DescribeStateMachineInput{StateMachineArn: &arn})
-		refused(t, err, "StateMachineDoesNotExist", "State Machine Does Not Exist: '"+arn+"'")
+		checkRefusal(t, err, "StateMachineDoesNotExist", "State Machine Does Not Exist: '"+arn+"'")
 	})
 }
 
-func TestDeletingAMachineStopsItsExecutions(t *testing.T) {
+func TestDeleteStateMachineStopsExecutions(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		arn := w.create("m", waitMachine)
 		run := w.run(arn, "r", "{}")
@@ -65,18 +65,18 @@ func TestDeletingAMachineStopsItsExecutions(t *testing.T) {
 	})
 }
 
-func TestCreateRefuses(t *testing.T) {
+func TestCreateRefusesBadInput(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		for name, code := range map[string]string{"a b": "InvalidName", "a/b": "InvalidName", strings.Repeat("x", 81): "ValidationException", "é\u0001": "InvalidName"} {
 			_, err := w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: &name, Definition: aws.String(passMachine), RoleArn: aws.String(roleARN)})
-			refused(t, err, code, map[string]string{"InvalidName": "Invalid Name: '", "ValidationException": "at 'name'"}[code])
+			checkRefusal(t, err, code, map[string]string{"InvalidName": "Invalid Name: '", "ValidationException": "at 'name'"}[code])
 		}
 		_, err := w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: aws.String("x"), Definition: aws.String(`{"StartAt":"A"}`), RoleArn: aws.String(roleARN)})
-		refused(t, err, "InvalidDefinition", "Invalid State Machine Definition: 'SCHEMA_VALIDATION_FAILED: These fields are required: [States] at /'")
+		checkRefusal(t, err, "InvalidDefinition", "Invalid State Machine Definition: 'SCHEMA_VALIDATION_FAILED: These fields are required: [States] at /'")
 		_, err = w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: aws.String("x"), Definition: aws.String(passMachine), RoleArn: aws.String(roleARN), Type: "EXPRESS"})
-		refused(t, err, "StateMachineTypeNotSupported", "EXPRESS")
+		checkRefusal(t, err, "StateMachineTypeNotSupported", "EXPRESS")
 		_, err = w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{Name: aws.String("x"), Definition: aws.String(passMachine), RoleArn: aws.String("role")})
-		refused(t, err, "InvalidArn", "Invalid Arn")
+		checkRefusal(t, err, "InvalidArn", "Invalid Arn")
 	})
 }
 

@@ -7,7 +7,7 @@ func (t *transition) startMap(th *thread, st *state, input *document) {
 		th.limit, f = t.concurrency(th, st, input)
 	}
 	if f != nil {
-		t.stateFailed(th, st, t.located(th, f))
+		t.stateFailed(th, st, t.withLocation(th, f))
 		return
 	}
 	t.step(th, "MapStateStarted", detail{"mapStateStartedEventDetails", object{{"length", number(len(items))}}})
@@ -20,7 +20,7 @@ func (t *transition) startMap(th *thread, st *state, input *document) {
 	t.nextItems(th, st, th.prev)
 }
 
-// items returns what ItemsPath selects; it must be an array.
+// items returns the value that ItemsPath selects; it must be an array.
 func (t *transition) items(th *thread, st *state, input *document) ([]any, *failure) {
 	p := st.mapping.itemsPath
 	from := input.Value()
@@ -72,7 +72,7 @@ func (t *transition) nextItems(th *thread, st *state, prev uint64) {
 	}
 }
 
-// itemInput is the item, or what ItemSelector makes of it.
+// itemInput returns the item, or the value that ItemSelector computes for it.
 func (t *transition) itemInput(th *thread, st *state, input *document, index int, item any) (*document, *failure) {
 	if st.mapping.itemSelector == nil {
 		return valueDocument(item), nil
@@ -80,14 +80,14 @@ func (t *transition) itemInput(th *thread, st *state, input *document, index int
 	ctx := t.context(th).(object).with("Map", mapContext(index, item))
 	v, err := st.mapping.itemSelector.fill(input.Value(), ctx)
 	if err != nil {
-		return nil, t.located(th, templateFailure(err, input))
+		return nil, t.withLocation(th, templateFailure(err, input))
 	}
 	return valueDocument(v), nil
 }
 
-// itemFailed fails the Map state because an item could not be made.
+// itemFailed fails the Map state because the input of an item could not be computed.
 func (t *transition) itemFailed(th *thread, st *state, f *failure) {
-	if f.final && !f.heard(th) {
+	if f.final && !f.isHandled(th) {
 		t.threadFailed(th, f)
 		return
 	}

@@ -12,8 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelRun is what the model knows of an execution of a machine that waits for
-// ten seconds.
+// modelRun is the model's state of an execution of a machine that waits for ten seconds.
 type modelRun struct {
 	input   string
 	started time.Time

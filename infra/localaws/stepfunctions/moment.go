@@ -2,8 +2,8 @@ package stepfunctions
 
 import "bytes"
 
-// moment names a transition for the test of crashes: the state of the thread that was
-// made last among those that moved, and the last event; "Execution" once it ended.
+// moment names a transition for the crash tests: the state of the newest thread that moved, and the
+// last event; "Execution" after its end.
 func (t *transition) moment() string {
 	state := "Execution"
 	if list := byID(t.dirty); len(list) > 0 && t.end == nil {

@@ -28,7 +28,7 @@ func (e *Engine) arn(kind, name string) string {
 	return "arn:aws:states:" + e.region + ":" + e.account + ":" + kind + ":" + name
 }
 
-// splitARN returns what follows arn:…:KIND: of a Step Functions ARN.
+// splitARN returns the text after arn:…:KIND: of a Step Functions ARN.
 func splitARN(arn, kind string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
 	if arn == "" {
@@ -43,8 +43,8 @@ func splitARN(arn, kind string) (string, error) {
 	return parts[6], nil
 }
 
-// machineName returns the name in a state machine's ARN, of this account or any:
-// what is not here does not exist.
+// machineName returns the name in a state machine's ARN. It accepts any account; a machine of
+// another account does not exist here.
 func (e *Engine) machineName(arn string) (string, error) {
 	name, err := splitARN(arn, "stateMachine")
 	if err != nil {

@@ -27,7 +27,7 @@ type Event struct {
 	Detail     EventDetail `json:"detail"`
 }
 
-// EventDetail says what changed. Dates are milliseconds since 1970.
+// EventDetail holds the details of a status change. Dates are milliseconds since 1970.
 type EventDetail struct {
 	ExecutionARN    string  `json:"executionArn"`
 	StateMachineARN string  `json:"stateMachineArn"`
@@ -43,14 +43,13 @@ type EventDetail struct {
 	Cause           *string `json:"cause"`
 }
 
-// Present says that a payload is in the event and not only referred to.
+// Present reports that a payload is in the event and not only referred to.
 type Present struct {
 	Included bool `json:"included"`
 }
 
-// An outbox delivers status changes. A change is written with the transition it
-// tells of and deleted some time after its delivery, so none is lost and some
-// come twice.
+// An outbox delivers status changes. A change is written in the same transaction as its transition,
+// and deleted some time after its delivery. So no change is lost, and some are delivered twice.
 type outbox struct {
 	eng    *Engine
 	handle func(context.Context, Event) error
@@ -71,13 +70,13 @@ type statusChange struct {
 }
 
 const (
-	// deliverers is how many changes are delivered at once.
+	// deliverers is the largest number of concurrent deliveries.
 	deliverers = 8
-	// cleanAfter is how long a delivered change may stay stored.
+	// cleanAfter is the longest time that a delivered change stays stored.
 	cleanAfter = time.Second
 )
 
-// changes returns the change to tell about a record; none without a handler.
+// changes returns the status change of a record; none without a handler.
 func (o *outbox) changes(rec *executionRecord) []statusChange {
 	if o.handle == nil {
 		return nil
@@ -108,7 +107,7 @@ func (o *outbox) changes(rec *executionRecord) []statusChange {
 	}}}
 }
 
-// putChanges stores changes in the transaction that makes them true.
+// putChanges stores changes in the transaction of their transition.
 func putChanges(tx *disk.Tx, changes []statusChange) error {
 	for _, c := range changes {
 		b, err := json.Marshal(c.event)
@@ -122,7 +121,7 @@ func putChanges(tx *disk.Tx, changes []statusChange) error {
 	return nil
 }
 
-// restore reads what was not delivered.
+// restore reads the changes that were not delivered.
 func (o *outbox) restore(tx *disk.Tx) error {
 	return bucket(tx, bucketOutbox).ForEach(func(k, v []byte) error {
 		c := statusChange{number: binary.BigEndian.Uint64(k)}
@@ -170,11 +169,11 @@ func (o *outbox) next() {
 		}
 		o.queue = slices.Delete(o.queue, i, i+1)
 		o.active[c.event.Detail.ExecutionARN] = true
-		go o.tell(c)
+		go o.notify(c)
 	}
 }
 
-func (o *outbox) tell(c statusChange) {
+func (o *outbox) notify(c statusChange) {
 	defer o.eng.release()
 	err := o.call(c.event)
 	o.mu.Lock()
@@ -185,7 +184,7 @@ func (o *outbox) tell(c statusChange) {
 		if o.cleaner == nil {
 			o.cleaner = time.AfterFunc(cleanAfter, o.clean)
 		}
-	} else if !o.eng.stopping() {
+	} else if !o.eng.isStopping() {
 		o.eng.log.Warn("stepfunctions: status change not delivered", "execution", c.event.Detail.ExecutionARN, "error", err)
 		delay := min(time.Second<<min(c.tries, 6), time.Minute)
 		c.tries++
@@ -206,7 +205,7 @@ func (o *outbox) call(ev Event) (err error) {
 	return err
 }
 
-// clean deletes what was delivered.
+// clean deletes the delivered changes.
 func (o *outbox) clean() {
 	if !o.eng.hold() {
 		return
@@ -233,7 +232,7 @@ func (o *outbox) erase() error {
 		}
 		return nil
 	})
-	if err != nil { // with those that come next
+	if err != nil { // retried with the next ones
 		o.mu.Lock()
 		o.done = append(o.done, done...)
 		o.mu.Unlock()
@@ -241,7 +240,7 @@ func (o *outbox) erase() error {
 	return err
 }
 
-// close deletes what was delivered; nothing is under way any more.
+// close deletes the delivered changes; no delivery may be under way.
 func (o *outbox) close() error {
 	o.mu.Lock()
 	if o.cleaner != nil {

@@ -12,8 +12,8 @@ type pageInput struct {
 	NextToken  *string `json:"nextToken"`
 }
 
-// page returns how many results to give and where the token says to go on. A
-// token is bound to its scope: what it lists, and under which filter.
+// page returns the limit of a page and the key after which it begins, from the token. A token is
+// bound to its scope: the kind of the list and its filter.
 func (in *pageInput) page(scope string, longest int) (limit int, after string, err error) {
 	switch {
 	case in.MaxResults < 0:

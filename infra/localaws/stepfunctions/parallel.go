@@ -2,7 +2,7 @@ package stepfunctions
 
 // parallel starts every branch with the state's parameters.
 func (t *transition) parallel(th *thread, st *state, input *document) {
-	input, f := t.filled(th, st.parameters, input)
+	input, f := t.applyTemplate(th, st.parameters, input)
 	if f != nil {
 		t.stateFailed(th, st, f)
 		return
@@ -15,7 +15,7 @@ func (t *transition) parallel(th *thread, st *state, input *document) {
 	}
 }
 
-// childDone takes the end of a branch or item; the last one ends the state.
+// childDone records the end of a branch or item; the last one ends the state.
 func (t *transition) childDone(child *thread) {
 	th := child.up
 	st := th.scope.states[th.state]
@@ -87,7 +87,7 @@ func (t *transition) childFailed(child *thread, f *failure) {
 	t.stateFailed(th, st, &g)
 }
 
-// abort records that the state a thread is in was broken off, and those below.
+// abort records that the state of a thread was aborted, and the states below it.
 func (t *transition) abort(th *thread, prev uint64) {
 	for _, child := range th.children {
 		if child.phase != phaseDone {

@@ -70,8 +70,8 @@ func parsePath(source string) (*path, error) {
 // isReference reports whether p selects at most one node, by names and indexes.
 func (p *path) isReference() bool { return p.definite && p.isFilteredReference() }
 
-// isFilteredReference reports whether p is a reference path but for filters, which
-// AWS lists among reference paths: $.jar[?(@.a >= 5)]. They make it select a list.
+// isFilteredReference reports whether p is a reference path that may have filters: AWS lists
+// $.jar[?(@.a >= 5)] among reference paths. Filters make it select a list.
 func (p *path) isFilteredReference() bool {
 	for _, s := range p.segments {
 		switch {
@@ -106,7 +106,7 @@ func (p *pathParser) parse() (*path, error) {
 	return out, nil
 }
 
-// path reads a path from its root character on, as far as it goes.
+// path reads a path, from its root character to the last character that can belong to it.
 func (p *pathParser) path(root byte) (*path, error) {
 	start := p.pos
 	if !p.eat(root) {

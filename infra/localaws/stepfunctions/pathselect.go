@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// maxNodes bounds what an indefinite path may select or visit.
+// maxNodes bounds the nodes that an indefinite path may select or visit.
 const maxNodes = 1 << 20
 
-// selectFrom applies p to data. A definite path returns its node, or an error
-// that wraps errPath; any other path returns the list of what it matched, which
-// may be empty.
+// selectFrom applies p to data. A definite path returns its node, or an error that wraps errPath;
+// any other path returns the list of its matches, which may be empty.
 func (p *path) selectFrom(data any) (any, error) {
 	if p.definite {
-		return p.one(data)
+		return p.selectOne(data)
 	}
 	if s := &p.segments[0]; s.kind == segmentSlice && !s.descend {
 		if _, ok := data.([]any); !ok { // as recorded: only below the root it selects nothing
@@ -34,14 +33,14 @@ func (p *path) selectFrom(data any) (any, error) {
 	return nodes, nil
 }
 
-// one follows names and indexes to a single node.
-func (p *path) one(data any) (any, error) {
+// selectOne follows names and indexes to a single node.
+func (p *path) selectOne(data any) (any, error) {
 	node := data
 	for i := range p.segments {
 		s := &p.segments[i]
 		next, ok := s.child(node)
 		if !ok {
-			return nil, p.missing(i, node)
+			return nil, p.missingError(i, node)
 		}
 		node = next
 	}
@@ -65,8 +64,8 @@ func (s *segment) child(node any) (any, bool) {
 	return nil, false
 }
 
-// missing words the failure of a definite path at segment i, as AWS does.
-func (p *path) missing(i int, node any) error {
+// missingError returns AWS's error for a definite path that fails at segment i.
+func (p *path) missingError(i int, node any) error {
 	where := p.canonical(i + 1)
 	switch node.(type) {
 	case nil:
@@ -236,9 +235,8 @@ func (s *segment) applyChildren(out []any, node, root any, budget *int) ([]any, 
 	return out, nil
 }
 
-// assign returns data with the node at the reference path p replaced by v.
-// Objects on the way are made where there is nothing; where there is something
-// else, or an index is out of range, it fails.
+// assign returns data with the node at the reference path p replaced by v. It creates missing
+// objects on the way. It fails when another type is on the way, or when an index is out of range.
 func (p *path) assign(data, v any) (any, error) {
 	return assignAt(p, 0, data, v)
 }

@@ -12,14 +12,14 @@ import (
 // maxDefinition is AWS's bound on a definition, in bytes.
 const maxDefinition = 1 << 20
 
-// maxFindings bounds how many findings are collected.
+// maxFindings bounds the number of findings.
 const maxFindings = 100
 
-// reader turns a definition into its compiled form and collects what is wrong.
+// reader compiles a definition and collects the findings.
 type reader struct {
 	findings []Diagnostic
 	names    map[string]bool // of every state seen so far; they are unique
-	stored   bool            // the text was accepted once; rules that came later do not count
+	stored   bool            // the text was accepted before; later rules are not applied
 }
 
 func (r *reader) parse(text []byte) (*Definition, error) {
@@ -30,7 +30,7 @@ func (r *reader) parse(text []byte) (*Definition, error) {
 	return def, nil
 }
 
-// scopeFields are the fields of an object that holds states, beside what it adds.
+// scopeFields returns the fields of an object that contains states, and more.
 func (r *reader) scopeFields(more ...string) []string {
 	if r.stored {
 		more = append(more, "QueryLanguage")
@@ -82,7 +82,7 @@ func (r *reader) definition(text []byte) *Definition {
 		def.timeout = time.Duration(n) * time.Second
 	}
 	def.root = r.scope(root, "", 0)
-	if !r.stored && def.root != nil && len(r.findings) == 0 && !def.root.ends() {
+	if !r.stored && def.root != nil && len(r.findings) == 0 && !def.root.hasEnd() {
 		r.findings = append(r.findings, Diagnostic{Severity: "ERROR", Code: codeMissingEnd, Message: "Workflow has no terminal state"})
 	}
 	return def
@@ -94,7 +94,7 @@ const maxSeconds = 99_999_999
 // maxScopes bounds the nesting of Map and Parallel states.
 const maxScopes = 20
 
-// scope reads StartAt and States of obj, which stands at pointer at.
+// scope reads StartAt and States of obj, whose JSON pointer is at.
 func (r *reader) scope(obj object, at string, depth int) *scope {
 	var missing []string
 	for _, field := range []string{"States", "StartAt"} {
@@ -161,7 +161,7 @@ func (r *reader) transitions(s *scope, states object, at string) {
 		reached[name] = true
 		for _, t := range st.targets(pointer(at+"/States", name)) {
 			if _, ok := states.get(t.name); !ok {
-				r.report(codeMissingTarget, t.at, "Missing 'Next' target: %s", t.name) // whatever the field is
+				r.report(codeMissingTarget, t.at, "Missing 'Next' target: %s", t.name) // for any field
 				continue
 			}
 			open = append(open, t.name)
@@ -209,12 +209,12 @@ func (r *reader) onlyFields(obj object, at string, allowed ...string) {
 	}
 }
 
-// onlyOne says that fields exclude each other.
+// onlyOne reports that fields exclude each other.
 func (r *reader) onlyOne(at string, fields ...string) {
 	r.schema(at, "There should only be one of the following fields: [%s]", strings.Join(fields, ", "))
 }
 
-// needOne says that one of the fields is missing.
+// needOne reports that one of the fields is missing.
 func (r *reader) needOne(at string, fields ...string) {
 	r.schema(at, "This object should have only one of the following fields: [%s]", strings.Join(fields, ", "))
 }
@@ -230,7 +230,7 @@ func (r *reader) queryLanguage(obj object, at string) {
 	}
 }
 
-// text reads a string field; ok tells whether it is there and a string.
+// text reads a string field; ok reports whether it exists and is a string.
 func (r *reader) text(obj object, field, at string) (string, bool) {
 	v, ok := obj.get(field)
 	if !ok {
@@ -243,7 +243,7 @@ func (r *reader) text(obj object, field, at string) (string, bool) {
 	return s, ok
 }
 
-// requiredText reads a string field that must be there and not be empty.
+// requiredText reads a string field that must exist and must not be empty.
 func (r *reader) requiredText(obj object, field, at string) string {
 	s, ok := r.text(obj, field, at)
 	if _, there := obj.get(field); !there {
@@ -254,7 +254,7 @@ func (r *reader) requiredText(obj object, field, at string) string {
 	return s
 }
 
-// count reads an integer field within bounds; ok tells whether it is good.
+// count reads an integer field within bounds; ok reports whether it is valid.
 func (r *reader) count(obj object, field, at string, least, most int) (int, bool) {
 	v, ok := obj.get(field)
 	if !ok {
@@ -368,7 +368,7 @@ func (r *reader) number(obj object, field, at string, least, preset float64) flo
 	return f
 }
 
-// jsonComplaint words a syntax error as the service does.
+// jsonComplaint returns the service's text for a syntax error.
 func jsonComplaint(text []byte, err error) string {
 	trimmed := strings.TrimLeft(string(text), " \t\r\n")
 	if word := leadingWord(trimmed); word != "" && word != "true" && word != "false" && word != "null" {

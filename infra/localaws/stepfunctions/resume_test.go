@@ -16,18 +16,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 )
 
-// snapshot is the data file as it was after one journal write.
+// snapshot is a copy of the data file after one journal write.
 type snapshot struct {
 	path  string
 	at    time.Time
-	calls []machines.Call // until then
+	calls []machines.Call // calls before the copy
 }
 
-// ledger is what a history says about calls: how many of each function were
-// scheduled, and how many of these have a recorded end.
+// ledger counts the calls of a history by function: how many were scheduled, and how many of them
+// have a recorded end.
 type ledger struct{ scheduled, ended map[string]int }
 
-func account(events []types.HistoryEvent) ledger {
+func countCalls(events []types.HistoryEvent) ledger {
 	l := ledger{map[string]int{}, map[string]int{}}
 	scheduledAt := map[int64]string{} // by the id of each event of the task
 	for _, ev := range events {
@@ -50,15 +50,14 @@ func account(events []types.HistoryEvent) ledger {
 	return l
 }
 
-// TestResumeAfterEveryWriteEndsTheSame stops the engine after each journal write
-// of each case, reopens the file as it was then, and lets the case end: status,
-// output and error are those of the uninterrupted run, and a task with a recorded
-// end is never called again.
+// TestResumeAfterEveryWriteEndsTheSame stops the engine after each journal write of each case,
+// reopens the file at that point, and lets the case end: status, output and error are those of the
+// uninterrupted run, and a task with a recorded end is never called again.
 func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 	resumed := 0
 	for _, c := range loadCases(t) {
 		if !strings.Contains(string(c.Definition), `"Task"`) && !strings.Contains(string(c.Definition), `"Wait"`) || c.Refused != "" {
-			continue // one write each: nothing is left to resume
+			continue // one write: nothing can be resumed
 		}
 		t.Run(c.ID(), func(t *testing.T) {
 			for i, snap := range snapshots(t, &c) {
@@ -78,7 +77,7 @@ func snapshots(t *testing.T, c *machines.Case) []snapshot {
 	var list []snapshot
 	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "", scripted(c.Functions)).start()
+		w := newWorld(t, "", scriptedFunctions(c.Functions)).start()
 		defer w.close()
 		machine := w.create("machine", c.DefinitionText(""))
 		w.engine.committed = func() {
@@ -93,14 +92,14 @@ func snapshots(t *testing.T, c *machines.Case) []snapshot {
 	return list
 }
 
-// resume opens a snapshot at the time it was made and lets the case end.
+// resume opens a snapshot at the time of its copy and lets the case end.
 func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	time.Sleep(time.Until(snap.at))
-	w := newWorld(t, snap.path, scripted(c.Functions))
+	w := newWorld(t, snap.path, scriptedFunctions(c.Functions))
 	defer w.close()
 	arn := w.engine.arn("execution", "machine:run")
-	before := account(w.history(arn))
-	w.fns.GoOn(before.ended) // functions go on in their scripts where they were
+	before := countCalls(w.history(arn))
+	w.fns.GoOn(before.ended) // functions continue in their scripts
 	script := map[string]int{}
 	for name, n := range before.ended {
 		script[name] = n
@@ -119,10 +118,10 @@ func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	for _, n := range before.ended {
 		inFlight -= n
 	}
-	if inFlight > 0 && !over && !madeBefore(w.fns.Calls(), snap.calls) {
+	if inFlight > 0 && !over && !wasMadeBefore(w.fns.Calls(), snap.calls) {
 		t.Errorf("after write %d: the task under way was not called again as it was: %v, then %v", i, snap.calls, w.fns.Calls())
 	}
-	after := account(w.history(arn))
+	after := countCalls(w.history(arn))
 	for name, n := range after.scheduled {
 		if over {
 			n = script[name]
@@ -145,9 +144,9 @@ func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	}
 }
 
-// madeBefore reports whether one of the calls was made before, with the same
-// payload. It need not be the first: items that start beside it may be quicker.
-func madeBefore(calls, before []machines.Call) bool {
+// wasMadeBefore reports whether one of the calls was made before, with the same payload. It need
+// not be the first: concurrent items may be quicker.
+func wasMadeBefore(calls, before []machines.Call) bool {
 	return slices.ContainsFunc(calls, func(call machines.Call) bool {
 		return slices.ContainsFunc(before, func(c machines.Call) bool {
 			return c.Function == call.Function && string(c.Payload) == string(call.Payload)
@@ -161,7 +160,7 @@ const approval = `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aw
 
 func TestTokenSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := scripted(map[string][]answer{"f": {{Result: []byte("null")}}})
+		fns := scriptedFunctions(map[string][]answer{"f": {{Result: []byte("null")}}})
 		w := newWorld(t, "", fns).start()
 		arn := w.run(w.create("machine", approval), "run", "{}")
 		synctest.Wait()
@@ -192,9 +191,9 @@ func TestTokenSurvivesARestart(t *testing.T) {
 	})
 }
 
-func TestDeadlinesPassWhileTheEngineIsDown(t *testing.T) {
+func TestDeadlinesPassWhileEngineIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := scripted(map[string][]answer{"f": {{Result: []byte("null")}}})
+		fns := scriptedFunctions(map[string][]answer{"f": {{Result: []byte("null")}}})
 		w := newWorld(t, "", fns).start()
 		token := w.run(w.create("machine", approval), "token", "{}")
 		wait := w.run(w.create("wait", `{"StartAt":"A","States":{"A":{"Type":"Wait","Seconds":60,"End":true}}}`), "wait", "{}")
@@ -213,11 +212,11 @@ func TestDeadlinesPassWhileTheEngineIsDown(t *testing.T) {
 	})
 }
 
-// TestCloseRecordsWhatWasAnswered closes the engine while one call is under way:
-// the call is given up and made again after the restart.
-func TestCloseGivesUpCallsAndRestartMakesThemAgain(t *testing.T) {
+// TestCloseCancelsCallsAndRestartRepeatsThem closes the engine while one call is under way: the
+// call is cancelled and repeated after the restart.
+func TestCloseCancelsCallsAndRestartRepeatsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fns := scripted(map[string][]answer{"f": {{Sleep: 30, Result: []byte("1")}}})
+		fns := scriptedFunctions(map[string][]answer{"f": {{Sleep: 30, Result: []byte("1")}}})
 		w := newWorld(t, "", fns).start()
 		arn := w.run(w.create("machine", `{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:123456789012:function:f","End":true}}}`), "run", `{"k":1}`)
 		time.Sleep(10 * time.Second)

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// sweepEvery is how often closed executions are looked over for their age.
+// sweepEvery is the time between two sweeps of closed executions.
 const sweepEvery = 24 * time.Hour
 
-// sweepBatch is how many executions one write forgets.
+// sweepBatch is the number of executions that one write deletes.
 const sweepBatch = 100
 
-// sweep forgets executions that closed longer ago than names and histories are
-// kept, and comes back a day later.
+// sweep deletes executions that closed longer ago than nameRetention, and runs again a day later.
 func (e *Engine) sweep() {
-	for e.forgetOld() && !e.stopping() {
+	for e.deleteOld() && !e.isStopping() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -31,8 +30,8 @@ func (e *Engine) sweep() {
 	})
 }
 
-// forgetOld forgets one batch and reports whether there may be more.
-func (e *Engine) forgetOld() bool {
+// deleteOld deletes one batch and reports whether there may be more.
+func (e *Engine) deleteOld() bool {
 	before := nanos(time.Now().Add(-nameRetention))
 	var old []*executionRecord
 	err := e.store.View(func(tx *disk.Tx) error {
@@ -67,7 +66,7 @@ func (e *Engine) forgetOld() bool {
 	return len(old) == sweepBatch
 }
 
-// erase removes all traces of a closed execution.
+// erase deletes all data of a closed execution.
 func erase(tx *disk.Tx, rec *executionRecord) error {
 	key := seqKey(rec.Seq)
 	names := bucket(tx, bucketNames)

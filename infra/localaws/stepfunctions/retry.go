@@ -24,8 +24,8 @@ type catcher struct {
 	resultPath *path // nil: the error output is dropped
 }
 
-// maxDelaySeconds is AWS's bound on MaxDelaySeconds. Its documentation excludes the
-// bound, and demands an IntervalSeconds of at least 1; its validation takes both.
+// maxDelaySeconds is AWS's bound on MaxDelaySeconds. Its documentation excludes the bound itself,
+// and requires an IntervalSeconds of at least 1; its validation accepts both.
 const maxDelaySeconds = 31_622_400
 
 func (r *reader) retriers(obj object, at string) []retrier {
@@ -103,8 +103,8 @@ func (r *reader) errorNames(obj object, at string, last bool) []string {
 	return names
 }
 
-// retryDelay decides about f on a state whose retriers were used as often as
-// used says: it returns the retrier and the delay before the next attempt.
+// retryDelay finds the retrier for f on a state; used counts how often each retrier was used. It
+// returns the retrier and the delay before the next attempt.
 func retryDelay(list []retrier, used []int, f *failure) (which int, delay time.Duration, ok bool) {
 	for i := range list {
 		if !f.matches(list[i].errors) {
@@ -122,9 +122,8 @@ func retryDelay(list []retrier, used []int, f *failure) (which int, delay time.D
 	return 0, 0, false
 }
 
-// delay returns how long to wait before the retry that follows count earlier
-// ones: interval·backoff^count, at most maxDelay, then a random part of it when
-// jitter is on.
+// delay returns the delay before the retry that follows count earlier ones: interval·backoff^count,
+// at most maxDelay, then a random part of it when jitter is on.
 func (x *retrier) delay(count int) time.Duration {
 	s := float64(x.interval) * math.Pow(x.backoff, float64(count))
 	limit := float64(maxSeconds)
@@ -138,8 +137,8 @@ func (x *retrier) delay(count int) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// catching returns the first catcher for f.
-func catching(list []catcher, f *failure) *catcher {
+// findCatcher returns the first catcher for f.
+func findCatcher(list []catcher, f *failure) *catcher {
 	i := slices.IndexFunc(list, func(c catcher) bool { return f.matches(c.errors) })
 	if i < 0 {
 		return nil

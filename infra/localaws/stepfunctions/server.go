@@ -14,7 +14,7 @@ import (
 // maxRequest bounds a request's body: the largest document, escaped.
 const maxRequest = 8 << 20
 
-// An apiError is an error of the protocol: its type and what it tells.
+// An apiError is an error of the protocol: its type and its message.
 type apiError struct {
 	code    string
 	message string
@@ -27,13 +27,13 @@ func refuse(code, format string, args ...any) *apiError {
 	return &apiError{code: code, message: fmt.Sprintf(format, args...), status: http.StatusBadRequest}
 }
 
-// invalid is the ValidationException about the value of a field.
+// invalid returns the ValidationException about the value of a field.
 func invalid(value, field, constraint string) *apiError {
 	return refuse("ValidationException", "1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s",
 		value, field, constraint)
 }
 
-// required is the ValidationException about a field that is not there.
+// required returns the ValidationException about a missing field.
 func required(field string) *apiError {
 	return refuse("ValidationException", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", field)
 }
@@ -41,7 +41,7 @@ func required(field string) *apiError {
 // An operation answers one API call.
 type operation func(e *Engine, ctx context.Context, body []byte) (any, error)
 
-// op decodes the request of a call.
+// op returns an operation that decodes the request and calls call.
 func op[In any](call func(*Engine, context.Context, *In) (any, error)) operation {
 	return func(e *Engine, ctx context.Context, body []byte) (any, error) {
 		in := new(In)
@@ -127,7 +127,7 @@ func (e *Engine) serveError(w http.ResponseWriter, request string, err error) {
 	case errors.As(err, &known):
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
 		known = &apiError{code: "ServiceUnavailableException", message: "The engine is not running", status: http.StatusServiceUnavailable}
-	case errors.Is(err, disk.ErrUnwritable), errors.Is(err, disk.ErrFailed): // which SDKs do not send again; the store says it
+	case errors.Is(err, disk.ErrUnwritable), errors.Is(err, disk.ErrFailed): // SDKs do not retry these errors; the store logs them
 		known = &apiError{code: "InternalServerError", message: "Internal error: the disk takes no writes", status: http.StatusInsufficientStorage}
 	default:
 		e.log.Error("stepfunctions: request failed", "request", request, "error", err)

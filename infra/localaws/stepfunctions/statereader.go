@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stateFields lists, for each type, the fields that are supported beside Type,
-// Comment and QueryLanguage.
+// stateFields lists, for each type, the supported fields other than Type, Comment and
+// QueryLanguage.
 var stateFields = map[stateType][]string{
 	typePass:    {"InputPath", "OutputPath", "Next", "End", "Result", "ResultPath", "Parameters"},
 	typeChoice:  {"InputPath", "OutputPath", "Choices", "Default"},
@@ -129,7 +129,7 @@ const (
 	resourceInvokeToken = resourceInvoke + ".waitForTaskToken"
 )
 
-// invokeFields are the members of Parameters that lambda:invoke takes.
+// invokeFields are the supported members of Parameters for lambda:invoke.
 var invokeFields = []string{"FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType"}
 
 func (r *reader) task(st *state, obj object, at string) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// enter enters the thread's state and runs it as far as it goes by itself.
+// enter enters the thread's state and runs it until it waits.
 func (t *transition) enter(th *thread) {
 	st := th.scope.states[th.state]
 	th.entered = t.now
@@ -44,11 +44,11 @@ func (t *transition) execute(th *thread, st *state) {
 
 // effectiveInput applies InputPath.
 func (t *transition) effectiveInput(th *thread, st *state) (*document, *failure) {
-	return t.selected(th, st.input, th.input)
+	return t.applySelection(th, st.input, th.input)
 }
 
-// selected applies InputPath or OutputPath to a document.
-func (t *transition) selected(th *thread, sel selection, doc *document) (*document, *failure) {
+// applySelection applies InputPath or OutputPath to a document.
+func (t *transition) applySelection(th *thread, sel selection, doc *document) (*document, *failure) {
 	switch {
 	case sel.null:
 		return textDocument([]byte("{}")), nil
@@ -61,33 +61,33 @@ func (t *transition) selected(th *thread, sel selection, doc *document) (*docume
 	}
 	v, err := sel.path.selectFrom(from())
 	if err != nil {
-		return nil, t.located(th, pathFailure(sel.path, err))
+		return nil, t.withLocation(th, pathFailure(sel.path, err))
 	}
 	return valueDocument(v), nil
 }
 
-// located adds to a failure of the interpreter where it happened.
-func (t *transition) located(th *thread, f *failure) *failure {
+// withLocation adds the location to a failure of the interpreter.
+func (t *transition) withLocation(th *thread, f *failure) *failure {
 	g := *f
 	g.cause = fmt.Sprintf("An error occurred while executing the state '%s' (entered at the event id #%d). %s",
 		th.state, th.enteredID, f.cause)
 	return &g
 }
 
-// filled applies a payload template; without one the document stays as it is.
-func (t *transition) filled(th *thread, tmpl *template, doc *document) (*document, *failure) {
+// applyTemplate applies a payload template; without one the document is unchanged.
+func (t *transition) applyTemplate(th *thread, tmpl *template, doc *document) (*document, *failure) {
 	if tmpl == nil {
 		return doc, nil
 	}
 	v, err := tmpl.fill(doc.Value(), t.context(th))
 	if err != nil {
-		return nil, t.located(th, templateFailure(err, doc))
+		return nil, t.withLocation(th, templateFailure(err, doc))
 	}
 	return valueDocument(v), nil
 }
 
 func (t *transition) pass(th *thread, st *state, input *document) {
-	result, f := t.filled(th, st.parameters, input)
+	result, f := t.applyTemplate(th, st.parameters, input)
 	if f != nil {
 		t.stateFailed(th, st, f)
 		return
@@ -104,7 +104,7 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 	for i := range st.choices {
 		ok, f := st.choices[i].when.holds(data, context)
 		if f != nil {
-			t.stateFailed(th, st, t.located(th, f))
+			t.stateFailed(th, st, t.withLocation(th, f))
 			return
 		}
 		if ok {
@@ -113,12 +113,12 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 		}
 	}
 	if next == "" {
-		t.stateFailed(th, st, t.located(th, &failure{
+		t.stateFailed(th, st, t.withLocation(th, &failure{
 			name: errNoChoiceMatched, cause: "Failed to transition out of the state. The state does not point to a next state.",
 		}))
 		return
 	}
-	output, f := t.selected(th, st.output, input)
+	output, f := t.applySelection(th, st.output, input)
 	if f != nil {
 		t.stateFailed(th, st, f)
 		return
@@ -136,7 +136,7 @@ func (t *transition) failState(th *thread, st *state, input *document) {
 		if field.expr == nil {
 			continue
 		}
-		text, failed := t.textOf(th, field.name, field.expr, input)
+		text, failed := t.evaluateText(th, field.name, field.expr, input)
 		if failed != nil {
 			t.threadFailed(th, failed)
 			return
@@ -146,18 +146,18 @@ func (t *transition) failState(th *thread, st *state, input *document) {
 	t.threadFailed(th, f)
 }
 
-// textOf evaluates ErrorPath or CausePath, which must give a string.
-func (t *transition) textOf(th *thread, field string, e *expression, input *document) (string, *failure) {
+// evaluateText evaluates ErrorPath or CausePath, which must give a string.
+func (t *transition) evaluateText(th *thread, field string, e *expression, input *document) (string, *failure) {
 	v, err := e.evaluate(input.Value(), t.context(th))
 	if err != nil {
 		if e.path != nil {
 			err = &fieldError{field: field, source: e.source, err: err}
 		}
-		return "", t.located(th, templateFailure(err, input))
+		return "", t.withLocation(th, templateFailure(err, input))
 	}
 	s, ok := v.(string)
 	if !ok {
-		return "", t.located(th, runtimeFailure(
+		return "", t.withLocation(th, runtimeFailure(
 			"The %s parameter '%s' does not reference a string value", field, e.source))
 	}
 	return s, nil
@@ -166,9 +166,9 @@ func (t *transition) textOf(th *thread, field string, e *expression, input *docu
 // succeed takes the result of a state through ResultSelector, ResultPath and
 // OutputPath and leaves the state.
 func (t *transition) succeed(th *thread, st *state, result *document) {
-	result, f := t.filled(th, st.resultSelector, result)
+	result, f := t.applyTemplate(th, st.resultSelector, result)
 	if f == nil {
-		result, f = t.merged(th, st.resultPath, result)
+		result, f = t.mergeResult(th, st.resultPath, result)
 	}
 	if f != nil {
 		t.stateFailed(th, st, f)
@@ -177,8 +177,8 @@ func (t *transition) succeed(th *thread, st *state, result *document) {
 	t.leave(th, st, result)
 }
 
-// merged puts a result into the state's input at ResultPath; nil drops it.
-func (t *transition) merged(th *thread, at *path, result *document) (*document, *failure) {
+// mergeResult puts a result into the state's input at ResultPath; nil drops it.
+func (t *transition) mergeResult(th *thread, at *path, result *document) (*document, *failure) {
 	switch {
 	case at == nil:
 		return th.input, nil
@@ -187,7 +187,7 @@ func (t *transition) merged(th *thread, at *path, result *document) (*document, 
 	}
 	v, err := at.assign(th.input.Value(), result.Value())
 	if err != nil {
-		return nil, t.located(th, &failure{
+		return nil, t.withLocation(th, &failure{
 			name:  errResultPath,
 			cause: fmt.Sprintf("Unable to apply ReferencePath %s to input %s", at.source, th.input.Text()),
 		})
@@ -195,9 +195,9 @@ func (t *transition) merged(th *thread, at *path, result *document) (*document, 
 	return valueDocument(v), nil
 }
 
-// leave applies OutputPath and goes on to the next state.
+// leave applies OutputPath and continues with the next state.
 func (t *transition) leave(th *thread, st *state, output *document) {
-	output, f := t.selected(th, st.output, output)
+	output, f := t.applySelection(th, st.output, output)
 	if f != nil {
 		t.stateFailed(th, st, f)
 		return
@@ -224,7 +224,7 @@ func (t *transition) exit(th *thread, st *state, output *document, next string) 
 	t.wake(th)
 }
 
-// clear forgets what belongs to the state that the thread leaves or retries.
+// clear resets the fields of the state that the thread leaves or retries.
 func (t *transition) clear(th *thread) {
 	th.halt()
 	th.payload, th.function, th.manner, th.token, th.beat = nil, "", Manner{}, "", 0
@@ -238,7 +238,7 @@ func (t *transition) stateFailed(th *thread, st *state, f *failure) {
 	if t.end != nil {
 		return
 	}
-	if f.final && !f.heard(th) {
+	if f.final && !f.isHandled(th) {
 		t.threadFailed(th, f)
 		return
 	}
@@ -256,13 +256,13 @@ func (t *transition) stateFailed(th *thread, st *state, f *failure) {
 	if th.phase == phaseChildren {
 		t.step(th, string(st.kind)+"StateFailed", detail{})
 	}
-	c := catching(st.catch, f)
+	c := findCatcher(st.catch, f)
 	if c == nil {
 		t.threadFailed(th, f)
 		return
 	}
-	f = f.named(c.errors)
-	output, failed := t.merged(th, c.resultPath, valueDocument(f.output()))
+	f = f.withAlias(c.errors)
+	output, failed := t.mergeResult(th, c.resultPath, valueDocument(f.output()))
 	if failed != nil {
 		t.threadFailed(th, failed)
 		return
@@ -284,17 +284,17 @@ func (t *transition) threadDone(th *thread, output *document) {
 	t.childDone(th)
 }
 
-// threadFailed fails a thread, and with it the state that started it. A final
-// failure that nobody names ends the execution at once: AWS then reports no failed
-// iteration, no failed state and nothing aborted.
+// threadFailed fails a thread, and with it the state that started it. A final failure without a
+// handler ends the execution at once: AWS then reports no failed iteration, no failed state and no
+// abort.
 func (t *transition) threadFailed(th *thread, f *failure) {
 	if t.end != nil {
 		return
 	}
-	if th.up == nil || f.final && !f.heard(th.up) {
+	if th.up == nil || f.final && !f.isHandled(th.up) {
 		prev := th.prev
 		if th.up == nil && prev == th.enteredID && th.scope.states[th.state].kind == typeTask {
-			prev = 0 // what AWS shows when a task fails before it is scheduled
+			prev = 0 // as AWS does when a task fails before it is scheduled
 		}
 		t.finish(&outcome{status: statusFailed, err: f.name, cause: f.cause}, prev)
 		return

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of tags.
+// The limits of tags.
 const (
 	maxTags     = 50
 	maxTagKey   = 128
@@ -26,8 +26,8 @@ type tagsInput struct {
 	Keys []string `json:"tagKeys"`
 }
 
-// tagged returns the machine with this ARN: nothing else has tags here.
-func (e *Engine) tagged(arn string) (*machine, error) {
+// taggedMachine returns the machine with this ARN. Only machines have tags here.
+func (e *Engine) taggedMachine(arn string) (*machine, error) {
 	if arn == "" {
 		return nil, required("resourceArn")
 	}
@@ -56,7 +56,7 @@ func checkTags(tags []tag) error {
 	return nil
 }
 
-// merge returns tags with others put in; the last of a key wins.
+// merge returns tags with others added; the last one of a key wins.
 func merge(tags, others []tag) ([]tag, error) {
 	out := slices.Clone(tags)
 	for _, t := range others {
@@ -73,7 +73,7 @@ func merge(tags, others []tag) ([]tag, error) {
 }
 
 func (e *Engine) listTags(_ context.Context, in *tagsInput) (any, error) {
-	m, err := e.tagged(in.ARN)
+	m, err := e.taggedMachine(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (e *Engine) untagResource(_ context.Context, in *tagsInput) (any, error) {
 func (e *Engine) retag(arn string, change func([]tag) ([]tag, error)) (any, error) {
 	e.admin.Lock()
 	defer e.admin.Unlock()
-	old, err := e.tagged(arn)
+	old, err := e.taggedMachine(arn)
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (e *Engine) retag(arn string, change func([]tag) ([]tag, error)) (any, erro
 	if rec.Tags, err = change(rec.Tags); err != nil {
 		return nil, err
 	}
-	return object{}, e.keep(&machine{record: &rec, text: old.text, def: old.def})
+	return object{}, e.saveMachine(&machine{record: &rec, text: old.text, def: old.def})
 }
 
 type syncInput struct {
 	ARN string `json:"stateMachineArn"`
 }
 
-// startSync refuses: Standard workflows are never run this way.
+// startSync returns an error, because Standard workflows do not support it.
 func (e *Engine) startSync(_ context.Context, in *syncInput) (any, error) {
 	if _, err := e.machine(in.ARN); err != nil {
 		return nil, err
@@ -120,7 +120,8 @@ func (e *Engine) startSync(_ context.Context, in *syncInput) (any, error) {
 	return nil, refuse("StateMachineTypeNotSupported", "This operation is not supported by this type of state machine")
 }
 
-// redrive refuses: executions here run once. DescribeExecution says so too.
+// redrive returns an error, because executions run only once here. DescribeExecution reports that
+// too.
 func (e *Engine) redrive(_ context.Context, in *executionInput) (any, error) {
 	rec, err := e.record(in.ARN)
 	if err != nil {
@@ -134,17 +135,16 @@ type versionsInput struct {
 	pageInput
 }
 
-// listVersions and listAliases answer that there are none: what would make one is
-// refused.
+// listVersions and listAliases return empty lists, because versions and aliases cannot be created.
 func (e *Engine) listVersions(_ context.Context, in *versionsInput) (any, error) {
-	return e.none(in.ARN, "stateMachineVersions")
+	return e.emptyList(in.ARN, "stateMachineVersions")
 }
 
 func (e *Engine) listAliases(_ context.Context, in *versionsInput) (any, error) {
-	return e.none(in.ARN, "stateMachineAliases")
+	return e.emptyList(in.ARN, "stateMachineAliases")
 }
 
-func (e *Engine) none(arn, field string) (any, error) {
+func (e *Engine) emptyList(arn, field string) (any, error) {
 	if _, err := e.machine(arn); err != nil {
 		return nil, err
 	}

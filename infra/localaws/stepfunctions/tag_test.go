@@ -31,7 +31,7 @@ func (w *world) tags(arn string) []string {
 	return list
 }
 
-func TestTagsStayWithTheirMachine(t *testing.T) {
+func TestTagsBelongToMachine(t *testing.T) {
 	w := newWorld(t, "", &functions{}).start()
 	created, err := w.sfn.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
 		Name: aws.String("m"), Definition: aws.String(benchMachine), RoleArn: aws.String(roleARN), Tags: tags("a", "1", "b", ""),
@@ -75,26 +75,26 @@ func TestTagsAreRefused(t *testing.T) {
 		"TooManyTags":         tags(many...),
 	} {
 		_, err := w.sfn.TagResource(ctx, &sfn.TagResourceInput{ResourceArn: &arn, Tags: list})
-		refused(t, err, code, "")
+		checkRefusal(t, err, code, "")
 	}
 	for bad, code := range map[string]string{arn + "x": "ResourceNotFound", "m": "InvalidArn", "": "ValidationException"} {
 		_, err := w.sfn.ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &bad})
-		refused(t, err, code, "")
+		checkRefusal(t, err, code, "")
 	}
 }
 
-// TestWhatIsLeftOutSaysSo calls operations of other kinds of workflows.
-func TestWhatIsLeftOutSaysSo(t *testing.T) {
+// TestUnsupportedOperationsAreRefused calls operations of other kinds of workflows.
+func TestUnsupportedOperationsAreRefused(t *testing.T) {
 	w := newWorld(t, "", &functions{}).start()
 	defer w.close()
 	arn := w.create("m", `{"StartAt":"A","States":{"A":{"Type":"Fail"}}}`)
 	run := w.run(arn, "run", "{}")
 	_, err := w.sfn.RedriveExecution(ctx, &sfn.RedriveExecutionInput{ExecutionArn: &run})
-	refused(t, err, "ExecutionNotRedrivable", "Execution is FAILED and cannot be redriven")
+	checkRefusal(t, err, "ExecutionNotRedrivable", "Execution is FAILED and cannot be redriven")
 	_, err = w.sfn.PublishStateMachineVersion(ctx, &sfn.PublishStateMachineVersionInput{StateMachineArn: &arn})
-	refused(t, err, "UnknownOperationException", "'PublishStateMachineVersion' is not supported")
+	checkRefusal(t, err, "UnknownOperationException", "'PublishStateMachineVersion' is not supported")
 	_, err = w.sfn.CreateActivity(ctx, &sfn.CreateActivityInput{Name: aws.String("a")})
-	refused(t, err, "UnknownOperationException", "'CreateActivity' is not supported")
+	checkRefusal(t, err, "UnknownOperationException", "'CreateActivity' is not supported")
 	versions, err := w.sfn.ListStateMachineVersions(ctx, &sfn.ListStateMachineVersionsInput{StateMachineArn: &arn})
 	if err != nil || len(versions.StateMachineVersions) != 0 {
 		t.Errorf("versions %v, %v", versions, err)

@@ -12,8 +12,8 @@ import (
 type FunctionError struct {
 	Type    string // errorType
 	Message string // errorMessage
-	// Payload is the error object as the function's runtime sent it; when empty,
-	// one is made of Type and Message.
+	// Payload is the error object of the function's runtime; when empty, one is made of Type and
+	// Message.
 	Payload []byte
 }
 
@@ -25,7 +25,7 @@ func (t *transition) task(th *thread, st *state, input *document) {
 	if st.task.waitsToken {
 		th.token = newToken(t.x.seq, th.id)
 	}
-	params, f := t.filled(th, st.parameters, input)
+	params, f := t.applyTemplate(th, st.parameters, input)
 	if f == nil {
 		f = t.taskDeadlines(th, st, input)
 	}
@@ -43,17 +43,16 @@ func (t *transition) task(th *thread, st *state, input *document) {
 	t.schedule(th, st, params)
 }
 
-// taskDeadlines sets the absolute time-out of a task that starts now. Its
-// heartbeat counts from when the function has answered, and only where somebody
-// holds a token: nothing else can send one.
+// taskDeadlines sets the absolute time-out of a task that starts now. Its heartbeat counts from the
+// answer of the function, and only with a token, because a heartbeat needs a token.
 func (t *transition) taskDeadlines(th *thread, st *state, input *document) *failure {
 	timeout, f := t.secondsOf(th, "TimeoutSecondsPath", st.task.timeout, input, 1)
 	if f != nil {
-		return t.located(th, f)
+		return t.withLocation(th, f)
 	}
 	beat, f := t.secondsOf(th, "HeartbeatSecondsPath", st.task.heartbeat, input, 1)
 	if f != nil {
-		return t.located(th, f)
+		return t.withLocation(th, f)
 	}
 	th.timeout, th.heartbeat, th.beat = zeroTime, zeroTime, time.Duration(beat)*time.Second
 	if timeout > 0 {
@@ -62,7 +61,7 @@ func (t *transition) taskDeadlines(th *thread, st *state, input *document) *fail
 	return nil
 }
 
-// target finds the function's ARN and the payload it is called with.
+// target finds the function's ARN and its payload.
 func (t *transition) target(th *thread, st *state, params *document) (f *failure) {
 	if st.task.function != "" {
 		th.function, th.payload = st.task.function, params.Text()
@@ -72,7 +71,7 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 	v, _ := obj.get("FunctionName")
 	name, ok := v.(string)
 	if !ok || name == "" {
-		return t.located(th, runtimeFailure("The field 'FunctionName' must be a non-empty string"))
+		return t.withLocation(th, runtimeFailure("The field 'FunctionName' must be a non-empty string"))
 	}
 	if !strings.HasPrefix(name, "arn:") {
 		account := t.x.eng.account
@@ -87,7 +86,7 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 		}
 	}
 	if !isFunctionARN(name) {
-		return t.located(th, runtimeFailure("The function name '%s' is not valid", name))
+		return t.withLocation(th, runtimeFailure("The function name '%s' is not valid", name))
 	}
 	th.function, th.payload = name, []byte("{}")
 	if payload, _ := obj.get("Payload"); payload != nil {
@@ -95,12 +94,12 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 	}
 	th.manner, f = mannerOf(obj)
 	if f != nil {
-		return t.located(th, f)
+		return t.withLocation(th, f)
 	}
 	return nil
 }
 
-// payloadText is what the function is given. A string that is a JSON document is
+// payloadText returns the payload of the function. A string that is a JSON document is passed as
 // that document, as recorded; null, like nothing, is {}.
 func payloadText(payload any) []byte {
 	if s, ok := payload.(string); ok {
@@ -111,8 +110,8 @@ func payloadText(payload any) []byte {
 	return encodeValue(payload)
 }
 
-// schedule records the task as scheduled and started and leaves the thread
-// waiting for it; it is dispatched once that is durable.
+// schedule records the task as scheduled and started, and the thread waits for it. The task is
+// dispatched once the record is durable.
 func (t *transition) schedule(th *thread, st *state, params *document) {
 	limits := object{}
 	if !th.timeout.IsZero() {
@@ -136,13 +135,13 @@ func (t *transition) schedule(th *thread, st *state, params *document) {
 	t.block(th, phaseTask)
 }
 
-// kind returns resourceType and resource as events of integrations show them.
+// kind returns resourceType and resource, as events of integrations have them.
 func (f *taskFields) kind() object {
 	return object{{"resourceType", "lambda"}, {"resource", strings.TrimPrefix(f.resource, "arn:aws:states:::lambda:")}}
 }
 
-// taskEvent records a task event, named as the kind of the task demands:
-// "Failed" is LambdaFunctionFailed or TaskFailed.
+// taskEvent records a task event. Its name depends on the kind of the task: "Failed" is
+// LambdaFunctionFailed or TaskFailed.
 func (t *transition) taskEvent(th *thread, st *state, suffix string, body object) {
 	if st.task.function != "" {
 		t.step(th, "LambdaFunction"+suffix, detail{"lambdaFunction" + suffix + "EventDetails", body})
@@ -151,7 +150,7 @@ func (t *transition) taskEvent(th *thread, st *state, suffix string, body object
 	t.step(th, "Task"+suffix, detail{"task" + suffix + "EventDetails", append(st.task.kind(), body...)})
 }
 
-// taskReturned takes the function's answer.
+// taskReturned handles the function's answer.
 func (t *transition) taskReturned(th *thread, st *state, res Response, f *failure) {
 	if f != nil {
 		t.taskFailed(th, st, f)
@@ -165,12 +164,12 @@ func (t *transition) taskReturned(th *thread, st *state, res Response, f *failur
 	if st.task.function == "" {
 		result := output.Value()
 		if len(res.Payload) == 0 && th.manner.Type != "" {
-			result = "" // nobody waited for one
+			result = "" // the result was not requested
 		}
 		output = valueDocument(res.envelope(result))
 	}
 	if len(output.Text()) > maxPayload {
-		t.taskFailed(th, st, oversized(st))
+		t.taskFailed(th, st, oversizeFailure(st))
 		return
 	}
 	if st.task.waitsToken {
@@ -184,7 +183,7 @@ func (t *transition) taskReturned(th *thread, st *state, res Response, f *failur
 	t.taskSucceeded(th, st, output)
 }
 
-// parseResult reads what a function returned; nothing at all reads as null.
+// parseResult parses a function's result; an empty result is null.
 func parseResult(result []byte) (*document, error) {
 	if len(result) == 0 {
 		return textDocument([]byte("null")), nil
@@ -194,14 +193,14 @@ func parseResult(result []byte) (*document, error) {
 		return nil, err
 	}
 	doc := valueDocument(v)
-	if len(result) <= maxPayload && compact(result) {
+	if len(result) <= maxPayload && isCompact(result) {
 		doc.text = result
 	}
 	return doc, nil
 }
 
-// compact reports whether JSON text has no whitespace outside of strings.
-func compact(text []byte) bool {
+// isCompact reports whether JSON text has no whitespace outside of strings.
+func isCompact(text []byte) bool {
 	inside := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -216,7 +215,7 @@ func compact(text []byte) bool {
 	return true
 }
 
-func oversized(st *state) *failure {
+func oversizeFailure(st *state) *failure {
 	name := st.task.function
 	if name == "" {
 		name = "lambda"
@@ -232,7 +231,7 @@ func (t *transition) taskSucceeded(th *thread, st *state, output *document) {
 }
 
 func (t *transition) taskFailed(th *thread, st *state, f *failure) {
-	if f.reported && st.task.function == "" { // integrations read the report and write it anew
+	if f.reported && st.task.function == "" { // integrations parse the report and write it again
 		if v, err := parseValue([]byte(f.cause)); err == nil {
 			g := *f
 			g.cause = string(encodeValue(v))
@@ -256,14 +255,14 @@ func (t *transition) taskTimedOut(th *thread, st *state) {
 	t.stateFailed(th, st, f)
 }
 
-// endTask stops the call and its timer, so that nothing of it comes late.
+// endTask stops the call and its timer, so that no late result arrives.
 func (t *transition) endTask(th *thread) {
 	th.halt()
 	th.phase = phaseReady
 	t.touch(th)
 }
 
-// callFailure turns what an Invoker returned into the failure of the task.
+// callFailure converts the errors of an Invoker into the failure of the task.
 func callFailure(fe *FunctionError, err error) *failure {
 	if fe == nil {
 		return faultFailure(err)

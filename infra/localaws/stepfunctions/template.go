@@ -8,7 +8,7 @@ import (
 // A template is a payload template (Parameters, ResultSelector, ItemSelector):
 // JSON in which a field whose name ends in ".$" has its value computed.
 type template struct {
-	literal any // set when nothing below is computed
+	literal any // set when no field below is computed
 	object  []templateField
 	array   []template
 	kind    templateKind
@@ -28,7 +28,7 @@ type templateField struct {
 	sub  template
 }
 
-// compileTemplate compiles v, which stands at the JSON pointer at.
+// compileTemplate compiles v, whose JSON pointer is at.
 func compileTemplate(v any, at string, report func(pointer, message string)) template {
 	switch v := v.(type) {
 	case object:
@@ -127,7 +127,7 @@ func (f *templateField) value(data, context any) (any, error) {
 	return v, err
 }
 
-// fieldError is a path of a field that selects nothing.
+// fieldError reports a path of a field that selects nothing.
 type fieldError struct {
 	field, source string
 	err           error

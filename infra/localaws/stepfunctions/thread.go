@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A thread is one place of control in an execution: the machine itself, a
-// branch of a Parallel state or an item of a Map state. What the journal holds
-// of a thread is all that is needed to go on from there.
+// A thread is one place of control in an execution: the machine itself, a branch of a Parallel
+// state or an item of a Map state. The journal holds everything of a thread that is needed to
+// continue.
 type thread struct {
 	id     uint32 // the machine's own thread is rootThread
 	parent uint32 // 0 for the root
@@ -41,8 +41,8 @@ type thread struct {
 	count int // children of a Map or Parallel state
 	limit int // how many of them run at once
 
-	// Not in the journal; begun and done are counted from the children's own
-	// entries, so that a finished item does not rewrite its parent's.
+	// These are not in the journal. begun and done are counted from the children's own entries, so
+	// that a finished item does not rewrite its parent's entry.
 	begun    int // how many children were started
 	done     int // how many of them succeeded
 	up       *thread
@@ -55,7 +55,7 @@ type thread struct {
 
 const rootThread = 1
 
-// phase says what a thread waits for.
+// phase names the event that a thread waits for.
 type phase byte
 
 const (
@@ -68,7 +68,7 @@ const (
 	phaseDone                   // for its siblings
 )
 
-// deadline returns the next instant at which something happens by itself.
+// deadline returns the next time at which a timer must run.
 func (th *thread) deadline() time.Time {
 	switch th.phase {
 	case phaseWait, phaseRetry:
@@ -82,7 +82,7 @@ func (th *thread) deadline() time.Time {
 	return time.Time{}
 }
 
-// halt stops what runs on behalf of the thread.
+// halt stops the call and the timers of the thread.
 func (th *thread) halt() {
 	th.gen++
 	if th.timer != nil {
@@ -95,10 +95,10 @@ func (th *thread) halt() {
 	}
 }
 
-// threadVersion is the first byte of an encoded thread. Version 1 knew no manner.
+// threadVersion is the first byte of an encoded thread. Version 1 had no manner.
 const threadVersion = 2
 
-// encode writes what the journal holds of the thread.
+// encode writes the thread's journal entry.
 func (th *thread) encode() []byte {
 	b := make([]byte, 0, 128+len(th.payload)+len(th.output)+len(th.item))
 	b = append(b, threadVersion, byte(th.phase))
@@ -154,7 +154,7 @@ func fromNanos(n int64) time.Time {
 
 var errCodec = errors.New("journal entry is damaged")
 
-// scanner reads what encode wrote; after the first mistake it returns zeros.
+// scanner reads the format of encode; after the first error it returns zeros.
 type scanner struct {
 	b   []byte
 	bad bool

@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// A task token names its execution and thread and holds a secret; the thread
-// keeps the whole token, in the journal, for as long as it waits for it.
+// A task token names its execution and thread and holds a secret. The thread keeps the whole token
+// in the journal while it waits for it.
 const (
 	tokenSecret  = 24
 	tokenVersion = 1

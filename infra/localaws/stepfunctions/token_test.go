@@ -21,28 +21,28 @@ func TestTaskTokens(t *testing.T) {
 			_, err := w.sfn.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: &output})
 			return err
 		}
-		refused(t, success(payload.Token, "{"), "InvalidOutput", "Invalid Output")
-		refused(t, success("abc", "{}"), "InvalidToken", "Invalid Token: 'Invalid token'")
+		checkRefusal(t, success(payload.Token, "{"), "InvalidOutput", "Invalid Output")
+		checkRefusal(t, success("abc", "{}"), "InvalidToken", "Invalid Token: 'Invalid token'")
 		seq, thread, _ := parseToken(payload.Token)
-		refused(t, success(newToken(seq, thread), "{}"), "TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")
-		refused(t, success(newToken(seq+1, thread), "{}"), "TaskDoesNotExist", "Task Does Not Exist")
-		refused(t, success(newToken(seq, thread+1), "{}"), "TaskTimedOut", "")
+		checkRefusal(t, success(newToken(seq, thread), "{}"), "TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")
+		checkRefusal(t, success(newToken(seq+1, thread), "{}"), "TaskDoesNotExist", "Task Does Not Exist")
+		checkRefusal(t, success(newToken(seq, thread+1), "{}"), "TaskTimedOut", "")
 		if err := success(payload.Token, `{"a": 1}`); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, success(payload.Token, `{"a": 1}`), "TaskTimedOut", "")
+		checkRefusal(t, success(payload.Token, `{"a": 1}`), "TaskTimedOut", "")
 		_, err := w.sfn.SendTaskHeartbeat(ctx, &sfn.SendTaskHeartbeatInput{TaskToken: &payload.Token})
-		refused(t, err, "TaskTimedOut", "")
+		checkRefusal(t, err, "TaskTimedOut", "")
 		_, err = w.sfn.SendTaskFailure(ctx, &sfn.SendTaskFailureInput{TaskToken: &payload.Token, Error: aws.String(strings.Repeat("x", 257))})
-		refused(t, err, "ValidationException", "256")
+		checkRefusal(t, err, "ValidationException", "256")
 		if out := w.finish(run); *out.Output != `{"a":1}` {
 			t.Errorf("output %s", *out.Output)
 		}
 	})
 }
 
-func TestOneTokenSucceedsOnceUnderContention(t *testing.T) {
-	fns := scripted(map[string][]answer{"f": {{Result: []byte("{}")}}})
+func TestTaskTokenSucceedsOnceUnderContention(t *testing.T) {
+	fns := scriptedFunctions(map[string][]answer{"f": {{Result: []byte("{}")}}})
 	w := newWorld(t, "", fns).start()
 	defer w.close()
 	run := w.run(w.create("m", approval), "r", "{}")

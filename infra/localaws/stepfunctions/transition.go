@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// A transition is one journalled move of an execution: what happened (events),
-// where its threads stand now (dirty, gone), and whether it ended (end). It is
-// computed in memory, written in one update, and only then takes effect.
+// A transition is one journalled move of an execution: its events, the changed and removed threads
+// (dirty, gone), and the end of the execution, if any (end). It is computed in memory, written in
+// one update, and only then takes effect.
 type transition struct {
 	x   *execution
 	now time.Time
@@ -15,11 +15,11 @@ type transition struct {
 	events [][]byte
 	dirty  map[*thread]bool
 	gone   []*thread
-	ready  []*thread // threads to run on, in order
+	ready  []*thread // threads that can run, in order
 	end    *outcome
 }
 
-// An outcome is how an execution ended.
+// An outcome holds the end of an execution.
 type outcome struct {
 	status string
 	output []byte
@@ -36,20 +36,19 @@ const (
 	statusAborted   = "ABORTED"
 )
 
-// maxEvents is AWS's bound on the history of one execution; the last place is
-// kept for the event that says so.
+// maxEvents is AWS's bound on the history of one execution; the last event is reserved for the
+// failure that reports it.
 const maxEvents = 25_000
 
-// chunk bounds how many events one journal write takes, so that a long chain of
-// states that touch nothing outside does not grow one write without end.
+// chunk bounds the number of events in one journal write, so that a long chain of states without
+// outside effects does not make one write too large.
 const chunk = 500
 
 func newTransition(x *execution, now time.Time) *transition {
 	return &transition{x: x, now: now, first: x.lastEvent + 1, dirty: map[*thread]bool{}}
 }
 
-// record adds an event and returns its id. Once the history is full it ends the
-// execution instead.
+// record adds an event and returns its id. When the history is full, it ends the execution instead.
 func (t *transition) record(kind string, prev uint64, d detail) uint64 {
 	if t.end != nil {
 		return t.x.lastEvent
@@ -93,7 +92,7 @@ func (t *transition) finish(o *outcome, prev uint64) {
 		}
 		name := o.err
 		if o.status == statusTimedOut {
-			name = errTimeout // only the event says so
+			name = errTimeout // only the event has this name
 		}
 		t.append(kind, prev, detail{field, errorDetail(name, o.cause)})
 	}
@@ -111,8 +110,8 @@ func (t *transition) drop(th *thread) {
 	t.gone = append(t.gone, th)
 }
 
-// run moves every ready thread on until it waits for something. It stops early,
-// leaving ready threads, when the transition has grown to a full chunk.
+// run moves every ready thread on until it waits. It stops early, with ready threads left, when the
+// transition has a full chunk.
 func (t *transition) run() {
 	for len(t.ready) > 0 && t.end == nil && len(t.events) < chunk {
 		th := t.ready[0]

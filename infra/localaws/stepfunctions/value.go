@@ -13,10 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// A JSON value is nil, bool, json.Number, string, []any or object. Numbers keep
-// their digits and objects keep the order of their members, so data that passes
-// through a state unchanged reads back as it was written. Values are immutable:
-// whoever changes one copies the spine first.
+// A JSON value is nil, bool, json.Number, string, []any or object. Numbers keep their digits and
+// objects keep the order of their members, so data that passes through a state is unchanged. Values
+// are immutable: code that changes one copies the path to the change first.
 type object []member
 
 type member struct {
@@ -264,12 +263,12 @@ func equalValues(a, b any) bool {
 	return a == nil && b == nil
 }
 
-// appendLikeness appends a text that is the same for equal values, and seldom for
-// others: numbers are those of float64, members stand in the order of their names.
+// appendLikeness appends a text that is the same for equal values, and seldom for others: numbers
+// are written as float64, members in the order of their names.
 func appendLikeness(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case json.Number:
-		f, _ := strconv.ParseFloat(string(v), 64) // too large ones are infinite, all alike
+		f, _ := strconv.ParseFloat(string(v), 64) // too large ones are all infinite
 		if f == 0 {
 			f = 0 // -0 equals 0
 		}
@@ -352,8 +351,8 @@ func integer(v any) (int, bool) {
 
 func number(i int) json.Number { return json.Number(strconv.Itoa(i)) }
 
-// document is a JSON document held as text, as value, or as both; each form is
-// made from the other when it is first needed.
+// document is a JSON document as text, as value, or as both; each form is made from the other on
+// first use.
 type document struct {
 	text   []byte
 	value  any
@@ -363,8 +362,8 @@ type document struct {
 func textDocument(text []byte) *document { return &document{text: text} }
 func valueDocument(v any) *document      { return &document{value: v, parsed: true} }
 
-// Value returns the document as a value; text that came from the journal or was
-// checked at the boundary always parses.
+// Value returns the document as a value. Its text comes from the journal or was checked at the
+// boundary, so it always parses.
 func (d *document) Value() any {
 	if !d.parsed {
 		v, err := parseValue(d.text)

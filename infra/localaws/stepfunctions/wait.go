@@ -6,7 +6,7 @@ import "time"
 func (t *transition) startWait(th *thread, st *state, input *document) {
 	until, f := t.waitEnd(th, st, input)
 	if f != nil {
-		t.stateFailed(th, st, t.located(th, f))
+		t.stateFailed(th, st, t.withLocation(th, f))
 		return
 	}
 	if !until.After(t.now) {

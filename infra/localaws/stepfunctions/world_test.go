@@ -33,8 +33,8 @@ type (
 	tokenStep = machines.TokenStep
 )
 
-// scripted are functions that follow script.
-func scripted(script map[string][]answer) *functions {
+// scriptedFunctions returns functions that follow script.
+func scriptedFunctions(script map[string][]answer) *functions {
 	return &functions{machines.Functions{Script: script}}
 }
 
@@ -78,7 +78,7 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 
 func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// world is an engine over a file of its own, reached through the SDK.
+// world is an engine over a file of its own, with an SDK client.
 type world struct {
 	t      testing.TB
 	path   string
@@ -91,8 +91,8 @@ type world struct {
 
 func quiet() Option { return WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))) }
 
-// scratch is a folder for data files, in memory where the system has one: these
-// tests are about what is written and when, not about the disk under it.
+// scratch returns a folder for data files, in memory where the system has one, because these tests
+// check the writes and their times and not the disk.
 func scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "stepfunctions")
