@@ -34,7 +34,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 	for _, c := range []int{1, 16} {
 		b.Run(fmt.Sprintf("store/c=%d", c), func(b *testing.B) {
-			s, _ := open1(b)
+			s, _ := openTemp(b)
 			parallel(b, c, func(n int64) error { return s.Update(write(n)) })
 		})
 		b.Run(fmt.Sprintf("bbolt/c=%d", c), func(b *testing.B) {

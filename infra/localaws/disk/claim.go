@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// TempFile makes a file in folder with mode 0600 whose name is prefix and some digits.
-// It is this process's until it is closed. Files of such a name that are nobody's are
-// removed first: a process that was killed has left them. prefix must be of a kind
-// that nobody gives to files of their own.
+// TempFile creates a file in folder with mode 0600 whose name is prefix and some digits. This
+// process holds it until it is closed. Before that, TempFile removes files with such names that no
+// process holds, because a killed process has left them. prefix must be one that people do not use
+// for their own files.
 func TempFile(folder, prefix string) (*os.File, error) {
-	return temporary(folder, prefix, false, func() (*os.File, error) { return os.CreateTemp(folder, prefix+"*") })
+	return createTemp(folder, prefix, false, func() (*os.File, error) { return os.CreateTemp(folder, prefix+"*") })
 }
 
 // TempFolder is TempFile for a folder, with mode 0700.
 func TempFolder(folder, prefix string) (*os.File, error) {
-	return temporary(folder, prefix, true, func() (*os.File, error) {
+	return createTemp(folder, prefix, true, func() (*os.File, error) {
 		name, err := os.MkdirTemp(folder, prefix+"*")
 		if err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func TempFolder(folder, prefix string) (*os.File, error) {
 	})
 }
 
-func temporary(folder, prefix string, folders bool, create func() (*os.File, error)) (*os.File, error) {
+func createTemp(folder, prefix string, folders bool, create func() (*os.File, error)) (*os.File, error) {
 	sweep(folder, prefix, folders)
 	for {
 		made, err := create()
@@ -37,14 +37,14 @@ func temporary(folder, prefix string, folders bool, create func() (*os.File, err
 		if Claim(made) == nil && hasName(made) {
 			return made, nil
 		}
-		if !canClaim { // nobody can, so nobody removes it
+		if !canClaim { // without locks no process removes it
 			return made, nil
 		}
-		_ = made.Close() // another swept it in the moment before it was claimed
+		_ = made.Close() // another process removed it before it was claimed
 	}
 }
 
-// sweep removes what has such a name and is nobody's.
+// sweep removes files or folders with such names that no process holds.
 func sweep(folder, prefix string, folders bool) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -52,12 +52,12 @@ func sweep(folder, prefix string, folders bool) {
 		if !begins || digits == "" || strings.Trim(digits, "0123456789") != "" || e.IsDir() != folders || !folders && !e.Type().IsRegular() {
 			continue
 		}
-		removeDead(filepath.Join(folder, e.Name()))
+		removeUnclaimed(filepath.Join(folder, e.Name()))
 	}
 }
 
-// removeDead removes a file or a folder that nobody has claimed.
-func removeDead(name string) {
+// removeUnclaimed removes a file or a folder that no process has claimed.
+func removeUnclaimed(name string) {
 	left, err := os.Open(name)
 	if err != nil {
 		return
@@ -68,7 +68,7 @@ func removeDead(name string) {
 	}
 }
 
-// hasName reports whether an open file is still what its name leads to.
+// hasName reports whether the name of an open file still refers to that file.
 func hasName(f *os.File) bool {
 	here, err := f.Stat()
 	if err != nil {
@@ -78,11 +78,11 @@ func hasName(f *os.File) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// ErrClaimed says that another has claimed a file or a folder.
+// ErrClaimed reports that another process has claimed a file or a folder.
 var ErrClaimed = errors.New("another process is at it")
 
-// Claim makes an open file or folder this holder's until it is closed or the process
-// ends: ErrClaimed when it is another's. It keeps nobody away who does not claim.
+// Claim locks an open file or folder until it is closed or the process ends; ErrClaimed when
+// another holder has it. The lock affects only processes that call Claim.
 func Claim(f *os.File) error {
 	if err := lock(f); err != nil {
 		return &fs.PathError{Op: "claim", Path: f.Name(), Err: err}

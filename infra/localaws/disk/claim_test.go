@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestWhatIsNobodysIsRemovedAndNothingElse: what looks like ours and is held stays, and
-// so does whatever has another name or is another kind of file.
-func TestWhatIsNobodysIsRemovedAndNothingElse(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "a[1]*") // no pattern of names
+// TestTempFileRemovesOnlyUnclaimedLeftovers: a claimed file with such a name stays, and so does any
+// file of another name or kind.
+func TestTempFileRemovesOnlyUnclaimedLeftovers(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a[1]*") // must not be read as a pattern
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestWhatIsNobodysIsRemovedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	stay = append(stay, filepath.Base(again.Name()))
-	if got := namesIn(t, folder); !slices.Equal(got, sorted(stay)) {
+	if got := listNames(t, folder); !slices.Equal(got, sorted(stay)) {
 		t.Errorf("there are %q, want %q", got, sorted(stay))
 	}
 	if info, err := again.Stat(); err != nil || info.Mode() != 0o600 {
@@ -45,7 +45,7 @@ func TestWhatIsNobodysIsRemovedAndNothingElse(t *testing.T) {
 	if other, err := os.Open(held.Name()); err != nil || !errors.Is(Claim(other), ErrClaimed) {
 		t.Errorf("it can be claimed twice: %v", err)
 	}
-	_ = held.Close() // as the end of its process does
+	_ = held.Close() // as at the end of its process
 	if _, err := TempFolder(folder, ".c.new-"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestWhatIsNobodysIsRemovedAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestNobodyRemovesWhatAnotherMakes, at the same time.
-func TestNobodyRemovesWhatAnotherMakes(t *testing.T) {
+// TestTempFileKeepsFilesOfConcurrentCallers creates files concurrently.
+func TestTempFileKeepsFilesOfConcurrentCallers(t *testing.T) {
 	folder := t.TempDir()
 	var makers sync.WaitGroup
 	for range 16 {
@@ -81,12 +81,12 @@ func TestNobodyRemovesWhatAnotherMakes(t *testing.T) {
 		})
 	}
 	makers.Wait()
-	if left := namesIn(t, folder); len(left) > 0 {
+	if left := listNames(t, folder); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 }
 
-func namesIn(t *testing.T, folder string) (names []string) {
+func listNames(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -9,27 +9,26 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Snapshot hands fn a consistent state of the file, as of the moment when it is
-// called: its size in bytes, and what writes it, once. Writers go on meanwhile,
-// and the file grows by what they replace until fn returns. Pages are copied as
-// they are on disk: what was written is to be verified.
+// Snapshot passes to fn the size in bytes of a consistent state of the file at the time of the
+// call, and a function that writes that state once. Writers continue meanwhile, and the file grows
+// by the pages that they replace until fn returns. Pages are copied as they are on disk, so the
+// copy must be verified.
 func (s *Store) Snapshot(fn func(size int64, write func(io.Writer) error) error) error {
-	if err := s.usable(); err != nil {
+	if err := s.brokenErr(); err != nil {
 		return err
 	}
-	return closedAs(s.db.View(func(tx *bolt.Tx) error {
+	return closedError(s.db.View(func(tx *bolt.Tx) error {
 		return fn(tx.Size(), func(w io.Writer) error {
-			_, err := tx.WriteTo(&inOrder{to: w, tx: uint64(tx.ID()), pageSize: s.db.Info().PageSize})
+			_, err := tx.WriteTo(&rootSorter{to: w, tx: uint64(tx.ID()), pageSize: s.db.Info().PageSize})
 			return err
 		})
 	}))
 }
 
-// inOrder puts the two root pages that bbolt writes into the places where a
-// commit of their numbers would have put them. bbolt writes the newer one first
-// always; the commit after the next would then overwrite it, and leave roots that
-// are two commits apart.
-type inOrder struct {
+// rootSorter puts the two root pages that bbolt writes at the positions that a commit of their
+// numbers uses. bbolt always writes the newer one first; the commit after the next would then
+// overwrite it, and leave roots that are two commits apart.
+type rootSorter struct {
 	to       io.Writer
 	tx       uint64
 	pageSize int
@@ -37,7 +36,7 @@ type inOrder struct {
 	through  bool
 }
 
-func (o *inOrder) Write(b []byte) (int, error) {
+func (o *rootSorter) Write(b []byte) (int, error) {
 	if o.through {
 		return o.to.Write(b)
 	}
@@ -48,7 +47,7 @@ func (o *inOrder) Write(b []byte) (int, error) {
 	o.through = true
 	newer, older := o.head[:o.pageSize], o.head[o.pageSize:2*o.pageSize]
 	if o.tx%2 == 1 {
-		order.PutUint64(newer, 1) // what each says of where it is
+		order.PutUint64(newer, 1) // the page number that each root contains
 		order.PutUint64(older, 0)
 		newer, older = older, newer
 	}
@@ -60,14 +59,14 @@ func (o *inOrder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Backup writes a consistent copy of the file to path, which it replaces whole
-// or not at all, and only after it has verified it. Writers go on meanwhile.
+// Backup writes a consistent copy of the file to path. It verifies the copy, and then replaces path
+// whole or not at all. Writers continue meanwhile.
 func (s *Store) Backup(path string) error {
-	tmp, err := TempFile(filepath.Dir(path), unfinished(path))
+	tmp, err := TempFile(filepath.Dir(path), unfinishedPrefix(path))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tmp.Close() }() // until then it is nobody else's to remove
+	defer func() { _ = tmp.Close() }() // until then no other process removes it
 	size := int64(0)
 	err = s.Snapshot(func(n int64, write func(io.Writer) error) error { size = n; return write(tmp) })
 	if err == nil {
@@ -85,8 +84,7 @@ func (s *Store) Backup(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// Verify reads all of the file at path and returns what Open would refuse it
-// with; it leaves it as it is.
+// Verify reads the whole file at path and returns the error of Open; it does not change the file.
 func Verify(path string) error {
 	if _, err := examine(path, 0); err != nil {
 		return explain(path, err)
@@ -94,8 +92,8 @@ func Verify(path string) error {
 	return nil
 }
 
-// VerifyCopy is Verify for a file within another, which nobody writes to.
+// VerifyCopy is Verify for a file within another file, to which nothing writes.
 func VerifyCopy(file io.ReaderAt, size int64) error {
-	_, err := sound(file, size, 0)
+	_, err := verifyNewest(file, size, 0)
 	return err
 }

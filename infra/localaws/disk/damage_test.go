@@ -16,8 +16,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// judge is what Open would say of a file, without a file.
-func judge(file []byte) error {
+// verifyBytes returns the error of Open for the contents of a file.
+func verifyBytes(file []byte) error {
 	return VerifyCopy(bytes.NewReader(file), int64(len(file)))
 }
 
@@ -28,8 +28,8 @@ func pageOf(file []byte, i int) []byte {
 	return file[i*size : (i+1)*size]
 }
 
-// trimmed is a file without what was only set aside behind its last page.
-func trimmed(t testing.TB, file []byte) []byte {
+// trimFile returns a file without the reserved space behind its last page.
+func trimFile(t testing.TB, file []byte) []byte {
 	t.Helper()
 	both, err := readRoots(bytes.NewReader(file))
 	if err != nil {
@@ -38,13 +38,13 @@ func trimmed(t testing.TB, file []byte) []byte {
 	return file[:int(both.newest().end)*os.Getpagesize()]
 }
 
-// TestNoFlippedBitIsLost flips one bit of every byte of a file, one after the
-// other. Each file is refused or has all that was written. What is judged to be
-// whole is read through the store where the byte is of a page in use and is not
-// zero, or else one in forty; and of what is refused, one in a hundred is opened.
+// TestNoFlippedBitIsLost flips one bit of every byte of a file, one after the other. Each file is
+// refused or has all of its contents. An accepted file is read through the store when the byte is
+// in a used page and is not zero, or else one in forty; of the refused files, one in a hundred is
+// opened.
 func TestNoFlippedBitIsLost(t *testing.T) {
-	file, content := small(t)
-	file = trimmed(t, file)
+	file, content := smallFile(t)
+	file = trimFile(t, file)
 	inUse := usedPages(t, file)
 	step := 1
 	if testing.Short() {
@@ -59,12 +59,12 @@ func TestNoFlippedBitIsLost(t *testing.T) {
 			for i := w * step; i < len(mine); i += workers * step {
 				bit := byte(1) << (i / workers % 8)
 				mine[i] ^= bit
-				err := judge(mine)
+				err := verifyBytes(mine)
 				if err != nil {
 					refused[w]++
 				}
 				if err == nil && (inUse[i/os.Getpagesize()] && file[i] != 0 || i/workers%40 == 0) || i%100 == 0 {
-					reads(t, fmt.Sprintf("byte %d", i), mine, content, err != nil)
+					checkOpen(t, fmt.Sprintf("byte %d", i), mine, content, err != nil)
 				}
 				mine[i] ^= bit
 			}
@@ -81,7 +81,7 @@ func TestNoFlippedBitIsLost(t *testing.T) {
 	}
 }
 
-// usedPages says of each page whether the newest state has it.
+// usedPages reports for each page whether the newest state uses it.
 func usedPages(t *testing.T, file []byte) []bool {
 	t.Helper()
 	used := make([]bool, pages(file))
@@ -89,14 +89,14 @@ func usedPages(t *testing.T, file []byte) []bool {
 	for i := range used {
 		was := slices.Clone(pageOf(file, i))
 		clear(pageOf(changed, i))
-		used[i] = judge(changed) != nil
+		used[i] = verifyBytes(changed) != nil
 		copy(pageOf(changed, i), was)
 	}
 	return used
 }
 
-// reads opens a file as it was judged.
-func reads(t *testing.T, what string, file []byte, content string, refused bool) {
+// checkOpen opens a file and checks that the result agrees with verifyBytes.
+func checkOpen(t *testing.T, what string, file []byte, content string, refused bool) {
 	path := filepath.Join(scratch(t), "flipped.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Error(err)
@@ -120,12 +120,11 @@ func reads(t *testing.T, what string, file []byte, content string, refused bool)
 	_ = s.Close()
 }
 
-// TestWhatIsAcceptedTakesWrites goes on with files that have a flip where it
-// means nothing.
-func TestWhatIsAcceptedTakesWrites(t *testing.T) {
-	file, content := small(t)
+// TestAcceptedDamagedFileTakesWrites writes to files with a flipped bit that has no effect.
+func TestAcceptedDamagedFileTakesWrites(t *testing.T) {
+	file, content := smallFile(t)
 	r := rand.New(rand.NewPCG(1, 1))
-	used := usedPages(t, trimmed(t, file))
+	used := usedPages(t, trimFile(t, file))
 	accepted := 0
 	for range 50 {
 		i, bit := r.IntN(len(used)*os.Getpagesize()), byte(1)<<r.IntN(8)
@@ -133,7 +132,7 @@ func TestWhatIsAcceptedTakesWrites(t *testing.T) {
 			continue
 		}
 		file[i] ^= bit
-		if !mangled(t, fmt.Sprintf("byte %d", i), file, content) {
+		if !openDamaged(t, fmt.Sprintf("byte %d", i), file, content) {
 			accepted++
 		}
 		file[i] ^= bit
@@ -144,9 +143,9 @@ func TestWhatIsAcceptedTakesWrites(t *testing.T) {
 }
 
 func TestNoCutIsLost(t *testing.T) {
-	file, content := small(t)
+	file, content := smallFile(t)
 	size := os.Getpagesize()
-	needed := len(trimmed(t, file))
+	needed := len(trimFile(t, file))
 	r := rand.New(rand.NewPCG(2, 2))
 	cuts := []int{0, 1, pageHeader, size - 1, needed - 1}
 	for at := size; at <= needed; at += size {
@@ -156,20 +155,20 @@ func TestNoCutIsLost(t *testing.T) {
 		cuts = append(cuts, r.IntN(needed))
 	}
 	for _, at := range cuts {
-		if refused := mangled(t, fmt.Sprintf("cut at %d", at), file[:at], content); refused != (at < needed) {
+		if refused := openDamaged(t, fmt.Sprintf("cut at %d", at), file[:at], content); refused != (at < needed) {
 			t.Errorf("cut at %d of %d: refused is %v", at, needed, refused)
 		}
 	}
-	if mangled(t, "more at its end", append(slices.Clone(file), make([]byte, 3*size+7)...), content) {
+	if openDamaged(t, "more at its end", append(slices.Clone(file), make([]byte, 3*size+7)...), content) {
 		t.Error("refused for what lies behind its end")
 	}
 }
 
-// TestNoPageIsLost zeroes pages, swaps them, and puts back what stood in them
-// before, as a disk does that forgets a write.
+// TestNoPageIsLost zeroes pages, swaps them, and restores their older contents, as a disk does that
+// loses a write.
 func TestNoPageIsLost(t *testing.T) {
-	file, content := small(t)
-	file = trimmed(t, file)
+	file, content := smallFile(t)
+	file = trimFile(t, file)
 	n, refused, tried := pages(file), 0, 0
 	try := func(what string, change func(file []byte)) {
 		changed := slices.Clone(file)
@@ -177,7 +176,7 @@ func TestNoPageIsLost(t *testing.T) {
 		if bytes.Equal(changed, file) {
 			return
 		}
-		err := judge(changed)
+		err := verifyBytes(changed)
 		tried++
 		if err != nil {
 			refused++
@@ -188,7 +187,7 @@ func TestNoPageIsLost(t *testing.T) {
 				return
 			}
 		}
-		mangled(t, what, changed, content)
+		openDamaged(t, what, changed, content)
 	}
 	noise := rand.NewChaCha8([32]byte{1})
 	for i := range n {
@@ -209,10 +208,10 @@ func TestNoPageIsLost(t *testing.T) {
 	t.Logf("%d of %d files were refused, the others have everything", refused, tried)
 }
 
-// TestAForgottenWriteIsFound: the disk said that it had written a page, and has
-// the one before. It may be any but a root: a file whose last root was not written
-// is what a process leaves that is killed before it writes it.
-func TestAForgottenWriteIsFound(t *testing.T) {
+// TestLostPageWriteIsFound: the disk reported that it had written a page, and has the older one. It
+// may be any page but a root: a file without its last root is the normal result of a process that
+// was killed before it wrote the root.
+func TestLostPageWriteIsFound(t *testing.T) {
 	s, path := openIn(t, scratch(t))
 	var history [][]byte
 	r := rand.New(rand.NewPCG(3, 3))
@@ -226,7 +225,7 @@ func TestAForgottenWriteIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		history = append(history, trimmed(t, state))
+		history = append(history, trimFile(t, state))
 	}
 	content := dump(t, s)
 	last := history[len(history)-1]
@@ -237,16 +236,16 @@ func TestAForgottenWriteIsFound(t *testing.T) {
 			if bytes.Equal(mixed, last) {
 				continue
 			}
-			if judge(mixed) == nil {
-				reads(t, fmt.Sprintf("page %d of state %d", i, n), mixed, content, false)
+			if verifyBytes(mixed) == nil {
+				checkOpen(t, fmt.Sprintf("page %d of state %d", i, n), mixed, content, false)
 			}
 		}
 	}
 }
 
-// TestADamagedRootIsNotTheCommitBefore: bbolt would go back to the commit before
-// and say nothing.
-func TestADamagedRootIsNotTheCommitBefore(t *testing.T) {
+// TestDamagedRootDoesNotRevertCommit: bbolt alone would return to the previous commit without an
+// error.
+func TestDamagedRootDoesNotRevertCommit(t *testing.T) {
 	for extra := range 2 { // the newest root is in either page
 		s, path := openIn(t, scratch(t))
 		for i := range 4 + extra {
@@ -301,14 +300,14 @@ func TestADamagedRootIsNotTheCommitBefore(t *testing.T) {
 	}
 }
 
-func TestAFileWithoutASumOrOfAnotherFormatIsRefused(t *testing.T) {
+func TestOpenRefusesFileWithoutSumOrOfOtherFormat(t *testing.T) {
 	for name, change := range map[string]func(tx *bolt.Tx) error{
 		"has none":  func(tx *bolt.Tx) error { return tx.DeleteBucket(recordBucket) },
-		"format 2":  func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, resealed(2)) },
+		"format 2":  func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, sealedRecord(2)) },
 		"be read":   func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, []byte("else")) },
-		"of commit": func(*bolt.Tx) error { return nil }, // written past the store
+		"of commit": func(*bolt.Tx) error { return nil }, // written without the store
 		"sum up": func(tx *bolt.Tx) error {
-			if err := writeRecord(tx, one(make([]byte, 32))); err != nil {
+			if err := writeRecord(tx, summand(make([]byte, 32))); err != nil {
 				return err
 			}
 			return nil
@@ -331,16 +330,16 @@ func TestAFileWithoutASumOrOfAnotherFormatIsRefused(t *testing.T) {
 	}
 }
 
-func resealed(format byte) []byte {
+func sealedRecord(format byte) []byte {
 	b := record{}.encode()
 	b[0] = format
 	return seal(b[:recordSize-4])
 }
 
-// FuzzVerify: whatever a file says, the answer comes, and without a panic.
+// FuzzVerify checks that any file gets a result, without a panic.
 func FuzzVerify(f *testing.F) {
-	file, _ := small(f)
-	file = trimmed(f, file)
+	file, _ := smallFile(f)
+	file = trimFile(f, file)
 	f.Add(0, uint64(0), 0, uint64(0))
 	f.Add(3*os.Getpagesize()+8, uint64(1), 2*os.Getpagesize()+12, uint64(1<<31))
 	f.Add(os.Getpagesize()*5+16, ^uint64(0), os.Getpagesize()*6+20, uint64(1<<20))
@@ -354,7 +353,7 @@ func FuzzVerify(f *testing.F) {
 				order.PutUint64(mangled[at:], c.n)
 			}
 		}
-		if err := judge(mangled); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+		if err := verifyBytes(mangled); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
 			t.Error(err)
 		}
 	})

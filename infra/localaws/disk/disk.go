@@ -1,32 +1,32 @@
-// Package disk owns the one data file of the one-process deployment: a bbolt
+// Package disk stores the one data file of the one-process deployment: a bbolt
 // database that both embedded engines share, each in buckets of its own.
 //
-// What must stay true:
+// These rules hold:
 //
 //   - Update returns nil only after the write has reached the disk (fsync).
 //   - Writers are serialised: every function given to Update sees all writes of
 //     the functions before it, and nothing of functions that failed.
 //   - Writers that arrive while a commit is under way share the next one. The
 //     first of them leads: it runs every waiting function in one transaction and
-//     commits once. Nobody waits for company; a lone writer commits at once.
-//   - A write that the disk refuses leaves nothing, is answered at once with
-//     ErrUnwritable, and hinders no later one.
+//     commits once. No writer waits for others; a lone writer commits at once.
+//   - A write that the disk refuses leaves nothing, returns ErrUnwritable at once,
+//     and does not affect later writes.
 //   - One function's error or panic never undoes, repeats in part or fails
 //     another's write.
 //   - One process at a time holds the file.
-//   - Open hands out a file only after it has read all of it, and found what was
-//     written: no byte changed, no page missing, the newest commit there. Nothing
-//     that it reads can make it panic, hang or fault.
+//   - Open returns a file only after it has read all of it and verified it: no
+//     byte changed, no page missing, the newest commit present. No contents of the
+//     file can make it panic, hang or fault.
 //
-// bbolt has checksums of its two root pages alone. Every commit therefore keeps,
-// beside what it writes, a sum over the digests of all keys, values and buckets
-// (sum.go), and Open reads the pages itself, without bbolt and without a memory
-// map, before bbolt does (page.go, verify.go).
+// bbolt has checksums of its two root pages only. Every commit therefore also stores
+// a sum over the digests of all keys, values and buckets (sum.go), and Open reads
+// the pages itself, without bbolt and without a memory map, before bbolt does
+// (page.go, verify.go).
 //
-// What nobody can tell from the file alone: that a whole file was replaced by an
-// older copy of itself, or that a disk lost its last write and kept all before.
-// A page that rots while the file is open is found when it is next opened or
-// backed up, or when a page is hit that bbolt cannot read.
+// Two faults cannot be detected from the file alone: the file was replaced by an
+// older copy of itself, or the disk lost its last write and kept all before. A page
+// that is damaged while the file is open is detected at the next opening or backup,
+// or when bbolt cannot read it.
 package disk
 
 import (
@@ -48,19 +48,19 @@ import (
 )
 
 var (
-	// ErrHeld says that another process has the file open.
+	// ErrHeld reports that another process has the file open.
 	ErrHeld = errors.New("data file is held by another process")
-	// ErrClosed says that the store was closed.
+	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("data file is closed")
-	// ErrDamaged says that the file is not what was written.
+	// ErrDamaged reports that the contents of the file were changed.
 	ErrDamaged = errors.New("data file is damaged")
-	// ErrLastCommit says that the newest commit of the file may be gone. It is
-	// ErrDamaged as well; AcceptOlder goes on from the commit before.
+	// ErrLastCommit reports that the newest commit of the file may be lost. It is ErrDamaged as
+	// well; AcceptOlder returns to the previous commit.
 	ErrLastCommit = fmt.Errorf("%w, and its newest commit may be lost", ErrDamaged)
-	// ErrFormat says that another version wrote the file.
+	// ErrFormat reports that another version wrote the file.
 	ErrFormat = errors.New("data file has the format")
-	// ErrFailed says that a commit failed so that nobody knows whether it is on
-	// disk: the file must be opened anew.
+	// ErrFailed reports that a commit failed and may or may not be on disk: the file must be opened
+	// again.
 	ErrFailed = errors.New("data file takes no more writes until it is opened anew")
 
 	errNoRecord = fmt.Errorf("%w, or of a version from before files had a sum: it has none", ErrDamaged)
@@ -77,20 +77,19 @@ type Store struct {
 
 	mu      sync.Mutex
 	queue   []*call // waiting for the next commit, in order of arrival
-	leading bool    // some goroutine is running or about to run a group
+	leading bool    // a goroutine is running or about to run a group
 	closed  bool
-	broken  error         // why nothing is taken any more
-	failed  chan struct{} // closed when it is
-	stuck   atomic.Bool   // bbolt's write lock will not be given back
+	broken  error         // the reason why the store accepts nothing any more
+	failed  chan struct{} // closed when broken is set
+	stuck   atomic.Bool   // bbolt's write lock is lost
 
 	trouble trouble
 }
 
-// Open opens or creates the file at path with mode 0600, and reads all of it
-// before it returns. It changes nothing in a file that it refuses: ErrHeld, at
-// once, when another process has it; ErrDamaged when it is not what was written,
-// ErrLastCommit among these; ErrFormat when another version wrote it; otherwise
-// the error of the file system.
+// Open opens or creates the file at path with mode 0600, and reads all of it before it returns. It
+// does not change a file that it refuses. It returns ErrHeld, at once, when another process has the
+// file; ErrDamaged (or ErrLastCommit) when the contents were changed; ErrFormat when another
+// version wrote it; otherwise the error of the file system.
 func Open(path string, options ...Option) (*Store, error) {
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
@@ -99,23 +98,23 @@ func Open(path string, options ...Option) (*Store, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	sweep(filepath.Dir(path), unfinished(path), false)
-	return opened(db, path, options), nil
+	sweep(filepath.Dir(path), unfinishedPrefix(path), false)
+	return newStore(db, path, options), nil
 }
 
-// OpenReadOnly opens a file that is there to be read, as Open does, from a disk that
-// may take no writes. Several may at once, and nobody writes meanwhile: Open answers
-// ErrHeld, as this does while another process writes. Update is an error.
+// OpenReadOnly opens an existing file for reading, with the checks of Open, also from a read-only
+// disk. Several processes may do this at once, while none writes: Open returns ErrHeld meanwhile,
+// and OpenReadOnly returns it while a process writes. Update returns an error.
 func OpenReadOnly(path string, options ...Option) (*Store, error) {
 	db, err := openVerified(path, 0, true)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	return opened(db, path, options), nil
+	return newStore(db, path, options), nil
 }
 
-func opened(db *bolt.DB, path string, options []Option) *Store {
-	// The note only makes the message of ErrHeld better; the lock is the file's own.
+func newStore(db *bolt.DB, path string, options []Option) *Store {
+	// The note only improves the message of ErrHeld; the lock is on the file itself.
 	_ = os.WriteFile(holderPath(path), []byte(strconv.Itoa(os.Getpid())), 0o600)
 	s := &Store{db: db, path: path, failed: make(chan struct{}), trouble: trouble{log: slog.Default()}}
 	for _, o := range options {
@@ -124,9 +123,8 @@ func opened(db *bolt.DB, path string, options []Option) *Store {
 	return s
 }
 
-// AcceptOlder makes a file that Open refuses as ErrLastCommit one that it opens,
-// with what was written up to the commit before. Any other file it leaves as it
-// is, with an error that says why.
+// AcceptOlder repairs a file that Open refuses with ErrLastCommit: the file then has the contents
+// of the previous commit. It does not change any other file, and returns an error with the reason.
 func AcceptOlder(path string) error {
 	if _, err := examine(path, 0); !errors.Is(err, ErrLastCommit) {
 		if err == nil {
@@ -138,7 +136,7 @@ func AcceptOlder(path string) error {
 	if err != nil {
 		return explain(path, err)
 	}
-	return errors.Join(db.Update(func(tx *bolt.Tx) error { // which writes the other root page
+	return errors.Join(db.Update(func(tx *bolt.Tx) error { // writes the other root page
 		r, err := readRecord(tx)
 		if err != nil {
 			return err
@@ -147,8 +145,8 @@ func AcceptOlder(path string) error {
 	}), db.Close())
 }
 
-// openVerified opens a file as it was examined. Another process may
-// have it for a moment between the two, and then it is examined again.
+// openVerified opens a file in the state that was examined. When another process held it in
+// between, the file is examined again.
 func openVerified(path string, older uint64, readOnly bool) (*bolt.DB, error) {
 	for {
 		seen, err := examine(path, older)
@@ -170,15 +168,15 @@ func openVerified(path string, older uint64, readOnly bool) (*bolt.DB, error) {
 	}
 }
 
-// examine verifies the file at path under a lock that keeps writers out. older
-// accepts a file of one root, whose content may say that it is that much newer.
+// examine verifies the file at path under a lock that excludes writers. older accepts a file of one
+// root, whose contents may be that much newer.
 func examine(path string, older uint64) (state root, err error) {
 	if info, err := os.Stat(path); err != nil {
 		return root{}, err
 	} else if info.Size() == 0 {
 		return root{}, fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	lock, err := open(path, true) // which looks at no more than the two first pages
+	lock, err := open(path, true) // reads only the first two pages
 	if err != nil {
 		return root{}, err
 	}
@@ -192,11 +190,11 @@ func examine(path string, older uint64) (state root, err error) {
 	if err != nil {
 		return root{}, err
 	}
-	return sound(file, info.Size(), older)
+	return verifyNewest(file, info.Size(), older)
 }
 
-// sound verifies a file in its newest state.
-func sound(file io.ReaderAt, size int64, older uint64) (root, error) {
+// verifyNewest verifies a file in its newest state.
+func verifyNewest(file io.ReaderAt, size int64, older uint64) (root, error) {
 	both, err := readRoots(file)
 	if err != nil {
 		return root{}, err
@@ -208,12 +206,12 @@ func sound(file io.ReaderAt, size int64, older uint64) (root, error) {
 	return state, verify(file, size, state, older)
 }
 
-// create makes the file when there is none: whole, or not at all.
+// create creates the file when there is none: whole, or not at all.
 func create(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished(path)+"*") // with mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix(path)+"*") // with mode 0600
 	if err != nil {
 		return err
 	}
@@ -225,12 +223,12 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(db.Update(func(tx *bolt.Tx) error { return writeRecord(tx, tally{}) }), db.Close())
+	err = errors.Join(db.Update(func(tx *bolt.Tx) error { return writeRecord(tx, contentSum{}) }), db.Close())
 	if err != nil {
 		return err
 	}
-	// Another process may be doing the same: the first has the name, and has removed
-	// what the others made.
+	// Another process may do the same: the first one gets the name, and removes the files of the
+	// others.
 	if err := os.Link(tmp.Name(), path); err != nil {
 		if _, missing := os.Lstat(path); missing != nil {
 			return err
@@ -239,10 +237,10 @@ func create(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// unfinished is how the names of files begin that are not in their place yet.
-func unfinished(path string) string { return "." + filepath.Base(path) + ".new-" }
+// unfinishedPrefix returns the prefix of the names of unfinished files.
+func unfinishedPrefix(path string) string { return "." + filepath.Base(path) + ".new-" }
 
-// open turns bbolt's panics over a mangled file into errors.
+// open converts bbolt's panics on a damaged file into errors.
 func open(path string, readOnly bool) (db *bolt.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -250,7 +248,7 @@ func open(path string, readOnly bool) (db *bolt.DB, err error) {
 		}
 	}()
 	options := &bolt.Options{
-		Timeout:      time.Millisecond, // shorter than one retry: answers at once
+		Timeout:      time.Millisecond, // shorter than one retry: returns at once
 		FreelistType: bolt.FreelistMapType,
 		NoStatistics: true,
 		ReadOnly:     readOnly,
@@ -272,7 +270,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat):
 		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
-		strings.Contains(err.Error(), "file size too small"): // bbolt has no value for it
+		strings.Contains(err.Error(), "file size too small"): // bbolt has no error value for it
 		return fmt.Errorf("%s: %w: %w; nothing was changed", path, ErrDamaged, err)
 	default:
 		return fmt.Errorf("open %s: %w", path, err)
@@ -281,34 +279,34 @@ func explain(path string, err error) error {
 
 func holderPath(path string) string { return path + ".pid" }
 
-// View runs fn over a consistent snapshot: all of every committed group, none of
-// a group under way. What fn reads from tx is only valid until it returns. fn
-// must not call Update. A page that turns out to be damaged is ErrDamaged.
+// View runs fn over a consistent snapshot: all of every committed group, none of a group under way.
+// Values that fn reads from tx are valid only until it returns. fn must not call Update. A damaged
+// page is ErrDamaged.
 func (s *Store) View(fn func(tx *Tx) error) (err error) {
-	if err := s.usable(); err != nil {
+	if err := s.brokenErr(); err != nil {
 		return err
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			if !ofDamage(p) {
+			if !isDamage(p) {
 				panic(p)
 			}
-			err = s.damaged(p)
+			err = s.damageError(p)
 		}
 	}()
-	return closedAs(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx: tx}) }))
+	return closedError(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx: tx}) }))
 }
 
-func (s *Store) usable() error {
+func (s *Store) brokenErr() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken
 }
 
-// ofDamage reports whether a panic is over what was read: bbolt's own, or of the
-// memory map, when the file was cut or could not be read.
-func ofDamage(p any) bool {
+// isDamage reports whether a panic comes from damaged contents: from bbolt, or from the memory map,
+// when the file was cut short or could not be read.
+func isDamage(p any) bool {
 	if fault, ok := p.(interface{ Addr() uintptr }); ok {
 		return fault.Addr() != 0
 	}
@@ -316,17 +314,17 @@ func ofDamage(p any) bool {
 	return ok && strings.HasPrefix(text, "assertion failed: ")
 }
 
-func (s *Store) damaged(p any) error {
+func (s *Store) damageError(p any) error {
 	return fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
 }
 
-// Failed is closed when the store takes nothing any more; Err says why.
+// Failed is closed when the store accepts nothing any more; Err returns the reason.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
-// Err is why the store takes nothing any more, nil as long as it does.
-func (s *Store) Err() error { return s.usable() }
+// Err returns the reason why the store accepts nothing any more; nil while it works.
+func (s *Store) Err() error { return s.brokenErr() }
 
-// fail makes the store refuse whatever comes.
+// fail makes the store refuse all later calls.
 func (s *Store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,8 +334,8 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// Close waits for the commit and the readers under way and releases the file.
-// Closing twice is harmless.
+// Close waits for the commit and the readers under way and releases the file. A second call has no
+// effect.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -347,8 +345,8 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	_ = os.Remove(holderPath(s.path))
-	if s.stuck.Load() { // the file is let go of when the process ends
-		return s.usable()
+	if s.stuck.Load() { // the end of the process releases the file
+		return s.brokenErr()
 	}
 	return s.db.Close()
 }
@@ -361,12 +359,12 @@ func syncFolder(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-func closedAs(err error) error {
+func closedError(err error) error {
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}
 	return err
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }

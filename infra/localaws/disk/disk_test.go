@@ -38,13 +38,13 @@ func get(t *testing.T, s *Store, key string) string {
 	return out
 }
 
-func open1(t testing.TB) (*Store, string) {
+func openTemp(t testing.TB) (*Store, string) {
 	t.Helper()
 	return openIn(t, t.TempDir())
 }
 
-// scratch is a folder in memory where the system has one, for tests that are about what
-// is in files, and not about the disk under them.
+// scratch returns a folder in memory where the system has one, for tests of the contents of files
+// that do not depend on the disk.
 func scratch(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "disk")
 	if err != nil {
@@ -74,9 +74,9 @@ func txID(t *testing.T, s *Store) int {
 	return id
 }
 
-// together holds the store in one commit while the functions queue up behind it,
-// so that they form exactly one group, in order.
-func together(t *testing.T, s *Store, fns ...func(*Tx) error) []func() (error, any) {
+// commitTogether holds the store in one commit while the functions queue up behind it, so that they
+// form exactly one group, in order.
+func commitTogether(t *testing.T, s *Store, fns ...func(*Tx) error) []func() (error, any) {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var first sync.Once
@@ -97,7 +97,7 @@ func together(t *testing.T, s *Store, fns ...func(*Tx) error) []func() (error, a
 			defer func() { panicked = recover() }()
 			err = s.Update(fn)
 		}()
-		for { // until it is in the queue, so that the order is that of fns
+		for { // wait until it is queued, so that the order is that of fns
 			s.mu.Lock()
 			n := len(s.queue)
 			s.mu.Unlock()
@@ -112,27 +112,27 @@ func together(t *testing.T, s *Store, fns ...func(*Tx) error) []func() (error, a
 }
 
 func TestGroupSharesOneCommit(t *testing.T) {
-	s, _ := open1(t)
+	s, _ := openTemp(t)
 	var fns []func(*Tx) error
 	for i := range 50 {
 		fns = append(fns, put(string(rune('A'+i)), "x"))
 	}
 	before := txID(t, s)
-	for _, wait := range together(t, s, fns...) {
+	for _, wait := range commitTogether(t, s, fns...) {
 		if err, p := wait(); err != nil || p != nil {
 			t.Fatal(err, p)
 		}
 	}
-	if n := txID(t, s) - before; n != 2 { // the holder's own and one for all fifty
+	if n := txID(t, s) - before; n != 2 { // one of the holder and one for all fifty
 		t.Fatalf("51 writers took %d commits, want 2", n)
 	}
 }
 
-func TestErrorIsolates(t *testing.T) {
-	s, _ := open1(t)
+func TestUpdateErrorDoesNotAffectOthers(t *testing.T) {
+	s, _ := openTemp(t)
 	boom := errors.New("boom")
 	runs := 0
-	results := together(
+	results := commitTogether(
 		t, s,
 		func(tx *Tx) error { runs++; return put("first", "1")(tx) },
 		func(tx *Tx) error { return errors.Join(put("half", "1")(tx), boom) },
@@ -156,11 +156,11 @@ func TestErrorIsolates(t *testing.T) {
 	}
 }
 
-func TestUnwrittenErrorDoesNotRepeatOthers(t *testing.T) {
-	s, _ := open1(t)
+func TestUnwrittenErrorRepeatsNoOther(t *testing.T) {
+	s, _ := openTemp(t)
 	refused := errors.New("refused")
 	runs := 0
-	results := together(
+	results := commitTogether(
 		t, s,
 		func(tx *Tx) error { runs++; return put("a", "1")(tx) },
 		func(*Tx) error { return Unwritten(refused) },
@@ -176,8 +176,8 @@ func TestUnwrittenErrorDoesNotRepeatOthers(t *testing.T) {
 	}
 }
 
-func TestOnlyRefusalsDoNotCommit(t *testing.T) {
-	s, _ := open1(t)
+func TestGroupOfErrorsDoesNotCommit(t *testing.T) {
+	s, _ := openTemp(t)
 	before := txID(t, s)
 	_ = s.Update(func(*Tx) error { return Unwritten(errors.New("no")) })
 	if txID(t, s) != before {
@@ -185,9 +185,9 @@ func TestOnlyRefusalsDoNotCommit(t *testing.T) {
 	}
 }
 
-func TestPanicStaysWithItsCaller(t *testing.T) {
-	s, _ := open1(t)
-	results := together(
+func TestUpdatePanicsInItsCallerOnly(t *testing.T) {
+	s, _ := openTemp(t)
+	results := commitTogether(
 		t, s, put("a", "1"),
 		func(tx *Tx) error { _ = put("half", "1")(tx); panic("mine") },
 		put("b", "1"),
@@ -203,7 +203,7 @@ func TestPanicStaysWithItsCaller(t *testing.T) {
 }
 
 func TestWritersAreSerialised(t *testing.T) {
-	s, path := open1(t)
+	s, path := openTemp(t)
 	const writers, each = 64, 20
 	before := txID(t, s)
 	var wg sync.WaitGroup
@@ -243,8 +243,8 @@ func TestWritersAreSerialised(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhoHoldsTheFile(t *testing.T) {
-	_, path := open1(t)
+func TestOpenNamesHolderOfFile(t *testing.T) {
+	_, path := openTemp(t)
 	_, err := Open(path)
 	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "is open in process ") {
 		t.Fatalf("got %v, want ErrHeld with the process", err)
@@ -252,7 +252,7 @@ func TestOpenSaysWhoHoldsTheFile(t *testing.T) {
 }
 
 func TestOpenCreatesPrivateFile(t *testing.T) {
-	_, path := open1(t)
+	_, path := openTemp(t)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestOpenCreatesPrivateFile(t *testing.T) {
 }
 
 func TestClosedStoreRefuses(t *testing.T) {
-	s, _ := open1(t)
+	s, _ := openTemp(t)
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 }
 
 func TestOpenRefusesDamagedFiles(t *testing.T) {
-	s, path := open1(t)
+	s, path := openTemp(t)
 	if err := s.Update(put("a", strings.Repeat("x", 100_000))); err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +305,8 @@ func TestOpenRefusesDamagedFiles(t *testing.T) {
 	}
 }
 
-func TestAPageThatRotsWhileOpenIsAnErrorNotAPanic(t *testing.T) {
-	s, path := open1(t)
+func TestDamagedPageIsErrorAndNoPanic(t *testing.T) {
+	s, path := openTemp(t)
 	for i := range 400 {
 		if err := s.Update(put(fmt.Sprintf("key %d", i), strings.Repeat("x", 1000))); err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestAPageThatRotsWhileOpenIsAnErrorNotAPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := os.Getpagesize()
-	for at := 2 * page; at+page <= len(whole); at += page { // whichever page the tree needs, it is one of these
+	for at := 2 * page; at+page <= len(whole); at += page { // one of these pages is in the tree
 		if bytes.Contains(whole[at:at+page], []byte("key ")) {
 			if _, err := file.WriteAt(bytes.Repeat([]byte{0xff}, page), int64(at)); err != nil {
 				t.Fatal(err)
@@ -348,8 +348,8 @@ func TestAPageThatRotsWhileOpenIsAnErrorNotAPanic(t *testing.T) {
 	}()
 }
 
-func TestBackupIsWholeWhileWritersGoOn(t *testing.T) {
-	s, path := open1(t)
+func TestBackupIsConsistentDuringWrites(t *testing.T) {
+	s, path := openTemp(t)
 	if err := s.Update(put("kept", "1")); err != nil {
 		t.Fatal(err)
 	}

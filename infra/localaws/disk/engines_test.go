@@ -28,9 +28,9 @@ func (nobody) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.Fu
 	return []byte("{}"), nil, nil
 }
 
-// both writes what both engines have to a file: a table with an index, items, a
-// state machine and executions that wait.
-func both(t *testing.T, path string) (content string) {
+// writeBoth writes data of both engines to a file: a table with an index, items, a state machine
+// and waiting executions.
+func writeBoth(t *testing.T, path string) (content string) {
 	t.Helper()
 	store, err := disk.Open(path)
 	if err != nil {
@@ -86,11 +86,10 @@ func both(t *testing.T, path string) (content string) {
 	return content
 }
 
-// TestNothingOfTheEnginesIsLostToAFlip: a few flips at once, in a file that both
-// engines wrote.
-func TestNothingOfTheEnginesIsLostToAFlip(t *testing.T) {
+// TestFlippedBitsLoseNoEngineData: a few flips at once, in a file that both engines wrote.
+func TestFlippedBitsLoseNoEngineData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
-	content := both(t, path)
+	content := writeBoth(t, path)
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -2,13 +2,13 @@ package disk
 
 import "time"
 
-// Dump is all that is in a store.
+// Dump returns all contents of a store.
 var Dump = dump
 
-// FullEngines is what a child does with both engines, which import this package.
+// FullEngines is the task of a child process with both engines, which import this package.
 var FullEngines func(path string) error
 
-// TimePassed has the store try at the next question whether there is room again.
+// TimePassed makes the store check for room at the next call.
 func (s *Store) TimePassed() {
 	s.trouble.mu.Lock()
 	defer s.trouble.mu.Unlock()

@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// What the test binary does as a child, and with which file.
+// The tasks of the test binary as a child process, and the file that they use.
 const (
 	childTask = "DISK_CHILD_TASK"
 	childFile = "DISK_CHILD_FILE"
 )
 
-// TestMain lets the test binary be a process that may be killed by a fault.
+// TestMain lets the test binary be a process that a fault may kill.
 func TestMain(m *testing.M) {
 	var err error
 	switch path := os.Getenv(childFile); os.Getenv(childTask) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	fmt.Println("as it must be")
 }
 
-func inChild(t *testing.T, task string) {
+func runInChild(t *testing.T, task string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childTask+"="+task, childFile+"="+t.TempDir()+"/data.db")
@@ -57,16 +57,16 @@ func inChild(t *testing.T, task string) {
 	}
 }
 
-// TestAFullDiskLosesNothingAcknowledged: what does not fit is an error to its
-// caller, all else is there, and writes go on when there is room again.
-func TestAFullDiskLosesNothingAcknowledged(t *testing.T) { inChild(t, "full") }
+// TestFullDiskLosesNothingAcknowledged: a write that does not fit is an error for its caller, all
+// other data stays, and writes succeed again when there is room.
+func TestFullDiskLosesNothingAcknowledged(t *testing.T) { runInChild(t, "full") }
 
-// TestAFullDiskIsAnsweredAtOnceByBothEngines, once, while what is there is read; and
-// all goes on when there is room again.
-func TestAFullDiskIsAnsweredAtOnceByBothEngines(t *testing.T) { inChild(t, "engines") }
+// TestFullDiskIsReportedAtOnceByBothEngines, without retries, while reads succeed; all requests
+// succeed again when there is room.
+func TestFullDiskIsReportedAtOnceByBothEngines(t *testing.T) { runInChild(t, "engines") }
 
-// TestAFullDiskIsSaidOnceAMinute, however many writes it refuses, and that it is over.
-func TestAFullDiskIsSaidOnceAMinute(t *testing.T) {
+// TestFullDiskIsLoggedOnceAMinute, for any number of refused writes, and its end is logged too.
+func TestFullDiskIsLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s, err := Open(filepath.Join(t.TempDir(), "data.db"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
@@ -75,7 +75,7 @@ func TestAFullDiskIsSaidOnceAMinute(t *testing.T) {
 		}
 		tx := uint64(txID(t, s))
 		for range 250 { // in 125 seconds
-			if err := s.uncommitted(tx+1, syscall.ENOSPC); !errors.Is(err, ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
+			if err := s.commitError(tx+1, syscall.ENOSPC); !errors.Is(err, ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second / 2)
@@ -84,7 +84,7 @@ func TestAFullDiskIsSaidOnceAMinute(t *testing.T) {
 			t.Errorf("it was said %d times: %s", n, log.String())
 		}
 		folder := filepath.Dir(s.Path())
-		if err := os.Rename(folder, folder+".away"); err != nil { // where nothing can be written
+		if err := os.Rename(folder, folder+".away"); err != nil { // nothing can be written there
 			t.Fatal(err)
 		}
 		time.Sleep(tryEvery)
@@ -110,7 +110,7 @@ func TestAFullDiskIsSaidOnceAMinute(t *testing.T) {
 	})
 }
 
-// fullDisk ends every file of this process at a few pages, as a full disk does.
+// fullDisk limits every file of this process to a few pages, as a full disk does.
 func fullDisk(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	s, err := Open(path)
@@ -141,7 +141,7 @@ func fullDisk(path string) error {
 	if n := len(acknowledged); n == 0 || n == tries {
 		return fmt.Errorf("%d of %d were acknowledged", n, tries)
 	}
-	if err := hasJust(s, acknowledged, tries); err != nil {
+	if err := compareKeys(s, acknowledged, tries); err != nil {
 		return err
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
@@ -161,11 +161,11 @@ func fullDisk(path string) error {
 	if s, err = Open(path); err != nil {
 		return err
 	}
-	return errors.Join(hasJust(s, append(acknowledged, last), tries), s.Close())
+	return errors.Join(compareKeys(s, append(acknowledged, last), tries), s.Close())
 }
 
-// hasJust compares the keys of a store with those that were acknowledged.
-func hasJust(s *Store, acknowledged []string, tries int) error {
+// compareKeys compares the keys of a store with the acknowledged ones.
+func compareKeys(s *Store, acknowledged []string, tries int) error {
 	return s.View(func(tx *Tx) error {
 		for i := range tries {
 			key := fmt.Sprintf("key %d", i)
@@ -178,14 +178,13 @@ func hasJust(s *Store, acknowledged []string, tries int) error {
 	})
 }
 
-// TestACommitOfUnknownFateStopsTheStore: the root page was written, and flushing
-// it failed.
-func TestACommitOfUnknownFateStopsTheStore(t *testing.T) {
-	s, path := open1(t)
+// TestUncertainCommitStopsStore: the root page was written, and flushing it failed.
+func TestUncertainCommitStopsStore(t *testing.T) {
+	s, path := openTemp(t)
 	if err := s.Update(put("a", "1")); err != nil {
 		t.Fatal(err)
 	}
-	err := s.uncommitted(uint64(txID(t, s)), syscall.EIO)
+	err := s.commitError(uint64(txID(t, s)), syscall.EIO)
 	if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), path) {
 		t.Errorf("it says %v", err)
 	}
@@ -209,8 +208,8 @@ func TestACommitOfUnknownFateStopsTheStore(t *testing.T) {
 	_ = again.Close()
 }
 
-// TestAFileThatIsCutWhileOpenKillsNobody: reading behind its end is a fault.
-func TestAFileThatIsCutWhileOpenKillsNobody(t *testing.T) { inChild(t, "cut") }
+// TestCutFileDoesNotKillProcess: reading behind its end is a fault.
+func TestCutFileDoesNotKillProcess(t *testing.T) { runInChild(t, "cut") }
 
 func cutWhileOpen(path string) error {
 	s, err := Open(path)

@@ -28,7 +28,7 @@ import (
 
 func init() { disk.FullEngines = fullEngines }
 
-// waiting hands out the token of the task that it is called for.
+// waiting sends the token of each task that it is called for.
 type waiting chan string
 
 func (w waiting) Invoke(_ context.Context, _ string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
@@ -36,22 +36,21 @@ func (w waiting) Invoke(_ context.Context, _ string, payload []byte) ([]byte, *s
 	return []byte("{}"), nil, nil
 }
 
-// machine has a task that waits for somebody who has its token.
+// machine has a task that waits for its token.
 const machine = `{"StartAt":"W","States":{"W":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke.waitForTaskToken",
 	"Parameters":{"FunctionName":"arn:aws:lambda:us-east-1:123456789012:function:f","Payload.$":"$$.Task.Token"},"End":true}}}`
 
-// filled are both engines, asked by the SDK's clients as they come, over a disk that
-// fills up.
-type filled struct {
+// fullEnginePair holds both engines, called by unmodified SDK clients, over a disk that fills up.
+type fullEnginePair struct {
 	store  *disk.Store
 	tables *dynamodb.Client
 	states *sfn.Client
-	asked  atomic.Int32 // requests
-	said   string       // the header of the last answer
-	kept   int          // items that were acknowledged
+	asked  atomic.Int32 // number of requests
+	said   string       // header of the last response
+	kept   int          // number of acknowledged items
 }
 
-func (f *filled) through(h http.Handler) aws.Config {
+func (f *fullEnginePair) clientConfig(h http.Handler) aws.Config {
 	return aws.Config{
 		Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engines.local"),
 		HTTPClient: inproc.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,19 +61,19 @@ func (f *filled) through(h http.Handler) aws.Config {
 	}
 }
 
-func (f *filled) key(i int) map[string]types.AttributeValue {
+func (f *fullEnginePair) key(i int) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"k": &types.AttributeValueMemberS{Value: fmt.Sprint(i)}}
 }
 
-func (f *filled) put(i int) error {
+func (f *fullEnginePair) put(i int) error {
 	item := f.key(i)
 	item["v"] = &types.AttributeValueMemberS{Value: strings.Repeat("v", 3000)}
 	_, err := f.tables.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("table"), Item: item})
 	return err
 }
 
-// refused is nil when do is answered with 507, and was asked once: it was not tried again.
-func (f *filled) refused(do func() error) error {
+// checkRefused returns nil when do gets the status 507 after one request, without a retry.
+func (f *fullEnginePair) checkRefused(do func() error) error {
 	f.asked.Store(0)
 	err := do()
 	var answer *smithyhttp.ResponseError
@@ -106,15 +105,15 @@ func fullEngines(path string) error {
 	if err != nil {
 		return err
 	}
-	f := &filled{store: store}
-	f.tables, f.states = dynamodb.NewFromConfig(f.through(tables)), sfn.NewFromConfig(f.through(machines))
+	f := &fullEnginePair{store: store}
+	f.tables, f.states = dynamodb.NewFromConfig(f.clientConfig(tables)), sfn.NewFromConfig(f.clientConfig(machines))
 	if err := errors.Join(f.fill(tokens), machines.Close(), store.Close()); err != nil {
 		return err
 	}
 	return disk.Verify(path)
 }
 
-func (f *filled) fill(tokens waiting) error {
+func (f *fullEnginePair) fill(tokens waiting) error {
 	ctx := context.Background()
 	_, err := f.tables.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: aws.String("table"), BillingMode: types.BillingModePayPerRequest,
@@ -156,11 +155,11 @@ func (f *filled) fill(tokens waiting) error {
 			return err
 		},
 	} {
-		if err := f.refused(do); err != nil {
+		if err := f.checkRefused(do); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	if err := f.read("true"); err != nil {
+	if err := f.checkItems("true"); err != nil {
 		return err
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
@@ -178,11 +177,12 @@ func (f *filled) fill(tokens waiting) error {
 	if err != nil || out.Status != "SUCCEEDED" {
 		return fmt.Errorf("the run that waited is %v: %w", out, err)
 	}
-	return f.read("")
+	return f.checkItems("")
 }
 
-// read is nil when all that was acknowledged is there, and said is in the answers.
-func (f *filled) read(said string) error {
+// checkItems returns nil when all acknowledged items are there, and the header of the responses is
+// said.
+func (f *fullEnginePair) checkItems(said string) error {
 	for i := range f.kept + 1 {
 		out, err := f.tables.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: aws.String("table"), Key: f.key(i), ConsistentRead: aws.Bool(true)})
 		if err != nil || (len(out.Item) > 0) != (i < f.kept) || f.said != said {

@@ -11,14 +11,14 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// call is one function waiting to be committed.
+// call is one function that waits to be committed.
 type call struct {
 	fn       func(*Tx) error
 	err      error
-	panicked any           // what fn panicked with
+	panicked any           // value of the panic of fn
 	failed   bool          // fn may have written before it failed: keep it out of the group
-	done     bool          // answered; read after wake
-	wake     chan struct{} // receives once: answered, or made the leader
+	done     bool          // has its result; read after wake
+	wake     chan struct{} // receives once: has its result, or became the leader
 }
 
 // unwritten marks an error whose function has written nothing.
@@ -26,10 +26,9 @@ type unwritten struct{ error }
 
 func (u unwritten) Unwrap() error { return u.error }
 
-// Unwritten marks err, inside a function given to Update, as returned before
-// anything was written: the group goes on without running its other functions
-// again. Update returns err itself. Marking an error after a write would commit
-// half of that write.
+// Unwritten marks err, inside a function given to Update, as returned before anything was written:
+// the group continues without running its other functions again. Update returns err itself. An
+// error after a write must not be marked, because half of that write would be committed.
 func Unwritten(err error) error {
 	if err == nil {
 		return nil
@@ -37,15 +36,13 @@ func Unwritten(err error) error {
 	return unwritten{err}
 }
 
-// Update runs fn in a write transaction and returns when it is on disk. fn may
-// share the transaction with other callers' functions, and may run more than
-// once: it must have no effect but through tx, and set what it hands back to its
-// caller anew each time.
+// Update runs fn in a write transaction and returns when it is on disk. fn may share the
+// transaction with other callers' functions, and may run more than once: it must have no effect
+// outside of tx, and must set its results again in each run.
 //
-// When fn returns an error or panics, nothing it wrote stays; the group is rolled
-// back and the others run again, unless the error is marked Unwritten. A panic is
-// raised again in the caller. fn must neither commit tx, call Update nor end its
-// goroutine.
+// When fn returns an error or panics, its writes are dropped: the group is rolled back and the
+// others run again, unless the error is marked Unwritten. A panic is raised again in the caller. fn
+// must not commit tx, call Update or end its goroutine.
 func (s *Store) Update(fn func(tx *Tx) error) error {
 	c := &call{fn: fn, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
@@ -68,8 +65,8 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 		s.lead()
 	}
 	if c.panicked != nil {
-		if ofDamage(c.panicked) {
-			return s.damaged(c.panicked)
+		if isDamage(c.panicked) {
+			return s.damageError(c.panicked)
 		}
 		panic(c.panicked)
 	}
@@ -77,15 +74,14 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 	if errors.As(c.err, &u) {
 		return u.error
 	}
-	return closedAs(c.err)
+	return closedError(c.err)
 }
 
-// lead commits everything that waits, its own call first, wakes the callers and
-// hands the lead to the first who arrived meanwhile.
+// lead commits all waiting calls, its own first, wakes the callers and passes the lead to the first
+// call that arrived meanwhile.
 //
-// It yields once first: the callers that the last commit woke are often about to
-// write again, and then come along. Nothing is waited for; where nobody else can
-// run, the yield is nothing.
+// It yields once first: the callers of the last commit often write again at once, and then join
+// this commit. It does not wait; when no other goroutine can run, the yield has no effect.
 func (s *Store) lead() {
 	runtime.Gosched()
 	s.mu.Lock()
@@ -99,7 +95,7 @@ func (s *Store) lead() {
 		c.done = true
 		c.wake <- struct{}{}
 	}
-	_ = s.Unwritable() // those who write find out that there is room again
+	_ = s.Unwritable() // writers notice in this way that there is room again
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -109,8 +105,8 @@ func (s *Store) lead() {
 	s.queue[0].wake <- struct{}{}
 }
 
-// commit runs the group in one transaction; each time a function fails that may
-// have written, the transaction is rolled back and begins again without it.
+// commit runs the group in one transaction. Each time a function fails that may have written, the
+// transaction is rolled back and begins again without it.
 func (s *Store) commit(group []*call) {
 	for {
 		again, err := s.attempt(group)
@@ -128,28 +124,28 @@ func (s *Store) commit(group []*call) {
 	}
 }
 
-// attempt is one transaction over the functions that have not failed. An error
-// is of the transaction, and nothing of it was committed.
+// attempt runs one transaction over the functions that have not failed. Its error concerns the
+// transaction, and nothing of it was committed.
 //
-// bbolt asserts by panicking, and after that its write lock stays taken: such a
-// store refuses whatever comes instead of hanging.
+// bbolt reports violated assertions by panics, and its write lock then stays taken: such a store
+// refuses all later calls and does not hang.
 func (s *Store) attempt(group []*call) (again bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			again, err = false, s.damaged(p)
+			again, err = false, s.damageError(p)
 			s.fail(err)
 			s.stuck.Store(true)
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	if err := s.usable(); err != nil { // since those who wait began to
+	if err := s.brokenErr(); err != nil { // it may have failed since the calls began to wait
 		return false, err
 	}
 	begun, err := s.db.Begin(true)
 	if err != nil {
 		return false, err
 	}
-	tx, err := writing(begun)
+	tx, err := newWriteTx(begun)
 	if err != nil {
 		return false, errors.Join(err, begun.Rollback())
 	}
@@ -178,18 +174,18 @@ func (s *Store) attempt(group []*call) (again bool, err error) {
 		moment.Here("disk.commit.after")
 	}
 	if err != nil {
-		return false, errors.Join(s.uncommitted(id, err), ignoreClosed(begun.Rollback()))
+		return false, errors.Join(s.commitError(id, err), ignoreClosed(begun.Rollback()))
 	}
 	return false, nil
 }
 
-// uncommitted says what a commit that failed has left. One that did not reach the
-// root pages, as when the disk is full, changed nothing, and the next may succeed.
-// Of any other nobody knows whether it is on disk, whatever can be read now.
-func (s *Store) uncommitted(tx uint64, err error) error {
+// commitError returns the error of a commit that failed. A commit that did not reach the root
+// pages, as on a full disk, changed nothing, and the next may succeed. Any other commit may or may
+// not be on disk, also when its data can be read now.
+func (s *Store) commitError(tx uint64, err error) error {
 	both, readErr := s.roots()
 	if readErr == nil && both.check() == nil && both.newest().tx == tx-1 {
-		return s.refused(err)
+		return s.refuse(err)
 	}
 	err = fmt.Errorf("%w: %s: %w", ErrFailed, s.path, errors.Join(err, readErr))
 	s.fail(err)

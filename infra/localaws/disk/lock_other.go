@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// canClaim is false where there is no lock that ends with its process: what is left
-// there stays.
+// canClaim is false where no lock ends with its process, so that leftovers are not removed.
 const canClaim = false
 
 func lock(*os.File) error { return errors.ErrUnsupported }

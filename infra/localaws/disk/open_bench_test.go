@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkOpen opens files of 1 KB values under random keys, which Open reads
-// whole: of 100 MB, or of as many as DISK_BENCH_MB says. The file is in the page
-// cache.
+// BenchmarkOpen opens files of 1 KB values under random keys, which Open reads whole: 100 MB, or
+// DISK_BENCH_MB. The file is in the page cache.
 func BenchmarkOpen(b *testing.B) {
 	megabytes := 100
 	if n, err := strconv.Atoi(os.Getenv("DISK_BENCH_MB")); err == nil {

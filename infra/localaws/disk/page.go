@@ -9,9 +9,8 @@ import (
 	"math"
 )
 
-// The pages of a bbolt file, format 2, as they lie on disk: the machine's byte
-// order. What is read here was not written by anybody who can be trusted: every
-// number in it is checked before it is used.
+// The pages of a bbolt file, format 2, as they are on disk: in the machine's byte order. The
+// contents are not trusted: every number is checked before it is used.
 const (
 	pageHeader  = 16 // id 8, flags 2, count 2, overflow 4
 	elementSize = 16 // of a branch: position 4, key size 4, page 8; of a leaf: flags, position, key size, value size
@@ -25,7 +24,7 @@ const (
 
 	rootMagic   = 0xED0CDAED
 	rootVersion = 2
-	rootSummed  = 56 // bytes that its checksum is of
+	rootSummed  = 56 // bytes covered by its checksum
 	rootBytes   = rootSummed + 8
 
 	minPage, maxPage = 1 << 10, 1 << 24
@@ -33,7 +32,7 @@ const (
 
 var order = binary.NativeEndian
 
-// root is one of the two first pages: a state of the whole file.
+// root is one of the first two pages: a state of the whole file.
 type root struct {
 	pageSize int
 	top      uint64 // the root page of the top bucket
@@ -42,7 +41,7 @@ type root struct {
 	tx       uint64 // the transaction that wrote it
 }
 
-// decodeRoot reads a root page, false when it is none that is whole.
+// decodeRoot reads a root page; false when it is not valid.
 func decodeRoot(page []byte) (root, bool) {
 	if len(page) < pageHeader+rootBytes {
 		return root{}, false
@@ -58,13 +57,13 @@ func decodeRoot(page []byte) (root, bool) {
 	return root{pageSize: size, top: order.Uint64(b[16:]), free: order.Uint64(b[32:]), end: order.Uint64(b[40:]), tx: order.Uint64(b[48:])}, true
 }
 
-// roots are both root pages; whole says which of them are.
+// roots holds both root pages; whole reports which of them are valid.
 type roots struct {
 	at    [2]root
 	whole [2]bool
 }
 
-// newest is the state that counts.
+// newest returns the root of the current state.
 func (r roots) newest() root {
 	if !r.whole[0] || r.whole[1] && r.at[1].tx > r.at[0].tx {
 		return r.at[1]
@@ -72,8 +71,8 @@ func (r roots) newest() root {
 	return r.at[0]
 }
 
-// check returns ErrLastCommit unless both are there, one transaction apart: then
-// no newer one was there.
+// check returns ErrLastCommit unless both roots are valid and one transaction apart: then there was
+// no newer one.
 func (r roots) check() error {
 	switch {
 	case !r.whole[0] && !r.whole[1]:
@@ -88,7 +87,7 @@ func (r roots) check() error {
 	return nil
 }
 
-// readRoots finds both; the second begins with the second page, of whatever size.
+// readRoots reads both roots; the second one begins with the second page, of any size.
 func readRoots(file io.ReaderAt) (r roots, err error) {
 	read := func(at int64) (root, bool) {
 		page := make([]byte, pageHeader+rootBytes)
@@ -111,7 +110,7 @@ func readRoots(file io.ReaderAt) (r roots, err error) {
 	return r, err
 }
 
-// page is a page of the tree with those that carry on from it.
+// page is a page of the tree with its overflow pages.
 type page struct {
 	id    uint64
 	flags uint16
@@ -122,23 +121,23 @@ type page struct {
 func decodePage(id uint64, b []byte) (page, error) {
 	p := page{id, order.Uint16(b[8:]), int(order.Uint16(b[10:])), b[pageHeader:]}
 	if found := order.Uint64(b); found != id {
-		return p, p.bad("it says that it is page %d", found)
+		return p, p.damage("it says that it is page %d", found)
 	}
 	if (p.flags == leafPage || p.flags == branchPage) && p.count*elementSize > len(p.body) {
-		return p, p.bad("%d elements do not fit into it", p.count)
+		return p, p.damage("%d elements do not fit into it", p.count)
 	}
 	return p, nil
 }
 
-func (p page) bad(format string, args ...any) error {
+func (p page) damage(format string, args ...any) error {
 	return fmt.Errorf("%w: page %d: %s", ErrDamaged, p.id, fmt.Sprintf(format, args...))
 }
 
-// span returns size bytes from position, counted from the element that says so.
+// span returns size bytes from position, which counts from the element.
 func (p page) span(element int, position, size uint64) ([]byte, error) {
 	from := uint64(element*elementSize) + position
 	if from > uint64(len(p.body)) || size > uint64(len(p.body))-from {
-		return nil, p.bad("element %d lies beyond its end", element)
+		return nil, p.damage("element %d lies beyond its end", element)
 	}
 	return p.body[from : from+size : from+size], nil
 }
@@ -150,13 +149,12 @@ func (p page) branch(i int) (key []byte, child uint64, err error) {
 	return key, order.Uint64(e[8:]), err
 }
 
-// leaf returns an element of a leaf page; bucket says that value is the head of
-// one.
+// leaf returns an element of a leaf page; bucket reports that value is the head of a bucket.
 func (p page) leaf(i int) (key, value []byte, bucket bool, err error) {
 	e := p.body[i*elementSize:]
 	flags, position, size := order.Uint32(e), uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:]))
 	if flags > bucketElement {
-		return nil, nil, false, p.bad("element %d is neither a value nor a bucket", i)
+		return nil, nil, false, p.damage("element %d is neither a value nor a bucket", i)
 	}
 	if key, err = p.span(i, position, size); err == nil {
 		value, err = p.span(i, position+size, uint64(order.Uint32(e[12:])))
@@ -164,17 +162,17 @@ func (p page) leaf(i int) (key, value []byte, bucket bool, err error) {
 	return key, value, flags == bucketElement, err
 }
 
-// freed returns the ids in a page of the free list.
-func (p page) freed() ([]byte, error) {
+// freeIDs returns the ids in a page of the free list.
+func (p page) freeIDs() ([]byte, error) {
 	count, ids := uint64(p.count), p.body
 	if p.flags != freelistPage {
-		return nil, p.bad("it is not the list of free pages")
+		return nil, p.damage("it is not the list of free pages")
 	}
 	if count == math.MaxUint16 { // then the first id is the count
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if count > uint64(len(ids)/8) {
-		return nil, p.bad("%d free pages do not fit into it", count)
+		return nil, p.damage("%d free pages do not fit into it", count)
 	}
 	return ids[:count*8], nil
 }

@@ -9,11 +9,11 @@ import (
 	"runtime"
 )
 
-// others is what anyone but the owner of a file may do.
+// others is the mode bits of all but the owner.
 const others = fs.FileMode(0o077)
 
-// Private returns why a file cannot hold a secret: it is not a plain file, or somebody besides
-// its owner may read it. It returns fs.ErrNotExist when there is no file.
+// Private returns the reason why a file cannot hold a secret: it is not a plain file, or others
+// than its owner can read it. It returns fs.ErrNotExist when there is no file.
 func Private(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -22,15 +22,15 @@ func Private(path string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a plain file", path)
 	}
-	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // which keeps no such bits
+	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // Windows has no such bits
 		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it; run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
 			path, info.Mode().Perm(), path)
 	}
 	return nil
 }
 
-// Owned returns why a folder cannot hold private files: somebody besides its owner may put
-// others in their place.
+// Owned returns the reason why a folder cannot hold private files: others than its owner can
+// replace them.
 func Owned(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -42,8 +42,8 @@ func Owned(folder string) error {
 	return nil
 }
 
-// OwnFolder makes a folder for a data file. One that is there is refused when others may
-// change what is in it, or read the data file.
+// OwnFolder creates a folder for a data file. It refuses an existing folder when others can change
+// its files, or read the data file.
 func OwnFolder(folder, file string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -55,7 +55,7 @@ func OwnFolder(folder, file string) error {
 	if err == nil {
 		err = Private(data)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // it is made by the first start
+	if errors.Is(err, fs.ErrNotExist) { // the first start makes it
 		return nil
 	}
 	return err

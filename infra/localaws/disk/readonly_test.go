@@ -15,13 +15,13 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// TestAFileIsReadWhereNothingCanBeWritten, and by several at once.
-func TestAFileIsReadWhereNothingCanBeWritten(t *testing.T) { inChild(t, "read") }
+// TestFileIsReadOnReadOnlyDisk, also by several processes at once.
+func TestFileIsReadOnReadOnlyDisk(t *testing.T) { runInChild(t, "read") }
 
-// readOnly has a folder and a file that this process may read alone, whoever runs it.
+// readOnly has a folder and a file that this process can only read, as any user.
 func readOnly(path string) error {
 	const nobody = 65534
-	if err := os.Chdir(filepath.Dir(path)); err != nil { // what is above may be another's
+	if err := os.Chdir(filepath.Dir(path)); err != nil { // the parent folders may belong to another user
 		return err
 	}
 	path = filepath.Base(path)
@@ -74,9 +74,9 @@ func hasJust1(s *Store) error {
 	})
 }
 
-// TestWhoReadsAndWhoWritesKeepEachOtherOut, and neither makes a file.
-func TestWhoReadsAndWhoWritesKeepEachOtherOut(t *testing.T) {
-	s, path := open1(t)
+// TestReadersAndWritersExcludeEachOther, and neither creates a file.
+func TestReadersAndWritersExcludeEachOther(t *testing.T) {
+	s, path := openTemp(t)
 	if _, err := OpenReadOnly(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("somebody writes: %v", err)
 	}

@@ -10,36 +10,34 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// tally sums up content: how many keys and buckets there are, and the sum of
-// their digests, lane by lane modulo 2^64. The order of the summands does not
-// matter, so that a write adjusts the tally by what it changes alone, and a pass
-// over everything may go about it in parallel.
-type tally struct {
+// contentSum is a sum over contents: the number of keys and buckets, and the sum of their digests,
+// lane by lane modulo 2^64. The order of the summands does not matter. So a write adjusts the sum
+// only by its changes, and a pass over the whole file may run in parallel.
+type contentSum struct {
 	count uint64
 	lanes [2]uint64
 }
 
-func (t tally) plus(o tally) tally {
-	return tally{t.count + o.count, [2]uint64{t.lanes[0] + o.lanes[0], t.lanes[1] + o.lanes[1]}}
+func (t contentSum) plus(o contentSum) contentSum {
+	return contentSum{t.count + o.count, [2]uint64{t.lanes[0] + o.lanes[0], t.lanes[1] + o.lanes[1]}}
 }
 
-func (t tally) minus(o tally) tally {
-	return tally{t.count - o.count, [2]uint64{t.lanes[0] - o.lanes[0], t.lanes[1] - o.lanes[1]}}
+func (t contentSum) minus(o contentSum) contentSum {
+	return contentSum{t.count - o.count, [2]uint64{t.lanes[0] - o.lanes[0], t.lanes[1] - o.lanes[1]}}
 }
 
-// place names a bucket by its path: a digest of its parent's place and its name.
-// The top has the zero place.
+// place names a bucket by its path: a digest of its parent's place and its name. The top has the
+// zero place.
 type place [16]byte
 
-// What a digest is of, so that none of one kind equals one of another.
+// The kinds of digests, so that digests of different kinds never match.
 const (
 	digestKey byte = iota
 	digestBucket
 	digestPlace
 )
 
-// digester makes the digests, each the beginning of a SHA-256. It is good for one
-// goroutine.
+// digester computes the digests, each the beginning of a SHA-256. Only one goroutine may use it.
 type digester struct {
 	hash hash.Hash
 	head [25]byte
@@ -50,8 +48,8 @@ func newDigester() *digester {
 	return &digester{hash: sha256.New(), out: make([]byte, 0, sha256.Size)}
 }
 
-// digest is of a kind, a place, a number and two texts; the number keeps apart
-// what would read the same put together.
+// digest covers a kind, a place, a number and two texts; the number separates inputs whose
+// concatenation is the same.
 func (d *digester) digest(kind byte, at place, number uint64, a, b []byte) []byte {
 	d.hash.Reset()
 	d.head[0] = kind
@@ -64,27 +62,27 @@ func (d *digester) digest(kind byte, at place, number uint64, a, b []byte) []byt
 	return d.out
 }
 
-func one(digest []byte) tally {
-	return tally{1, [2]uint64{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}}
+func summand(digest []byte) contentSum {
+	return contentSum{1, [2]uint64{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}}
 }
 
-// key is what a key and its value count for.
-func (d *digester) key(at place, key, value []byte) tally {
-	return one(d.digest(digestKey, at, uint64(len(key)), key, value))
+// key returns the summand of a key and its value.
+func (d *digester) key(at place, key, value []byte) contentSum {
+	return summand(d.digest(digestKey, at, uint64(len(key)), key, value))
 }
 
-// bucket is what a bucket counts for, besides what is in it.
-func (d *digester) bucket(at place, sequence uint64) tally {
-	return one(d.digest(digestBucket, at, sequence, nil, nil))
+// bucket returns the summand of a bucket, without its contents.
+func (d *digester) bucket(at place, sequence uint64) contentSum {
+	return summand(d.digest(digestBucket, at, sequence, nil, nil))
 }
 
-// within is the place of a bucket in another.
+// within returns the place of a bucket in another.
 func (d *digester) within(at place, name []byte) place {
 	return place(d.digest(digestPlace, at, 0, name, nil)[:len(place{})])
 }
 
-// The record of the tally is in a bucket of its own, which does not count:
-// a format, the transaction that wrote it, the tally, and a CRC-32C of these.
+// The record of the sum is in a bucket of its own, which is not part of the sum: a format, the
+// transaction that wrote it, the sum, and a CRC-32C of these.
 var (
 	recordBucket = []byte("\x00disk")
 	recordKey    = []byte("sum")
@@ -98,7 +96,7 @@ const (
 
 type record struct {
 	tx    uint64
-	total tally
+	total contentSum
 }
 
 func (r record) encode() []byte {
@@ -121,10 +119,10 @@ func decodeRecord(b []byte) (record, error) {
 		return record{}, fmt.Errorf("%w %d, and this version reads format %d", ErrFormat, format, recordFormat)
 	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[4+8*i:]) }
-	return record{at(0), tally{at(1), [2]uint64{at(2), at(3)}}}, nil
+	return record{at(0), contentSum{at(1), [2]uint64{at(2), at(3)}}}, nil
 }
 
-// readRecord returns the record that a transaction sees.
+// readRecord returns the record in a transaction.
 func readRecord(tx *bolt.Tx) (record, error) {
 	b := tx.Bucket(recordBucket)
 	if b == nil {
@@ -133,8 +131,8 @@ func readRecord(tx *bolt.Tx) (record, error) {
 	return decodeRecord(b.Get(recordKey))
 }
 
-// writeRecord puts the tally into the transaction that it is the tally of.
-func writeRecord(tx *bolt.Tx, total tally) error {
+// writeRecord writes the sum into its transaction.
+func writeRecord(tx *bolt.Tx, total contentSum) error {
 	b, err := tx.CreateBucketIfNotExists(recordBucket)
 	if err != nil {
 		return err

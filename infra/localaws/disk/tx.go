@@ -8,19 +8,19 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ErrNoBucket says that there is no bucket of that name.
+// ErrNoBucket reports that there is no bucket of that name.
 var ErrNoBucket = errors.New("no such bucket")
 
-// Tx is one transaction, good until the function it was given to returns. One
-// given to Update is the only one that writes; one given to View cannot write.
+// Tx is one transaction, valid until its function returns. Only the one of Update can write; the
+// one of View cannot.
 type Tx struct {
 	tx     *bolt.Tx
-	digest *digester // nil where nothing is written
-	total  tally     // of all that tx sees
+	digest *digester  // nil in a read transaction
+	total  contentSum // sum of all contents in tx
 }
 
-// writing returns a transaction that keeps the tally of what it writes.
-func writing(tx *bolt.Tx) (*Tx, error) {
+// newWriteTx returns a transaction that updates the sum with its writes.
+func newWriteTx(tx *bolt.Tx) (*Tx, error) {
 	r, err := readRecord(tx)
 	return &Tx{tx, newDigester(), r.total}, err
 }
@@ -28,10 +28,10 @@ func writing(tx *bolt.Tx) (*Tx, error) {
 // Bucket returns the top-level bucket of that name, nil when there is none.
 func (tx *Tx) Bucket(name []byte) *Bucket { return tx.wrap(place{}, name, tx.tx.Bucket(name)) }
 
-// CreateBucket makes a top-level bucket; one of that name is an error.
+// CreateBucket creates a top-level bucket; an existing one of that name is an error.
 func (tx *Tx) CreateBucket(name []byte) (*Bucket, error) {
 	b, err := tx.tx.CreateBucket(name)
-	return tx.created(place{}, name, b, err)
+	return tx.addBucket(place{}, name, b, err)
 }
 
 // CreateBucketIfNotExists returns the top-level bucket of that name.
@@ -42,8 +42,8 @@ func (tx *Tx) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
 	return tx.CreateBucket(name)
 }
 
-// DeleteBucket removes a top-level bucket and all in it, which it reads:
-// ErrNoBucket when there is none.
+// DeleteBucket removes a top-level bucket with its contents, which it reads: ErrNoBucket when there
+// is none.
 func (tx *Tx) DeleteBucket(name []byte) error {
 	b := tx.Bucket(name)
 	if b == nil {
@@ -57,8 +57,8 @@ func (tx *Tx) DeleteBucket(name []byte) error {
 	return nil
 }
 
-// contents is what a bucket counts for with all in it.
-func (tx *Tx) contents(b *Bucket) tally {
+// contents returns the sum of a bucket with its contents.
+func (tx *Tx) contents(b *Bucket) contentSum {
 	sum := tx.digest.bucket(b.at, b.b.Sequence())
 	c := b.b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -84,7 +84,7 @@ func (tx *Tx) wrap(parent place, name []byte, b *bolt.Bucket) *Bucket {
 	return wrapped
 }
 
-func (tx *Tx) created(parent place, name []byte, b *bolt.Bucket, err error) (*Bucket, error) {
+func (tx *Tx) addBucket(parent place, name []byte, b *bolt.Bucket, err error) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ type Bucket struct {
 	b     *bolt.Bucket
 	tx    *Tx
 	at    place
-	found *bolt.Cursor // finds what a write replaces
+	found *bolt.Cursor // finds the value that a write replaces
 }
 
 // Bucket returns the bucket of that name within this one, nil when there is none.
@@ -111,33 +111,31 @@ func (b *Bucket) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
 		return inner, nil
 	}
 	inner, err := b.b.CreateBucket(name)
-	return b.tx.created(b.at, name, inner, err)
+	return b.tx.addBucket(b.at, name, inner, err)
 }
 
-// Get returns the value of a key, nil when there is none. It must not be changed,
-// nor read after the transaction.
+// Get returns the value of a key, nil when there is none. The value must not be changed, nor read
+// after the transaction.
 func (b *Bucket) Get(key []byte) []byte { return b.b.Get(key) }
 
-// replaced is what a key and its value count for now, nothing when it is not
-// there.
-func (b *Bucket) replaced(key []byte) tally {
+// summandOf returns the current summand of a key and its value; zero when there is no key.
+func (b *Bucket) summandOf(key []byte) contentSum {
 	if b.tx.digest == nil {
-		return tally{}
+		return contentSum{}
 	}
 	if b.found == nil {
 		b.found = b.b.Cursor()
 	}
 	k, v := b.found.Seek(key)
 	if k == nil || !bytes.Equal(k, key) {
-		return tally{}
+		return contentSum{}
 	}
 	return b.tx.digest.key(b.at, k, v)
 }
 
-// Put sets the value of a key. Both must stay as they are until the transaction
-// ends.
+// Put sets the value of a key. The caller must not change either until the transaction ends.
 func (b *Bucket) Put(key, value []byte) error {
-	before := b.replaced(key)
+	before := b.summandOf(key)
 	if err := b.b.Put(key, value); err != nil {
 		return err
 	}
@@ -145,9 +143,9 @@ func (b *Bucket) Put(key, value []byte) error {
 	return nil
 }
 
-// Delete removes a key; one that is not there is no error.
+// Delete removes a key; a missing key is no error.
 func (b *Bucket) Delete(key []byte) error {
-	before := b.replaced(key)
+	before := b.summandOf(key)
 	if err := b.b.Delete(key); err != nil {
 		return err
 	}
@@ -155,7 +153,7 @@ func (b *Bucket) Delete(key []byte) error {
 	return nil
 }
 
-// NextSequence returns 1, 2, 3 and so on, never the same of one bucket again.
+// NextSequence returns 1, 2, 3 and so on, never the same number again for one bucket.
 func (b *Bucket) NextSequence() (uint64, error) {
 	before := b.b.Sequence()
 	next, err := b.b.NextSequence()
@@ -167,23 +165,22 @@ func (b *Bucket) NextSequence() (uint64, error) {
 	return next, nil
 }
 
-// ForEach hands every key and value to fn in the order of the keys, a bucket with
-// a nil value, until fn returns an error. fn must not change the bucket.
+// ForEach passes every key and value to fn in the order of the keys, a bucket with a nil value,
+// until fn returns an error. fn must not change the bucket.
 func (b *Bucket) ForEach(fn func(key, value []byte) error) error { return b.b.ForEach(fn) }
 
-// Size returns how many keys the bucket has and the bytes that they take.
+// Size returns the number of keys of the bucket and their bytes.
 func (b *Bucket) Size() (keys, bytes int) {
 	s := b.b.Stats()
 	return s.KeyN, s.LeafInuse
 }
 
-// Cursor returns a cursor over the bucket, which stands nowhere. Writing to the
-// bucket leaves it where nobody can tell, until it is moved by First, Last or
-// Seek.
+// Cursor returns a cursor over the bucket without a position. A write to the bucket makes its
+// position undefined until First, Last or Seek.
 func (b *Bucket) Cursor() *Cursor { return &Cursor{b.b.Cursor()} }
 
-// Cursor moves over the keys of a bucket in their order. Every move returns a nil
-// key when there is nothing there, and a nil value for a bucket.
+// Cursor moves over the keys of a bucket in their order. Every move returns a nil key at the end,
+// and a nil value for a bucket.
 type Cursor struct{ c *bolt.Cursor }
 
 // First moves to the first key.
@@ -192,11 +189,11 @@ func (c *Cursor) First() (key, value []byte) { return c.c.First() }
 // Last moves to the last key.
 func (c *Cursor) Last() (key, value []byte) { return c.c.Last() }
 
-// Next moves to the key after.
+// Next moves to the next key.
 func (c *Cursor) Next() (key, value []byte) { return c.c.Next() }
 
-// Prev moves to the key before.
+// Prev moves to the previous key.
 func (c *Cursor) Prev() (key, value []byte) { return c.c.Prev() }
 
-// Seek moves to a key, or to the first after it when it is not there.
+// Seek moves to a key, or to the first key after it.
 func (c *Cursor) Seek(key []byte) (k, value []byte) { return c.c.Seek(key) }

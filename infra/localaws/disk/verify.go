@@ -10,24 +10,22 @@ import (
 	"sync/atomic"
 )
 
-// maxDepth bounds the levels of the tree, nested buckets' included; a file of any
-// size has fewer.
+// maxDepth bounds the levels of the tree, including nested buckets; a file of any size has fewer.
 const maxDepth = 100
 
-// verifier reads every page of one state of a file once, and believes none.
+// verifier reads every page of one state of a file once, and trusts none.
 type verifier struct {
 	file io.ReaderAt
 	root root
 	used []atomic.Uint64 // one bit for each page
-	more chan struct{}   // a place for each goroutine besides the first
+	more chan struct{}   // one place for each goroutine but the first
 
-	record atomic.Pointer[[]byte] // of the tally, where it was found
+	record atomic.Pointer[[]byte] // record of the sum, once it was found
 }
 
-// verify proves that a state of a file is what was written: every page of it is
-// used once, in its place and whole; and what is in them sums up to the record
-// that was written in the same commit. ahead is how much newer that commit may
-// say that it is.
+// verify checks that a state of a file is unchanged: every page of it is used once, in its place
+// and whole, and the sum of the contents equals the record of the same commit. ahead is the number
+// of commits by which that record may be newer.
 func verify(file io.ReaderAt, size int64, state root, ahead uint64) error {
 	if state.end < 4 || state.end > uint64(size)/uint64(state.pageSize) {
 		return fmt.Errorf("%w: it is cut short: it has %d bytes of at least %d", ErrDamaged, size, state.end*uint64(state.pageSize))
@@ -72,7 +70,7 @@ func (v *verifier) claim(id, carried uint64) error {
 	return nil
 }
 
-// page reads a page and those that carry on from it.
+// page reads a page and its overflow pages.
 func (v *verifier) page(id uint64) (page, error) {
 	if id < 2 || id >= v.root.end {
 		return page{}, fmt.Errorf("%w: it refers to page %d, which it does not have", ErrDamaged, id)
@@ -103,15 +101,14 @@ func (v *verifier) read(b []byte, at uint64) error {
 	return err
 }
 
-// extent is what the tree below a page sums up to, and the keys that it begins
-// and ends with, nil when there are none.
+// extent is the sum of the tree below a page, with its first and last keys, nil when it has none.
 type extent struct {
 	first, last []byte
-	sum         tally
+	sum         contentSum
 }
 
-// bucket sums up what is in a bucket with pages of its own.
-func (v *verifier) bucket(d *digester, at place, top uint64, depth int) (tally, error) {
+// bucket returns the sum of a bucket with pages of its own.
+func (v *verifier) bucket(d *digester, at place, top uint64, depth int) (contentSum, error) {
 	x, err := v.tree(d, at, top, depth)
 	return x.sum, err
 }
@@ -129,11 +126,11 @@ func (v *verifier) tree(d *digester, at place, id uint64, depth int) (extent, er
 	case p.flags == branchPage && p.count > 0:
 		return v.branches(d, at, p, depth)
 	}
-	return extent{}, p.bad("it is no page of a tree")
+	return extent{}, p.damage("it is no page of a tree")
 }
 
-// branches sums up the trees below a branch page. Their keys must go on where
-// the ones before end, and each must begin with the key that the branch has.
+// branches returns the sum of the trees below a branch page. Their keys must continue where the
+// previous ones end, and each must begin with the key that the branch has.
 func (v *verifier) branches(d *digester, at place, p page, depth int) (all extent, err error) {
 	below := make([]extent, p.count)
 	failed := make([]error, p.count)
@@ -160,7 +157,7 @@ func (v *verifier) branches(d *digester, at place, p page, depth int) (all exten
 	for i, x := range below {
 		key, _, _ := p.branch(i)
 		if x.first == nil || !bytes.Equal(key, x.first) || i > 0 && bytes.Compare(all.last, x.first) >= 0 {
-			return extent{}, p.bad("what is below its element %d is not in its place", i)
+			return extent{}, p.damage("what is below its element %d is not in its place", i)
 		}
 		all.last, all.sum = x.last, all.sum.plus(x.sum)
 	}
@@ -177,7 +174,7 @@ func first(errs []error) error {
 	return nil
 }
 
-// leaves sums up a leaf page and the buckets in it.
+// leaves returns the sum of a leaf page and the buckets in it.
 func (v *verifier) leaves(d *digester, at place, p page, depth int) (all extent, err error) {
 	for i := range p.count {
 		key, value, bucket, err := p.leaf(i)
@@ -185,13 +182,13 @@ func (v *verifier) leaves(d *digester, at place, p page, depth int) (all extent,
 			return extent{}, err
 		}
 		if len(key) == 0 || i > 0 && bytes.Compare(all.last, key) >= 0 {
-			return extent{}, p.bad("its element %d is not in its place", i)
+			return extent{}, p.damage("its element %d is not in its place", i)
 		}
 		if i == 0 {
 			all.first = key
 		}
 		all.last = key
-		sum := tally{}
+		sum := contentSum{}
 		switch {
 		case !bucket:
 			sum = d.key(at, key, value)
@@ -208,13 +205,13 @@ func (v *verifier) leaves(d *digester, at place, p page, depth int) (all extent,
 	return all, nil
 }
 
-// nested sums up a bucket by its head, which is the value of its name.
-func (v *verifier) nested(d *digester, at place, p page, head []byte, depth int) (tally, error) {
+// nested returns the sum of a bucket with this head, which is the value of its name.
+func (v *verifier) nested(d *digester, at place, p page, head []byte, depth int) (contentSum, error) {
 	if len(head) < bucketHead {
-		return tally{}, p.bad("a bucket in it is cut short")
+		return contentSum{}, p.damage("a bucket in it is cut short")
 	}
 	self := d.bucket(at, order.Uint64(head[8:]))
-	var inside tally
+	var inside contentSum
 	var err error
 	if top := order.Uint64(head); top != 0 {
 		inside, err = v.bucket(d, at, top, depth+1)
@@ -229,48 +226,48 @@ func (v *verifier) nested(d *digester, at place, p page, head []byte, depth int)
 	return self.plus(inside), err
 }
 
-// inline returns the one page of a small bucket, which lies in its value.
+// inline returns the page of a small bucket, which is in its value.
 func inline(p page, head []byte) (page, error) {
 	if len(head) < bucketHead+pageHeader {
-		return page{}, p.bad("a bucket in it is cut short")
+		return page{}, p.damage("a bucket in it is cut short")
 	}
 	inner, err := decodePage(0, head[bucketHead:])
 	if err == nil && inner.flags != leafPage {
-		err = p.bad("a bucket in it is none")
+		err = p.damage("a bucket in it is none")
 	}
 	for i := 0; err == nil && i < inner.count; i++ {
 		var bucket bool
 		if _, _, bucket, err = inner.leaf(i); err == nil && bucket {
-			err = p.bad("a bucket in it holds a bucket")
+			err = p.damage("a bucket in it holds a bucket")
 		}
 	}
 	inner.id = p.id
 	return inner, err
 }
 
-// keepRecord keeps the record of the tally, which lies in its bucket's value.
+// keepRecord stores the record of the sum, which is in its bucket's value.
 func (v *verifier) keepRecord(p page, head []byte) error {
 	inner, err := inline(p, head)
 	if err != nil {
 		return err
 	}
 	if inner.count != 1 || order.Uint64(head) != 0 {
-		return p.bad("its sum cannot be read")
+		return p.damage("its sum cannot be read")
 	}
 	key, value, _, err := inner.leaf(0)
 	if err == nil && bytes.Equal(key, recordKey) && !v.record.CompareAndSwap(nil, &value) {
-		err = p.bad("it has a second sum")
+		err = p.damage("it has a second sum")
 	}
 	return err
 }
 
-// freeList claims the pages that are free to be used, and the list's own.
+// freeList claims the free pages, and those of the list itself.
 func (v *verifier) freeList() error {
 	p, err := v.page(v.root.free)
 	if err != nil {
 		return err
 	}
-	ids, err := p.freed()
+	ids, err := p.freeIDs()
 	if err != nil {
 		return err
 	}
@@ -282,7 +279,7 @@ func (v *verifier) freeList() error {
 	return nil
 }
 
-// allUsed refuses pages that nothing refers to: something that did is gone.
+// allUsed refuses unused pages, because the reference to them was lost.
 func (v *verifier) allUsed() error {
 	for i := uint64(2); i < v.root.end; i++ {
 		if v.used[i/64].Load()&(1<<(i%64)) == 0 {

@@ -12,12 +12,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// scribble is one function for Update that does a few things at random: values
-// of all sizes, buckets within buckets, sequences, and everything removed again.
-func scribble(r *rand.Rand, keys int) func(*Tx) error {
+// writeRandomly returns a function for Update that makes a few random changes: values of all sizes,
+// nested buckets, sequences, and removals.
+func writeRandomly(r *rand.Rand, keys int) func(*Tx) error {
 	seed := r.Uint64()
 	return func(tx *Tx) error {
-		r := rand.New(rand.NewPCG(seed, 0)) // anew, as it may run again
+		r := rand.New(rand.NewPCG(seed, 0)) // again in each run
 		name := fmt.Appendf(nil, "bucket %d", r.IntN(4))
 		if r.IntN(200) == 0 {
 			if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, ErrNoBucket) {
@@ -58,13 +58,13 @@ func scribble(r *rand.Rand, keys int) func(*Tx) error {
 	}
 }
 
-func TestWhateverIsWrittenVerifies(t *testing.T) {
+func TestWrittenFileVerifies(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, path := openIn(t, scratch(t))
 		keys := []int{20, 2000, 50_000}[seed%3]
 		for i := range 300 {
-			_ = s.Update(scribble(r, keys))
+			_ = s.Update(writeRandomly(r, keys))
 			if i%10 == 0 || i > 290 {
 				state, err := s.roots()
 				if err == nil {
@@ -89,7 +89,7 @@ func TestWhateverIsWrittenVerifies(t *testing.T) {
 	}
 }
 
-// verifyOpen verifies a file that is open and that nobody writes to.
+// verifyOpen verifies a file that is open and that nothing writes to.
 func verifyOpen(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -139,9 +139,9 @@ func sweepKeys(t *testing.T, s *Store, r *rand.Rand) {
 	}
 }
 
-// small writes a file with a branch page, a long value, buckets of both kinds and
-// free pages, and returns it and all that is in it.
-func small(t testing.TB) (file []byte, content string) {
+// smallFile writes a file with a branch page, a long value, buckets of both kinds and free pages,
+// and returns it with its contents.
+func smallFile(t testing.TB) (file []byte, content string) {
 	t.Helper()
 	path := filepath.Join(scratch(t), "small.db")
 	s, err := Open(path)
@@ -185,7 +185,7 @@ func small(t testing.TB) (file []byte, content string) {
 	return file, content
 }
 
-// dump is all that is in a store.
+// dump returns all contents of a store.
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var text strings.Builder
@@ -220,9 +220,9 @@ func dump(t testing.TB, s *Store) string {
 	return text.String()
 }
 
-// mangled opens a file that somebody changed: it must be refused, and left as it
-// is, or have everything in it and take writes that are there afterwards.
-func mangled(t *testing.T, what string, file []byte, content string) (refused bool) {
+// openDamaged opens a file that the test changed: it must be refused and stay unchanged, or have
+// all contents and take writes that are stored.
+func openDamaged(t *testing.T, what string, file []byte, content string) (refused bool) {
 	t.Helper()
 	path := filepath.Join(scratch(t), "mangled.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
@@ -241,7 +241,7 @@ func mangled(t *testing.T, what string, file []byte, content string) (refused bo
 	if dump(t, s) != content {
 		t.Errorf("%s: it was opened, and what is in it is something else", what)
 	}
-	// What a flip has left must not make a write go wrong.
+	// A flipped bit that was accepted must not make a write fail.
 	for part := range 2 {
 		if err := s.Update(func(tx *Tx) error {
 			for i := part; i < 40; i += 2 {

@@ -11,40 +11,39 @@ import (
 	"time"
 )
 
-// ErrUnwritable says that a write was refused and has left nothing: the disk is
-// full, or takes none for another reason. The file is as it was, reads go on, and
-// a later write may succeed.
+// ErrUnwritable reports that a write was refused and left nothing: the disk is full, or accepts no
+// writes for another reason. The file is unchanged, reads succeed, and a later write may succeed.
 var ErrUnwritable = errors.New("data file cannot be written now")
 
 const (
-	sayEvery = time.Minute     // how often it is said that a disk takes no writes
-	tryEvery = 2 * time.Second // how often it is tried whether it does again
-	room     = 1 << 20         // bytes that it must take for that
+	sayEvery = time.Minute     // interval of the log lines
+	tryEvery = 2 * time.Second // interval of the checks whether writes succeed again
+	room     = 1 << 20         // bytes that a check writes
 )
 
-// trouble is what is known of a disk that takes no writes. A commit that succeeds
-// does not end it: a full disk still takes those that need no more pages.
+// trouble is the state of a disk that accepts no writes. A successful commit does not end it: a
+// full disk still accepts commits that need no more pages.
 type trouble struct {
-	found atomic.Bool // read without mu by those whom nothing troubles
+	found atomic.Bool // read without mu on the normal path
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	err     error
-	refused int // commits since it was said
+	refused int // refused commits since the last log line
 	said    time.Time
-	told    bool // that it takes none, and not that it does again
+	told    bool // the last log line reported the start, and not the end
 	tried   time.Time
 }
 
 // Option changes how a Store is opened.
 type Option func(*Store)
 
-// WithLogger sets where the store says that its disk takes no writes, once a
-// minute, and that it does again. The default is slog.Default().
+// WithLogger sets the logger. It logs once a minute that the disk accepts no writes, and once that
+// it does again. The default is slog.Default().
 func WithLogger(log *slog.Logger) Option { return func(s *Store) { s.trouble.log = log } }
 
-// refused notes a commit that changed nothing, and returns what its callers get.
-func (s *Store) refused(cause error) error {
+// refuse records a commit that changed nothing, and returns the error for its callers.
+func (s *Store) refuse(cause error) error {
 	err := fmt.Errorf("%w: %s: %w", ErrUnwritable, s.path, cause)
 	t := &s.trouble
 	t.mu.Lock()
@@ -63,9 +62,9 @@ func (s *Store) refused(cause error) error {
 	return err
 }
 
-// Unwritable is why writes are refused, an ErrUnwritable, nil when nothing is known
-// to be wrong. While something is it tries, now and then, whether there is room
-// again: nothing has to be written for that to be found out.
+// Unwritable returns the reason why writes are refused, an ErrUnwritable; nil when no fault is
+// known. After a fault it checks at intervals whether there is room again, so that no write is
+// needed to notice that.
 func (s *Store) Unwritable() error {
 	t := &s.trouble
 	if !t.found.Load() {
@@ -87,10 +86,10 @@ func (s *Store) Unwritable() error {
 	return t.err
 }
 
-// hasRoom writes beside the file as far as the file itself would have to grow. What
-// it writes has no name, so that nothing is left of it.
+// hasRoom writes beside the file as many bytes as the file itself would have to grow. Its file has
+// no name, so that nothing is left over.
 func (s *Store) hasRoom() error {
-	path, err := filepath.EvalSymlinks(s.path) // on the disk that the file is on
+	path, err := filepath.EvalSymlinks(s.path) // on the disk of the file
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (s *Store) hasRoom() error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished(path)+"*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix(path)+"*")
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (e *Engine) listTables(r request) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// alteration is what an UpdateTable asks for.
+// alteration holds the changes of an UpdateTable request.
 type alteration struct {
 	attributes  []attribute
 	billing     string
@@ -104,8 +104,8 @@ type alteration struct {
 	protect     *bool
 	class       string
 	seal        *bool
-	blank       bool // one of the updates of indexes says nothing
-	twofold     bool // one of them says two things
+	blank       bool // an update of an index has no action
+	twofold     bool // an update of an index has two actions
 }
 
 func (e *Engine) updateTable(r request) ([]byte, error) {
@@ -136,7 +136,7 @@ func (e *Engine) updateTable(r request) ([]byte, error) {
 	if !ok {
 		return nil, tableNotFound(name)
 	}
-	next, err := a.applied(t, e.now().UTC())
+	next, err := a.definitionAfter(t, e.now().UTC())
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +192,8 @@ func readAlteration(r request) alteration {
 	return a
 }
 
-// applied is the definition after the alteration.
-func (a alteration) applied(t *table, now time.Time) (*table, error) {
+// definitionAfter returns the definition after the alteration.
+func (a alteration) definitionAfter(t *table, now time.Time) (*table, error) {
 	next := t.clone()
 	if next.OnDemand = t.onDemand(); a.billing == billingOnDemand && t.Billing != billingOnDemand {
 		next.OnDemand = now
@@ -203,10 +203,10 @@ func (a alteration) applied(t *table, now time.Time) (*table, error) {
 		case k == 0:
 			next.Attributes = append(next.Attributes, d)
 		case k != d.Kind:
-			return nil, a.redefined(t, d)
+			return nil, a.redefinitionError(t, d)
 		}
 	}
-	if err := a.bill(t, next); err != nil {
+	if err := a.setBilling(t, next); err != nil {
 		return nil, err
 	}
 	if a.protect != nil {
@@ -239,23 +239,23 @@ func (a alteration) applied(t *table, now time.Time) (*table, error) {
 	return next, nil
 }
 
-// redefined refuses another type for an attribute that is a key already.
-func (a alteration) redefined(t *table, d attribute) error {
+// redefinitionError returns the error for another type of an attribute that is a key.
+func (a alteration) redefinitionError(t *table, d attribute) error {
 	shown := func(k kind) string { return "Schema:[SchemaElement: key{" + d.Name + ":" + k.String() + ":HASH}]" }
 	return invalidValue("Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "+
 		"Existing schema: %s New schema: %s", shown(t.kindOf(d.Name)), shown(d.Kind))
 }
 
-// checkDefined refuses a new index whose keys the request does not define, even
-// where the table knows them.
+// checkDefined refuses a new index whose keys the request does not define, even where the table has
+// their definitions.
 func (a alteration) checkDefined(spec indexSpec) error {
 	only := table{Attributes: a.attributes}
 	_, err := only.schemaOf(spec.keys)
 	return err
 }
 
-// bill settles the billing mode and the throughput of the table and its indexes.
-func (a alteration) bill(t, next *table) error {
+// setBilling sets the billing mode and the throughput of the table and its indexes.
+func (a alteration) setBilling(t, next *table) error {
 	if a.billing != "" {
 		next.Billing = a.billing
 	}
@@ -265,7 +265,7 @@ func (a alteration) bill(t, next *table) error {
 	case a.billing == billingProvisioned && !a.provisioned && t.Billing != billingProvisioned:
 		return invalidValue("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
 	case a.provisioned && t.Billing == billingProvisioned && a.throughput == t.Throughput:
-		return unchanged(t.Throughput)
+		return unchangedThroughput(t.Throughput)
 	case a.provisioned:
 		next.Throughput = a.throughput
 	}
@@ -277,7 +277,7 @@ func (a alteration) bill(t, next *table) error {
 		case next.Billing == billingOnDemand:
 			return invalidValue("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
 		case x.Throughput == units:
-			return unchanged(units)
+			return unchangedThroughput(units)
 		}
 		x.Throughput = units
 	}
@@ -296,7 +296,7 @@ func (a alteration) bill(t, next *table) error {
 	return nil
 }
 
-func unchanged(units throughput) error {
+func unchangedThroughput(units throughput) error {
 	return invalid("The provisioned throughput for the table will not change. The requested value equals the current value. "+
 		"Current ReadCapacityUnits provisioned for the table: %d. Requested ReadCapacityUnits: %d. "+
 		"Current WriteCapacityUnits provisioned for the table: %d. Requested WriteCapacityUnits: %d. "+
@@ -307,7 +307,7 @@ func indexNotFound(name string) error {
 	return notFound("Requested resource not found: Index: " + name + " not found")
 }
 
-// dropUnused forgets the definitions of attributes that are no longer keys.
+// dropUnused removes the definitions of attributes that are no longer keys.
 func (t *table) dropUnused() {
 	t.Attributes = slices.DeleteFunc(t.Attributes, func(a attribute) bool {
 		if t.Key.has(a.Name) {
@@ -341,7 +341,7 @@ func (a alteration) write(tx *disk.Tx, t, next *table) error {
 	return next.save(tx)
 }
 
-// fits says whether the attributes an index is about have its types and sizes.
+// fits reports whether the key attributes of an index have valid types and sizes.
 func (t *table) fits(x *index, it item) bool {
 	only := table{Attributes: t.Attributes, Indexes: []index{*x}}
 	return only.checkIndexKeys(it) == nil

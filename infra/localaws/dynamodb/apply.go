@@ -13,10 +13,9 @@ const (
 	noValue    = "The provided expression refers to an attribute that does not exist in the item"
 )
 
-// apply returns the item as the update leaves it. Every value and every list
-// index is taken from the item as it was: values are computed first, then set in
-// ascending order of index (those past a list's end are appended), and removals
-// come last, highest index first.
+// apply returns the item after the update. Every value and every list index refers to the item
+// before it. Values are computed first, then set in ascending order of index (those past a list's
+// end are appended), and removals come last, highest index first.
 func (u *update) apply(old item) (item, error) {
 	actions := slices.Clone(u.actions)
 	for i := range actions {
@@ -64,8 +63,8 @@ func (p path) compare(o path) int {
 	})
 }
 
-// change replaces what is at the path by what f makes of it, copying the
-// containers on the way. f may ask for nothing to be there.
+// change replaces the value at the path by the result of f, copying the containers on the way. f
+// may remove the value.
 func change(v value, at path, f func(old value, present bool) (value, bool, error)) (value, error) {
 	s, rest := at[0], at[1:]
 	if s.index < 0 && v.kind != kindM || s.index >= 0 && v.kind != kindL {
@@ -107,7 +106,7 @@ func change(v value, at path, f func(old value, present bool) (value, bool, erro
 	return v, nil
 }
 
-// change is what one action does to what is at its path.
+// change applies one action to the value at its path.
 func (a action) change(old value, present bool) (made value, keep bool, err error) {
 	switch a.section {
 	case sectionSet:
@@ -115,7 +114,7 @@ func (a action) change(old value, present bool) (made value, keep bool, err erro
 	case sectionRemove:
 		return value{}, false, nil
 	case sectionAdd:
-		made, err = a.added(old, present)
+		made, err = a.sumWith(old, present)
 		return made, true, err
 	}
 	if !present {
@@ -134,7 +133,7 @@ func (a action) change(old value, present bool) (made value, keep bool, err erro
 	return left, len(left.list) > 0, nil
 }
 
-func (a action) added(old value, present bool) (value, error) {
+func (a action) sumWith(old value, present bool) (value, error) {
 	switch {
 	case !present:
 		return a.value, nil
@@ -155,7 +154,7 @@ func (a action) added(old value, present bool) (value, error) {
 	return out, nil
 }
 
-// compute gives the value that SET assigns.
+// compute returns the value that SET assigns.
 func (e *expr) compute(old item) (value, error) {
 	switch e.op {
 	case opValue:

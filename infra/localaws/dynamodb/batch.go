@@ -14,7 +14,7 @@ const (
 	duplicateKeys  = "Provided list of item keys contains duplicates"
 )
 
-// requestItems reads the map by table that both batches take.
+// requestItems reads the map by table that both batch operations take.
 func requestItems(r request, operation string) ([]field, error) {
 	n := r.node.get("RequestItems")
 	switch {
@@ -24,7 +24,7 @@ func requestItems(r request, operation string) ([]field, error) {
 	case n.kind != jsonObject:
 		return nil, unreadable("Unexpected field type")
 	case len(n.fields) == 0:
-		if operation == "BatchGetItem" { // as of 2026; its sister still has its old sentence
+		if operation == "BatchGetItem" { // as of 2026; BatchWriteItem still has the older text
 			return nil, invalid("1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1")
 		}
 		return nil, invalid("The requestItems parameter is required for %s", operation)
@@ -43,7 +43,7 @@ func requestItems(r request, operation string) ([]field, error) {
 type batchKeys struct {
 	table      string
 	keys       []item
-	source     *node // as it came, to answer what was not processed
+	source     *node // as received, for the unprocessed keys
 	paths      []path
 	consistent bool
 	stored     [][]byte
@@ -101,7 +101,7 @@ func readBatchKeys(r request, f *field) (batchKeys, error) {
 	if err := r.err(); err != nil {
 		return b, err
 	}
-	if err := inner.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+	if err := inner.refuseMixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
 		return b, err
 	}
 	var err error
@@ -113,7 +113,7 @@ func readBatchKeys(r request, f *field) (batchKeys, error) {
 		if err != nil {
 			return b, err
 		}
-		// Keys are compared as they came, before any table is looked for.
+		// Keys are compared as received, before any table is looked up.
 		if slices.ContainsFunc(b.keys, func(k item) bool { return sameItem(k, key) }) {
 			return b, invalid(duplicateKeys)
 		}
@@ -143,8 +143,8 @@ func (b *batchKeys) bind(e *Engine) error {
 	return nil
 }
 
-// answerBatch reads the items until the answer is full; the other keys are
-// answered as unprocessed.
+// answerBatch reads the items until the response is full; the other keys are returned as
+// unprocessed.
 func (e *Engine) answerBatch(tx *disk.Tx, parts []batchKeys, c capacity) ([]byte, error) {
 	dst := append([]byte(nil), `{"Responses":{`...)
 	var unprocessed, used []byte
@@ -195,7 +195,7 @@ func comma(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendRest writes the keys from one on, with what came along with them.
+// appendRest writes the keys from index from on, with the other members of the request.
 func (b batchKeys) appendRest(dst []byte, from int) []byte {
 	dst = appendString(dst, b.table)
 	dst = append(dst, `:{"Keys":`...)
@@ -209,7 +209,7 @@ func (b batchKeys) appendRest(dst []byte, from int) []byte {
 	return append(dst, '}')
 }
 
-// batchWrite is one PutRequest or DeleteRequest, with the table it is bound to.
+// batchWrite is one PutRequest or DeleteRequest, with its table.
 type batchWrite struct {
 	mutation
 	t   *table
@@ -307,7 +307,7 @@ func readBatchWrites(f *field) ([]batchWrite, error) {
 	return out, nil
 }
 
-// bindBatch holds every request to its table before any is done.
+// bindBatch checks every request against its table before any is executed.
 func (e *Engine) bindBatch(writes []batchWrite) error {
 	seen := map[string]bool{}
 	for i := range writes {
@@ -322,7 +322,7 @@ func (e *Engine) bindBatch(writes []batchWrite) error {
 		}
 		if w.action == actionPut {
 			var f *failure
-			// Whatever is wrong with the key of an item, a batch says this of it.
+			// A batch has this one message for every fault in the key of an item.
 			if err := t.Key.checkKey(t.Key.keyOf(w.item)); errors.As(err, &f) {
 				return err
 			}

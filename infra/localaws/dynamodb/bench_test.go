@@ -55,8 +55,8 @@ func BenchmarkEngine(b *testing.B) {
 		_, err := client.PutItem(e.ctx, &sdk.PutItemInput{TableName: e.table("hash"), Item: it})
 		return err
 	}
-	// The same update as a request that is already on the wire: without the cost of
-	// the SDK, which on few cores is most of it.
+	// The same update as a request that is already encoded: without the cost of the SDK, which on
+	// few cores is most of it.
 	wire := func(n int64) error {
 		body := fmt.Sprintf(`{"TableName":"own-hash","Key":{"pk":{"S":"k%d"}},"UpdateExpression":"SET n = n + :one","ConditionExpression":"#s = :open",`+
 			`"ExpressionAttributeNames":{"#s":"status"},"ExpressionAttributeValues":{":one":{"N":"1"},":open":{"S":"open"}}}`, n%1000)

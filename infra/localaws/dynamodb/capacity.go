@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// capacity is what ReturnConsumedCapacity asks for: nothing, TOTAL or INDEXES.
+// capacity is the value of ReturnConsumedCapacity: nothing, TOTAL or INDEXES.
 type capacity string
 
 func readCapacity(r request) capacity {
@@ -15,7 +15,7 @@ func readCapacity(r request) capacity {
 	return capacity(c)
 }
 
-// usage counts units: of a table's own, and of each of its indexes.
+// usage counts capacity units: of the table, and of each of its indexes.
 type usage struct {
 	table   float64
 	indexes map[string]float64
@@ -31,7 +31,7 @@ func (u *usage) addIndex(name string, units float64) {
 	u.indexes[name] += units
 }
 
-// blocks is how many blocks of a size hold so many bytes, at least one.
+// blocks returns the number of blocks of a size that hold so many bytes, at least one.
 func blocks(bytes, size int) float64 { return float64(max(1, (bytes+size-1)/size)) }
 
 const (
@@ -39,8 +39,8 @@ const (
 	readBlock  = 4 << 10
 )
 
-// writeUsage counts a write: per KB of the larger of both items, and as much
-// again for what of it is in each index.
+// writeUsage counts a write: one unit per KB of the larger item, and the same for the part of the
+// item that is in each index.
 func writeUsage(t *table, old, next item) usage {
 	u := usage{table: blocks(max(itemSize(old), itemSize(next)), writeBlock)}
 	for i := range t.Indexes {
@@ -62,7 +62,8 @@ func writeUsage(t *table, old, next item) usage {
 	return u
 }
 
-// readUsage counts a read of so many bytes: per 4 KB, half when it may be stale.
+// readUsage counts a read of so many bytes: one unit per 4 KB, half for an eventually consistent
+// read.
 func readUsage(x *index, bytes int, consistent bool) usage {
 	units := blocks(bytes, readBlock)
 	if !consistent {
@@ -101,8 +102,8 @@ func (c capacity) member(dst []byte, name string, u usage) []byte {
 	return c.appendUsage(dst, name, u, "")
 }
 
-// appendUsage writes one ConsumedCapacity; split is the name of a member that
-// repeats the units, in total and of the table, as transactions have it.
+// appendUsage writes one ConsumedCapacity. split names a member that repeats the units, in total
+// and for the table, as transactions have it.
 func (c capacity) appendUsage(dst []byte, name string, u usage, split string) []byte {
 	total := u.table
 	for _, units := range u.indexes {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A stored item is a CRC-32C of what follows (4 bytes), a format byte, and the
-// attributes: a count, then name and value each. Lengths and counts are varints;
-// a value is its kind's byte and content. Numbers are stored as canonical text.
+// A stored item is a CRC-32C of the following bytes (4 bytes), a format byte, and the attributes: a
+// count, then name and value each. Lengths and counts are varints; a value is its kind's byte and
+// content. Numbers are stored as canonical text.
 const itemFormat = 1
 
 var (
@@ -25,8 +25,7 @@ func encodeItem(it item) []byte {
 	return dst
 }
 
-// encodeMap writes attributes in order of name, so that equal items are equal
-// bytes.
+// encodeMap writes attributes in order of name, so that equal items have equal bytes.
 func encodeMap(dst []byte, m map[string]value) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(m)))
 	var few [16]string
@@ -76,8 +75,8 @@ func encodeValue(dst []byte, v value) []byte {
 	}
 }
 
-// decodeItem reads a stored item. The bytes may be gone after the transaction:
-// they are copied, once.
+// decodeItem reads a stored item. It copies the bytes once, because they are valid only during the
+// transaction.
 func decodeItem(stored []byte) (item, error) {
 	if len(stored) < 5 || stored[4] != itemFormat ||
 		binary.LittleEndian.Uint32(stored) != crc32.Checksum(stored[4:], castagnoli) {
@@ -91,8 +90,8 @@ func decodeItem(stored []byte) (item, error) {
 	return it, nil
 }
 
-// decoder consumes s. A length beyond its end sets bad; the checksum makes that
-// a matter of code, not of disks.
+// decoder consumes s. A length beyond its end sets bad. After the checksum such a length can only
+// come from a fault of this code, not of the disk.
 type decoder struct {
 	s   string
 	bad bool

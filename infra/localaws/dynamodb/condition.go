@@ -1,6 +1,6 @@
 package dynamodb
 
-// op is what an expression node does.
+// op is the operation of an expression node.
 type op string
 
 const (
@@ -23,14 +23,14 @@ type expr struct {
 	args   []*expr
 	path   path
 	value  value
-	parens bool // was written in parentheses
+	parens bool // written in parentheses
 }
 
 // condition is a parsed condition, filter or key condition.
 type condition struct {
 	root   *expr
 	nested []path          // paths into documents
-	heads  map[string]bool // attributes it looks at
+	heads  map[string]bool // attributes that it reads
 }
 
 const (
@@ -46,7 +46,7 @@ var conditionFunctions = map[string]int{fnExists: 1, fnNotExists: 1, fnType: 2, 
 
 const maxIn = 100
 
-// readCondition parses the condition that a member of the request is.
+// readCondition parses the condition in a member of the request.
 func readCondition(r request, what string, s *scope) (*condition, error) {
 	text, err := r.expression(what)
 	if err != nil {
@@ -130,18 +130,18 @@ func (p *parser) not() (*expr, error) {
 	return p.comparison()
 }
 
-// truth refuses a call that is a number where a condition is wanted.
+// truth refuses a call that returns a number where a condition is required.
 func (p *parser) truth(e *expr) {
 	if e.op == opCall && e.fn == fnSize {
 		p.note(rankMisuse, "The function is not allowed to be used this way in an expression; function: %s", e.fn)
 	}
 }
 
-// isCondition says whether the node has a truth, so that it can stand alone.
+// isCondition reports whether the node has a truth value, so that it can stand alone.
 func (e *expr) isCondition() bool { return e.op != opPath && e.op != opValue }
 
-// comparison reads an operand and what is said of it. A lone operand is left to
-// the caller, which may be the reader of parentheses around it.
+// comparison reads an operand and its comparison. A lone operand is left to the caller, which may
+// read the parentheses around it.
 func (p *parser) comparison() (*expr, error) {
 	left, err := p.operand()
 	if err != nil {
@@ -156,7 +156,7 @@ func (p *parser) comparison() (*expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return p.compared(&expr{op: op(t.text), args: []*expr{left, right}}), nil
+		return p.checkComparison(&expr{op: op(t.text), args: []*expr{left, right}}), nil
 	case p.isKeyword("BETWEEN"):
 		return p.between(left)
 	case p.isKeyword("IN"):
@@ -193,7 +193,7 @@ func (p *parser) between(left *expr) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.compared(&expr{op: opBetween, args: []*expr{left, low, high}}), nil
+	return p.checkComparison(&expr{op: opBetween, args: []*expr{left, low, high}}), nil
 }
 
 func (p *parser) in(left *expr) (*expr, error) {
@@ -202,7 +202,7 @@ func (p *parser) in(left *expr) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.compared(&expr{op: opIn, args: append([]*expr{left}, args...)}), nil
+	return p.checkComparison(&expr{op: opIn, args: append([]*expr{left}, args...)}), nil
 }
 
 // operand reads a path, a value, a call, or anything in parentheses.
@@ -246,7 +246,7 @@ func (p *parser) call() (*expr, error) {
 	return e, nil
 }
 
-// endCondition settles which error of the condition that was just read counts.
+// endCondition chooses the error of the condition that was just read.
 func (p *parser) endCondition() {
 	for _, r := range []rank{rankReference, rankOperand, rankDistinct, rankType} {
 		if p.notes[r] != "" {

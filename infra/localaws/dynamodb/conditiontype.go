@@ -2,7 +2,7 @@ package dynamodb
 
 import "encoding/base64"
 
-// staticKind is the type an operand is known to have before any item is seen.
+// staticKind returns the type of an operand that is known without an item.
 func (e *expr) staticKind() (kind, bool) {
 	switch {
 	case e.op == opValue:
@@ -16,7 +16,7 @@ func (e *expr) staticKind() (kind, bool) {
 	}
 }
 
-// checkCall holds a function call to its number and types of operands.
+// checkCall checks the number and the types of a function's operands.
 func (p *parser) checkCall(e *expr) {
 	want, known := conditionFunctions[e.fn]
 	switch {
@@ -62,7 +62,7 @@ func (p *parser) checkTypeName(e *expr) {
 	}
 }
 
-// checkOperand refuses an operand whose known type is none of the allowed.
+// checkOperand refuses an operand whose known type is not allowed.
 func (p *parser) checkOperand(operator string, e *expr, allowed ...kind) {
 	k, known := e.staticKind()
 	if !known {
@@ -98,8 +98,8 @@ func (p *parser) checkDistinct(operator string, args []*expr) {
 	}
 }
 
-// compared checks a comparison, BETWEEN or IN that was just read.
-func (p *parser) compared(e *expr) *expr {
+// checkComparison checks a comparison, BETWEEN or IN that was just read.
+func (p *parser) checkComparison(e *expr) *expr {
 	p.operators++
 	p.checkMisuse(e.args)
 	if e.op == opIn && len(e.args)-1 > maxIn {
@@ -121,25 +121,25 @@ func (p *parser) compared(e *expr) *expr {
 }
 
 func (p *parser) checkBounds(low, high *expr) {
-	if low.op != opValue || high.op != opValue || !low.value.kind.known() || !high.value.kind.known() {
+	if low.op != opValue || high.op != opValue || !low.value.kind.isKnown() || !high.value.kind.isKnown() {
 		return
 	}
 	a, b := low.value, high.value
 	if a.kind != b.kind {
 		p.note(rankType, "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: %s, upper bound operand: AttributeValue: %s",
-			shown(a), shown(b))
+			scalarText(a), scalarText(b))
 		return
 	}
 	if a.kind.ordered() && a.compare(b) > 0 {
 		p.note(rankType, "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: %s, upper bound operand: AttributeValue: %s",
-			shown(a), shown(b))
+			scalarText(a), scalarText(b))
 	}
 }
 
-func (k kind) known() bool { return k != 0 }
+func (k kind) isKnown() bool { return k != 0 }
 
-// shown renders a scalar as messages do: {S:text}.
-func shown(v value) string {
+// scalarText returns a scalar in the format of messages: {S:text}.
+func scalarText(v value) string {
 	s := v.s
 	if v.kind == kindB {
 		s = base64.StdEncoding.EncodeToString([]byte(s))

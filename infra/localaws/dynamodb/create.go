@@ -105,7 +105,7 @@ func (t *table) create(tx *disk.Tx) error {
 	return t.save(tx)
 }
 
-// refuseFeatures turns away what this engine does not have.
+// refuseFeatures refuses features that this engine does not have.
 func refuseFeatures(r request) error {
 	if r.has("LocalSecondaryIndexes") {
 		return invalid("This engine does not support LocalSecondaryIndexes: use a global secondary index")
@@ -190,7 +190,7 @@ func checkBilling(billing string, provisioned bool) error {
 	return nil
 }
 
-// indexSpec is an index as it is asked for.
+// indexSpec is an index in a request.
 type indexSpec struct {
 	index
 	keys        []keyElement
@@ -263,7 +263,7 @@ func (t *table) schemaOf(keys []keyElement) (schema, error) {
 	return s, nil
 }
 
-// addIndex checks what is asked for and adds it to the definition.
+// addIndex checks the specification of an index and adds it to the definition.
 func (t *table) addIndex(spec indexSpec) error {
 	key, err := t.schemaOf(spec.keys)
 	if err != nil {
@@ -297,8 +297,8 @@ func (t *table) addIndex(spec indexSpec) error {
 	return nil
 }
 
-// checkAttributesUsed refuses definitions of attributes that are no key's, and
-// two of one attribute.
+// checkAttributesUsed refuses definitions of attributes that belong to no key, and two definitions
+// of one attribute.
 func (t *table) checkAttributesUsed() error {
 	used := map[string]bool{}
 	for _, name := range t.Key.names() {

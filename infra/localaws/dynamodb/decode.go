@@ -38,7 +38,7 @@ func checkAttributeName(name string) error {
 	return nil
 }
 
-// valueOf reads one attribute value: shape, then content.
+// valueOf reads one attribute value: its shape, then its content.
 func valueOf(n *node) (value, error) {
 	if n.kind != jsonObject {
 		return value{}, unreadable("Unexpected value type in payload")
@@ -114,7 +114,7 @@ func contentOf(k kind, n *node) (value, error) {
 	return v, err
 }
 
-// strictBase64 has one spelling for every run of bytes.
+// strictBase64 accepts exactly one encoding for every sequence of bytes.
 var strictBase64 = base64.StdEncoding.Strict()
 
 func scalarOf(k kind, n *node) (value, error) {
@@ -126,7 +126,7 @@ func scalarOf(k kind, n *node) (value, error) {
 			return value{}, shapeError(fmt.Sprintf("Base64 encoded length is expected a multiple of 4 bytes but found: %d", len(n.str)))
 		}
 		raw, err := strictBase64.DecodeString(n.str)
-		if err != nil || strings.ContainsAny(n.str, "\r\n") { // which the decoder skips
+		if err != nil || strings.ContainsAny(n.str, "\r\n") { // the decoder would skip these characters
 			return value{}, shapeError("Invalid last non-pad Base64 character dectected")
 		}
 		return value{kind: k, s: string(raw)}, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What DescribeTable answers, member for member as the service names them.
+// The response of DescribeTable, with the member names of the service.
 type (
 	tableDescription struct {
 		TableName                 string
@@ -54,9 +54,8 @@ type (
 	}
 )
 
-// What a table's status may be. Changes are done when they are answered; the
-// answer calls them under way, as the service's does, and the next description
-// calls the table active.
+// The statuses of a table. A change is done when its response is sent. The response reports it as
+// under way, like the service's, and the next description reports the table as active.
 const (
 	statusActive   = "ACTIVE"
 	statusCreating = "CREATING"
@@ -64,8 +63,8 @@ const (
 	statusDeleting = "DELETING"
 )
 
-// describe answers a table's description as one member. Of a table that is being
-// updated, the indexes named are being created.
+// describe returns a table's description as one member. For a table that is being updated, creating
+// names the new indexes.
 func (e *Engine) describe(member string, t *table, status string, creating ...string) ([]byte, error) {
 	d := tableDescription{
 		TableName: t.Name, TableArn: t.arn(), TableId: fmt.Sprintf("00000000-0000-4000-8000-%012s", t.ID), TableStatus: status,
@@ -110,8 +109,8 @@ func (e *Engine) describe(member string, t *table, status string, creating ...st
 	return json.Marshal(map[string]any{member: d})
 }
 
-// onDemand is when the table last came to be on demand; definitions from before
-// that was kept have only their creation. Zero if it never was.
+// onDemand returns when the table was last set to on demand. Older definitions lack that time, and
+// have only their creation. Zero if it never was.
 func (t *table) onDemand() time.Time {
 	if t.OnDemand.IsZero() && t.Billing == billingOnDemand {
 		return t.Created
@@ -119,7 +118,7 @@ func (t *table) onDemand() time.Time {
 	return t.OnDemand
 }
 
-// measure counts a bucket's items and the bytes they take on disk.
+// measure counts a bucket's items and their bytes on disk.
 func measure(b *disk.Bucket) (items, bytes int) {
 	if b == nil {
 		return 0, 0

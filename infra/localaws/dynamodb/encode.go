@@ -73,7 +73,8 @@ func appendScalar(dst []byte, v value) []byte {
 	return appendString(dst, v.s)
 }
 
-// appendString writes a JSON string. Text that is not UTF-8 cannot get this far.
+// appendString writes a JSON string. The text is valid UTF-8, because other text was refused
+// before.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -98,7 +99,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendNode writes parsed JSON back.
+// appendNode writes a parsed JSON value.
 func appendNode(dst []byte, n *node) []byte {
 	switch n.kind {
 	case jsonBool:

@@ -12,9 +12,8 @@ type Engine struct {
 	store *disk.Store
 	now   func() time.Time
 
-	// ddl is held by every item operation, and exclusively by those that change
-	// definitions: an item is never written by an old definition after a new one
-	// took effect.
+	// ddl is held by every item operation, and exclusively by changes of definitions, so that an
+	// item is never written by an old definition after a new one took effect.
 	ddl    sync.RWMutex
 	tables map[string]*table
 }
@@ -22,14 +21,14 @@ type Engine struct {
 // Option changes how an Engine is opened.
 type Option func(*Engine)
 
-// WithClock gives the engine its time: for TTL, client request tokens and
-// creation dates. The default is time.Now.
+// WithClock sets the clock for TTL, client request tokens and creation dates. The default is
+// time.Now.
 func WithClock(now func() time.Time) Option {
 	return func(e *Engine) { e.now = now }
 }
 
-// Open reads the table definitions in the store, creating what is missing. The
-// store stays the caller's to close, and may serve others in other buckets.
+// Open reads the table definitions in the store, and creates missing buckets. The caller closes the
+// store, which may have other users in other buckets.
 func Open(store *disk.Store, options ...Option) (*Engine, error) {
 	e := &Engine{store: store, now: time.Now}
 	for _, o := range options {
@@ -51,7 +50,7 @@ func Open(store *disk.Store, options ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// table gives a table's definition; e.ddl must be held.
+// table returns a table's definition; e.ddl must be held.
 func (e *Engine) table(name string) (*table, error) {
 	t, ok := e.tables[name]
 	if !ok {
@@ -60,8 +59,8 @@ func (e *Engine) table(name string) (*table, error) {
 	return t, nil
 }
 
-// define puts a definition in place of an old one after both are settled on
-// disk; e.ddl must be held exclusively. A nil next removes the table.
+// define replaces a definition after the change is on disk; e.ddl must be held exclusively. A nil
+// next removes the table.
 func (e *Engine) define(name string, next *table, write func(tx *disk.Tx) error) error {
 	if err := e.store.Update(write); err != nil {
 		return err

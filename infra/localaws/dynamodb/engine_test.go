@@ -27,7 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// These rules are of this engine alone, and always run in process.
+// These rules hold for this engine only, and always run in process.
 
 func ownTable(t testing.TB, client *sdk.Client) *env {
 	t.Helper()
@@ -39,7 +39,7 @@ func ownTable(t testing.TB, client *sdk.Client) *env {
 	return e
 }
 
-func TestExpiredItemsGoAwayLazily(t *testing.T) {
+func TestExpiredItemsAreRemovedLazily(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	client, _ := engineClient(t, dynamodb.WithClock(func() time.Time { return now }))
 	e := ownTable(t, client)
@@ -73,7 +73,7 @@ func TestExpiredItemsGoAwayLazily(t *testing.T) {
 	}
 }
 
-func TestTokensAreForgottenAfterTenMinutes(t *testing.T) {
+func TestTokensExpireAfterTenMinutes(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	client, _ := engineClient(t, dynamodb.WithClock(func() time.Time { return now }))
 	e := ownTable(t, client)
@@ -94,7 +94,8 @@ func TestTokensAreForgottenAfterTenMinutes(t *testing.T) {
 	expect(t, e.get(t, "hash", "a", ""), `{"n":2}`)
 }
 
-// An index that is made while writers are at work misses none of their writes.
+// TestIndexMadeUnderWritersIsComplete creates an index while writers are at work. The index misses
+// none of their writes.
 func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 	client, _ := engineClient(t)
 	e := ownTable(t, client)
@@ -131,8 +132,8 @@ func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 	}
 }
 
-// What was answered is in the file as it is at that moment: the process may be
-// killed any time after.
+// TestAnsweredWritesAreInTheFile copies the file after each response, because the process may be
+// killed at any later time.
 func TestAnsweredWritesAreInTheFile(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
@@ -294,7 +295,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// Whatever is sent, the engine answers it: never with a failure of its own.
+// FuzzRequest checks that no request makes the engine fail internally.
 func FuzzRequest(f *testing.F) {
 	store, err := disk.Open(filepath.Join(f.TempDir(), "data.db"))
 	if err != nil {
@@ -333,7 +334,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, operation, body string) {
 		if operation == "DeleteTable" {
-			return // the others need theirs
+			return // the other operations need their tables
 		}
 		res, answer := send(t, engine, "DynamoDB_20120810."+operation, body)
 		if res.StatusCode >= 500 {
@@ -342,9 +343,9 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// TestAnItemThatRotsIsAnErrorNotAnAnswer: a page changes while the file is open,
-// and on opening it anew the file is refused.
-func TestAnItemThatRotsIsAnErrorNotAnAnswer(t *testing.T) {
+// TestDamagedItemIsAnError changes a page while the file is open. After that, opening the file
+// again is refused.
+func TestDamagedItemIsAnError(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
 	e.put(t, "hash", "a", `{"marker":"a text to be found"}`)

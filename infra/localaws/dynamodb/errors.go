@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// failure is an error that AWS has a type for.
+// failure is an error with a type of AWS.
 type failure struct {
 	status  int
 	kind    string // with its namespace, as in __type
@@ -15,7 +15,7 @@ type failure struct {
 	reasons []reason // TransactionCanceledException
 }
 
-// reason says why one action of a cancelled transaction failed.
+// reason is the cause of the failure of one action of a cancelled transaction.
 type reason struct {
 	code    string
 	message string
@@ -34,18 +34,17 @@ func clientError(kind, message string) *failure {
 	return &failure{status: http.StatusBadRequest, kind: kind, message: message}
 }
 
-// invalid is a ValidationException.
+// invalid returns a ValidationException.
 func invalid(format string, args ...any) error {
 	return clientError(validateNamespace+"ValidationException", fmt.Sprintf(format, args...))
 }
 
-// invalidValue is the ValidationException that most bad values get.
+// invalidValue returns the ValidationException that most bad values get.
 func invalidValue(format string, args ...any) error {
 	return invalid("One or more parameter values were invalid: "+format, args...)
 }
 
-// unreadable is a SerializationException: the body is not what the operation's
-// shape says.
+// unreadable returns a SerializationException: the body does not have the operation's shape.
 func unreadable(format string, args ...any) error {
 	return clientError(coralNamespace+"SerializationException", fmt.Sprintf(format, args...))
 }
@@ -86,7 +85,7 @@ func cancelled(reasons []reason) error {
 	return f
 }
 
-// appendFailure writes the answer's body.
+// appendFailure writes the body of an error response.
 func appendFailure(dst []byte, f *failure) []byte {
 	dst = append(dst, `{"__type":`...)
 	dst = appendString(dst, f.kind)

@@ -60,10 +60,10 @@ func (e *expr) holds(it item) bool {
 	}
 }
 
-// sameOrder says whether two values can be ordered.
+// sameOrder reports whether two values can be ordered.
 func sameOrder(a, b value) bool { return a.kind == b.kind && a.kind.ordered() }
 
-// resolve gives an operand's value, if it has one.
+// resolve returns an operand's value, if it has one.
 func (e *expr) resolve(it item) (value, bool) {
 	switch e.op {
 	case opValue:
@@ -78,8 +78,7 @@ func (e *expr) resolve(it item) (value, bool) {
 	return value{kind: kindBool, bool: e.holds(it)}, true
 }
 
-// sizeOf is the function size: UTF-16 units of text, bytes of binaries, elements
-// of the rest.
+// sizeOf is the function size: UTF-16 units of text, bytes of binaries, elements of others.
 func (e *expr) sizeOf(it item) (value, bool) {
 	v, ok := e.args[0].resolve(it)
 	if !ok {
@@ -123,8 +122,7 @@ func (e *expr) callHolds(it item) bool {
 	return v.contains(sought)
 }
 
-// contains is the function of that name: part of a text or binary, element of a
-// set or list.
+// contains is the function contains: part of a text or binary, element of a set or list.
 func (v value) contains(sought value) bool {
 	switch {
 	case v.kind == kindS || v.kind == kindB:

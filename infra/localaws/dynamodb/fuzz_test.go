@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// These look inside the package: the parsers must take any text, and what they
-// accept must mean what it says.
+// These tests check the package from inside: the parsers must take any text, and an accepted text
+// must keep its meaning.
 
 func FuzzNumber(f *testing.F) {
 	for _, s := range []string{"0", "-0", "1", "+5", "1.50", ".5", "5.", "1e125", "1E-130", "9.99e+7", "-12.5", "abc", "", "1e", "1e999999999999", "٣"} {
@@ -156,7 +156,7 @@ func FuzzJSON(f *testing.F) {
 		out := appendNode(nil, n)
 		var want, got any
 		if json.Unmarshal([]byte(src), &want) != nil {
-			return // ours reads numbers like 01 too; they are looked at later
+			return // our scanner reads numbers like 01 too; they are checked later
 		}
 		if err := json.Unmarshal(out, &got); err != nil {
 			t.Fatalf("%s came back as %s: %v", src, out, err)
@@ -174,7 +174,7 @@ func FuzzDecodeItem(f *testing.F) {
 	f.Add([]byte{itemFormat, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(_ *testing.T, stored []byte) {
 		d := decoder{s: string(stored)}
-		d.attributes() // must end, and not take memory that the bytes do not explain
+		d.attributes() // must end, without more memory than the bytes justify
 	})
 }
 
@@ -222,7 +222,7 @@ func drawNumber(t *rapid.T) number {
 	return number{neg: rapid.Bool().Draw(t, "neg"), digits: digits, exp: rapid.IntRange(-129, 126).Draw(t, "exp")}
 }
 
-// An item survives storage, and survives being answered and sent back.
+// TestItemsSurviveStorageAndWire: an item survives storage, and the way to a client and back.
 func TestItemsSurviveStorageAndWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := drawValue(t, 3)
@@ -246,7 +246,8 @@ func TestItemsSurviveStorageAndWire(t *testing.T) {
 	})
 }
 
-// Stored keys order as their values do, and no key begins another's.
+// TestStoredKeysOrderAsValues: stored keys have the order of their values, and no key is a prefix
+// of another.
 func TestStoredKeysOrderAsValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom([]kind{kindS, kindN, kindB}).Draw(t, "kind")

@@ -1,8 +1,8 @@
 package dynamodb
 
-// The attributes that are keys of indexes may be absent from an item, but not
-// there with another type, empty or too large. What is said of that depends on
-// how they came: in an item, as a constant of an update, or computed by one.
+// Attributes that are keys of indexes may be absent from an item, but may not have another type, be
+// empty or be too large. The error depends on their source: an item, a constant of an update, or a
+// computed value.
 
 // eachIndexKey visits the attributes of an item that are keys of indexes.
 func (t *table) eachIndexKey(it item, visit func(x index, name string, v value) error) error {
@@ -18,7 +18,7 @@ func (t *table) eachIndexKey(it item, visit func(x index, name string, v value) 
 	return nil
 }
 
-// isEmptyKey says whether a value is empty in a way that no key may be.
+// isEmptyKey reports whether a value is empty, which no key may be, and names its type.
 func (v value) isEmptyKey() (what string, empty bool) {
 	if v.s != "" {
 		return "", false
@@ -33,7 +33,7 @@ func (v value) isEmptyKey() (what string, empty bool) {
 	}
 }
 
-// tooLargeFor says whether a value exceeds what a key of the index may have.
+// tooLargeFor reports whether a value exceeds the size of a key of the index.
 func (x index) tooLargeFor(name string, v value) bool {
 	limit := maxHashKeySize
 	if name == x.Key.Sort {
@@ -42,7 +42,7 @@ func (x index) tooLargeFor(name string, v value) bool {
 	return v.kind != kindN && len(v.s) > limit
 }
 
-// checkIndexKeys holds a whole item to the indexes.
+// checkIndexKeys checks a whole item against the indexes.
 func (t *table) checkIndexKeys(it item) error {
 	if err := t.checkIndexKinds(it); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (t *table) checkEmptyIndexKeys(it item) error {
 	})
 }
 
-// checkSetEmpty refuses an update that sets an index's key to nothing.
+// checkSetEmpty refuses an update that sets an index's key to an empty value.
 func (t *table) checkSetEmpty(constants item) error {
 	return t.eachIndexKey(constants, func(_ index, _ string, v value) error {
 		if what, empty := v.isEmptyKey(); empty {
@@ -88,7 +88,7 @@ func (t *table) checkSetEmpty(constants item) error {
 	})
 }
 
-// checkConstants refuses an update that is wrong for an index whatever the item.
+// checkConstants refuses an update that is invalid for an index with any item.
 func (t *table) checkConstants(u *update) error {
 	if len(t.Indexes) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (t *table) checkConstants(u *update) error {
 	return t.checkIndexKinds(constants)
 }
 
-// checkUpdatedKeys holds the item an update made to the indexes.
+// checkUpdatedKeys checks the item after an update against the indexes.
 func (t *table) checkUpdatedKeys(it item) error {
 	if err := t.checkSetEmpty(it); err != nil {
 		return err

@@ -38,9 +38,9 @@ func drawRow(t *rapid.T) row {
 	}
 }
 
-// What an index holds is at every moment what its definition makes of the items,
-// whatever writes they came by, also when it is made anew; and its pages, of any
-// size and in both directions, put together are one query.
+// TestIndexesAreRecomputable: an index always holds exactly the entries that its definition
+// computes from the items, after any writes, and also when it is created again. Its pages, of any
+// size and in both directions, together equal one query.
 func TestIndexesAreRecomputable(t *testing.T) {
 	fewerChecks(t, "10")
 	client, _ := engineClient(t)
@@ -96,7 +96,7 @@ func (e *env) must(t *rapid.T, do func() error) {
 	}
 }
 
-// rewrite makes the item what the row says by an update.
+// rewrite changes the item to the row by an update.
 func (e *env) rewrite(r row) error {
 	var sets, removes []string
 	values := []string{}
@@ -122,7 +122,7 @@ func (e *env) rewrite(r row) error {
 	if len(values) > 0 {
 		in.ExpressionAttributeValues = tables.Item("{" + strings.Join(values, ",") + "}")
 	} else if _, err := e.client.PutItem(e.ctx, &sdk.PutItemInput{TableName: in.TableName, Item: in.Key}); err != nil {
-		return err // an update that only removes does not create the item
+		return err // an update with removals only does not create the item
 	}
 	_, err := e.client.UpdateItem(e.ctx, in)
 	return err
@@ -144,7 +144,7 @@ func (e *env) remakeIndex() error {
 	return err
 }
 
-// compareIndex reads each partition of the index, at once and in pages.
+// compareIndex reads each partition of the index, in one query and in pages.
 func (e *env) compareIndex(t *rapid.T, model map[string]row) {
 	forward := rapid.Bool().Draw(t, "forward")
 	limit := int32(rapid.IntRange(1, 4).Draw(t, "limit"))
@@ -175,7 +175,7 @@ func (e *env) compareIndex(t *rapid.T, model map[string]row) {
 	}
 }
 
-// number is h in tenths.
+// number returns h in tenths.
 func (r row) number() float64 {
 	f, _ := strconv.ParseFloat(r.h, 64)
 	return f * 10

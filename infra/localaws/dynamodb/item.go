@@ -20,7 +20,7 @@ func (e *Engine) putItem(r request) ([]byte, error)    { return e.mutate(actionP
 func (e *Engine) deleteItem(r request) ([]byte, error) { return e.mutate(actionDelete, r) }
 func (e *Engine) updateItem(r request) ([]byte, error) { return e.mutate(actionUpdate, r) }
 
-// mutate is PutItem, DeleteItem and UpdateItem.
+// mutate implements PutItem, DeleteItem and UpdateItem.
 func (e *Engine) mutate(action string, r request) ([]byte, error) {
 	capacity := readCapacity(r)
 	returns := r.oneOf("ReturnValues", returnValues...)
@@ -56,7 +56,7 @@ func (e *Engine) mutate(action string, r request) ([]byte, error) {
 		return nil, err
 	}
 	dst := append(make([]byte, 0, 256), '{')
-	if shown := m.returned(returns, old, next); len(shown) > 0 {
+	if shown := m.returnValues(returns, old, next); len(shown) > 0 {
 		dst = append(dst, `"Attributes":`...)
 		dst = appendItem(dst, shown)
 	}
@@ -64,8 +64,8 @@ func (e *Engine) mutate(action string, r request) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// returned is what ReturnValues asks for.
-func (m mutation) returned(returns string, old, next item) item {
+// returnValues returns the attributes that ReturnValues requests.
+func (m mutation) returnValues(returns string, old, next item) item {
 	switch returns {
 	case "ALL_OLD":
 		return old
@@ -129,8 +129,8 @@ type lookup struct {
 	capacity   capacity
 }
 
-// readLookup reads one get. In a transaction, names without a projection pass,
-// as on the service.
+// readLookup reads one get. In a transaction it accepts names without a projection, as the service
+// does.
 func readLookup(r request, inTransaction bool) (lookup, error) {
 	g := lookup{capacity: readCapacity(r), table: r.table()}
 	g.consistent, _ = r.boolean("ConsistentRead")
@@ -142,7 +142,7 @@ func readLookup(r request, inTransaction bool) (lookup, error) {
 	if err := r.err(); err != nil {
 		return g, err
 	}
-	if err := r.mixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
+	if err := r.refuseMixed([]string{"ProjectionExpression"}, "AttributesToGet"); err != nil {
 		return g, err
 	}
 	if inTransaction && !r.has("ProjectionExpression") {
@@ -153,7 +153,7 @@ func readLookup(r request, inTransaction bool) (lookup, error) {
 	return g, err
 }
 
-// readProjection reads a ProjectionExpression that is the request's only one.
+// readProjection reads a ProjectionExpression that is the request's only expression.
 func readProjection(r request) ([]path, error) {
 	s, err := scopeOf(r)
 	if err != nil {

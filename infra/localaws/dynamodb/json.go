@@ -19,12 +19,12 @@ const (
 	jsonObject
 )
 
-// node is one parsed JSON value. A body is parsed once, into nodes; what an
-// operation's shape does not name is left unread.
+// node is one parsed JSON value. A body is parsed once, into nodes; members outside of an
+// operation's shape are ignored.
 type node struct {
 	kind   jsonKind
 	bool   bool
-	str    string // string; number as written
+	str    string // string; number as received
 	list   []node
 	fields []field
 }

@@ -25,7 +25,7 @@ func (s schema) has(name string) bool {
 	return name == s.Hash || s.Sort != "" && name == s.Sort
 }
 
-// keyOf picks the key's attributes out of an item.
+// keyOf returns the key attributes of an item.
 func (s schema) keyOf(it item) item {
 	key := item{s.Hash: it[s.Hash]}
 	if s.Sort != "" {
@@ -34,12 +34,11 @@ func (s schema) keyOf(it item) item {
 	return key
 }
 
-// A stored key is four bytes of the partition key's hash, the partition key and
-// the sort key; an index entry's is followed by the key of its item. Keys of one
-// partition are neighbours, ordered by sort key; partitions are in no useful
-// order, as on the service.
+// A stored key is four bytes of the partition key's hash, the partition key and the sort key. The
+// key of an index entry is followed by the key of its item. Keys of one partition are adjacent,
+// ordered by sort key; partitions have no useful order, as on the service.
 
-// appendPartition writes what all keys of a partition begin with.
+// appendPartition writes the prefix of all keys of a partition.
 func appendPartition(dst []byte, hash value) []byte {
 	var few [64]byte
 	encoded := appendOrdered(few[:0], hash)
@@ -49,8 +48,8 @@ func appendPartition(dst []byte, hash value) []byte {
 	return append(dst, encoded...)
 }
 
-// appendOrdered writes a key value so that bytes order as values do and no
-// value's form is the beginning of another's.
+// appendOrdered writes a key value so that bytes have the order of values and no value's form is a
+// prefix of another's.
 func appendOrdered(dst []byte, v value) []byte {
 	if v.kind == kindN {
 		return v.number().appendKey(dst)
@@ -58,8 +57,7 @@ func appendOrdered(dst []byte, v value) []byte {
 	return append(appendEscaped(dst, v.s), 0x00, 0x01)
 }
 
-// appendEscaped writes text without its end: what all texts with this beginning
-// begin with.
+// appendEscaped writes text without its end: the prefix of all texts with this beginning.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := range len(s) {
 		dst = append(dst, s[i])
@@ -70,7 +68,7 @@ func appendEscaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// storedKey writes the key of an item that is known to have it.
+// storedKey returns the stored key of an item, which must have all key attributes.
 func (s schema) storedKey(it item) []byte {
 	dst := appendPartition(make([]byte, 0, 64), it[s.Hash])
 	if s.Sort != "" {
@@ -79,9 +77,9 @@ func (s schema) storedKey(it item) []byte {
 	return dst
 }
 
-// after returns the least key that is greater than every key beginning with p,
-// or nil when there is none.
-func after(p []byte) []byte {
+// prefixEnd returns the least key that is greater than every key with the prefix p, or nil when
+// there is none.
+func prefixEnd(p []byte) []byte {
 	end := append([]byte(nil), p...)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] != 0xFF {
@@ -94,8 +92,7 @@ func after(p []byte) []byte {
 
 const schemaMismatch = "The provided key element does not match the schema"
 
-// checkKey holds a lookup key to the schema: exactly its attributes, in type and
-// size.
+// checkKey checks a lookup key against the schema: exactly its attributes, in type and size.
 func (s schema) checkKey(key item) error {
 	if err := s.checkEmpty(key); err != nil {
 		return err
@@ -106,8 +103,7 @@ func (s schema) checkKey(key item) error {
 	return s.checkSizes(key)
 }
 
-// checkEmpty refuses empty key values, which it does before anything is compared
-// with the schema.
+// checkEmpty refuses empty key values, before anything is compared with the schema.
 func (s schema) checkEmpty(it item) error {
 	for _, name := range s.names() {
 		if what, empty := it[name].isEmptyKey(); empty {
@@ -134,7 +130,7 @@ func (s schema) checkSizes(it item) error {
 	return nil
 }
 
-// checkStored holds a whole item's key to the schema.
+// checkStored checks a whole item's key against the schema.
 func (s schema) checkStored(it item) error {
 	if err := s.checkEmpty(it); err != nil {
 		return err

@@ -10,8 +10,8 @@ type keyTest struct {
 
 const inKeys = "Invalid KeyConditionExpression: "
 
-// keyTests takes a key condition apart. What it is about is checked against a
-// schema later; here only its form.
+// keyTests splits a key condition and checks its form. Its attributes are checked against a schema
+// later.
 func keyTests(c *condition) ([]keyTest, error) {
 	var tests []keyTest
 	if err := collectKeyTests(c.root, &tests); err != nil {
@@ -73,11 +73,11 @@ func collectKeyTests(e *expr, tests *[]keyTest) error {
 	return nil
 }
 
-// mirrored turns ":v < key" around.
+// mirrored maps the operator of ":v < key" to that of "key > :v".
 var mirrored = map[op]op{opEqual: opEqual, "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// keyRange is the stretch of stored keys that a key condition selects: from low,
-// up to but not including high.
+// keyRange is the range of stored keys that a key condition selects: from low, up to but not
+// including high.
 type keyRange struct {
 	hash      value
 	low, high []byte
@@ -118,7 +118,7 @@ func keyRangeOf(s schema, tests []keyTest) (keyRange, error) {
 	r := keyRange{hash: hash.values[0], sort: sort}
 	partition := appendPartition(nil, hash.values[0])
 	if sort == nil {
-		r.low, r.high = partition, after(partition)
+		r.low, r.high = partition, prefixEnd(partition)
 		return r, nil
 	}
 	if err := sort.check(s, s.SortKind); err != nil {
@@ -128,7 +128,7 @@ func keyRangeOf(s schema, tests []keyTest) (keyRange, error) {
 	return r, nil
 }
 
-// check holds the values to what a key of the schema may be.
+// check checks the values against the key of the schema.
 func (t keyTest) check(s schema, want kind) error {
 	for _, v := range t.values {
 		if v.kind != want {
@@ -146,28 +146,28 @@ func (t keyTest) check(s schema, want kind) error {
 
 func (r *keyRange) narrow(partition []byte, t keyTest) {
 	at := func(v value) []byte { return appendOrdered(append([]byte(nil), partition...), v) }
-	r.low, r.high = partition, after(partition)
+	r.low, r.high = partition, prefixEnd(partition)
 	first := at(t.values[0])
 	switch t.op {
 	case opEqual:
-		r.low, r.high = first, after(first)
+		r.low, r.high = first, prefixEnd(first)
 	case "<":
 		r.high = first
 	case "<=":
-		r.high = after(first)
+		r.high = prefixEnd(first)
 	case ">":
-		r.low = after(first)
+		r.low = prefixEnd(first)
 	case ">=":
 		r.low = first
 	case opBetween:
-		r.low, r.high = first, after(at(t.values[1]))
+		r.low, r.high = first, prefixEnd(at(t.values[1]))
 	default:
 		p := appendEscaped(append([]byte(nil), partition...), t.values[0].s)
-		r.low, r.high = p, after(p)
+		r.low, r.high = p, prefixEnd(p)
 	}
 }
 
-// covers says whether a sort key satisfies the sort condition.
+// covers reports whether a sort key satisfies the sort condition.
 func (t keyTest) covers(v value) bool {
 	e := &expr{op: t.op, fn: fnBegins, args: []*expr{{op: opValue, value: v}}}
 	for _, c := range t.values {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// The parameters from before expressions (Expected, AttributeUpdates,
-// KeyConditions, QueryFilter, ScanFilter, AttributesToGet, ConditionalOperator)
-// are read into what expressions are parsed into, so that there is one evaluator.
+// The parameters from before expressions (Expected, AttributeUpdates, KeyConditions, QueryFilter,
+// ScanFilter, AttributesToGet, ConditionalOperator) are converted to parsed expressions, so that
+// there is one evaluator.
 
-// mixed refuses legacy parameters beside expressions.
-func (r request) mixed(expressions []string, legacy ...string) error {
+// refuseMixed refuses legacy parameters together with expressions.
+func (r request) refuseMixed(expressions []string, legacy ...string) error {
 	var used, instead []string
 	for _, name := range legacy {
 		if r.has(name) {
@@ -58,13 +58,13 @@ type comparison struct {
 	values    []value
 }
 
-// operands says how many values an operator takes; -1 is one or more.
+// operands maps an operator to its number of values; -1 is one or more.
 var operands = map[string]int{
 	"EQ": 1, "NE": 1, "LE": 1, "LT": 1, "GE": 1, "GT": 1, "CONTAINS": 1, "NOT_CONTAINS": 1, "BEGINS_WITH": 1,
 	"NULL": 0, "NOT_NULL": 0, "IN": -1, "BETWEEN": 2,
 }
 
-// comparisonOperators is in the order of AWS's message.
+// comparisonOperators has the order of AWS's message.
 var comparisonOperators = []string{"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"}
 
 // fields visits the members of a map of structures.
@@ -131,7 +131,7 @@ func (r request) values() ([]value, error) {
 	return out, nil
 }
 
-// check holds a comparison to its number and types of values.
+// check checks the number and the types of a comparison's values.
 func (c comparison) check() error {
 	if want := operands[c.operator]; len(c.values) != want && (want >= 0 || len(c.values) == 0) {
 		return invalidValue("Invalid number of argument(s) for the %s ComparisonOperator", c.operator)
@@ -157,7 +157,7 @@ var legacyCalls = map[string]string{
 	"NULL": fnNotExists, "NOT_NULL": fnExists, "CONTAINS": fnContains, "NOT_CONTAINS": fnContains, "BEGINS_WITH": fnBegins,
 }
 
-// expr is the comparison as an expression has it.
+// expr converts the comparison to an expression.
 func (c comparison) expr() *expr {
 	e := &expr{op: legacyOps[c.operator], args: []*expr{{op: opPath, path: path{{name: c.attribute, index: -1}}}}}
 	if fn := legacyCalls[c.operator]; fn != "" {
@@ -172,8 +172,9 @@ func (c comparison) expr() *expr {
 	return e
 }
 
-// joined makes one condition of comparisons, by ConditionalOperator; nil of none.
-func (r request) joined(list []comparison) (*condition, error) {
+// joinComparisons makes one condition of comparisons, by ConditionalOperator; nil without
+// comparisons.
+func (r request) joinComparisons(list []comparison) (*condition, error) {
 	connective := op(r.oneOf("ConditionalOperator", "OR", "AND"))
 	if err := r.err(); err != nil {
 		return nil, err
@@ -208,11 +209,11 @@ func (r request) legacyFilter(name string) (*condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.joined(list)
+	return r.joinComparisons(list)
 }
 
-// expected reads an Expected.
-func (r request) expected() (*condition, error) {
+// readExpected reads an Expected.
+func (r request) readExpected() (*condition, error) {
 	var list []comparison
 	err := r.fields("Expected", func(attribute string, m request) error {
 		c, err := m.expectation(attribute)
@@ -222,7 +223,7 @@ func (r request) expected() (*condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.joined(list)
+	return r.joinComparisons(list)
 }
 
 // expectation reads one member of an Expected, in its old form (Value, Exists) or
@@ -315,7 +316,7 @@ func (r request) attributeUpdates() (*update, error) {
 		if err != nil {
 			return err
 		}
-		err = a.become(does, v)
+		err = a.setLegacy(does, v)
 		u.actions = append(u.actions, a)
 		return err
 	})
@@ -325,9 +326,9 @@ func (r request) attributeUpdates() (*update, error) {
 	return u, nil
 }
 
-// become makes the action one of PUT, ADD or DELETE with a value. ADD appends to
-// lists, which the expression of that name does not.
-func (a *action) become(does string, v value) error {
+// setLegacy makes the action one of PUT, ADD or DELETE with a value. ADD appends to lists, unlike
+// the ADD of expressions.
+func (a *action) setLegacy(does string, v value) error {
 	switch {
 	case does == "DELETE" && !v.kind.isSet():
 		return invalidValue("DELETE action with value is not supported for the type %s", v.kind)
@@ -348,8 +349,8 @@ func (a *action) become(does string, v value) error {
 	return nil
 }
 
-// inLegacyWords says of an update's failure what it says of AttributeUpdates.
-func inLegacyWords(err error) error {
+// legacyError replaces the text of an update's failure by the text for AttributeUpdates.
+func legacyError(err error) error {
 	var f *failure
 	if errors.As(err, &f) && f.message == badOperand {
 		return invalid("Type mismatch for attribute to update")

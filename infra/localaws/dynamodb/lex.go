@@ -18,15 +18,15 @@ const (
 type token struct {
 	kind     tokenKind
 	text     string
-	from, to int // where it is in the source
+	from, to int // position in the source
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isWordPart(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' }
 
-// lex splits an expression. It never fails: what is no token becomes one that
-// no grammar takes.
+// lex splits an expression. It never fails: text that is no token becomes a tokenBad, which no
+// grammar accepts.
 func lex(src string) []token {
 	tokens := make([]token, 0, len(src)/4+2)
 	for i := 0; i < len(src); {

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The state of the history is two registers, x and y; -1 is an absent item.
+// registers is the state of the history: two registers, x and y; -1 is an absent item.
 type registers struct{ x, y int }
 
 type registerInput struct {
@@ -53,9 +53,9 @@ var registerModel = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, output) },
 }
 
-// Gets, transactional gets, conditional updates and transactions by concurrent
-// clients look as if they had happened one after another, each between its call
-// and its answer.
+// TestHistoryIsLinearizable: gets, transactional gets, conditional updates and transactions by
+// concurrent clients behave as if they ran one after another, each between its request and its
+// response.
 func TestHistoryIsLinearizable(t *testing.T) {
 	const clients, each, values = 8, 40, 3
 	client, _ := engineClient(t)

@@ -13,13 +13,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// account is an item of the model: a balance, and the group whose index it is in.
+// account is an item of the model: a balance, and the group of its index entry.
 type account struct {
 	balance int
 	group   string
 }
 
-// bank is the model: what the table must hold after each transaction.
+// bank is the model: the expected contents of the table after each transaction.
 type bank map[string]account
 
 const accounts = 6
@@ -72,8 +72,8 @@ func drawStep(t *rapid.T, e *env, pk string) bankStep {
 	}
 }
 
-// A transaction does all of its actions exactly when every condition holds on
-// the state before it, names those that fail in order, and its indexes follow.
+// TestTransactionsAgreeWithModel: a transaction does all of its actions exactly when every
+// condition holds on the state before it, names the failed ones in order, and its indexes follow.
 func TestTransactionsAgreeWithModel(t *testing.T) {
 	fewerChecks(t, "25") // every step of every check is a write to disk
 	client, _ := engineClient(t)
@@ -124,7 +124,7 @@ func TestTransactionsAgreeWithModel(t *testing.T) {
 	})
 }
 
-// fewerChecks lowers rapid's number of checks where none was asked for.
+// fewerChecks lowers rapid's number of checks unless it was set.
 func fewerChecks(t *testing.T, n string) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")

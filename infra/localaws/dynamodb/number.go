@@ -14,8 +14,8 @@ const (
 	minExponent = -130
 )
 
-// number is an exact decimal: ±0.DIGITS × 10^exp. digits has neither leading nor
-// trailing zeros; zero has none at all, and no sign.
+// number is an exact decimal: ±0.DIGITS × 10^exp. digits has neither leading nor trailing zeros;
+// zero has no digits and no sign.
 type number struct {
 	neg    bool
 	digits string
@@ -27,8 +27,8 @@ const (
 	overflow   = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 )
 
-// parseNumber reads a number as a client writes it: sign, digits with an optional
-// point, exponent. Anything else, spaces too, is refused.
+// parseNumber reads a number in the format of clients: sign, digits with an optional point,
+// exponent. Any other text, spaces too, is refused.
 func parseNumber(s string) (number, error) {
 	n, written, ok := scanNumber(s)
 	if !ok {
@@ -38,7 +38,7 @@ func parseNumber(s string) (number, error) {
 		return number{}, invalid("%s: %s", notNumeric, s)
 	}
 	if n.digits == "" {
-		// A zero has the exponent that it was written with, and is held to it.
+		// A zero keeps the exponent of its text, which is checked too.
 		return n, checkExponent(written)
 	}
 	return n, n.check()
@@ -68,8 +68,7 @@ func (n number) check() error {
 	return nil
 }
 
-// scanNumber reads a number of any size, and the exponent that it was written
-// with.
+// scanNumber reads a number of any size, and returns the exponent of its text.
 func scanNumber(s string) (n number, written int, ok bool) {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -104,7 +103,7 @@ func scanNumber(s string) (n number, written int, ok bool) {
 	return n, written, true
 }
 
-// farExponent is beyond what the digits of any request can make up for.
+// farExponent is larger than the digits of any request can compensate.
 const farExponent = 1e9
 
 // scanExponent reads an optional e±NN that must end the text and fit 64 bits.
@@ -126,8 +125,8 @@ func scanExponent(s string) (int, bool) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// String renders the number as the service returns it: expanded, without
-// exponent, without zeros that say nothing.
+// String returns the number as the service returns it: expanded, without exponent, without
+// redundant zeros.
 func (n number) String() string {
 	if n.digits == "" {
 		return "0"
@@ -182,9 +181,8 @@ func (n number) compareMagnitude(o number) int {
 	return strings.Compare(n.digits, o.digits)
 }
 
-// add returns the exact sum, or the error of a sum that cannot be stored. The
-// service calls too many digits an overflow too, and nothing else, when they
-// come from a sum.
+// add returns the exact sum, or the error of a sum that cannot be stored. For sums the service
+// reports too many digits as an overflow too.
 func (n number) add(o number) (number, error) {
 	low := min(n.exp-len(n.digits), o.exp-len(o.digits))
 	sum := n.scaled(low)
@@ -209,7 +207,7 @@ func (n number) negate() number {
 	return n
 }
 
-// scaled returns n / 10^low, which is whole.
+// scaled returns n / 10^low, which is an integer.
 func (n number) scaled(low int) *big.Int {
 	i := new(big.Int)
 	if n.digits == "" {
@@ -222,8 +220,8 @@ func (n number) scaled(low int) *big.Int {
 	return i
 }
 
-// size is what the number costs of an item's 400 KB, in bytes: digits before and
-// after the point are counted in pairs, apart.
+// size returns the bytes of the number in an item's 400 KB: digits before and after the point are
+// counted in pairs, separately.
 func (n number) size() int {
 	if n.digits == "" {
 		return 1
@@ -236,8 +234,8 @@ func (n number) size() int {
 	return size
 }
 
-// appendKey appends a form whose bytes order as the numbers do and that no other
-// number's form begins with.
+// appendKey appends a form whose bytes have the order of the numbers and that is no prefix of
+// another number's form.
 func (n number) appendKey(dst []byte) []byte {
 	const negative, zero, positive = 0x01, 0x02, 0x03
 	if n.digits == "" {

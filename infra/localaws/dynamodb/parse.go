@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// rank orders the errors of an expression that parses: the service reports the
-// first of the lowest rank, wherever in the text it is.
+// rank orders the errors of an expression that parses: the service reports the first error of the
+// lowest rank, at any place of the text.
 type rank int
 
 const (
@@ -17,7 +17,7 @@ const (
 	rankReserved
 	rankSection
 	rankReference
-	rankCondition // for conditions: whatever the first faulty one has
+	rankCondition // for conditions: the error of the first faulty one
 	rankOperand
 	rankDistinct
 	rankOverlap
@@ -25,8 +25,8 @@ const (
 	ranks
 )
 
-// parser is a recursive-descent parser over one expression. Syntax errors stop
-// it; errors of meaning are noted, because a syntax error further on comes first.
+// parser is a recursive-descent parser over one expression. Syntax errors stop it; semantic errors
+// are stored, because a later syntax error has priority.
 type parser struct {
 	what      string // ConditionExpression, …
 	src       string
@@ -35,7 +35,7 @@ type parser struct {
 	scope     *scope
 	notes     [ranks]string
 	operators int
-	nested    []path // paths of more than one step, as they were met
+	nested    []path // paths of more than one step, in order
 }
 
 func newParser(what, src string, s *scope) (*parser, error) {
@@ -54,7 +54,7 @@ func (p *parser) failf(format string, args ...any) error {
 	return invalid("Invalid %s: %s", p.what, fmt.Sprintf(format, args...))
 }
 
-// finish checks that all was read and gives the error of lowest rank.
+// finish checks that all tokens were read and returns the error of lowest rank.
 func (p *parser) finish() error {
 	if p.peek().kind != tokenEnd {
 		return p.syntax()
@@ -70,7 +70,7 @@ func (p *parser) finish() error {
 	return nil
 }
 
-// note keeps the first error of a rank.
+// note stores the first error of a rank.
 func (p *parser) note(r rank, format string, args ...any) {
 	if p.notes[r] == "" {
 		p.notes[r] = fmt.Sprintf(format, args...)
@@ -87,7 +87,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// syntax is the error at the current token; near shows it between its neighbours.
+// syntax returns the error at the current token; near shows it between its neighbours.
 func (p *parser) syntax() error {
 	t := p.peek()
 	from, to := t.from, t.to
@@ -144,7 +144,7 @@ func (p *parser) takeKeyword(word string) bool {
 
 var grammarWords = []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 
-// startsPath says whether the current token can begin a document path.
+// startsPath reports whether the current token can begin a document path.
 func (p *parser) startsPath() bool {
 	switch p.peek().kind {
 	case tokenName:
@@ -224,7 +224,7 @@ func (p *parser) constant(t token) value {
 	return v
 }
 
-// isCall says whether a function call begins here.
+// isCall reports whether a function call begins here.
 func (p *parser) isCall() bool {
 	if !p.startsPath() || p.peek().kind != tokenWord {
 		return false
@@ -233,7 +233,7 @@ func (p *parser) isCall() bool {
 	return following.kind == tokenSign && following.text == "("
 }
 
-// arguments reads "(a, b, …)" with a reader for one.
+// arguments reads "(a, b, …)"; one reads one argument.
 func (p *parser) arguments(one func() (*expr, error)) ([]*expr, error) {
 	if err := p.expectSign("("); err != nil {
 		return nil, err

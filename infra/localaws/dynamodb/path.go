@@ -14,7 +14,7 @@ type step struct {
 // path is a document path; its first step is always a name.
 type path []step
 
-// String shows a path as the service's messages do: [a, b, [0]].
+// String returns a path in the format of the service's messages: [a, b, [0]].
 func (p path) String() string {
 	parts := make([]string, len(p))
 	for i, s := range p {
@@ -64,7 +64,7 @@ func (v value) child(s step) (value, bool) {
 	return v.list[s.index], true
 }
 
-// overlap says why two paths cannot both be in an update or a projection, or "".
+// overlap returns the reason why two paths cannot both be in an update or a projection, or "".
 func (p path) overlap(o path) string {
 	for i := range min(len(p), len(o)) {
 		if p[i] == o[i] {
@@ -80,8 +80,8 @@ func (p path) overlap(o path) string {
 		p.String() + ", path two: " + o.String()
 }
 
-// checkScalarKeys refuses a path into an attribute that is a key of the table or
-// of an index: those are scalars.
+// checkScalarKeys refuses a path into an attribute that is a key of the table or of an index,
+// because those are scalars.
 func (t *table) checkScalarKeys(paths []path) error {
 	const message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: %s: %s"
 	for _, p := range paths {

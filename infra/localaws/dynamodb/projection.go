@@ -26,8 +26,8 @@ func parseProjection(src string, s *scope) ([]path, error) {
 	}
 }
 
-// project returns what is at the paths, in the structure it has in the item. Of
-// lists only the elements asked for are there, in their order, close together.
+// project returns the values at the paths, in the structure of the item. Lists have only the
+// requested elements, in their order, without gaps.
 func project(it item, paths []path) item {
 	out := item{}
 	byHead := map[string][]path{}
@@ -52,7 +52,7 @@ func project(it item, paths []path) item {
 	return out
 }
 
-// pick is what is left of a document when only the paths are wanted.
+// pick returns the part of a document that the paths select.
 func pick(v value, paths []path) (value, bool) {
 	switch {
 	case len(paths[0]) == 0:

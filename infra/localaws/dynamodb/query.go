@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// reading is what Query and Scan have in common: which stretch of a table or an
-// index to walk, and what to make of the items.
+// reading holds the common part of Query and Scan: the range of a table or an index to read, and
+// the filter and projection of the items.
 type reading struct {
 	table      string
 	indexName  string
@@ -17,7 +17,7 @@ type reading struct {
 	limit      int64
 	start      item // ExclusiveStartKey
 	filter     *condition
-	filterName string // what messages call it
+	filterName string // its name in messages
 	paths      []path
 	capacity   capacity
 
@@ -32,7 +32,7 @@ const (
 	selectCount     = "COUNT"
 )
 
-// readReading reads the members of both operations that are no expressions.
+// readReading reads the members of both operations that are not expressions.
 func readReading(r request) (reading, error) {
 	q := reading{filterName: "Filter Expression", table: r.table(), indexName: r.str("IndexName"), capacity: readCapacity(r)}
 	if r.has("IndexName") {
@@ -68,7 +68,7 @@ func checkName(r request, member, name string) {
 	}
 }
 
-// readExpressions reads filter and projection; filter names the legacy one.
+// readExpressions reads filter and projection; filter names the legacy filter.
 func (q *reading) readExpressions(r request, s *scope, filter string) (err error) {
 	if r.has(filter) || r.has("ConditionalOperator") {
 		q.filterName = filter
@@ -96,7 +96,7 @@ func (q *reading) readExpressions(r request, s *scope, filter string) (err error
 	return s.requireUsed()
 }
 
-// bind holds the reading to the table, and gives its index, if it names one.
+// bind checks the reading against the table, and returns its index, if it names one.
 func (q *reading) bind(t *table) (*index, error) {
 	var x *index
 	if q.indexName != "" {
@@ -139,8 +139,7 @@ func (q *reading) bind(t *table) (*index, error) {
 
 const badStart = "The provided starting key is invalid"
 
-// checkStart holds ExclusiveStartKey to the keys it must consist of: the table's
-// and the index's.
+// checkStart checks that ExclusiveStartKey has the keys of the table and of the index.
 func (q *reading) checkStart(t *table, x *index) error {
 	if q.start == nil {
 		return nil
@@ -212,10 +211,10 @@ func (e *Engine) query(r request) ([]byte, error) {
 
 func (q *reading) readQuery(r request) ([]keyTest, error) {
 	legacy := []string{"AttributesToGet", "QueryFilter", "ConditionalOperator"}
-	if r.has("KeyConditionExpression") { // alone, KeyConditions go with expressions
+	if r.has("KeyConditionExpression") { // without this, KeyConditions is accepted with other expressions
 		legacy = append(legacy, "KeyConditions")
 	}
-	if err := r.mixed([]string{"KeyConditionExpression", "FilterExpression", "ProjectionExpression"}, legacy...); err != nil {
+	if err := r.refuseMixed([]string{"KeyConditionExpression", "FilterExpression", "ProjectionExpression"}, legacy...); err != nil {
 		return nil, err
 	}
 	s, err := scopeOf(r)
@@ -247,8 +246,7 @@ func (q *reading) readQuery(r request) ([]keyTest, error) {
 	return tests, q.readExpressions(r, s, "QueryFilter")
 }
 
-// narrow sets the stretch of the key conditions, and refuses a filter on keys and
-// a start outside.
+// narrow sets the range of the key conditions, and refuses a filter on keys and a start outside.
 func (q *reading) narrow(s schema, tests []keyTest) error {
 	kr, err := keyRangeOf(s, tests)
 	if err != nil {
@@ -286,7 +284,7 @@ func (e *Engine) scan(r request) ([]byte, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if err := r.mixed([]string{"ProjectionExpression", "FilterExpression"},
+	if err := r.refuseMixed([]string{"ProjectionExpression", "FilterExpression"},
 		"AttributesToGet", "ScanFilter", "ConditionalOperator"); err != nil {
 		return nil, err
 	}

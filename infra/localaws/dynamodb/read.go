@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// maxPage is how many bytes of items one page of a Query or Scan looks at.
+// maxPage is the number of bytes of items that one page of a Query or Scan reads.
 const maxPage = 1 << 20
 
-// segmentRange is a segment's share of the hashes that stored keys begin with.
+// segmentRange returns a segment's part of the hashes at the beginning of stored keys.
 func segmentRange(segment, total int64) (low, high []byte) {
 	bound := func(i int64) []byte {
 		return binary.BigEndian.AppendUint32(nil, uint32((i<<32+total-1)/total))
@@ -30,18 +30,18 @@ func (q *reading) startsInside(s schema) bool {
 	return bytes.Compare(key, q.low) >= 0 && (q.high == nil || bytes.Compare(key, q.high) < 0)
 }
 
-// page is one answer under way.
+// page is one response in progress.
 type page struct {
 	body    []byte // of "Items"
 	scanned int64
 	matched int64
 	bytes   int
-	last    item     // the last item looked at
-	more    bool     // the page ended before the stretch did
+	last    item     // the last item that was read
+	more    bool     // the page ended before the range
 	expired [][]byte // items to remove
 }
 
-// read walks the stretch and answers one page.
+// read reads the range and returns one page.
 func (e *Engine) read(t *table, x *index, q reading) ([]byte, error) {
 	p := page{body: make([]byte, 0, 4096)}
 	if err := e.store.View(func(tx *disk.Tx) error { return e.walk(tx, t, x, q, &p) }); err != nil {
@@ -107,7 +107,7 @@ func (e *Engine) walk(tx *disk.Tx, t *table, x *index, q reading, p *page) error
 	return nil
 }
 
-// take looks at one item and says whether the page is full.
+// take handles one item and reports whether the page is full.
 func (p *page) take(t *table, x *index, q reading, it item) bool {
 	shown := t.view(x, it)
 	p.scanned++
@@ -129,7 +129,7 @@ func (p *page) take(t *table, x *index, q reading, it item) bool {
 	return p.more
 }
 
-// startKey is the stored key that ExclusiveStartKey stands for, nil without one.
+// startKey returns the stored key of ExclusiveStartKey, nil without one.
 func (q reading) startKey(t *table, x *index) []byte {
 	if q.start == nil {
 		return nil
@@ -141,14 +141,14 @@ func (q reading) startKey(t *table, x *index) []byte {
 	return append(x.Key.storedKey(q.start), key...)
 }
 
-// span walks the stored keys from low up to but not including high, or back.
+// span iterates over the stored keys from low up to but not including high, or backward.
 type span struct {
 	cursor    *disk.Cursor
 	low, high []byte
 	reverse   bool
 }
 
-// first gives the first key of the span, or the first beyond start.
+// first returns the first key of the span, or the first one beyond start.
 func (s span) first(start []byte) (k, v []byte) {
 	if s.reverse {
 		bound := s.high

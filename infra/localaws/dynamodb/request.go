@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// request reads an operation's members. It keeps the first error of shape (a
-// SerializationException) and every broken constraint (together one
-// ValidationException); err gives them once all members have been read.
+// request reads an operation's members. It stores the first error of shape (a
+// SerializationException) and every broken constraint (together one ValidationException); err
+// returns them once all members have been read.
 type request struct {
 	node   *node
-	parent string  // path of the structure this is, for messages
+	parent string  // path of this structure, for messages
 	faults *faults // shared with nested structures
 }
 
@@ -24,7 +24,7 @@ type faults struct {
 
 func newRequest(n *node) request { return request{node: n, faults: &faults{}} }
 
-// err returns what is wrong with the members read so far.
+// err returns the faults of the members that were read so far.
 func (r request) err() error {
 	if r.faults.shape != nil {
 		return r.faults.shape
@@ -45,7 +45,7 @@ func (r request) misshapen(format string, args ...any) {
 	}
 }
 
-// breach notes a broken constraint on a member.
+// breach stores a broken constraint on a member.
 func (r request) breach(name, shown, constraint string) {
 	if shown != "null" {
 		shown = "'" + shown + "'"
@@ -75,8 +75,8 @@ func (r request) str(name string) string {
 	return s
 }
 
-// expression reads a member that is an expression: its shape is told before what
-// it says.
+// expression reads a member that is an expression. An error of its shape comes before an error of
+// its text.
 func (r request) expression(name string) (string, error) {
 	n := r.node.get(name)
 	if n == nil {
@@ -135,7 +135,7 @@ func (r request) boolean(name string) (flag, given bool) {
 	return false, true
 }
 
-// notScalar refuses a value where one of a Java class is wanted.
+// notScalar refuses a value that is not of the required Java class.
 func (r request) notScalar(n *node, class string) {
 	switch n.kind {
 	case jsonBool:
@@ -242,7 +242,7 @@ func (r request) join(path string) string {
 	return r.parent + "." + path
 }
 
-// object reads an optional structure; what is read of an absent one is absent.
+// object reads an optional structure; all members of an absent one are absent.
 func (r request) object(name string) (inner request, given bool) {
 	n := r.node.get(name)
 	inner = request{node: &node{}, parent: r.join(strings.ToLower(name[:1]) + name[1:]), faults: r.faults}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What tools ask for beside tables and items: tags, limits, and what of the
-// service's other features is on.
+// The operations of tools other than those on tables and items: tags, limits, and the state of
+// other features of the service.
 
 // tag is one label of a table.
 type tag struct{ Key, Value string }
@@ -47,11 +47,11 @@ func (r request) resource() string {
 	return arn
 }
 
-// named gives the table of an ARN; e.ddl must be held.
-func (e *Engine) named(arn string) (*table, error) {
+// tableOf returns the table of an ARN; e.ddl must be held.
+func (e *Engine) tableOf(arn string) (*table, error) {
 	name, ok := strings.CutPrefix(arn, arnOf("dynamodb", "table/"))
 	if !ok {
-		_, name, ok = strings.Cut(arn, ":table/") // of another account or region: names are all that counts here
+		_, name, ok = strings.Cut(arn, ":table/") // of another account or region: only the name counts
 	}
 	if !ok || !strings.HasPrefix(arn, "arn:aws:dynamodb:") {
 		return nil, invalid("Invalid TableArn: Invalid ResourceArn provided as input %s", arn)
@@ -101,7 +101,7 @@ func (e *Engine) retag(r request, arn string, change func(next *table) error) ([
 	}
 	e.ddl.Lock()
 	defer e.ddl.Unlock()
-	t, err := e.named(arn)
+	t, err := e.tableOf(arn)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (e *Engine) retag(r request, arn string, change func(next *table) error) ([
 	if err := change(next); err != nil {
 		return nil, err
 	}
-	return nil, e.define(t.Name, next, next.save) // these two answer with no body at all
+	return nil, e.define(t.Name, next, next.save) // these two respond without a body
 }
 
 func (e *Engine) listTagsOfResource(r request) ([]byte, error) {
@@ -119,7 +119,7 @@ func (e *Engine) listTagsOfResource(r request) ([]byte, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.named(arn)
+	t, err := e.tableOf(arn)
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +133,15 @@ func (e *Engine) listTagsOfResource(r request) ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// readSeal says whether a SSESpecification asks for a key of KMS. Nothing is
-// encrypted here; tools want to read back what they asked for.
+// readSeal reports whether a SSESpecification asks for a key of KMS. Nothing is encrypted here, but
+// tools expect to read the setting back.
 func readSeal(r request) bool {
 	s, _ := r.object("SSESpecification")
 	on, _ := s.boolean("Enabled")
 	return on
 }
 
-// describeLimits answers an account's first quotas; none is held to.
+// describeLimits returns the default quotas of an account; none is enforced.
 func (e *Engine) describeLimits(request) ([]byte, error) {
 	return []byte(`{"AccountMaxReadCapacityUnits":80000,"AccountMaxWriteCapacityUnits":80000,"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}`), nil
 }
@@ -150,8 +150,7 @@ func (e *Engine) describeEndpoints(request) ([]byte, error) {
 	return []byte(`{"Endpoints":[{"Address":"dynamodb.us-east-1.amazonaws.com","CachePeriodInMinutes":1440}]}`), nil
 }
 
-// describeContinuousBackups answers what a table has that nobody turned on
-// recovery for.
+// describeContinuousBackups returns the settings of a table without recovery.
 func (e *Engine) describeContinuousBackups(r request) ([]byte, error) {
 	name := r.table()
 	if err := r.err(); err != nil {

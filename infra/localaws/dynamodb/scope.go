@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxExpression is the longest an expression may be, in bytes, as sent.
+// maxExpression is the greatest length of an expression, in bytes, as sent.
 const maxExpression = 4096
 
-// maxOperators is how many operators and functions one expression may have.
+// maxOperators is the greatest number of operators and functions in one expression.
 const maxOperators = 300
 
-// scope is what a request's expressions may refer to, and what they did.
+// scope holds the names and values that a request's expressions may use, and records their use.
 type scope struct {
 	names  map[string]string
 	values item
@@ -21,8 +21,8 @@ type scope struct {
 	unusedNames, unusedValues map[string]bool
 }
 
-// scopeOf reads ExpressionAttributeNames and ExpressionAttributeValues, and
-// refuses values that nest too deeply.
+// scopeOf reads ExpressionAttributeNames and ExpressionAttributeValues, and refuses values that
+// nest too deeply.
 func scopeOf(r request) (*scope, error) {
 	s, err := readScope(r)
 	if err != nil {
@@ -36,8 +36,8 @@ func scopeOf(r request) (*scope, error) {
 	return s, nil
 }
 
-// readScope is scopeOf for the actions of a transaction: there only the item
-// that would be stored is held to the depth.
+// readScope is scopeOf for the actions of a transaction, where only the depth of the stored item is
+// checked.
 func readScope(r request) (*scope, error) {
 	s := &scope{unusedNames: map[string]bool{}, unusedValues: map[string]bool{}}
 	if n := r.node.get("ExpressionAttributeNames"); n != nil {
@@ -109,8 +109,8 @@ func placeholder(key string, mark byte) bool {
 	return true
 }
 
-// requireExpressions refuses names and values without an expression that could
-// use them. valued are the expressions that take values.
+// requireExpressions refuses names and values without an expression that could use them. valued
+// lists the expressions that take values.
 func (s *scope) requireExpressions(r request, valued ...string) error {
 	if s.names != nil && !r.has("ProjectionExpression") && !slices.ContainsFunc(valued, r.has) {
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
@@ -132,14 +132,14 @@ func (s *scope) requireExpressions(r request, valued ...string) error {
 // requireUsed refuses names and values that no expression used.
 func (s *scope) requireUsed() error {
 	if len(s.unusedNames) > 0 {
-		return invalid("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", listed(s.unusedNames))
+		return invalid("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", sortedList(s.unusedNames))
 	}
 	if len(s.unusedValues) > 0 {
-		return invalid("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", listed(s.unusedValues))
+		return invalid("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", sortedList(s.unusedValues))
 	}
 	return nil
 }
 
-func listed(set map[string]bool) string {
+func sortedList(set map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
 }

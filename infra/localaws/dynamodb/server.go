@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// maxBody is the most a request may send, in bytes.
+// maxBody is the greatest size of a request, in bytes.
 const maxBody = 16 << 20
 
-// maxDrained is how much of a request too large is read to be thrown away.
+// maxDrained is the number of bytes of a too large request that are read and discarded.
 const maxDrained = 4 * maxBody
 
 const (
@@ -25,7 +25,7 @@ const (
 	contentType = "application/x-amz-json-1.0"
 )
 
-// operations are the ones this engine serves, by the name in X-Amz-Target.
+// operations maps the name in X-Amz-Target to the operation.
 var operations = map[string]func(*Engine, request) ([]byte, error){
 	"CreateTable":        (*Engine).createTable,
 	"DescribeTable":      (*Engine).describeTable,
@@ -53,7 +53,7 @@ var operations = map[string]func(*Engine, request) ([]byte, error){
 	"DescribeContinuousBackups": (*Engine).describeContinuousBackups,
 }
 
-// unserved are operations of the service that this engine has not, by feature.
+// unserved maps operations that this engine does not have to their feature.
 var unserved = map[string]string{
 	"ExecuteStatement": "PartiQL", "BatchExecuteStatement": "PartiQL", "ExecuteTransaction": "PartiQL",
 	"CreateBackup": "backups", "DeleteBackup": "backups", "DescribeBackup": "backups", "ListBackups": "backups",
@@ -66,13 +66,13 @@ var unserved = map[string]string{
 	"DescribeKinesisStreamingDestination": "streams", "UpdateKinesisStreamingDestination": "streams",
 }
 
-// unwritableHeader is in every answer, also to a read, while the disk takes no
-// writes: who only reads can know of it too.
+// unwritableHeader is in every response, also to a read, while the disk accepts no writes, so that
+// clients that only read see it too.
 const unwritableHeader = "X-Localaws-Unwritable"
 
-// ServeHTTP answers one request of the DynamoDB JSON 1.0 protocol. Signatures
-// are not looked at. A write that the disk refuses is an InternalServerError with
-// the status 507, which SDKs do not send again as they do after 500 and 503.
+// ServeHTTP serves one request of the DynamoDB JSON 1.0 protocol. It does not verify signatures. A
+// write that the disk refuses is an InternalServerError with the status 507, which SDKs do not
+// retry as they do after 500 and 503.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := e.answer(req)
 	status := http.StatusOK
@@ -101,7 +101,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func (e *Engine) answer(req *http.Request) ([]byte, error) {
-	if req.Method == http.MethodGet { // what clients ask to see whether it is up
+	if req.Method == http.MethodGet { // the health check of clients
 		return []byte("healthy: dynamodb.us-east-1.amazonaws.com "), nil
 	}
 	if req.Method != http.MethodPost {
@@ -111,7 +111,7 @@ func (e *Engine) answer(req *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err = decoded(raw, req.Header.Get("Content-Encoding")); err != nil {
+	if raw, err = decodeBody(raw, req.Header.Get("Content-Encoding")); err != nil {
 		return nil, err
 	}
 	api, name, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
@@ -134,9 +134,9 @@ func (e *Engine) answer(req *http.Request) ([]byte, error) {
 
 var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, kind: coralNamespace + "RequestEntityTooLargeException", message: "Request is larger than 16 MB"}
 
-// decoded undoes a body's Content-Encoding: gzip or none. What cannot be decoded
-// is an error of the server, as the service has it.
-func decoded(raw, encoding string) (string, error) {
+// decodeBody reverses a body's Content-Encoding: gzip or none. A body that cannot be decoded is an
+// error of the server, as on the service.
+func decodeBody(raw, encoding string) (string, error) {
 	switch encoding {
 	case "", "identity":
 		return raw, nil
@@ -160,10 +160,10 @@ func decoded(raw, encoding string) (string, error) {
 
 func readBody(req *http.Request) (string, error) {
 	if req.ContentLength > maxBody {
-		_, _ = io.CopyN(io.Discard, req.Body, maxDrained) // clients hear the answer once they have sent
+		_, _ = io.CopyN(io.Discard, req.Body, maxDrained) // clients read the response after they have sent the body
 		return "", tooLarge
 	}
-	if n := req.ContentLength; n >= 0 { // a body of known length is read in one piece
+	if n := req.ContentLength; n >= 0 { // a body of known length is read with one read
 		raw := make([]byte, n)
 		if _, err := io.ReadFull(req.Body, raw); err != nil {
 			return "", unreadable("Body cannot be read")

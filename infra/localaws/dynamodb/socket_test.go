@@ -15,9 +15,9 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// The SDK's own client, with its checksums and its connections, gets the same
-// answers over a socket.
-func TestServesOverASocket(t *testing.T) {
+// TestEngineServesOverSocket uses the SDK's own client, with its checksums and its connections, and
+// expects the same responses over a socket.
+func TestEngineServesOverSocket(t *testing.T) {
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data.db"))
 	if err != nil {
 		t.Fatal(err)

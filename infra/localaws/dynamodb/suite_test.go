@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What the engine has in common with AWS is checked by infra/localaws/conformance/tables.
-// The tests here are of its own promises: that it loses nothing, that histories
-// are linearizable, that its parsers take anything.
+// infra/localaws/conformance/tables checks the common behaviour of the engine and AWS. The tests
+// here check the engine's own rules: it loses nothing, its histories are linearizable, and its
+// parsers take any input.
 
 const local = "http://dynamodb.local"
 
-// engineClient is a client of an engine of its own.
+// engineClient returns a client of an engine of its own.
 func engineClient(t testing.TB, options ...dynamodb.Option) (*sdk.Client, *disk.Store) {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data.db"))
@@ -37,7 +37,7 @@ func engineClient(t testing.TB, options ...dynamodb.Option) (*sdk.Client, *disk.
 	return tables.Client(local, inproc.Transport{Handler: engine}, tables.Unsigned), store
 }
 
-// env is a client, and what its tables' names begin with.
+// env is a client, and the prefix of its tables' names.
 type env struct {
 	client *sdk.Client
 	ctx    context.Context
@@ -60,7 +60,7 @@ func element(name string, kind types.KeyType) types.KeySchemaElement {
 	return types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind}
 }
 
-// text is nil for "", so that an expression is absent.
+// text returns nil for "", so that an expression is absent.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -68,7 +68,7 @@ func text(s string) *string {
 	return &s
 }
 
-// expect compares what was said; a wanted failure may leave out the end.
+// expect compares two results; a wanted failure may leave out its end.
 func expect(t *testing.T, got, want string) {
 	t.Helper()
 	if got != want && (want == "" || want[0] != '!' || !strings.HasPrefix(got, want)) {
@@ -84,7 +84,7 @@ func (e *env) put(t *testing.T, table, pk, text string) {
 	}
 }
 
-// get shows the item under a key, without its partition key.
+// get returns the text of the item under a key, without its partition key.
 func (e *env) get(t *testing.T, table, pk, rest string) string {
 	t.Helper()
 	out, err := e.client.GetItem(e.ctx, &sdk.GetItemInput{TableName: e.table(table), Key: tables.Key(pk, rest), ConsistentRead: aws.Bool(true)})
@@ -113,7 +113,7 @@ func (e *env) tCheck(k, condition, values string) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: e.table("hash"), Key: tables.Item(k), ConditionExpression: text(condition), ExpressionAttributeValues: tables.Item(values)}}
 }
 
-// transact shows the reasons as [Code: message, …] after the failure's type.
+// transact returns the reasons as [Code: message, …] after the failure's type.
 func (e *env) transact(w writes) string {
 	_, err := e.client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: w})
 	return cancellation(err)

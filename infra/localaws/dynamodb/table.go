@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// table is a table's definition. A *table is never changed: a new one takes its
-// place.
+// table is a table's definition. A *table is never changed: a new one replaces it.
 type table struct {
 	Name       string
-	ID         string // names its buckets; never used twice
+	ID         string // names its buckets; never reused
 	Key        schema
 	Attributes []attribute
 	Indexes    []index `json:",omitempty"`
 	Billing    string
 	Throughput throughput
-	OnDemand   time.Time `json:",omitzero"`  // when it last came to be on demand, zero if it never was
+	OnDemand   time.Time `json:",omitzero"`  // when it was last set to on demand, zero if it never was
 	TTL        string    `json:",omitempty"` // attribute with the expiry, when enabled
 	Protected  bool      `json:",omitempty"`
 	Class      string    `json:",omitempty"`
-	Sealed     bool      `json:",omitempty"` // encryption was asked for, and is said to be on
+	Sealed     bool      `json:",omitempty"` // encryption was requested, and is reported as on
 	Tags       []tag     `json:",omitempty"` // in order of key
 	Created    time.Time
 }
@@ -33,7 +32,7 @@ type attribute struct {
 	Kind kind
 }
 
-// arnOf is an ARN in the account and region that this engine plays.
+// arnOf returns an ARN in the account and region of this engine.
 func arnOf(service, resource string) string {
 	return "arn:aws:" + service + ":us-east-1:000000000000:" + resource
 }
@@ -74,7 +73,7 @@ func (t *table) index(name string) *index {
 	return nil
 }
 
-// clone is a copy to make the next definition of.
+// clone returns a copy for the next definition.
 func (t *table) clone() *table {
 	c := *t
 	c.Attributes = slices.Clone(t.Attributes)
@@ -115,7 +114,7 @@ func loadTables(tx *disk.Tx) (map[string]*table, error) {
 	return tables, err
 }
 
-// view is what an index shows of an item.
+// view returns the attributes of an item that an index projects.
 func (t *table) view(x *index, it item) item {
 	if x == nil || x.Projection == projectAll {
 		return it
@@ -131,12 +130,12 @@ func (t *table) view(x *index, it item) item {
 	return out
 }
 
-// projects says whether an index shows an attribute.
+// projects reports whether an index projects an attribute.
 func (t *table) projects(x *index, name string) bool {
 	return x == nil || x.Projection == projectAll || t.Key.has(name) || x.Key.has(name) || slices.Contains(x.Include, name)
 }
 
-// indexes says whether an item belongs into an index: it has all of its keys.
+// indexes reports whether an item belongs into an index: it has all of its keys.
 func (x *index) indexes(it item) bool {
 	for _, name := range x.Key.names() {
 		if _, ok := it[name]; !ok {

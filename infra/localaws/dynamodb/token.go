@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// tokenLife is how long a client request token is remembered.
+// tokenLife is the time for which a client request token is kept.
 const tokenLife = 10 * time.Minute
 
-// forgetAtOnce bounds how many old tokens one transaction clears away. It is more
-// than one, so that the buckets shrink.
+// forgetAtOnce bounds the number of old tokens that one transaction deletes. It is more than one,
+// so that the buckets shrink.
 const forgetAtOnce = 4
 
 var (
@@ -25,29 +25,28 @@ var (
 	bucketTokenTimes = []byte("ddb/tokens-at")
 )
 
-// fingerprint identifies a request's parameters whatever the order of their
-// members on the wire.
+// fingerprint identifies a request's parameters in any order of their members on the wire.
 func fingerprint(n *node) []byte {
-	h := sha256.Sum256(appendNode(nil, sorted(n)))
+	h := sha256.Sum256(appendNode(nil, sortNode(n)))
 	return h[:]
 }
 
-func sorted(n *node) *node {
+func sortNode(n *node) *node {
 	out := *n
 	out.list = make([]node, len(n.list))
 	for i := range n.list {
-		out.list[i] = *sorted(&n.list[i])
+		out.list[i] = *sortNode(&n.list[i])
 	}
 	out.fields = make([]field, len(n.fields))
 	for i := range n.fields {
-		out.fields[i] = field{name: n.fields[i].name, value: *sorted(&n.fields[i].value)}
+		out.fields[i] = field{name: n.fields[i].name, value: *sortNode(&n.fields[i].value)}
 	}
 	slices.SortStableFunc(out.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	return &out
 }
 
-// repeated says whether the token's transaction was done already, and how large
-// its items were; it fails when that was another transaction.
+// repeated reports whether the token's transaction was executed already, and returns the sizes of
+// its items. It fails when the token belongs to another transaction.
 func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (again bool, sizes []int, err error) {
 	seen := tx.Bucket(bucketTokens).Get([]byte(token))
 	if seen == nil || e.now().UnixNano()-int64(binary.BigEndian.Uint64(seen)) > int64(tokenLife) {
@@ -58,15 +57,14 @@ func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (again bool, 
 		return false, nil, clientError(serviceNamespace+"IdempotentParameterMismatchException",
 			"DynamoDB rejected the request because you retried a request with a different payload but with an idempotent token that was already used.")
 	}
-	sizes = make([]int, maxTransaction) // tokens of older files have none
+	sizes = make([]int, maxTransaction) // tokens of older files have no sizes
 	for i, rest := 0, seen[len(print):]; len(rest) > 0; i, rest = i+1, rest[4:] {
 		sizes[i] = int(binary.BigEndian.Uint32(rest))
 	}
 	return true, sizes, nil
 }
 
-// remember notes a token with the transaction it came with, and forgets a few old
-// ones.
+// remember stores a token with its transaction, and deletes a few old ones.
 func (e *Engine) remember(tx *disk.Tx, token string, print []byte, sizes []int) error {
 	tokens, times := tx.Bucket(bucketTokens), tx.Bucket(bucketTokenTimes)
 	if seen := tokens.Get([]byte(token)); seen != nil {

@@ -13,7 +13,7 @@ const (
 
 var transactActions = []string{actionCheck, actionPut, actionDelete, actionUpdate}
 
-// transactItems reads the list and holds it to its length.
+// transactItems reads the list and checks its length.
 func transactItems(r request) []request {
 	switch n := len(r.list("TransactItems")); {
 	case !r.has("TransactItems"):
@@ -85,8 +85,8 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// readAgain counts what a transaction that was done already costs: reading its
-// items, as large as they were then.
+// readAgain counts the cost of a transaction that was executed already: it reads its items, with
+// their sizes at that time.
 func readAgain(writes []batchWrite, sizes []int, used map[string]*usage) {
 	for i, w := range writes {
 		u := readUsage(nil, sizes[i], true)
@@ -114,10 +114,9 @@ func readTransactWrite(member request) (mutation, error) {
 	return readMutation(action, inner, true)
 }
 
-// bindTransaction finds the tables and refuses what is wrong with the request as
-// a whole: unknown tables, empty keys, two actions on one item, too much data
-// sent (what is stored already does not count). The first action that does not
-// fit its table cancels the transaction: no condition is looked at then.
+// bindTransaction finds the tables and refuses faults of the whole request: unknown tables, empty
+// keys, two actions on one item, too much data sent (stored data does not count). The first action
+// that does not fit its table cancels the transaction before any condition is evaluated.
 func (e *Engine) bindTransaction(writes []batchWrite) error {
 	size := 0
 	for i := range writes {
@@ -143,7 +142,7 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 		key, err := w.bind(w.t)
 		if err != nil {
 			if unfit == nil {
-				unfit = cancelledBy(err, i, len(writes))
+				unfit = cancellation(err, i, len(writes))
 			}
 			continue
 		}
@@ -157,8 +156,8 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 	return unfit
 }
 
-// cancelledBy is the cancellation for the failure of one action of several.
-func cancelledBy(err error, at, of int) error {
+// cancellation returns the error of a transaction in which one of several actions failed.
+func cancellation(err error, at, of int) error {
 	reasons := make([]reason, of)
 	for i := range reasons {
 		reasons[i].code = reasonNone
@@ -169,8 +168,7 @@ func cancelledBy(err error, at, of int) error {
 	return cancelled(reasons)
 }
 
-// transact attempts every action on the state before all of them, and writes all
-// of them or none.
+// transact attempts every action on the state before all of them, and writes all of them or none.
 func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, error) {
 	type pair struct{ old, next item }
 	pairs := make([]pair, len(writes))
@@ -205,7 +203,7 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, 
 	return sizes, nil
 }
 
-// reasonOf turns an action's failure into a reason; another error stays one.
+// reasonOf converts an action's failure into a reason; another error stays an error.
 func reasonOf(err error) (reason, error) {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -257,8 +255,7 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 	return answerGets(gets, found, c)
 }
 
-// bindGets holds the keys to their tables; those that do not fit cancel the
-// transaction.
+// bindGets checks the keys against their tables; keys that do not fit cancel the transaction.
 func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
 	for _, g := range gets {
 		t, err := e.table(g.table)
@@ -302,7 +299,7 @@ func answerGets(gets []lookup, found []item, c capacity) ([]byte, error) {
 	size := 0
 	for i, it := range found {
 		dst = append(comma(dst, i), '{')
-		// Unlike GetItem, an item of which nothing is left is not shown at all.
+		// Unlike in GetItem, an item without projected attributes is left out.
 		if shown := gets[i].project(it); len(shown) > 0 {
 			dst = append(dst, `"Item":`...)
 			dst = appendItem(dst, shown)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// reapAtOnce bounds how many expired items one write takes along.
+// reapAtOnce bounds the number of expired items that one write removes.
 const reapAtOnce = 25
 
-// tooOld is how long ago an expiry may lie and still be taken for one.
+// tooOld is the greatest age of an expiry time that is taken for one.
 const tooOld = 5 * 365 * 24 * time.Hour
 
 // expiry reads the TTL attribute: whole seconds since 1970, as a number.
@@ -55,8 +55,8 @@ func (t *table) writeExpiry(tx *disk.Tx, key []byte, old, next item) error {
 	return b.Put(is, []byte{})
 }
 
-// reapSome removes a few expired items in a transaction that writes to the table
-// anyway; spared is what the transaction has just written.
+// reapSome removes a few expired items in a transaction that writes to the table anyway; spared are
+// the keys that the transaction has just written.
 func (e *Engine) reapSome(tx *disk.Tx, t *table, spared ...[]byte) error {
 	if t.TTL == "" {
 		return nil
@@ -89,7 +89,7 @@ func containsKey(keys [][]byte, key []byte) bool {
 	return false
 }
 
-// reapOne removes an item if it is still there and still expired.
+// reapOne removes an item if it still exists and is still expired.
 func (e *Engine) reapOne(tx *disk.Tx, t *table, key []byte) error {
 	it, err := t.load(tx, key)
 	if err != nil || !t.expired(it, e.now()) {
@@ -98,7 +98,7 @@ func (e *Engine) reapOne(tx *disk.Tx, t *table, key []byte) error {
 	return t.write(tx, key, it, nil)
 }
 
-// reap removes expired items that a read came upon.
+// reap removes expired items that a read found.
 func (e *Engine) reap(t *table, keys [][]byte) error {
 	if len(keys) == 0 {
 		return nil

@@ -12,7 +12,7 @@ type action struct {
 type update struct {
 	actions []action
 	nested  []path
-	legacy  bool // came as AttributeUpdates
+	legacy  bool // from AttributeUpdates
 }
 
 const (
@@ -70,7 +70,7 @@ func (p *parser) section() (string, bool) {
 	return "", false
 }
 
-// add notes paths that lie on each other.
+// add notes paths that overlap.
 func (u *update) add(p *parser, a action) {
 	for _, earlier := range u.actions {
 		if why := earlier.path.overlap(a.path); why != "" {
@@ -107,9 +107,9 @@ var longNames = map[kind]string{
 	kindS: "STRING", kindN: "NUMBER", kindB: "BINARY", kindBool: "BOOL", kindNull: "NULL", kindL: "LIST", kindM: "MAP",
 }
 
-// checkChange holds the operand of ADD to numbers and sets, of DELETE to sets.
+// checkChange requires numbers or sets as the operand of ADD, and sets as that of DELETE.
 func (p *parser) checkChange(section string, v value) {
-	if !v.kind.known() || v.kind.isSet() || section == sectionAdd && v.kind == kindN {
+	if !v.kind.isKnown() || v.kind.isSet() || section == sectionAdd && v.kind == kindN {
 		return
 	}
 	p.note(rankOperand, "Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND", section, longNames[v.kind])
@@ -132,7 +132,7 @@ func (p *parser) sum() (*expr, error) {
 	e.args = []*expr{left, right}
 	p.operators++
 	for _, a := range e.args {
-		if a.op == opValue && a.value.kind.known() && a.value.kind != kindN {
+		if a.op == opValue && a.value.kind.isKnown() && a.value.kind != kindN {
 			p.note(rankType, "Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.op, a.value.kind)
 		}
 	}
@@ -194,13 +194,13 @@ func (p *parser) checkUpdateCall(e *expr) {
 		return
 	}
 	for _, a := range e.args {
-		if a.op == opValue && a.value.kind.known() && a.value.kind != kindL {
+		if a.op == opValue && a.value.kind.isKnown() && a.value.kind != kindL {
 			p.note(rankType, "Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.fn, a.value.kind)
 		}
 	}
 }
 
-// paths are the attributes the update is about, for UPDATED_OLD and UPDATED_NEW.
+// paths returns the attributes of the update, for UPDATED_OLD and UPDATED_NEW.
 func (u *update) paths() []path {
 	out := make([]path, len(u.actions))
 	for i, a := range u.actions {
@@ -209,7 +209,7 @@ func (u *update) paths() []path {
 	return out
 }
 
-// onlyRemoves says that the update can add nothing: it does not create an item.
+// onlyRemoves reports that the update can add nothing, so that it does not create an item.
 func (u *update) onlyRemoves() bool {
 	for _, a := range u.actions {
 		if a.section != sectionRemove && a.section != sectionDelete {
@@ -219,7 +219,7 @@ func (u *update) onlyRemoves() bool {
 	return len(u.actions) > 0
 }
 
-// constants are the attributes that the update sets to values it has itself.
+// constants returns the attributes that the update sets to constants.
 func (u *update) constants() item {
 	out := item{}
 	for _, a := range u.actions {

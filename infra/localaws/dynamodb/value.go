@@ -35,14 +35,14 @@ func kindOf(name string) (kind, bool) {
 
 func (k kind) isSet() bool { return k >= kindSS }
 
-// ordered says whether values of this type have an order (and may be keys).
+// ordered reports whether values of this type have an order (and may be keys).
 func (k kind) ordered() bool { return k <= kindB }
 
-// element is the type of a set's elements.
+// element returns the type of a set's elements.
 func (k kind) element() kind { return k - kindSS + kindS }
 
-// value is one attribute value. Values are never changed once made: what differs
-// is copied, so they may be shared freely.
+// value is one attribute value. Values are immutable: a change makes a copy, so they may be shared
+// freely.
 type value struct {
 	kind kind
 	bool bool
@@ -62,7 +62,7 @@ const (
 	maxDepth       = 32
 )
 
-// number reads an N, which is canonical and therefore readable.
+// number parses an N, which is canonical and therefore valid.
 func (v value) number() number {
 	n, _, _ := scanNumber(v.s)
 	return n
@@ -70,7 +70,7 @@ func (v value) number() number {
 
 func numberValue(n number) value { return value{kind: kindN, s: n.String()} }
 
-// equal compares values of any type; sets without regard to order.
+// equal compares values of any type; the order of sets does not matter.
 func (v value) equal(o value) bool {
 	if v.kind != o.kind {
 		return false
@@ -108,8 +108,8 @@ func (v value) equal(o value) bool {
 	}
 }
 
-// sortSet puts a set's elements in the order the service returns them: texts and
-// binaries by byte, numbers by value.
+// sortSet sorts a set's elements in the order of the service: texts and binaries by byte, numbers
+// by value.
 func (v value) sortSet() { slices.SortFunc(v.list, value.compare) }
 
 func (v value) members() map[string]bool {
@@ -128,7 +128,7 @@ func (v value) compare(o value) int {
 	return strings.Compare(v.s, o.s)
 }
 
-// size is what the value costs of an item's 400 KB, in bytes.
+// size returns the bytes of the value in an item's 400 KB.
 func (v value) size() int {
 	switch v.kind {
 	case kindBool, kindNull:
@@ -162,7 +162,7 @@ func itemSize(it item) int {
 	return total
 }
 
-// depth is the number of levels, a scalar having one.
+// depth returns the number of levels; a scalar has one.
 func (v value) depth() int {
 	deepest := 0
 	if v.kind == kindL {
@@ -178,7 +178,7 @@ func (v value) depth() int {
 
 const tooDeep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 
-// checkItem holds an item that is about to be stored to the service's limits.
+// checkItem checks an item that is about to be stored against the service's limits.
 func checkItem(it item, tooLarge string) error {
 	for _, v := range it {
 		if v.depth() > maxDepth {

@@ -7,7 +7,7 @@ import (
 	"localaws/disk"
 )
 
-// load reads an item, nil when there is none.
+// load reads an item; nil when there is none.
 func (t *table) load(tx *disk.Tx, key []byte) (item, error) {
 	b := tx.Bucket(t.bucket())
 	if b == nil {
@@ -20,8 +20,8 @@ func (t *table) load(tx *disk.Tx, key []byte) (item, error) {
 	return decodeItem(stored)
 }
 
-// write puts next in place of old (either may be nil) under the key, and brings
-// the index entries and the expiry along.
+// write replaces old by next (either may be nil) under the key, and updates the index entries and
+// the expiry.
 func (t *table) write(tx *disk.Tx, key []byte, old, next item) error {
 	b := tx.Bucket(t.bucket())
 	if next == nil {
@@ -45,8 +45,8 @@ func (t *table) write(tx *disk.Tx, key []byte, old, next item) error {
 	return t.writeExpiry(tx, key, old, next)
 }
 
-// entryKey is the stored key of an item's entry in an index, nil when it has
-// none. The entry's value says where in it the item's own key begins.
+// entryKey returns the stored key of an item's entry in an index, nil when it has none. The entry's
+// value is the offset of the item's own key in it.
 func (x *index) entryKey(key []byte, it item) (entry, offset []byte) {
 	if !x.indexes(it) {
 		return nil, nil
@@ -74,8 +74,7 @@ func (t *table) writeEntry(tx *disk.Tx, x *index, key []byte, old, next item) er
 	return b.Put(is, offset)
 }
 
-// mutation is one Put, Update, Delete or ConditionCheck, read but not yet held
-// to a table.
+// mutation is one Put, Update, Delete or ConditionCheck that is not yet checked against a table.
 type mutation struct {
 	action    string
 	table     string
@@ -83,8 +82,8 @@ type mutation struct {
 	key       item // of the others
 	condition *condition
 	update    *update
-	showOld   bool // give the item when the condition fails
-	payload   int  // in a transaction, bytes of the item or key and of the values that came
+	showOld   bool // return the item when the condition fails
+	payload   int  // in a transaction, bytes of the item or key and of the received values
 }
 
 const (
@@ -94,9 +93,8 @@ const (
 	actionCheck  = "ConditionCheck"
 )
 
-// readMutation reads what the actions have in common with the single
-// operations. In a transaction, names and values without any expression pass,
-// as on the service.
+// readMutation reads the common part of the actions and of the single operations. In a transaction
+// it accepts names and values without any expression, as the service does.
 func readMutation(action string, r request, inTransaction bool) (mutation, error) {
 	m := mutation{action: action, table: r.table()}
 	member := "Key"
@@ -147,7 +145,7 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 	if inTransaction {
 		m.payload += itemSize(s.values)
 	} else {
-		if err := r.mixed(expressions, "AttributeUpdates", "Expected", "ConditionalOperator"); err != nil {
+		if err := r.refuseMixed(expressions, "AttributeUpdates", "Expected", "ConditionalOperator"); err != nil {
 			return err
 		}
 		if err := s.requireExpressions(r, expressions...); err != nil {
@@ -179,12 +177,12 @@ func (m *mutation) readExpressions(r request, inTransaction bool) error {
 			return err
 		}
 	}
-	m.condition, err = r.expected()
+	m.condition, err = r.readExpected()
 	return err
 }
 
-// checkEmptyKeys refuses empty key values, the one fault of keys that a
-// transaction reports as its own.
+// checkEmptyKeys refuses empty key values, the only fault of keys that a transaction reports for
+// the whole request.
 func (m mutation) checkEmptyKeys(t *table) error {
 	if m.action == actionPut {
 		if err := t.Key.checkEmpty(m.item); err != nil {
@@ -198,7 +196,7 @@ func (m mutation) checkEmptyKeys(t *table) error {
 	return t.checkSetEmpty(m.update.constants())
 }
 
-// bind holds the mutation to the table and gives the stored key it is about.
+// bind checks the mutation against the table and returns its stored key.
 func (m mutation) bind(t *table) ([]byte, error) {
 	if m.action == actionPut {
 		if err := t.Key.checkStored(m.item); err != nil {
@@ -234,8 +232,7 @@ func (m mutation) bind(t *table) ([]byte, error) {
 	return t.Key.storedKey(m.key), nil
 }
 
-// attempt checks the condition and works out what the item would become. It
-// writes nothing.
+// attempt checks the condition and computes the item after the mutation. It writes nothing.
 func (m mutation) attempt(tx *disk.Tx, t *table, key []byte) (old, next item, err error) {
 	if old, err = t.load(tx, key); err != nil {
 		return nil, nil, err
@@ -271,7 +268,7 @@ func (m mutation) updated(t *table, old item) (item, error) {
 	}
 	next, err := m.update.apply(start)
 	if err != nil && m.update.legacy {
-		err = inLegacyWords(err)
+		err = legacyError(err)
 	}
 	if err != nil {
 		return nil, err
@@ -282,8 +279,7 @@ func (m mutation) updated(t *table, old item) (item, error) {
 	return next, checkItem(next, "Item size to update has exceeded the maximum allowed size")
 }
 
-// checkRemoves gives the error a removal has on an item that is not there, which
-// it does not create.
+// checkRemoves returns the error of a removal on a missing item, which it does not create.
 func (m mutation) checkRemoves() error {
 	_, err := m.update.apply(m.key)
 	return err
