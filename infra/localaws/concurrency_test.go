@@ -32,9 +32,9 @@ func ask(t *testing.T, e *stepfunctions.Engine, operation string, in any) map[st
 	return out
 }
 
-// A function that waits for a place would run into its task's time-out, which
-// counts from when it was scheduled.
-func TestFunctionsElsewhereRunAsManyAtOnceAsLambdaDoes(t *testing.T) {
+// A function that waited for a place would reach its task's time-out, which counts from the
+// scheduling.
+func TestEngineCallsAsManyFunctionsAsLambda(t *testing.T) {
 	const many = 200
 	var inside atomic.Int32
 	all := make(chan struct{})

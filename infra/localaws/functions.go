@@ -19,16 +19,14 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// maxFunctionAnswer bounds what a function may return: Lambda's own 6 MB, in
-// base64.
+// maxFunctionAnswer bounds the result of a function: Lambda's own 6 MB, in base64.
 const maxFunctionAnswer = 9 << 20
 
-// Functions calls functions through a Lambda API at a URL: what the tasks of state
-// machines invoke when their functions run elsewhere.
+// Functions calls functions through a Lambda API at a URL, for tasks of state machines whose
+// functions run elsewhere.
 //
-// A call is made once. It is never repeated here, since the function may have
-// run; a task's own Retry says whether it may run again. There is no time-out
-// but the task's.
+// A call is made once. It is never repeated here, since the function may have run; a task's own
+// Retry says whether it may run again. There is no time-out but the task's.
 type Functions struct {
 	base   string // without a trailing slash
 	client *http.Client
@@ -42,8 +40,8 @@ func NewFunctions(at string) (*Functions, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
-	// A connection of its own for each call: one that the server closed just then
-	// would fail a call of which nobody could say whether it arrived.
+	// Each call has a connection of its own, because a call on a connection that the server just
+	// closed would fail without a known result.
 	transport.DisableKeepAlives = true
 	return &Functions{
 		base: strings.TrimRight(at, "/"),
@@ -54,8 +52,7 @@ func NewFunctions(at string) (*Functions, error) {
 	}, nil
 }
 
-// serviceFault is an error of the Lambda API itself. Its code names the task's
-// error: Lambda.CODE.
+// serviceFault is an error of the Lambda API itself. Its code names the task's error: Lambda.CODE.
 type serviceFault struct {
 	code, message string
 	status        int
@@ -64,7 +61,7 @@ type serviceFault struct {
 
 func (f *serviceFault) ErrorCode() string { return f.code }
 
-// Error is worded as the cause of such a task is, as recorded.
+// Error returns the cause of such a task, as recorded.
 func (f *serviceFault) Error() string {
 	return fmt.Sprintf("%s (Service: AWSLambda; Status Code: %d; Error Code: %s; Request ID: %s; Proxy: null)",
 		f.message, f.status, f.code, f.request)
@@ -107,8 +104,8 @@ func (f *Functions) Call(ctx context.Context, in stepfunctions.Invocation) (step
 	return out, nil, nil
 }
 
-// request addresses the function by its bare name, which every server of this
-// API takes, whatever its account; the qualifier is a parameter.
+// request addresses the function by its plain name, which every server of this API accepts, in any
+// account; the qualifier is a parameter.
 func (f *Functions) request(ctx context.Context, in stepfunctions.Invocation) (*http.Request, error) {
 	name, qualifier := functionName(in.Function)
 	target := f.base + "/2015-03-31/functions/" + url.PathEscape(name) + "/invocations"
@@ -129,15 +126,14 @@ func (f *Functions) request(ctx context.Context, in stepfunctions.Invocation) (*
 			req.Header.Set(header, value)
 		}
 	}
-	// Local servers read the service and the region from the signature; none of
-	// them holds it against a key.
+	// Local servers read the service and the region from the signature; none of them verifies it.
 	sum := sha256.Sum256(in.Payload)
 	err = v4.NewSigner().SignHTTP(ctx, aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"},
 		req, hex.EncodeToString(sum[:]), "lambda", region, time.Now())
 	return req, err
 }
 
-// functionName takes an ARN apart: arn:aws:lambda:REGION:ACCOUNT:function:NAME[:QUALIFIER].
+// functionName splits an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME[:QUALIFIER].
 func functionName(arn string) (name, qualifier string) {
 	parts := strings.SplitN(arn, ":", 8)
 	if len(parts) < 7 {
@@ -149,8 +145,8 @@ func functionName(arn string) (name, qualifier string) {
 	return parts[6], qualifier
 }
 
-// functionError reads what a function's runtime reported. A payload that names
-// no error type has none: the engine says so.
+// functionError reads the error report of a function's runtime. A payload without an error type has
+// none: the engine then sets it.
 func functionError(payload []byte) *stepfunctions.FunctionError {
 	var told struct {
 		Type    string `json:"errorType"`
@@ -160,7 +156,7 @@ func functionError(payload []byte) *stepfunctions.FunctionError {
 	return &stepfunctions.FunctionError{Type: told.Type, Message: told.Message, Payload: payload}
 }
 
-// faultOf names an answer that is none of the function's.
+// faultOf returns the error of a response that does not come from the function.
 func faultOf(res *http.Response, body []byte) error {
 	var told struct {
 		Code    string `json:"__type"`
@@ -168,7 +164,7 @@ func faultOf(res *http.Response, body []byte) error {
 		Message string `json:"message"`
 		Reason  string
 	}
-	_ = json.Unmarshal(body, &told) // the status says enough
+	_ = json.Unmarshal(body, &told) // the status is sufficient
 	out := &serviceFault{
 		code: errorCode(res.Header.Get("X-Amzn-Errortype")), message: told.Message,
 		status: res.StatusCode, request: res.Header.Get("X-Amzn-Requestid"),
@@ -185,14 +181,14 @@ func faultOf(res *http.Response, body []byte) error {
 	return out
 }
 
-// errorCode strips what services put around the name of an error: a namespace
-// before it, an address after it.
+// errorCode removes additions of services to the name of an error: a namespace before it, an
+// address after it.
 func errorCode(s string) string {
 	s, _, _ = strings.Cut(s, ":")
 	return s[strings.LastIndex(s, "#")+1:]
 }
 
-// codeOf names the error of a status that says no more.
+// codeOf returns the error code for a status without an error.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusBadRequest:

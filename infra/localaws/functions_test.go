@@ -15,20 +15,19 @@ import (
 
 const functionARN = "arn:aws:lambda:us-east-1:123456789012:function:"
 
-// asked is what a Lambda API was sent.
-type asked struct {
+// lambdaRequest is a request to a Lambda API.
+type lambdaRequest struct {
 	Path, Qualifier, Kind, ClientContext, Body string
 	Signed                                     bool
 }
 
-// lambdaAPI answers every call with one status, some headers and a body, and
-// remembers the calls.
-func lambdaAPI(t *testing.T, status int, header map[string]string, body string) (*Functions, *[]asked) {
+// lambdaAPI answers every call with one status, some headers and a body, and stores the calls.
+func lambdaAPI(t *testing.T, status int, header map[string]string, body string) (*Functions, *[]lambdaRequest) {
 	t.Helper()
-	var calls []asked
+	var calls []lambdaRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
-		calls = append(calls, asked{
+		calls = append(calls, lambdaRequest{
 			r.URL.EscapedPath(), r.URL.Query().Get("Qualifier"), r.Header.Get("X-Amz-Invocation-Type"),
 			r.Header.Get("X-Amz-Client-Context"), string(text),
 			strings.Contains(r.Header.Get("Authorization"), "/us-east-1/lambda/aws4_request"),
@@ -50,23 +49,23 @@ func lambdaAPI(t *testing.T, status int, header map[string]string, body string) 
 func TestFunctionsAreAddressedByNameAndQualifier(t *testing.T) {
 	for _, c := range []struct {
 		in   stepfunctions.Invocation
-		want asked
+		want lambdaRequest
 	}{
-		{stepfunctions.Invocation{Function: functionARN + "f", Payload: []byte(`{"a":1}`)}, asked{Path: "/2015-03-31/functions/f/invocations", Kind: "RequestResponse", Body: `{"a":1}`, Signed: true}},
-		{stepfunctions.Invocation{Function: functionARN + "f:live", Manner: stepfunctions.Manner{Type: "Event", ClientContext: "e30="}}, asked{Path: "/2015-03-31/functions/f/invocations", Qualifier: "live", Kind: "Event", ClientContext: "e30=", Signed: true}},
-		{stepfunctions.Invocation{Function: functionARN + "f:$LATEST"}, asked{Path: "/2015-03-31/functions/f/invocations", Qualifier: "$LATEST", Kind: "RequestResponse", Signed: true}},
+		{stepfunctions.Invocation{Function: functionARN + "f", Payload: []byte(`{"a":1}`)}, lambdaRequest{Path: "/2015-03-31/functions/f/invocations", Kind: "RequestResponse", Body: `{"a":1}`, Signed: true}},
+		{stepfunctions.Invocation{Function: functionARN + "f:live", Manner: stepfunctions.Manner{Type: "Event", ClientContext: "e30="}}, lambdaRequest{Path: "/2015-03-31/functions/f/invocations", Qualifier: "live", Kind: "Event", ClientContext: "e30=", Signed: true}},
+		{stepfunctions.Invocation{Function: functionARN + "f:$LATEST"}, lambdaRequest{Path: "/2015-03-31/functions/f/invocations", Qualifier: "$LATEST", Kind: "RequestResponse", Signed: true}},
 	} {
 		f, calls := lambdaAPI(t, 200, nil, "null")
 		if _, failure, err := f.Call(context.Background(), c.in); failure != nil || err != nil {
 			t.Fatal(failure, err)
 		}
-		if diff := cmp.Diff([]asked{c.want}, *calls); diff != "" {
+		if diff := cmp.Diff([]lambdaRequest{c.want}, *calls); diff != "" {
 			t.Errorf("%s: %s", c.in.Function, diff)
 		}
 	}
 }
 
-func TestAnswersOfTheLambdaAPI(t *testing.T) {
+func TestFunctionsReadAnswersOfLambdaAPI(t *testing.T) {
 	const request = "11111111-2222-4333-8444-555555555555"
 	for _, c := range []struct {
 		name    string
@@ -75,8 +74,8 @@ func TestAnswersOfTheLambdaAPI(t *testing.T) {
 		body    string
 		want    stepfunctions.Response
 		failure *stepfunctions.FunctionError
-		code    string // of a fault
-		text    string // the fault
+		code    string // code of a fault
+		text    string // text of the fault
 	}{
 		{
 			name: "a result", status: 200, header: map[string]string{"X-Amz-Executed-Version": "7", "X-Amzn-Requestid": request}, body: `{"ok":true}`,
@@ -130,7 +129,7 @@ func TestAnswersOfTheLambdaAPI(t *testing.T) {
 	}
 }
 
-func TestAnUnreachableLambdaAPIIsNoFaultOfTheFunction(t *testing.T) {
+func TestUnreachableLambdaAPIIsNoFunctionError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	f, err := NewFunctions(server.URL)
@@ -144,7 +143,7 @@ func TestAnUnreachableLambdaAPIIsNoFaultOfTheFunction(t *testing.T) {
 	}
 }
 
-func TestLambdaURLsAreChecked(t *testing.T) {
+func TestNewFunctionsChecksURL(t *testing.T) {
 	for _, bad := range []string{"127.0.0.1:3001", "ftp://x", "http://", "http://x/?q=1", "process"} {
 		if _, err := NewFunctions(bad); err == nil {
 			t.Errorf("%q was accepted", bad)

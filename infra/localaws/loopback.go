@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// OnLoopback serves requests that were meant for this machine, and answers 403 to others. A
-// page of the web whose name was made to lead here names itself in Host.
+// OnLoopback serves requests whose Host is this machine, and responds 403 to others. A web page
+// whose name was made to point here has its own name in Host.
 func OnLoopback(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -22,8 +22,8 @@ func OnLoopback(h http.Handler) http.Handler {
 	})
 }
 
-// WithoutSecrets serves everything but secrets. Nothing proves who is behind a socket, even
-// on loopback, and the file of the secrets is for its owner alone.
+// WithoutSecrets serves everything but secrets. A socket does not authenticate its clients, even on
+// loopback, and the file of the secrets is for its owner alone.
 func WithoutSecrets(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("X-Amz-Target"), secretsTarget) {

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// GCPercent is the garbage collector's pace that suits one process of this kind, of
-	// which the memory is small and the time is waited for.
+	// GCPercent is the pace of the garbage collector for a process of this kind, which has little
+	// memory and must respond fast.
 	GCPercent = 400
 
-	secretsTarget = "secretsmanager." // what X-Amz-Target begins with
+	secretsTarget = "secretsmanager." // prefix of X-Amz-Target
 
-	region = "us-east-1" // that every service is in
+	region = "us-east-1" // region of all services
 
-	// lambdaConcurrency is how many functions an account of Lambda runs at once unless
-	// it asked for more. What waits for a place here runs into its time-out.
+	// lambdaConcurrency is Lambda's default limit of concurrent functions in an account. A call
+	// that waits for a place here would reach its time-out.
 	lambdaConcurrency = 1000
 )
 
-// Options are what Services are opened with. The zero value of each field is usable.
+// Options configure Services. The zero value of each field is usable.
 type Options struct {
 	Now     func() time.Time      // nil: time.Now
-	Invoke  stepfunctions.Invoker // of the functions of tasks; nil: there are none
+	Invoke  stepfunctions.Invoker // calls the functions of tasks; nil: there are none
 	Log     *slog.Logger          // nil: nothing is logged
 	Secrets string                // the file of the secrets; empty: they are not served
-	Given   map[string]string     // secrets that this process is given, by ARN, and that nobody may change
-	// Changed is called with each change of an execution's status, as EventBridge sends it,
-	// and again until it returns nil. Nil: nothing is called.
+	Given   map[string]string     // secrets in memory by ARN, which cannot be changed
+	// Changed is called with each status change of an execution, as EventBridge sends it, and again
+	// until it returns nil. Nil: nothing is called.
 	Changed func(context.Context, stepfunctions.Event) error
 }
 
-// Services are DynamoDB, Step Functions and Secrets Manager over one data file.
+// Services holds DynamoDB, Step Functions and Secrets Manager over one data file.
 type Services struct {
 	Tables   *dynamodb.Engine
 	Machines *stepfunctions.Engine
@@ -50,8 +50,8 @@ type Services struct {
 	haltErr error
 }
 
-// Open opens the services over a data file, which stays its caller's to close, after the
-// services. Executions go on once Machines.Start is called.
+// Open opens the services over a data file. The caller closes the file after the services.
+// Executions continue once Machines.Start is called.
 func Open(store *disk.Store, o Options) (*Services, error) {
 	o = o.withDefaults()
 	tables, err := dynamodb.Open(store, dynamodb.WithClock(o.Now))
@@ -95,14 +95,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Halt stops the executions. They go on at the next start. The tables are still served.
+// Halt stops the executions. They continue at the next start. The tables are still served.
 func (s *Services) Halt() error {
 	s.halted.Do(func() { s.haltErr = s.Machines.Close() })
 	return s.haltErr
 }
 
-// ServeHTTP serves the wire protocols of JSON, which X-Amz-Target tells apart. Nobody's
-// signature is checked.
+// ServeHTTP serves the JSON wire protocols, which X-Amz-Target distinguishes. It verifies no
+// signatures.
 func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch target := r.Header.Get("X-Amz-Target"); {
 	case strings.HasPrefix(target, "AWSStepFunctions."):
@@ -116,7 +116,7 @@ func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noFunctions is the invoker where there is nothing to invoke.
+// noFunctions is the invoker without functions.
 type noFunctions struct{}
 
 func (noFunctions) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *stepfunctions.FunctionError, error) {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// answer is what a function's result means.
+// answer is a function's result as an HTTP response.
 type answer struct {
 	status  int
 	headers map[string]string
@@ -17,14 +17,14 @@ type answer struct {
 	body    []byte
 }
 
-// What an answer is that does not say.
+// The content types of answers that name none.
 const (
 	plain    = "text/plain;charset=UTF-8" // an answer with a status, and no content type
-	inferred = "application/json"         // what is no answer with a status, but a value
+	inferred = "application/json"         // a value without a status
 )
 
-// readAnswer reads what a function returned. A value without a status is the body of
-// a 200: a text as it is, anything else as the JSON it is.
+// readAnswer reads a function's result. A value without a status is the body of a 200: a text as it
+// is, any other value as JSON.
 func readAnswer(out []byte) (answer, error) {
 	var members map[string]json.RawMessage
 	if !json.Valid(out) {
@@ -54,7 +54,7 @@ func readAnswer(out []byte) (answer, error) {
 	}
 	a := answer{status: status, headers: map[string]string{}, cookies: said.Cookies}
 	for name, raw := range said.Headers {
-		value := string(raw) // a number stays as it is written
+		value := string(raw) // a number keeps its text
 		switch raw[0] {
 		case '"':
 			if err := json.Unmarshal(raw, &value); err != nil {
@@ -74,8 +74,8 @@ func readAnswer(out []byte) (answer, error) {
 	return a, err
 }
 
-// write answers the client. The length is that of the body, and the connection is
-// not the function's.
+// write sends the answer to the client. Content-Length is that of the body, and the function cannot
+// set headers of the connection.
 func (a answer) write(w http.ResponseWriter, method string) {
 	h := w.Header()
 	for name, value := range a.headers {
@@ -101,6 +101,6 @@ func (a answer) write(w http.ResponseWriter, method string) {
 	}
 	w.WriteHeader(a.status)
 	if method != http.MethodHead {
-		_, _ = w.Write(a.body) // a client that is gone misses it
+		_, _ = w.Write(a.body) // the client may be gone
 	}
 }

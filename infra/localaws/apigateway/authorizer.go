@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// maxKnown is how many answers of the authorizer are kept.
+// maxKnown is the greatest number of stored answers of the authorizer.
 const maxKnown = 4096
 
-// verdict is what the authorizer said of some sources.
+// verdict is the authorizer's answer for some sources.
 type verdict struct {
 	allowed bool
 	said    map[string]any
 	until   time.Time
 }
 
-// question is what the authorizer is called with.
+// question is the event of the authorizer.
 type question struct {
 	*event
 	Type     string   `json:"type"`
 	RouteARN string   `json:"routeArn"`
 	Sources  []string `json:"identitySource"`
 
-	// An authorizer is not told the body.
+	// The authorizer gets no body.
 	Body   string `json:"body,omitempty"`
 	Base64 *bool  `json:"isBase64Encoded,omitempty"`
 }
 
-// authorize asks who is asking. It returns what the authorizer said of them, or the
-// status to refuse them with.
+// authorize identifies the caller. It returns the context of the authorizer's answer, or the status
+// of the refusal.
 func (g *Gateway) authorize(ctx context.Context, e *event, method string) (said map[string]any, refused int) {
 	a := g.options.Authorizer
 	var sources []string
@@ -95,7 +95,7 @@ func (g *Gateway) ask(ctx context.Context, q question) (verdict, error) {
 	return verdict{allowed: *answer.Allowed, said: answer.Context}, nil
 }
 
-// source is the value of an identity source, "" when the request has none.
+// source returns the value of an identity source, "" when the request has none.
 func (g *Gateway) source(e *event, name string) string {
 	if header, ok := strings.CutPrefix(name, "$request.header."); ok {
 		return e.Headers[strings.ToLower(header)]
@@ -129,7 +129,7 @@ func (g *Gateway) recall(key string, now time.Time) (verdict, bool) {
 	return v, ok && now.Before(v.until)
 }
 
-// keep remembers an answer, and forgets those that are over once there are many.
+// keep stores an answer, and removes expired ones once there are many.
 func (g *Gateway) keep(key string, v verdict, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

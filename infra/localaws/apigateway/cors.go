@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// CORS says what pages of other origins may ask, and read. A page never sends the cookie
-// with it: credentials are not allowed.
+// CORS holds the requests and response headers that pages of other origins may use. Credentials are
+// not allowed, so a page never sends the cookie.
 type CORS struct {
 	Origins, Methods, Headers, Expose []string
-	MaxAge                            int // seconds that a preflight's answer is good for
+	MaxAge                            int // seconds for which a preflight's response is valid
 }
 
-// Serve answers preflights by itself, on every path, and adds to other answers what their
-// page needs to read them. Without origins it is next.
+// Serve answers preflights itself, on every path, and adds the CORS headers to other responses.
+// Without origins it returns next.
 func (c CORS) Serve(next http.Handler) http.Handler {
 	if len(c.Origins) == 0 {
 		return next

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// event is what a function is called with: payload format 2.0.
+// event is the event of a function: payload format 2.0.
 type event struct {
 	Version    string            `json:"version"`
 	RouteKey   string            `json:"routeKey"`
@@ -49,14 +49,14 @@ type requestContext struct {
 	TimeEpoch int64  `json:"timeEpoch"`
 }
 
-// authorized is what the authorizer said.
+// authorized is the authorizer's part of an event.
 type authorized struct {
 	Lambda map[string]any `json:"lambda"`
 }
 
 const traceHeader = "x-amzn-trace-id"
 
-// event makes the event of a request.
+// event returns the event of a request.
 func (g *Gateway) event(r *http.Request, route Route, id string, body []byte) *event {
 	o, at := g.options, g.options.Now()
 	path := r.URL.Path // decoded: the HTTP API gives no other
@@ -68,7 +68,7 @@ func (g *Gateway) event(r *http.Request, route Route, id string, body []byte) *e
 		Cookies: cookies(r.Header), Headers: g.headers(r, len(body)), Query: query(r.URL.RawQuery),
 		Parameters: parameters(route.Path, r.URL.EscapedPath()), Variables: o.Variables,
 	}
-	e.Body, e.Base64 = encoded(r.Header, body)
+	e.Body, e.Base64 = encodeBody(r.Header, body)
 	c := &e.Context
 	c.Account, c.API, c.Stage, c.RequestID, c.RouteKey = o.Account, o.API, o.Stage, id, route.Key
 	c.DomainName = domain(r.Host)
@@ -79,10 +79,10 @@ func (g *Gateway) event(r *http.Request, route Route, id string, body []byte) *e
 	return e
 }
 
-// dropped are the headers that concern a connection, and not the request.
+// dropped lists the headers that belong to a connection, and not to the request.
 var dropped = []string{"Connection", "Cookie", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// headers are a request's, with those that the gateway adds.
+// headers returns a request's headers, with those that the gateway adds.
 func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	h := maps.Clone(r.Header)
 	for _, name := range dropped {
@@ -107,8 +107,8 @@ func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	if _, named, err := net.SplitHostPort(r.Host); err == nil {
 		port = named
 	}
-	// API Gateway is where TLS ends. Here that may be a proxy before the listener, and
-	// who connects through it is answered with its addresses and cookies.
+	// On AWS, TLS ends at API Gateway. Here it may end at a proxy before the listener, and
+	// responses need the URLs and cookies of that proxy.
 	if said := out["x-forwarded-proto"]; said != "" && r.TLS == nil {
 		proto, port = said, cmp.Or(out["x-forwarded-port"], port)
 	}
@@ -119,7 +119,7 @@ func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	return out
 }
 
-// cookies are those of every Cookie header, one by one.
+// cookies returns the cookies of every Cookie header, one by one.
 func cookies(h http.Header) []string {
 	var list []string
 	for _, line := range h.Values("Cookie") {
@@ -132,8 +132,8 @@ func cookies(h http.Header) []string {
 	return list
 }
 
-// query are the parameters, decoded; what stands twice is joined. A pair that is not
-// encoded as it should be is left out: it is in the raw query.
+// query returns the decoded parameters; repeated ones are joined. A pair with a wrong encoding is
+// left out: it is in the raw query.
 func query(raw string) map[string]string {
 	out := map[string]string{}
 	values, _ := url.ParseQuery(raw)
@@ -146,7 +146,7 @@ func query(raw string) map[string]string {
 	return out
 }
 
-// parameters are what stands in a path for the {names} of its route.
+// parameters returns the values in a path for the {names} of its route.
 func parameters(route, escaped string) map[string]string {
 	names, segments := strings.Split(route, "/"), strings.Split(escaped, "/")
 	var out map[string]string
@@ -170,9 +170,9 @@ func parameters(route, escaped string) map[string]string {
 	return out
 }
 
-// encoded is a body as it travels: as it is when it says that it is text, and in
-// base64 otherwise.
-func encoded(h http.Header, body []byte) (text string, base64ed bool) {
+// encodeBody returns a body in the form of an event: unchanged when its type is text, and in base64
+// otherwise.
+func encodeBody(h http.Header, body []byte) (text string, base64ed bool) {
 	if len(body) == 0 {
 		return "", false
 	}
@@ -182,8 +182,7 @@ func encoded(h http.Header, body []byte) (text string, base64ed bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// isText reports whether a content type is one that the HTTP API passes as it is. A
-// form is not: it arrives in base64.
+// isText reports whether the HTTP API passes a content type unencoded. A form is passed in base64.
 func isText(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -196,7 +195,7 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-// source is the address that a request came from.
+// source returns the address of the client.
 func source(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

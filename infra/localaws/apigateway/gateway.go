@@ -1,20 +1,19 @@
-// Package apigateway owns what stands in for API Gateway's HTTP API in front of
-// functions that run as they are deployed: a request becomes an event of payload
-// format 2.0, what the function returns becomes the answer, and an authorizer with
-// simple responses says who is asking.
+// Package apigateway replaces API Gateway's HTTP API in front of functions in their deployed form.
+// A request becomes an event of payload format 2.0, the result of the function becomes the
+// response, and an authorizer with simple responses identifies the caller.
 //
-// What must stay true, as it is there:
+// These rules hold, as on AWS:
 //
-//   - An event says all that was sent, in the form that the HTTP API gives it: names
-//     of headers in small letters, what stands twice joined with commas, cookies by
-//     themselves, the path decoded and the query not.
-//   - A function that failed, or answered what is no answer, is 500 and nothing of it
-//     is told; one that takes longer than the API waits is 503, and goes on.
-//   - Nobody passes an authorizer that failed, that does not answer, or that is asked
-//     for nothing: the request lacks what it is to judge.
+//   - An event has everything that was sent, in the form of the HTTP API: header
+//     names in lower case, repeated values joined with commas, cookies separately,
+//     the path decoded and the query not.
+//   - A function that failed, or returned an invalid answer, is 500 without details;
+//     one that takes longer than the API waits is 503, and continues.
+//   - A request is refused when its authorizer fails or does not answer, or when the
+//     request lacks an identity source.
 //
-// Where AWS does not say what it does, or says different things, this does what loses
-// nothing: a body that claims to be text and is not UTF-8 travels as base64.
+// Where the documentation of AWS is silent or contradictory, this package chooses the behaviour
+// that loses nothing: a body with a text type that is not UTF-8 is passed as base64.
 package apigateway
 
 import (
@@ -32,37 +31,37 @@ import (
 
 // The limits of the HTTP API and of the functions behind it.
 const (
-	MaxBody  = 10 << 20         // of a request, in bytes
-	MaxEvent = 6 << 20          // of what a function is called with, and of what it returns
+	MaxBody  = 10 << 20         // size of a request, in bytes
+	MaxEvent = 6 << 20          // size of a function's input, and of its result
 	Wait     = 30 * time.Second // for a function
 	AuthWait = 10 * time.Second // for the authorizer
 )
 
-// Invoke calls a function with an event and returns what it answered. An error says
-// that it failed, or could not be called; who waits is told neither.
+// Invoke calls a function with an event and returns its answer. An error means that it failed, or
+// could not be called; the client gets no details.
 type Invoke func(ctx context.Context, function string, event []byte) ([]byte, error)
 
-// Route is where a request goes.
+// Route is the target of a request.
 type Route struct {
 	Key      string // "GET /api/chats/{id}", or "$default"
 	Path     string // of the key: "/api/chats/{id}"; "$default" has no parameters
 	Function string
-	Open     bool // the authorizer is not asked
+	Open     bool // without the authorizer
 }
 
-// Authorizer is a function that says who is asking, with simple responses.
+// Authorizer is a function that identifies callers, with simple responses.
 type Authorizer struct {
 	Function string
-	// Sources are what it judges by: $request.header.NAME, $request.querystring.NAME,
-	// $context.NAME or $stageVariables.NAME. A request without one of them is 401, and
-	// the function is not asked.
+	// Sources are the identity sources: $request.header.NAME, $request.querystring.NAME,
+	// $context.NAME or $stageVariables.NAME. A request without one of them is 401, and the function
+	// is not called.
 	Sources []string
-	// Life is how long an answer is good for whoever has the same sources; 0: for one
-	// request. To keep one for each route, $context.routeKey is one of the sources.
+	// Life is the time for which an answer is valid for the same sources; 0: for one request. With
+	// $context.routeKey among the sources, each route has an answer of its own.
 	Life time.Duration
 }
 
-// Options say what the gateway stands in for.
+// Options describe the API that the gateway replaces.
 type Options struct {
 	Account    string
 	Region     string
@@ -72,7 +71,7 @@ type Options struct {
 	Route      func(method, escapedPath string) (Route, bool)
 	Authorizer *Authorizer // nil: every route is open
 	Invoke     Invoke
-	Trace      func(ctx context.Context, trace string) context.Context // of an invocation
+	Trace      func(ctx context.Context, trace string) context.Context // trace id of an invocation
 	NewTrace   func(time.Time) string                                  // X-Amzn-Trace-Id of a request that has none
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -83,7 +82,7 @@ type Gateway struct {
 	options Options
 
 	mu    sync.Mutex
-	known map[string]verdict // of the authorizer, by the sources
+	known map[string]verdict // answers of the authorizer, by the sources
 }
 
 // New returns a gateway.
@@ -96,8 +95,8 @@ func New(o Options) *Gateway {
 
 const defaultStage = "$default"
 
-// ServeHTTP answers a request. A function is waited for as long as r's context lasts,
-// and not stopped when that ends.
+// ServeHTTP serves a request. It waits for the function until the context of r ends, and does not
+// stop the function then.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := newID()
 	w.Header().Set("Apigw-Requestid", id)
@@ -133,10 +132,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.integrate(ctx, w, r, route, e)
 }
 
-// integrate calls the route's function and writes what it answered.
+// integrate calls the route's function and writes its answer.
 func (g *Gateway) integrate(ctx context.Context, w http.ResponseWriter, r *http.Request, route Route, e *event) {
 	raw, err := json.Marshal(e)
-	if err != nil { // strings can be written
+	if err != nil { // strings can always be encoded
 		panic("apigateway: " + err.Error())
 	}
 	if len(raw) > MaxEvent {
@@ -164,7 +163,7 @@ func (g *Gateway) integrate(ctx context.Context, w http.ResponseWriter, r *http.
 	a.write(w, r.Method)
 }
 
-// refuse answers in the gateway's own words.
+// refuse responds with the gateway's own error.
 func refuse(w http.ResponseWriter, status int) {
 	text := http.StatusText(status)
 	w.Header().Set("Content-Type", "application/json")
@@ -172,7 +171,7 @@ func refuse(w http.ResponseWriter, status int) {
 	_, _ = w.Write([]byte(`{"message":"` + text + `"}`))
 }
 
-// newID returns an id as API Gateway makes them.
+// newID returns an id in the format of API Gateway.
 func newID() string {
 	var b [11]byte
 	_, _ = rand.Read(b[:]) // never fails: it aborts the program instead

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// functions answer what a test says, and remember what they were called with.
+// functions return the answers of a test, and store the events of their calls.
 type functions struct {
 	mu      sync.Mutex
 	answers map[string]string // by function; "!": it fails; "…": it never answers
@@ -57,8 +57,8 @@ func (f *functions) last(function string) map[string]any {
 
 var sampleTime = time.Date(2026, 11, 20, 10, 15, 30, 0, time.UTC)
 
-// stand returns a gateway whose one route is POST /things/{id}/{rest+}, or $default.
-func stand(answers map[string]string, change func(*apigateway.Options)) (*apigateway.Gateway, *functions) {
+// newGateway returns a gateway whose one route is POST /things/{id}/{rest+}, or $default.
+func newGateway(answers map[string]string, change func(*apigateway.Options)) (*apigateway.Gateway, *functions) {
 	f := &functions{answers: answers, events: map[string][]map[string]any{}}
 	o := apigateway.Options{
 		Account: "123456789012", Region: "eu-west-1", API: "a1b2c3d4e5",
@@ -91,9 +91,9 @@ func request(method, target, body string, headers ...string) *http.Request {
 	return r
 }
 
-// TestEventsAreTheSamples: the request of each sample becomes that sample, and the
-// authorizer's question its own.
-func TestEventsAreTheSamples(t *testing.T) {
+// TestEventsMatchSamples: the request of each sample gives the sample's event, and the event of the
+// authorizer.
+func TestEventsMatchSamples(t *testing.T) {
 	for _, name := range []string{"chat", "confirm", "eligibility", "mcp", "records", "web", "authorize"} {
 		want := sample(t, name)
 		key := want["routeKey"].(string)
@@ -106,14 +106,14 @@ func TestEventsAreTheSamples(t *testing.T) {
 			said = want["requestContext"].(map[string]any)["authorizer"].(map[string]any)["lambda"].(map[string]any)
 		}
 		context, _ := json.Marshal(said)
-		g, f := stand(map[string]string{"f": `{"statusCode":200}`, "who": `{"isAuthorized":true,"context":` + string(context) + `}`}, func(o *apigateway.Options) {
+		g, f := newGateway(map[string]string{"f": `{"statusCode":200}`, "who": `{"isAuthorized":true,"context":` + string(context) + `}`}, func(o *apigateway.Options) {
 			o.Authorizer = &apigateway.Authorizer{Function: "who"}
 			o.Route = func(string, string) (apigateway.Route, bool) {
 				return apigateway.Route{Key: key, Path: path, Function: "f"}, true
 			}
 		})
 		w := httptest.NewRecorder()
-		g.ServeHTTP(w, asSent(want))
+		g.ServeHTTP(w, requestOf(want))
 		got := f.last(function)
 		if got == nil || w.Code != 200 {
 			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
@@ -144,8 +144,8 @@ func sample(t *testing.T, name string) map[string]any {
 	return e
 }
 
-// asSent is the request that an event was made of.
-func asSent(e map[string]any) *http.Request {
+// requestOf returns the request of an event.
+func requestOf(e map[string]any) *http.Request {
 	headers := e["headers"].(map[string]any)
 	target := "https://" + headers["host"].(string) + e["rawPath"].(string)
 	if q, _ := e["rawQueryString"].(string); q != "" {
@@ -161,8 +161,8 @@ func asSent(e map[string]any) *http.Request {
 	return r
 }
 
-func TestEventsSayAllThatWasSent(t *testing.T) {
-	g, f := stand(map[string]string{"f": `{"statusCode":200}`}, func(o *apigateway.Options) {
+func TestEventsContainWholeRequest(t *testing.T) {
+	g, f := newGateway(map[string]string{"f": `{"statusCode":200}`}, func(o *apigateway.Options) {
 		o.Variables = map[string]string{"colour": "blue"}
 	})
 	r := request("POST", "http://things.example:8080/things/a%20b/c%2Fd/%E2%82%AC%23x?x=1&x=2&y=a%2Bb+c&z", "\x00\x01",
@@ -175,7 +175,7 @@ func TestEventsSayAllThatWasSent(t *testing.T) {
 	for what, pair := range map[string][2]any{
 		"version":    {e["version"], "2.0"},
 		"key":        {e["routeKey"], "POST /things/{id}/{rest+}"},
-		"path":       {e["rawPath"], "/things/a b/c/d/€#x"}, // decoded, as there
+		"path":       {e["rawPath"], "/things/a b/c/d/€#x"}, // decoded, as on AWS
 		"query":      {e["rawQueryString"], "x=1&x=2&y=a%2Bb+c&z"},
 		"cookies":    {e["cookies"], []any{"a=1", "b=2", "c=3"}},
 		"parameters": {e["queryStringParameters"], map[string]any{"x": "1,2", "y": "a+b c", "z": ""}},
@@ -204,7 +204,7 @@ func TestEventsSayAllThatWasSent(t *testing.T) {
 	}
 }
 
-func TestBodiesTravelAsTextOrInBase64(t *testing.T) {
+func TestBodiesAreTextOrBase64(t *testing.T) {
 	for _, c := range []struct {
 		contentType, encoding, body string
 		base64                      bool
@@ -222,7 +222,7 @@ func TestBodiesTravelAsTextOrInBase64(t *testing.T) {
 		{"application/json", "", "\xff", true}, // nothing is lost
 		{"image/png", "", "", false},
 	} {
-		g, f := stand(map[string]string{"f": `{"statusCode":200}`}, nil)
+		g, f := newGateway(map[string]string{"f": `{"statusCode":200}`}, nil)
 		g.ServeHTTP(httptest.NewRecorder(), request("POST", "/x", c.body, "Content-Type", c.contentType, "Content-Encoding", c.encoding))
 		if got := f.last("f")["isBase64Encoded"]; got != c.base64 {
 			t.Errorf("%q %q %q: base64 %v", c.contentType, c.encoding, c.body, got)
@@ -230,7 +230,7 @@ func TestBodiesTravelAsTextOrInBase64(t *testing.T) {
 	}
 }
 
-func TestAnswersAreReadAsThere(t *testing.T) {
+func TestAnswersAreReadAsOnAWS(t *testing.T) {
 	for _, c := range []struct {
 		name, out string
 		status    int
@@ -263,7 +263,7 @@ func TestAnswersAreReadAsThere(t *testing.T) {
 		{"a header that is a list", `{"statusCode":200,"headers":{"x":[]}}`, 500, "", "", `{"message":"Internal Server Error"}`},
 		{"a function that failed", `!`, 500, "", "", `{"message":"Internal Server Error"}`},
 	} {
-		g, _ := stand(map[string]string{"f": c.out}, nil)
+		g, _ := newGateway(map[string]string{"f": c.out}, nil)
 		server := httptest.NewServer(g)
 		res, err := http.Get(server.URL + "/x")
 		if err != nil {
@@ -280,7 +280,7 @@ func TestAnswersAreReadAsThere(t *testing.T) {
 	}
 }
 
-func TestWhatTheGatewayRefusesItself(t *testing.T) {
+func TestGatewayRefusesRequestsItself(t *testing.T) {
 	for _, c := range []struct {
 		name, target, body string
 		status             int
@@ -289,7 +289,7 @@ func TestWhatTheGatewayRefusesItself(t *testing.T) {
 		{"ten megabytes and a byte", "/x", strings.Repeat("a", apigateway.MaxBody+1), 413},
 		{"an event of six megabytes", "/x", strings.Repeat("a", apigateway.MaxEvent), 413},
 	} {
-		g, f := stand(map[string]string{"f": `{"statusCode":200}`}, nil)
+		g, f := newGateway(map[string]string{"f": `{"statusCode":200}`}, nil)
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, request("POST", c.target, c.body, "Content-Type", "text/plain"))
 		if want := `{"message":"` + http.StatusText(c.status) + `"}`; w.Code != c.status || w.Body.String() != want || f.last("f") != nil {
@@ -298,9 +298,9 @@ func TestWhatTheGatewayRefusesItself(t *testing.T) {
 	}
 }
 
-func TestAFunctionIsWaitedForThirtySeconds(t *testing.T) {
+func TestGatewayWaitsThirtySecondsForFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := stand(map[string]string{"f": "…"}, nil)
+		g, _ := newGateway(map[string]string{"f": "…"}, nil)
 		began, w := time.Now(), httptest.NewRecorder()
 		g.ServeHTTP(w, request("GET", "/x", ""))
 		if w.Code != 503 || w.Body.String() != `{"message":"Service Unavailable"}` || time.Since(began) != apigateway.Wait {
@@ -309,7 +309,7 @@ func TestAFunctionIsWaitedForThirtySeconds(t *testing.T) {
 	})
 }
 
-func TestNobodyPassesAnAuthorizerThatDoesNotSaySo(t *testing.T) {
+func TestAuthorizerMustAllowRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, answer string
 		status       int
@@ -322,7 +322,7 @@ func TestNobodyPassesAnAuthorizerThatDoesNotSaySo(t *testing.T) {
 		{"a text", `{"isAuthorized":"true"}`, 500},
 		{"failed", `!`, 500},
 	} {
-		g, f := stand(map[string]string{"f": `{"statusCode":200}`, "who": c.answer}, func(o *apigateway.Options) {
+		g, f := newGateway(map[string]string{"f": `{"statusCode":200}`, "who": c.answer}, func(o *apigateway.Options) {
 			o.Authorizer = &apigateway.Authorizer{Function: "who"}
 		})
 		w := httptest.NewRecorder()
@@ -336,7 +336,7 @@ func TestNobodyPassesAnAuthorizerThatDoesNotSaySo(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := stand(map[string]string{"who": "…"}, func(o *apigateway.Options) { o.Authorizer = &apigateway.Authorizer{Function: "who"} })
+		g, _ := newGateway(map[string]string{"who": "…"}, func(o *apigateway.Options) { o.Authorizer = &apigateway.Authorizer{Function: "who"} })
 		began, w := time.Now(), httptest.NewRecorder()
 		g.ServeHTTP(w, request("GET", "/x", ""))
 		if w.Code != 500 || time.Since(began) != apigateway.AuthWait {
@@ -345,9 +345,9 @@ func TestNobodyPassesAnAuthorizerThatDoesNotSaySo(t *testing.T) {
 	})
 }
 
-func TestAuthorizersAreAskedOncePerSourcesAndLife(t *testing.T) {
+func TestAuthorizerAnswerIsCachedBySources(t *testing.T) {
 	now := sampleTime
-	g, f := stand(map[string]string{"f": `{"statusCode":200}`, "who": `{"isAuthorized":true,"context":{"n":1}}`}, func(o *apigateway.Options) {
+	g, f := newGateway(map[string]string{"f": `{"statusCode":200}`, "who": `{"isAuthorized":true,"context":{"n":1}}`}, func(o *apigateway.Options) {
 		o.Now = func() time.Time { return now }
 		o.Authorizer = &apigateway.Authorizer{
 			Function: "who", Life: time.Minute,
@@ -368,8 +368,8 @@ func TestAuthorizersAreAskedOncePerSourcesAndLife(t *testing.T) {
 		{"/things/a/b?q=1", "k", 0, 200, 2},       // another
 		{"/x?q=2", "k", 0, 200, 3},                // another source
 		{"/x?q=1", "l", 0, 200, 4},                // another key
-		{"/x?q=1", "k", 2 * time.Second, 200, 5},  // over
-		{"/x?q=1", "k", 59 * time.Second, 200, 5}, // and kept again
+		{"/x?q=1", "k", 2 * time.Second, 200, 5},  // expired
+		{"/x?q=1", "k", 59 * time.Second, 200, 5}, // and stored again
 	} {
 		now = now.Add(c.after)
 		w := httptest.NewRecorder()

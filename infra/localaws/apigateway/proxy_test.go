@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestWhereTLSEndsIsKept: a proxy before the listener says how people reach it; a
-// listener that has TLS itself knows better.
-func TestWhereTLSEndsIsKept(t *testing.T) {
-	g, f := stand(map[string]string{"f": `{"statusCode":200}`}, nil)
+// TestEventKeepsProxyProtocol: a proxy before the listener names the protocol of the client, but a
+// listener with TLS uses its own.
+func TestEventKeepsProxyProtocol(t *testing.T) {
+	g, f := newGateway(map[string]string{"f": `{"statusCode":200}`}, nil)
 	for name, c := range map[string]struct {
 		headers     []string
 		tls         bool

@@ -23,18 +23,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// What is measured: a conditional update of a 1 KB item through the SDK. Ours is
-// called without a socket; dynalite, in LevelDB on the same disk, over its own;
-// raw bbolt reads and writes 1 KB values, one fsync each, one writer. They take
-// turns of a slice each, so that noise of the machine hits them alike, and what
-// is shown is the median of the slices.
+// The benchmark measures a conditional update of a 1 KB item through the SDK. Our engine is called
+// without a socket, and dynalite, in LevelDB on the same disk, over its socket. Raw bbolt reads and
+// writes 1 KB values with one writer and one fsync each. They alternate in slices, so that noise of
+// the machine affects them equally, and the result is the median of the slices.
 const (
 	turns     = 25
 	sliceTime = 200 * time.Millisecond
 	benchRows = 1000
 )
 
-// contender is one thing measured: op does operation n.
+// contender is one measured implementation: op does operation n.
 type contender struct {
 	name    string
 	clients int
@@ -44,7 +43,7 @@ type contender struct {
 }
 
 func bench(ctx context.Context, dir, dynaliteFolder string, out io.Writer) error {
-	debug.SetGCPercent(localaws.GCPercent) // as the deployment does
+	debug.SetGCPercent(localaws.GCPercent) // as in the deployment
 	raw, err := rawUpdates(filepath.Join(dir, "raw.db"))
 	if err != nil {
 		return err
@@ -168,7 +167,7 @@ func rawUpdates(path string) (func(n int64) error, error) {
 
 func benchTable() *string { return aws.String("bench") }
 
-// fillBench makes the table and its items.
+// fillBench creates the table and its items.
 func fillBench(ctx context.Context, client *sdk.Client) error {
 	if _, err := client.CreateTable(ctx, &sdk.CreateTableInput{
 		TableName: benchTable(), BillingMode: types.BillingModePayPerRequest,

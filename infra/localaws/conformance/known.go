@@ -11,8 +11,8 @@ import (
 
 // known.txt lists the checks that other emulators of DynamoDB are known to fail:
 // a line "subject: reason", and below it, indented, the checks' names. A name
-// may end in *, for some of which the subject may pass. One that begins with ~
-// fails at some times only.
+// may end in *; the subject may then pass some of these checks. A name that
+// begins with ~ fails only sometimes.
 //
 //go:embed known.txt
 var knownText string
@@ -37,7 +37,7 @@ func readKnown(text string) ([]outcome.Difference, error) {
 	return out, nil
 }
 
-// covers says whether a difference is of this check.
+// covers reports whether a difference applies to this check.
 func covers(d outcome.Difference, name string) bool {
 	d.Name = strings.TrimPrefix(d.Name, "~")
 	if prefix, ok := strings.CutSuffix(d.Name, "*"); ok {
@@ -46,8 +46,8 @@ func covers(d outcome.Difference, name string) bool {
 	return d.Name == name
 }
 
-// surprises compares outcomes with what is known of a subject: checks that fail
-// without being listed, and listed ones that pass.
+// surprises compares outcomes with the known differences of a subject. It returns failed checks
+// that are not listed, and listed checks that passed.
 func surprises(subject string, outcomes []outcome.Outcome, known []outcome.Difference) []string {
 	var out []string
 	for _, o := range outcomes {
@@ -76,5 +76,5 @@ func surprises(subject string, outcomes []outcome.Outcome, known []outcome.Diffe
 
 func indent(s string) string { return "\t" + strings.ReplaceAll(s, "\n", "\n\t") }
 
-// home is where a tool of that name and version is kept.
+// home returns the folder of a tool by name and version.
 func home(cache, tool string) string { return path.Join(cache, "localaws", tool) }

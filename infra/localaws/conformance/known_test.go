@@ -70,7 +70,7 @@ func TestSurprisesAreNewFailuresAndNewPasses(t *testing.T) {
 	}
 }
 
-func TestTableCountsWhatWasRun(t *testing.T) {
+func TestTableCountsRunChecks(t *testing.T) {
 	s := suite{title: "Things", subjects: []string{"a", "b"}, outcomes: []outcome.Outcome{
 		{Area: "x", Name: "1", Failed: map[string]string{"b": "no"}}, {Area: "y", Name: "2", Skipped: map[string]string{"b": "slow"}},
 	}}

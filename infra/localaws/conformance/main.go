@@ -1,20 +1,20 @@
-// Command conformance holds the embedded engines to what AWS does, beside other
-// emulators where they are installed.
+// Command conformance compares the embedded engines with AWS, beside other emulators where they are
+// installed.
 //
 //	go run ./infra/localaws/conformance [-write FILE] [-dynalite FOLDER] [-moto COMMAND] [-asl FOLDER] [-fails SUBJECT]
 //	go run ./infra/localaws/conformance -bench [-dynalite FOLDER]
 //
-// It starts our engines over a socket, dynalite (npm; its folder holds
-// node_modules/dynalite) and moto_server, runs infra/localaws/conformance/tables against
-// all three and infra/localaws/conformance/machines against ours and moto, and prints
-// areas × subjects. asl-validator (npm) looks at the definition of every machine.
+// It starts our engines over a socket, dynalite (npm; its folder holds node_modules/dynalite) and
+// moto_server, runs infra/localaws/conformance/tables against all three and
+// infra/localaws/conformance/machines against ours and moto, and prints areas × subjects.
+// asl-validator (npm) checks the definition of every machine.
 //
-// It fails when our engines fail a check, and when dynalite, whose version is
-// pinned, fails one that known.txt does not list or passes one that it does.
-// moto's version is the machine's own: its surprises are only told.
+// It fails when our engines fail a check, and when dynalite, whose version is pinned, fails a check
+// that known.txt does not list or passes one that it lists. moto's version is that of the machine:
+// its surprises are only printed.
 //
-// With -bench it measures the DynamoDB engine beside raw bbolt and dynalite on
-// the same disk, in one run (bench.go).
+// With -bench it measures the DynamoDB engine beside raw bbolt and dynalite on the same disk, in
+// one run (bench.go).
 package main
 
 import (
@@ -109,7 +109,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		fmt.Fprintln(out, s.table())
 	}
 	if o.fails != "" {
-		tell(out, suites, o.fails)
+		printFailures(out, suites, o.fails)
 	}
 	if o.write != "" {
 		if err := os.WriteFile(o.write, []byte(document(suites, "moto is the one that was installed, dynalite is 4.0.0.")), 0o644); err != nil { //nolint:gosec // a page for everybody
@@ -120,7 +120,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return judge(out, suites, func() ([]suite, error) { return runSuites(ctx, o, filepath.Join(dir, "again"), known, out) })
 }
 
-// runSuites starts the subjects, runs both suites and ends the subjects.
+// runSuites starts the subjects, runs both suites and stops the subjects.
 func runSuites(ctx context.Context, o options, dir string, known []outcome.Difference, out io.Writer) ([]suite, error) {
 	cases, err := machines.Open(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	default:
 		fmt.Fprintf(out, "dynalite is not at %s: left out\n", o.dynalite)
 	}
-	// Each suite has a moto of its own, so that they need not wait for each other.
+	// Each suite has a moto of its own, so that neither waits for the other.
 	for list, environment := range map[*[]outcome.Subject][]string{&ofTables: nil, &ofMachines: cases.MotoEnv()} {
 		moto, found, err := startMoto(ctx, o.moto, environment)
 		if err != nil {
@@ -160,7 +160,7 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	var ofCases []outcome.Outcome
 	go func() {
 		var err error
-		ofCases, err = apart(ctx, cases.Run, ofMachines)
+		ofCases, err = runSeparately(ctx, cases.Run, ofMachines)
 		machinesDone <- err
 	}()
 	outcomes, err := tables.Run(ctx, ofTables...)
@@ -173,9 +173,8 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	}, nil
 }
 
-// apart runs a suite on each subject at the same time, and puts together what it
-// said of each.
-func apart(ctx context.Context, run outcome.Run, subjects []outcome.Subject) ([]outcome.Outcome, error) {
+// runSeparately runs a suite on each subject concurrently, and merges the outcomes.
+func runSeparately(ctx context.Context, run outcome.Run, subjects []outcome.Subject) ([]outcome.Outcome, error) {
 	all := make([][]outcome.Outcome, len(subjects))
 	failed := make([]error, len(subjects))
 	var done sync.WaitGroup
@@ -203,8 +202,8 @@ func namesOf(subjects []outcome.Subject) []string {
 	return out
 }
 
-// tell prints what a subject failed.
-func tell(out io.Writer, suites []suite, subject string) {
+// printFailures prints the failed checks of a subject.
+func printFailures(out io.Writer, suites []suite, subject string) {
 	for _, s := range suites {
 		for _, o := range s.outcomes {
 			if why, failed := o.Failed[subject]; failed {
@@ -214,17 +213,18 @@ func tell(out io.Writer, suites []suite, subject string) {
 	}
 }
 
-// judge fails over our own failures, and over surprises of dynalite that a second look
-// confirms: again is the suites once more. What others do now and then is theirs.
+// judge returns an error for our own failures, and for surprises of dynalite that a second run
+// confirms; again runs the suites once more. Failures of other subjects that occur only sometimes
+// are ignored.
 func judge(out io.Writer, suites []suite, again func() ([]suite, error)) error {
-	ours, theirs := wrongs(out, suites)
+	ours, theirs := failures(out, suites)
 	if ours == nil && theirs != nil {
 		suites, err := again()
 		if err != nil {
 			return err
 		}
 		var still []string
-		ours, still = wrongs(out, suites)
+		ours, still = failures(out, suites)
 		theirs = slices.DeleteFunc(theirs, func(s string) bool { return !slices.Contains(still, s) })
 	}
 	if wrong := slices.Concat(ours, theirs); len(wrong) > 0 {
@@ -233,9 +233,9 @@ func judge(out io.Writer, suites []suite, again func() ([]suite, error)) error {
 	return nil
 }
 
-// wrongs are our own failures and the surprises of dynalite. Those of moto, which is of
-// any version, are only told.
-func wrongs(out io.Writer, suites []suite) (ours, theirs []string) {
+// failures returns our own failures and the surprises of dynalite. Those of moto, which may have
+// any version, are only printed.
+func failures(out io.Writer, suites []suite) (ours, theirs []string) {
 	for _, s := range suites {
 		for _, subject := range s.subjects {
 			news := surprises(subject, s.outcomes, s.known)

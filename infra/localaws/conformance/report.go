@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// suite is what one package of checks said of the subjects that it was run on.
+// suite holds the outcomes of one package of checks for its subjects.
 type suite struct {
 	title    string
 	subjects []string
@@ -15,7 +15,7 @@ type suite struct {
 	known    []outcome.Difference
 }
 
-// table shows areas × subjects as passed of run.
+// table returns areas × subjects, as passed of run.
 func (s suite) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | %s |\n|---|%s\n", s.title, strings.Join(s.subjects, " | "), strings.Repeat("---:|", len(s.subjects)))
@@ -54,7 +54,7 @@ func (s suite) count(subject string, in func(outcome.Outcome) bool) (passed, run
 	return passed, run
 }
 
-// differences lists what each subject is known to fail, by reason.
+// differences lists the known failures of each subject, by reason.
 func (s suite) differences() string {
 	var b strings.Builder
 	for _, subject := range s.subjects {
@@ -90,14 +90,14 @@ func (s suite) differences() string {
 	return b.String()
 }
 
-// code shows a name that may hold backquotes and control characters.
+// code formats a name that may contain backquotes and control characters.
 func code(name string) string {
 	name = fmt.Sprintf("%q", name)
 	name = name[1 : len(name)-1]
 	return "`` " + strings.ReplaceAll(name, `\"`, `"`) + " ``"
 }
 
-// document is the page that -write writes.
+// document returns the page of -write.
 func document(suites []suite, versions string) string {
 	var b strings.Builder
 	b.WriteString("# Conformance\n\n<!-- Written by `go run ./infra/localaws/conformance -write docs/conformance.md`. Do not edit. -->\n\n" +

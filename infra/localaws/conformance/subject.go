@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// startup is how long a subject may take until it answers.
+// startup limits the time until a subject responds.
 const startup = 20 * time.Second
 
-// running is a subject that was started here, and how to end it.
+// running is a subject that was started here, and the function that stops it.
 type running struct {
 	outcome.Subject
 	version string
@@ -53,12 +53,12 @@ func startOurs(ctx context.Context, dir, lambda string) (running, error) {
 	server := httptest.NewServer(localaws.OnLoopback(services))
 	return running{Subject: outcome.Subject{Name: "localaws", URL: server.URL}, stop: func() {
 		server.Close()
-		_ = errors.Join(services.Halt(), store.Close()) // the folder goes with the run
+		_ = errors.Join(services.Halt(), store.Close()) // the folder is removed after the run
 	}}, nil
 }
 
-// startDynalite starts the dynalite below a folder; a data folder makes it
-// persistent. Without it, or without node, there is none.
+// startDynalite starts the dynalite below a folder; a data folder makes it persistent. It reports
+// false without dynalite or without node.
 func startDynalite(ctx context.Context, folder, data string) (r running, found bool, err error) {
 	script := filepath.Join(folder, "node_modules", "dynalite", "cli.js")
 	node, noNode := exec.LookPath("node")
@@ -105,10 +105,10 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = c.Wait() // how it ended shows in what it said
+		_ = c.Wait() // its output shows the reason of its end
 	}()
 	r := running{Subject: outcome.Subject{Name: name, URL: "http://" + address}, stop: func() {
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // with what it started
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // with its child processes
 		<-done
 	}}
 	if err := r.await(ctx, done); err != nil {
@@ -118,7 +118,7 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	return r, nil
 }
 
-// await asks until the subject answers anything at all.
+// await polls until the subject responds.
 func (r running) await(ctx context.Context, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()

@@ -1,9 +1,8 @@
-// Package iam judges requests by the policies of a role, as AWS does: what a statement denies is
-// refused, and so is what none allows.
+// Package iam checks requests against the policies of a role, as AWS does: a request is refused
+// when a statement denies it, and when none allows it.
 //
-// What must stay true: nothing in a policy is skipped. An element, an operator or a
-// condition key that is not understood here is an error when the policy is read, because a
-// condition that nobody looks at would allow too much.
+// One rule holds: nothing in a policy is skipped. An unknown element, operator or condition key is
+// an error when the policy is read, because a condition that is ignored would allow too much.
 package iam
 
 import (
@@ -13,14 +12,14 @@ import (
 	"strings"
 )
 
-// Request is what somebody wants to do.
+// Request is one action on a resource.
 type Request struct {
 	Action   string   // "dynamodb:PutItem"
 	Resource string   // an ARN
-	Keys     []string // the partition keys that it names, which dynamodb:LeadingKeys is compared with
+	Keys     []string // the partition keys that it names, for dynamodb:LeadingKeys
 }
 
-// Policy is the statements of all policies of a role.
+// Policy holds the statements of all policies of a role.
 type Policy []statement
 
 type statement struct {
@@ -32,11 +31,11 @@ type statement struct {
 
 // condition compares the partition keys of a request with patterns.
 type condition struct {
-	any      bool // one of them must match, and there must be one; else each must
+	any      bool // one key must match, and there must be one; else each must
 	patterns []string
 }
 
-// leadingKeys is the one condition key that is understood.
+// leadingKeys is the only supported condition key.
 const leadingKeys = "dynamodb:LeadingKeys"
 
 // Read reads policy documents as YAML or JSON decodes them: maps, lists and texts.
@@ -110,7 +109,7 @@ func readConditions(there any) ([]condition, error) {
 	return list, nil
 }
 
-// members are those of a map that has no other than the known ones.
+// members returns the members of a map; a member that is not known is an error.
 func members(of any, known ...string) (map[string]any, error) {
 	fields, ok := of.(map[string]any)
 	if !ok {
@@ -124,7 +123,7 @@ func members(of any, known ...string) (map[string]any, error) {
 	return fields, nil
 }
 
-// texts are one text, or a list of them.
+// texts returns one text, or the texts of a list.
 func texts(of any) ([]string, error) {
 	if one, ok := of.(string); ok {
 		return []string{one}, nil
@@ -142,7 +141,7 @@ func texts(of any) ([]string, error) {
 	return out, nil
 }
 
-// Check returns why a request is refused; nil: it is allowed.
+// Check returns the reason why a request is refused; nil: it is allowed.
 func (p Policy) Check(r Request) error {
 	allowed := false
 	for _, s := range p {
@@ -165,8 +164,7 @@ func (s statement) about(r Request) bool {
 		!slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
 }
 
-// holds is that of a set operator: ForAllValues holds where there is no value, and ForAnyValue
-// does not.
+// holds evaluates a set operator: ForAllValues holds without values, and ForAnyValue does not.
 func (c condition) holds(keys []string) bool {
 	if c.any {
 		return slices.ContainsFunc(keys, func(k string) bool { return matchesAny(c.patterns, k) })
@@ -180,7 +178,7 @@ func matchesAny(patterns []string, text string) bool {
 
 // matches compares a text with a pattern, in which * is any text and ? any one byte.
 func matches(pattern, text string) bool {
-	star, again := -1, 0 // the last star, and what of the text it takes so far
+	star, again := -1, 0 // the last star, and the end of the text that it matches so far
 	i, j := 0, 0
 	for j < len(text) {
 		switch {

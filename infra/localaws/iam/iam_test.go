@@ -34,17 +34,17 @@ func TestCheck(t *testing.T) {
 		allowed          bool
 	}{
 		{"dynamodb:GetItem", table, []string{"A#1"}, true},
-		{"DynamoDB:getitem", table, []string{"A#1"}, true}, // actions have no case
+		{"DynamoDB:getitem", table, []string{"A#1"}, true}, // actions ignore case
 		{"dynamodb:GetItem", strings.ToUpper(table), []string{"A#1"}, false},
 		{"dynamodb:GetItem", table + "2", []string{"A#1"}, false},
 		{"dynamodb:Query", table + "/index/due", []string{"A#1"}, false},
 		{"dynamodb:PutItem", table, []string{"A#1"}, false},
-		{"dynamodb:GetItem", table, []string{"TOKEN#a"}, false}, // what is denied is not allowed by another
+		{"dynamodb:GetItem", table, []string{"TOKEN#a"}, false}, // a denied request is not allowed by another statement
 		{"dynamodb:GetItem", table, []string{"A#1", "TOKEN#a"}, false},
 		{"dynamodb:DeleteItem", table, []string{"A#1#WS"}, true},
 		{"dynamodb:DeleteItem", table, []string{"WS#9", "A#1#WS"}, true},
 		{"dynamodb:DeleteItem", table, []string{"A#1#C#2"}, false},
-		{"dynamodb:DeleteItem", table, []string{"WS#9", "A#1#C#2"}, false}, // each of them
+		{"dynamodb:DeleteItem", table, []string{"WS#9", "A#1#C#2"}, false}, // all keys must match
 		{"dynamodb:DeleteItem", table, nil, true},                          // as AWS has it
 		{"states:StartExecution", table, nil, false},
 	} {
@@ -54,8 +54,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNothingIsSkipped: what is not understood would allow too much.
-func TestNothingIsSkipped(t *testing.T) {
+// TestReadSkipsNothing: a part that is ignored would allow too much.
+func TestReadSkipsNothing(t *testing.T) {
 	for _, text := range []string{
 		`[]`, `{"Statement":{}}`, `{"Id":"a","Statement":[]}`,
 		`{"Statement":[{"Effect":"allow","Action":"a:B","Resource":"*"}]}`,

@@ -1,9 +1,9 @@
-// Package inproc carries HTTP requests to a handler of the same process without
-// a socket: the production SDK clients reach the embedded engines through it.
+// Package inproc carries HTTP requests to a handler of the same process without a socket: the
+// production SDK clients reach the embedded engines through it.
 //
-// What must stay true: the handler sees the request a server would have given it
-// (host, path, headers, body, context), the caller sees the status, headers and
-// body the handler wrote, and a panic in the handler becomes an error here.
+// These rules hold: the handler sees the same request as from a server (host, path, headers, body,
+// context), the caller sees the status, headers and body that the handler wrote, and a panic in the
+// handler becomes an error.
 package inproc
 
 import (
@@ -13,15 +13,14 @@ import (
 	"net/http"
 )
 
-// Transport calls Handler. It serves as aws.Config.HTTPClient (Do) and as
-// http.Client.Transport (RoundTrip). Answers are held in memory whole, so it is
-// not for streams.
+// Transport calls Handler. It serves as aws.Config.HTTPClient (Do) and as http.Client.Transport
+// (RoundTrip). It holds whole responses in memory, so it does not support streams.
 type Transport struct {
 	Handler http.Handler
 }
 
-// Do gives req to the handler and returns what it answered. It fails when the
-// request's context has ended, before or during the call.
+// Do passes req to the handler and returns the response. It fails when the request's context has
+// ended, before or during the call.
 func (t Transport) Do(req *http.Request) (*http.Response, error) { return t.RoundTrip(req) }
 
 // RoundTrip implements http.RoundTripper.
@@ -56,7 +55,7 @@ func (t Transport) RoundTrip(req *http.Request) (res *http.Response, err error) 
 	return w.response(req), nil
 }
 
-// answer collects what a handler writes.
+// answer stores the output of a handler.
 type answer struct {
 	header http.Header
 	sent   http.Header

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestCallerSeesWhatTheHandlerWrote(t *testing.T) {
+func TestCallerGetsResponseOfHandler(t *testing.T) {
 	c := Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Seen", r.Method+" "+r.Host+" "+r.RequestURI+" "+string(body))

@@ -30,19 +30,19 @@ func (r *Runtime) serveResponse(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", text)
 		return
 	}
-	if kind := req.Trailer.Get(typeHeader); kind != "" { // it failed while it was answering
-		r.finish(w, id, ending{failed: brokenOff(kind, req.Trailer.Get("Lambda-Runtime-Function-Error-Body"))})
+	if kind := req.Trailer.Get(typeHeader); kind != "" { // it failed during its answer
+		r.finish(w, id, ending{failed: trailerError(kind, req.Trailer.Get("Lambda-Runtime-Function-Error-Body"))})
 		return
 	}
 	r.finish(w, id, ending{answer: answer})
 }
 
-// typeHeader says what kind of error a function reports.
+// typeHeader is the header with the type of a function's error.
 const typeHeader = "Lambda-Runtime-Function-Error-Type"
 
-// brokenOff is what a function reported after it had begun to answer: the error's
+// trailerError returns the error that a function reported after it had begun to answer: the error's
 // JSON, in base64.
-func brokenOff(kind, body string) *FunctionError {
+func trailerError(kind, body string) *FunctionError {
 	text, err := base64.StdEncoding.DecodeString(body)
 	if err != nil || !json.Valid(text) {
 		return functionError(kind, "it failed while it was answering")
@@ -68,7 +68,7 @@ func (r *Runtime) serveInitError(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	r.failed = failed
 	r.mu.Unlock()
-	accepted(w)
+	respondAccepted(w)
 }
 
 func (r *Runtime) finish(w http.ResponseWriter, id string, e ending) {
@@ -76,10 +76,10 @@ func (r *Runtime) finish(w http.ResponseWriter, id string, e ending) {
 		refuse(w, http.StatusBadRequest, "InvalidRequestID", "no invocation "+id+" is under way")
 		return
 	}
-	accepted(w)
+	respondAccepted(w)
 }
 
-// readError reads what a function reports: {"errorMessage", "errorType", …}.
+// readError reads the error report of a function: {"errorMessage", "errorType", …}.
 func readError(req *http.Request) (*FunctionError, error) {
 	payload, err := io.ReadAll(io.LimitReader(req.Body, maxAnswer))
 	if err != nil {
@@ -91,14 +91,14 @@ func readError(req *http.Request) (*FunctionError, error) {
 	return failure(payload, req.Header.Get(typeHeader)), nil
 }
 
-// failure reads an error's JSON. kind is what the header says it is, for a body that
-// does not; a runtime need say neither.
+// failure reads an error's JSON. kind is the type in the header, for a body without a type; both
+// may be absent.
 func failure(payload []byte, kind string) *FunctionError {
 	var body struct {
 		Message string `json:"errorMessage"`
 		Type    string `json:"errorType"`
 	}
-	_ = json.Unmarshal(payload, &body) // what is no object has no type and no message
+	_ = json.Unmarshal(payload, &body) // a value that is no object has no type and no message
 	failed := &FunctionError{Type: cmp.Or(body.Type, kind, ErrorUnknown), Message: body.Message, Payload: payload}
 	if body.Type == "" {
 		failed.Payload = functionError(failed.Type, failed.Message).Payload
@@ -106,7 +106,7 @@ func failure(payload []byte, kind string) *FunctionError {
 	return failed
 }
 
-func accepted(w http.ResponseWriter) {
+func respondAccepted(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = io.WriteString(w, `{"status":"OK"}`)

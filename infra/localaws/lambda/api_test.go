@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// told is how an invocation ended.
-type told struct {
+// outcome is the end of an invocation.
+type outcome struct {
 	answer []byte
 	failed *lambda.FunctionError
 }
 
-// TestRuntimeAPIAnswersAsItIsDocumented: each case takes one invocation, as a runtime
-// does, and ends it in its own way.
-func TestRuntimeAPIAnswersAsItIsDocumented(t *testing.T) {
+// TestRuntimeAPIMatchesDocumentation: each case takes one invocation, as a runtime does, and ends
+// it in a different way.
+func TestRuntimeAPIMatchesDocumentation(t *testing.T) {
 	const base = "/2018-06-01/runtime/"
 	for _, c := range []struct {
 		name    string
-		path    string // ID is the invocation's
+		path    string // ID stands for that of the invocation
 		headers map[string]string
 		body    string
 		trailer http.Header
 		status  int
-		kind    string // of the failure; "": it answered
+		kind    string // type of the failure; "": it answered
 		message string
 	}{
 		{name: "an answer", path: "invocation/ID/response", body: `{"a":1}`, status: 202},
@@ -69,10 +69,10 @@ func TestRuntimeAPIAnswersAsItIsDocumented(t *testing.T) {
 			r := lambda.New("arn:f", time.Minute)
 			server := httptest.NewServer(r)
 			defer server.Close()
-			ended := make(chan told, 1)
+			ended := make(chan outcome, 1)
 			go func() {
 				answer, failed, _ := r.Invoke(t.Context(), []byte(`{"in":1}`))
-				ended <- told{answer, failed}
+				ended <- outcome{answer, failed}
 			}()
 			next := get(t, server.URL+base+"invocation/next")
 			id := next.Header.Get("Lambda-Runtime-Aws-Request-Id")
@@ -126,7 +126,7 @@ func get(t *testing.T, url string) *http.Response {
 
 func post(t *testing.T, url, body string, headers map[string]string, trailer http.Header) *http.Response {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, url, io.MultiReader(bytes.NewReader([]byte(body)))) // of no known length, as trailers want
+	req, err := http.NewRequest(http.MethodPost, url, io.MultiReader(bytes.NewReader([]byte(body)))) // without a length, as trailers require
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 
 const attached = true
 
-// attach has the kernel end a process with the one that starts it, also when that is
-// killed. (It watches the thread that starts it; Go keeps its threads.) A group of its
-// own keeps Ctrl-C from it: what it does is ended when its caller says so.
+// attach makes the kernel end a process together with its parent, also when that is killed. (The
+// kernel watches the thread that starts it; Go keeps its threads.) A process group of its own keeps
+// Ctrl-C from the process, because its caller ends it.
 func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

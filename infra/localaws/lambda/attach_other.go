@@ -6,5 +6,5 @@ import "os/exec"
 
 const attached = false
 
-// attach does nothing where there are neither groups nor ties of processes.
+// attach does nothing on systems without process groups and parent signals.
 func attach(*exec.Cmd) {}

@@ -9,6 +9,6 @@ import (
 
 const attached = false
 
-// attach keeps Ctrl-C from a process, as its caller ends what it does. No kernel but
-// Linux's ties one process to another.
+// attach keeps Ctrl-C from a process, because its caller ends it. Only Linux can end a process
+// together with its parent.
 func attach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -5,19 +5,17 @@ import (
 	"io"
 )
 
-// maxLine is the longest line that is kept whole, in bytes: what is longer is cut
-// into several.
+// maxLine is the length in bytes of the longest line that is kept whole: longer ones are split.
 const maxLine = 256 << 10
 
-// lines hands on what a process writes in whole lines, one for each write, so that
-// those of many processes can share a log.
+// lines writes the output of a process in whole lines, one for each write, so that many processes
+// can share a log.
 type lines struct {
 	to   io.Writer // nil drops them
-	rest []byte    // of a line that has not ended
+	rest []byte    // start of a line that has not ended
 }
 
-// Write implements io.Writer. What cannot be logged does not keep a process from
-// writing.
+// Write implements io.Writer. It returns no error, so that a failing log does not stop the process.
 func (l *lines) Write(p []byte) (int, error) {
 	n := len(p)
 	if l.to == nil {
@@ -38,7 +36,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush ends a line that the process did not end.
+// flush writes the last line when the process did not end it.
 func (l *lines) flush() {
 	if l.to != nil && len(l.rest) > 0 {
 		_, _ = l.to.Write(append(l.rest, '\n'))

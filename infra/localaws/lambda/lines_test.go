@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// writes are what reached a log, one by one.
+// writes stores the writes to a log, one by one.
 type writes []string
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -14,7 +14,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestProcessesAreLoggedInWholeLines(t *testing.T) {
+func TestLinesAreWrittenWhole(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
 	for _, c := range []struct{ written, want []string }{
 		{[]string{"one\n"}, []string{"one\n"}},

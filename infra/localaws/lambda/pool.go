@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// Pool is a function with as many execution environments as are asked of it at
-// once. An invocation takes one that is idle, or starts another; when there are as
-// many as there may be, it waits. The one that was used last is used first; those that
-// nobody used for IdleLife end, as Lambda ends them. One whose process ended starts
-// another when it is next used.
+// Pool is a function with as many execution environments as it has concurrent invocations. An
+// invocation takes an idle environment, or starts another; at the limit it waits. The environment
+// that was used last is used first; one that was idle for IdleLife ends, as on Lambda. One whose
+// process ended starts another process at its next use.
 type Pool struct {
 	config Config
-	places chan struct{} // holds a token for each environment that is used
+	places chan struct{} // holds a token for each environment in use
 
 	alive context.Context // ends with Close
 	stop  context.CancelFunc
@@ -25,11 +24,11 @@ type Pool struct {
 	used map[*Process]bool
 	busy sync.WaitGroup // environments in use, from their start to their return
 
-	reaper *time.Timer // runs as long as there are environments
+	reaper *time.Timer // runs while there are environments
 }
 
-// IdleLife is how long an environment stays that nobody uses: what a burst needed is
-// memory that the machine has back.
+// IdleLife is the time after which an idle environment ends, so that the memory of a burst is
+// released.
 const IdleLife = 5 * time.Minute
 
 // resting is an environment that is idle.
@@ -47,8 +46,8 @@ func NewPool(config Config, most int) *Pool {
 	return &Pool{config: config, places: make(chan struct{}, most), alive: alive, stop: stop, used: map[*Process]bool{}}
 }
 
-// Invoke is Runtime.Invoke with an environment of the pool. The function's time
-// begins when it has one. A caller that stops waiting does not stop the function.
+// Invoke is Runtime.Invoke with an environment of the pool. The function's time begins when it has
+// one. The function continues when the caller stops waiting.
 func (p *Pool) Invoke(ctx context.Context, payload []byte) ([]byte, *FunctionError, error) {
 	select {
 	case p.places <- struct{}{}:
@@ -108,7 +107,7 @@ func (p *Pool) invoke(ctx context.Context, payload []byte) ([]byte, *FunctionErr
 	return env.Invoke(ctx, payload)
 }
 
-// take returns an environment that is idle, or starts one.
+// take returns an idle environment, or starts one.
 func (p *Pool) take(ctx context.Context) (*Process, error) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {
@@ -138,12 +137,12 @@ func (p *Pool) give(env *Process) {
 	}
 }
 
-// Reap ends the environments that nobody has used for IdleLife, as of a moment.
+// Reap ends the environments that have been idle for IdleLife at the time at.
 func (p *Pool) Reap(at time.Time) {
 	if !p.enter() {
 		return
 	}
-	defer p.busy.Done() // Close waits for those that end here
+	defer p.busy.Done() // Close waits for the environments that end here
 	p.mu.Lock()
 	over := 0
 	for over < len(p.idle) && at.Sub(p.idle[over].since) >= IdleLife {
@@ -152,13 +151,13 @@ func (p *Pool) Reap(at time.Time) {
 	ended := slices.Clone(p.idle[:over])
 	p.idle = slices.Delete(p.idle, 0, over)
 	switch {
-	case p.reaper == nil || p.alive.Err() != nil: // nobody waits for it
+	case p.reaper == nil || p.alive.Err() != nil: // its return is not needed any more
 	case len(p.idle) > 0:
 		p.reaper.Reset(IdleLife - at.Sub(p.idle[0].since))
 	case len(p.used) > 0:
 		p.reaper.Reset(IdleLife)
 	default:
-		p.reaper = nil // the next that is idle starts it anew
+		p.reaper = nil // the next idle environment starts it again
 	}
 	p.mu.Unlock()
 	for _, env := range ended {
@@ -166,8 +165,7 @@ func (p *Pool) Reap(at time.Time) {
 	}
 }
 
-// Close ends every environment, and with it what it was doing, and returns when all
-// have ended.
+// Close ends every environment with its invocation, and returns when all have ended.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.stop()
@@ -175,10 +173,10 @@ func (p *Pool) Close() {
 		p.reaper.Stop()
 	}
 	for env := range p.used {
-		go env.Close() // what it does has failed
+		go env.Close() // its invocation fails
 	}
 	p.mu.Unlock()
-	p.busy.Wait() // from here on all are idle
+	p.busy.Wait() // now all are idle
 	var ends sync.WaitGroup
 	for _, env := range p.idle {
 		ends.Go(env.Close)
@@ -186,8 +184,8 @@ func (p *Pool) Close() {
 	ends.Wait()
 }
 
-// Warm starts an environment, unless one is there, and leaves it idle. The error is
-// what keeps the function from starting.
+// Warm starts an environment, unless there is one, and leaves it idle. It returns the error of a
+// function that does not start.
 func (p *Pool) Warm(ctx context.Context) error {
 	if !p.enter() {
 		return ErrClosed

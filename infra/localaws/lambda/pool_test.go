@@ -25,7 +25,7 @@ func pool(t *testing.T, most int, timeout time.Duration) *lambda.Pool {
 	return p
 }
 
-// ask invokes a function of the tests and returns the text that it answered.
+// ask invokes a function of the tests and returns its text.
 func ask(t *testing.T, p *lambda.Pool, payload string) (string, *lambda.FunctionError) {
 	t.Helper()
 	answer, failed, err := p.Invoke(t.Context(), []byte(payload))
@@ -41,9 +41,9 @@ func ask(t *testing.T, p *lambda.Pool, payload string) (string, *lambda.Function
 	return text, failed
 }
 
-// TestPoolHasAsManyEnvironmentsAsAreAskedAtOnce: three at most, whoever comes fourth
-// waits, and an idle one is used again.
-func TestPoolHasAsManyEnvironmentsAsAreAskedAtOnce(t *testing.T) {
+// TestPoolStartsEnvironmentForEachConcurrentCall: at most three; a fourth call waits, and an idle
+// environment is used again.
+func TestPoolStartsEnvironmentForEachConcurrentCall(t *testing.T) {
 	p := pool(t, 3, 30*time.Second)
 	first, _ := ask(t, p, `{"do":"pid"}`)
 	if second, _ := ask(t, p, `{"do":"pid"}`); second != first {
@@ -72,7 +72,7 @@ func TestPoolHasAsManyEnvironmentsAsAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-func TestPoolReplacesWhatDiedOrRanOutOfTime(t *testing.T) {
+func TestPoolReplacesEndedAndTimedOutProcesses(t *testing.T) {
 	p := pool(t, 1, 2*time.Second)
 	before, _ := ask(t, p, `{"do":"pid"}`)
 	for _, c := range []struct{ payload, kind string }{
@@ -87,7 +87,7 @@ func TestPoolReplacesWhatDiedOrRanOutOfTime(t *testing.T) {
 		}
 		before = after
 	}
-	// One that is killed while it is idle fails nobody.
+	// An environment that is killed while it is idle fails no call.
 	pid, err := strconv.Atoi(before)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestPoolReplacesWhatDiedOrRanOutOfTime(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for syscall.Kill(pid, 0) == nil { // until it has been waited for
+	for syscall.Kill(pid, 0) == nil { // until the process was reaped
 		time.Sleep(time.Millisecond)
 	}
 	if after, failed := ask(t, p, `{"do":"pid"}`); failed != nil || after == before {
@@ -103,7 +103,7 @@ func TestPoolReplacesWhatDiedOrRanOutOfTime(t *testing.T) {
 	}
 }
 
-func TestPoolEndsWithAllThatItStarted(t *testing.T) {
+func TestPoolCloseEndsAllProcesses(t *testing.T) {
 	p := lambda.NewPool(config(t, "acts", time.Minute), 2)
 	idle, _ := ask(t, p, `{"do":"pid"}`)
 	given := make(chan error, 1)
@@ -113,7 +113,7 @@ func TestPoolEndsWithAllThatItStarted(t *testing.T) {
 		given <- err
 	}()
 	other, _ := ask(t, p, `{"do":"pid, later"}`)
-	cancel() // the caller is gone, and the function is not
+	cancel() // the caller is gone, but the function continues
 	if err := <-given; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller: %v", err)
 	}
@@ -129,8 +129,8 @@ func TestPoolEndsWithAllThatItStarted(t *testing.T) {
 	}
 }
 
-// TestPoolLetsGoOfWhatABurstNeeded, and keeps what is in use.
-func TestPoolLetsGoOfWhatABurstNeeded(t *testing.T) {
+// TestPoolEndsIdleEnvironmentsOfBurst, and keeps those in use.
+func TestPoolEndsIdleEnvironmentsOfBurst(t *testing.T) {
 	p := pool(t, 3, 30*time.Second)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -162,10 +162,10 @@ func TestPoolLetsGoOfWhatABurstNeeded(t *testing.T) {
 		t.Errorf("afterwards: %s, %v", after, failed)
 	}
 	p.Close()
-	p.Reap(time.Now().Add(time.Hour)) // of a timer that fired as it closed
+	p.Reap(time.Now().Add(time.Hour)) // as a timer that fired during Close
 }
 
-func TestPoolIsWarmOrSaysWhyNot(t *testing.T) {
+func TestPoolWarmStartsOrReturnsError(t *testing.T) {
 	p := pool(t, 1, 30*time.Second)
 	for range 2 {
 		if err := p.Warm(t.Context()); err != nil {
@@ -188,7 +188,7 @@ func TestPoolIsWarmOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-func TestPoolSaysWhyAFunctionDoesNotStart(t *testing.T) {
+func TestPoolReturnsStartError(t *testing.T) {
 	p := lambda.NewPool(config(t, "says why", time.Second), 1)
 	t.Cleanup(p.Close)
 	for range 2 { // and again, as Lambda does
@@ -199,8 +199,8 @@ func TestPoolSaysWhyAFunctionDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestProcessesHaveTheEnvironmentOfLambda, and nothing of this one's.
-func TestProcessesHaveTheEnvironmentOfLambda(t *testing.T) {
+// TestProcessHasEnvironmentOfLambda, and no variable of this process.
+func TestProcessHasEnvironmentOfLambda(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-canary")
 	c := config(t, "acts", time.Minute)
 	c.Memory, c.LogGroup = 512, "/local/test"
@@ -239,8 +239,8 @@ func TestProcessesHaveTheEnvironmentOfLambda(t *testing.T) {
 	}
 }
 
-// TestCtrlCIsNotTheFunctions: they are in a group of their own.
-func TestCtrlCIsNotTheFunctions(t *testing.T) {
+// TestFunctionsIgnoreCtrlC: they are in a process group of their own.
+func TestFunctionsIgnoreCtrlC(t *testing.T) {
 	pid, _ := ask(t, pool(t, 1, time.Minute), `{"do":"pid"}`)
 	n, _ := strconv.Atoi(pid)
 	group, err := syscall.Getpgid(n)
@@ -249,8 +249,8 @@ func TestCtrlCIsNotTheFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsEndWithWhoStartedThem, also when that is killed.
-func TestFunctionsEndWithWhoStartedThem(t *testing.T) {
+// TestFunctionsEndWithParent, also when that is killed.
+func TestFunctionsEndWithParent(t *testing.T) {
 	if !lambda.Attached {
 		t.Skip("no kernel but Linux's ties one process to another: there they end when they next ask for work")
 	}
@@ -292,7 +292,7 @@ func TestFunctionsEndWithWhoStartedThem(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs: one that nobody waited for does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

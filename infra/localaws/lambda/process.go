@@ -17,27 +17,27 @@ import (
 	"time"
 )
 
-// initLimit is how long a process may take until it asks for work.
+// initLimit limits the time until a process asks for work.
 const initLimit = 10 * time.Second
 
-// Config says what to run.
+// Config describes the process of a function.
 type Config struct {
-	Name      string // the function's
+	Name      string // name of the function
 	ARN       string
 	Bootstrap string        // the executable
-	Env       []string      // "NAME=value", all that the process gets beside Lambda's own
-	Memory    int           // MB, which the function is told; 0: Lambda's default of 128
-	LogGroup  string        // which it is told; empty: Lambda's default, /aws/lambda/NAME
-	Timeout   time.Duration // of one invocation
-	Log       io.Writer     // what the process writes, in whole lines; nil drops it
+	Env       []string      // "NAME=value", the only variables besides Lambda's own
+	Memory    int           // MB, set in the environment; 0: Lambda's default of 128
+	LogGroup  string        // set in the environment; empty: Lambda's default, /aws/lambda/NAME
+	Timeout   time.Duration // for one invocation
+	Log       io.Writer     // output of the process, in whole lines; nil drops it
 }
 
-// Attached says that a process ends with the one that started it, however that
-// ended. Elsewhere it ends when it next asks for work, and nobody answers.
+// Attached reports whether a process ends together with its parent, however that ended. Elsewhere
+// it ends when its next request for work gets no response.
 const Attached = attached
 
-// Process is a bootstrap that runs behind the Runtime API. One that ended or ran
-// out of time is started anew by the next invocation.
+// Process is a bootstrap that runs behind the Runtime API. After its end or a time-out, the next
+// invocation starts it again.
 type Process struct {
 	*Runtime
 	config   Config
@@ -46,13 +46,13 @@ type Process struct {
 	server   *http.Server
 
 	mu     sync.Mutex
-	stop   func() // kills what runs
+	stop   func() // kills the running process
 	ended  chan struct{}
 	closed bool
 }
 
-// Start runs a bootstrap and returns when it asks for work. What it reported
-// instead is a *FunctionError.
+// Start runs a bootstrap and returns when it asks for work. An error report of the process is
+// returned as a *FunctionError.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,7 +60,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	}
 	p := &Process{Runtime: New(config.ARN, config.Timeout), config: config, listener: listener, secret: rand.Text()}
 	p.prepare, p.expired = p.spawn, p.kill
-	p.server = &http.Server{Handler: p.guarded(), ReadHeaderTimeout: initLimit}
+	p.server = &http.Server{Handler: p.requireSecret(), ReadHeaderTimeout: initLimit}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	if err := p.spawn(ctx); err != nil {
 		p.Close()
@@ -69,11 +69,10 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	return p, nil
 }
 
-// guarded serves the Runtime API to whoever knows where it is: the process, in the
-// address that it is told. Anybody on the machine can connect to loopback, and whoever
-// asks for work there is given what somebody sent, with the token that it was sent with,
-// and says how it ends.
-func (p *Process) guarded() http.Handler {
+// requireSecret serves the Runtime API only under the secret path, which only the process gets. Any
+// user of the machine can connect to loopback, and a request for work returns the event of a client
+// with its token, and can set the result.
+func (p *Process) requireSecret() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if subtle.ConstantTimeCompare([]byte(said), []byte(p.secret)) != 1 {
@@ -86,7 +85,7 @@ func (p *Process) guarded() http.Handler {
 	})
 }
 
-// Close ends the process and stops answering it. Nothing starts it anew.
+// Close ends the process and its Runtime API. It is not started again.
 func (p *Process) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -143,7 +142,7 @@ func (p *Process) spawn(ctx context.Context) error {
 		}
 		out.flush()
 		stop()
-		p.exited(how)
+		p.processEnded(how)
 		close(ended)
 	}()
 	return p.awaitReady(ctx, stop, ended)
@@ -169,7 +168,7 @@ func (p *Process) awaitReady(ctx context.Context, stop func(), ended <-chan stru
 	}
 }
 
-// lambdaEnv is what Lambda itself puts into the environment.
+// lambdaEnv returns the variables of Lambda itself.
 func (p *Process) lambdaEnv() []string {
 	return []string{
 		"AWS_LAMBDA_RUNTIME_API=" + p.listener.Addr().String() + "/" + p.secret,

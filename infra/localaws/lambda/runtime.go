@@ -1,16 +1,15 @@
-// Package lambda serves the Lambda Runtime API (2018-06-01) on loopback, so that
-// the bootstrap that is deployed can be started and asked on one machine.
+// Package lambda serves the Lambda Runtime API (2018-06-01) on loopback, so that the deployed
+// bootstrap can be started and called on one machine.
 //
-// What must stay true:
+// These rules hold:
 //
-//   - A process has one invocation at a time, as an execution environment has.
-//   - An invocation ends once: with what the function answered, with the error it
-//     reported, or with the one Lambda would report for it, under Lambda's own
-//     names (Sandbox.Timedout, Runtime.ExitError, Function.ResponseSizeTooLarge).
-//   - A process is served what is its own, and nobody else is: what a function is given
-//     holds the tokens of people.
-//   - A caller that stops waiting does not stop the function, which keeps its
-//     process to itself until it has answered or its time is up.
+//   - A process has one invocation at a time, like an execution environment.
+//   - An invocation ends once: with the answer of the function, with its error
+//     report, or with the error of Lambda, under Lambda's own names
+//     (Sandbox.Timedout, Runtime.ExitError, Function.ResponseSizeTooLarge).
+//   - Only the process gets its invocations, because they hold the tokens of users.
+//   - A function continues when its caller stops waiting, and keeps its process
+//     until it has answered or its time is up.
 package lambda
 
 import (
@@ -25,26 +24,26 @@ import (
 	"time"
 )
 
-// The most that a function may be given and may answer, in bytes. What Lambda says
-// is 6 MB is a little more for an answer.
+// The greatest sizes of a function's input and answer, in bytes. Lambda's 6 MB for an answer are a
+// little more than that.
 const (
 	MaxPayload = 6 << 20
 	maxAnswer  = MaxPayload + 100
 )
 
-// maxStarts is how many processes may end before one takes an invocation.
+// maxStarts is the number of processes that may end before one takes an invocation.
 const maxStarts = 3
 
-// The error types that Lambda itself gives.
+// The error types of Lambda itself.
 const (
 	ErrorTimeout  = "Sandbox.Timedout"
 	ErrorExit     = "Runtime.ExitError"
 	ErrorTooLarge = "Function.ResponseSizeTooLarge"
-	ErrorUnknown  = "Runtime.Unknown" // a function that does not say what failed
+	ErrorUnknown  = "Runtime.Unknown" // an error report without a type
 )
 
-// FunctionError is what a function failed with. Payload is the JSON that an
-// invocation answers with then: {"errorMessage", "errorType", …}.
+// FunctionError is the failure of a function. Payload is the JSON result of the invocation:
+// {"errorMessage", "errorType", …}.
 type FunctionError struct {
 	Type    string
 	Message string
@@ -55,7 +54,7 @@ func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
 func functionError(kind, message string) *FunctionError {
 	payload, err := json.Marshal(map[string]string{"errorMessage": message, "errorType": kind})
-	if err != nil { // strings are always marshalled
+	if err != nil { // strings can always be encoded
 		panic(err)
 	}
 	return &FunctionError{Type: kind, Message: message, Payload: payload}
@@ -67,28 +66,28 @@ type Runtime struct {
 	arn     string
 	timeout time.Duration
 	routes  *http.ServeMux
-	turn    chan struct{} // holds one token: who has it may invoke
+	turn    chan struct{} // holds one token: its holder may invoke
 	prepare func(context.Context) error
 	expired func() // the process of a timed-out invocation must end
 
 	mu      sync.Mutex
 	current *invocation
-	failed  *FunctionError // of the initialisation
+	failed  *FunctionError // failure of the initialisation
 	process generation
 }
 
-// generation is what belongs to one process: a request of one that has ended
-// can take nothing from the next.
+// generation holds the channels of one process, so that a request of an ended process can take
+// nothing from the next.
 type generation struct {
-	next  chan *invocation // from Invoke to the process that asks for it
+	next  chan *invocation // passes an invocation from Invoke to the process
 	gone  chan struct{}    // closed when the process ended
 	ready chan struct{}    // closed when the process first asked for work
 }
 
-// invocation is one call of the function. done gets its one end.
+// invocation is one call of the function. done receives its only outcome.
 type invocation struct {
 	id       string
-	trace    string // of the request that it is part of
+	trace    string // trace id of its request
 	payload  []byte
 	deadline time.Time
 	done     chan ending
@@ -99,7 +98,7 @@ type ending struct {
 	failed *FunctionError
 }
 
-// New returns the Runtime API of a function that may take timeout to answer.
+// New returns the Runtime API of a function with this time limit.
 func New(arn string, timeout time.Duration) *Runtime {
 	r := &Runtime{
 		arn:     arn,
@@ -123,18 +122,17 @@ func New(arn string, timeout time.Duration) *Runtime {
 
 type traceKey struct{}
 
-// WithTrace returns a context whose invocations are part of a request: id is what
-// X-Amzn-Trace-Id said, "Root=…". Without one each invocation begins a trace.
+// WithTrace returns a context whose invocations are part of a request: id is the value of
+// X-Amzn-Trace-Id, "Root=…". Without one each invocation begins a trace.
 func WithTrace(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, traceKey{}, id)
 }
 
-// ServeHTTP answers the process.
+// ServeHTTP serves the requests of the process.
 func (r *Runtime) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.routes.ServeHTTP(w, req) }
 
-// Invoke gives payload to the function and returns what it answered. The error
-// is of the machinery (no process, or ctx ended); a failure of the function is a
-// FunctionError.
+// Invoke passes payload to the function and returns its answer. The error is one of the runtime (no
+// process, or ctx ended); a failure of the function is a FunctionError.
 func (r *Runtime) Invoke(ctx context.Context, payload []byte) ([]byte, *FunctionError, error) {
 	if len(payload) > MaxPayload {
 		return nil, nil, fmt.Errorf("lambda: a payload of %d bytes is over the limit of %d", len(payload), MaxPayload)
@@ -162,8 +160,8 @@ func (r *Runtime) Invoke(ctx context.Context, payload []byte) ([]byte, *Function
 	}
 }
 
-// hand gives an invocation to the process, starting another when the one that
-// was there ends before it takes it.
+// hand passes an invocation to the process. It starts another process when the current one ends
+// before it takes the invocation.
 func (r *Runtime) hand(ctx context.Context, payload []byte) (*invocation, *FunctionError, error) {
 	inv := &invocation{id: requestID(), payload: payload, done: make(chan ending, 1)}
 	if inv.trace, _ = ctx.Value(traceKey{}).(string); inv.trace == "" {
@@ -190,7 +188,7 @@ func (r *Runtime) hand(ctx context.Context, payload []byte) (*invocation, *Funct
 	return nil, exit(inv, "it did not ask for work"), nil
 }
 
-// await returns how an invocation ended, by its deadline at the latest.
+// await returns the outcome of an invocation, at its deadline at the latest.
 func (r *Runtime) await(inv *invocation) ending {
 	timer := time.NewTimer(time.Until(inv.deadline))
 	defer timer.Stop()
@@ -217,12 +215,12 @@ func (r *Runtime) end(id string, e ending) bool {
 	return true
 }
 
-// exit is the failure of an invocation whose process ended.
+// exit returns the failure of an invocation whose process ended.
 func exit(inv *invocation, how string) *FunctionError {
 	return functionError(ErrorExit, "RequestId: "+inv.id+" Error: Runtime exited: "+how)
 }
 
-// reset makes the runtime ready for a new process.
+// reset prepares the runtime for a new process.
 func (r *Runtime) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,15 +234,15 @@ func (r *Runtime) generation() generation {
 	return r.process
 }
 
-// initFailure returns what the process reported instead of asking for work, or nil.
+// initFailure returns the error that the process reported during its initialisation, or nil.
 func (r *Runtime) initFailure() *FunctionError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
 }
 
-// exited says that the process has ended, and how: what it was doing has failed.
-func (r *Runtime) exited(how string) {
+// processEnded records the end of the process and its cause: the invocation under way has failed.
+func (r *Runtime) processEnded(how string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current != nil {
@@ -279,13 +277,12 @@ func (r *Runtime) serveNext(w http.ResponseWriter, req *http.Request) {
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", r.arn)
 		h.Set("Lambda-Runtime-Trace-Id", inv.trace)
-		_, _ = w.Write(inv.payload) // a process that is gone is seen to be gone
+		_, _ = w.Write(inv.payload) // the end of the process is noticed elsewhere
 	case <-req.Context().Done():
 	}
 }
 
-// begin makes an invocation the current one, or ends it when its process ended
-// in between.
+// begin makes an invocation the current one, or ends it when its process ended in between.
 func (r *Runtime) begin(inv *invocation, process generation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -299,14 +296,13 @@ func (r *Runtime) begin(inv *invocation, process generation) bool {
 	}
 }
 
-// NewTrace returns the header of a trace that begins, in X-Ray's form; nothing is
-// sampled here.
+// NewTrace returns the header of a new trace, in X-Ray's form; nothing is sampled here.
 func NewTrace(at time.Time) string {
 	id := random()
 	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", at.Unix(), id[:12], id[8:])
 }
 
-// requestID has the form of a UUID, as Lambda's have.
+// requestID returns a random id in the form of a UUID, as Lambda's.
 func requestID() string {
 	id := random()
 	return fmt.Sprintf("%x-%x-4%03x-%x-%x", id[:4], id[4:6], uint16(id[6])<<4|uint16(id[7])>>4, id[8:10], id[10:])

@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// TestMain is also the bootstrap of these tests: the real runtime client around
-// a function that does what its input says.
+// TestMain is also the bootstrap of these tests: the real runtime client around a function that its
+// input controls.
 func TestMain(m *testing.M) {
 	switch os.Getenv("LAMBDA_TEST_FUNCTION") {
 	case "says where":
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	case "exits":
 		os.Exit(3)
 	case "says why":
-		sayWhy()
+		reportInitError()
 	case "starts another":
 		startAnother()
 	default:
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// sayWhy is a runtime that cannot start its function.
-func sayWhy() {
+// reportInitError is a runtime that cannot start its function.
+func reportInitError() {
 	res, err := http.Post("http://"+os.Getenv("AWS_LAMBDA_RUNTIME_API")+"/2018-06-01/runtime/init/error", "application/json",
 		strings.NewReader(`{"errorMessage":"no table","errorType":"Config.Missing"}`))
 	if err == nil {
@@ -49,7 +49,7 @@ func sayWhy() {
 	os.Exit(1)
 }
 
-// startAnother starts a function, says its process, and waits to be killed.
+// startAnother starts a function, prints its process id, and waits to be killed.
 func startAnother() {
 	self, err := os.Executable()
 	if err != nil {
@@ -88,7 +88,7 @@ func act(ctx context.Context, in input) (string, error) {
 	case "env":
 		return strings.Join(os.Environ(), "\n"), nil
 	case "pid, later":
-		time.Sleep(100 * time.Millisecond) // long enough that others come meanwhile
+		time.Sleep(100 * time.Millisecond) // long enough for concurrent calls
 		return strconv.Itoa(os.Getpid()), nil
 	case "pid":
 		return strconv.Itoa(os.Getpid()), nil
@@ -134,17 +134,17 @@ func invoke(t *testing.T, p *lambda.Process, payload string) (string, *lambda.Fu
 	return text, failed
 }
 
-func TestFunctionIsToldWhatLambdaTells(t *testing.T) {
+func TestFunctionGetsContextOfLambda(t *testing.T) {
 	got, failed := invoke(t, start(t, time.Minute), `{}`)
 	if want := "arn:aws:lambda:us-east-1:000000000000:function:Test Test true"; failed != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, failed, want)
 	}
 }
 
-// TestOthersOfTheMachineAreServedNothing: whoever finds the port takes no invocation,
-// and answers none.
-func TestOthersOfTheMachineAreServedNothing(t *testing.T) {
-	said := make(said, 1)
+// TestProcessServesOnlyItsFunction: a client that finds the port gets no invocation, and cannot
+// answer one.
+func TestProcessServesOnlyItsFunction(t *testing.T) {
+	said := make(logLines, 1)
 	c := config(t, "says where", time.Minute)
 	c.Log = said
 	p, err := lambda.Start(t.Context(), c)
@@ -177,18 +177,18 @@ func TestOthersOfTheMachineAreServedNothing(t *testing.T) {
 	}
 }
 
-// said hands on what is logged, line by line.
-type said chan string
+// logLines passes on the lines of a log.
+type logLines chan string
 
-func (s said) Write(line []byte) (int, error) {
+func (s logLines) Write(line []byte) (int, error) {
 	select {
 	case s <- strings.TrimSpace(string(line)):
-	default: // what comes later is nobody's
+	default: // later lines are dropped
 	}
 	return len(line), nil
 }
 
-func TestInvocationEndsOnceHoweverTheFunctionEnds(t *testing.T) {
+func TestInvocationEndsOnce(t *testing.T) {
 	patient, hasty := start(t, time.Minute), start(t, 2*time.Second)
 	for _, c := range []struct{ payload, kind, message string }{
 		{`{"do":"fail"}`, "errorString", "no"},
@@ -234,7 +234,7 @@ func TestProcessServesUntilItEnds(t *testing.T) {
 	}
 }
 
-func TestInvocationsTakeTurns(t *testing.T) {
+func TestInvocationsRunOneAfterAnother(t *testing.T) {
 	p := start(t, 30*time.Second)
 	var all sync.WaitGroup
 	barrier := make(chan struct{})
@@ -269,7 +269,7 @@ func TestCallerMayStopWaiting(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhyAFunctionDoesNot(t *testing.T) {
+func TestStartReturnsErrorOfFunction(t *testing.T) {
 	_, err := lambda.Start(t.Context(), config(t, "exits", time.Second))
 	var failed *lambda.FunctionError
 	if !errors.As(err, &failed) || failed.Type != lambda.ErrorExit {

@@ -2,8 +2,8 @@
 
 package moment
 
-// On says whether moments are compiled in.
+// On reports whether moments are compiled in.
 const On = false
 
-// Here is a moment.
+// Here marks a moment.
 func Here(string) {}

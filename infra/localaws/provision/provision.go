@@ -1,5 +1,5 @@
-// Package provision owns what CloudFormation does with tables and state machines: it makes
-// them as the template says, by the calls that any deployment would take.
+// Package provision does the work of CloudFormation for tables and state machines: it creates them
+// from the template, with the calls of any deployment.
 package provision
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-// Tables makes the template's tables, as a deployment would, and leaves
-// those that exist.
+// Tables creates the template's tables, as a deployment does, and keeps existing ones.
 func Tables(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
 	client := dynamodb.NewFromConfig(config)
 	for _, table := range t.Tables {
@@ -41,7 +40,7 @@ func Tables(ctx context.Context, config aws.Config, t *template.Template, names 
 	return nil
 }
 
-// Machines makes or updates the template's state machines.
+// Machines creates or updates the template's state machines.
 func Machines(ctx context.Context, config aws.Config, t *template.Template, d *template.Deployment, names map[string]string) error {
 	client := sfn.NewFromConfig(config)
 	for _, m := range t.StateMachines {

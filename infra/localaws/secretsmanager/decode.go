@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the service, in bytes; maxRequest leaves room for a text of which
-// each byte is escaped.
+// The limits of the service, in bytes; maxRequest leaves room for a text in which each byte is
+// escaped.
 const (
 	maxText        = 65536
 	maxName        = 512
@@ -17,14 +17,14 @@ const (
 	maxRequest     = 1 << 20
 )
 
-// request is the members of a call, by their exact names. No error about one
-// tells its value.
+// request holds the members of a call, by their exact names. No error about a member contains its
+// value.
 type request map[string]json.RawMessage
 
-// parse reads a body whose members are among those named. Others are refused:
-// ignoring one could be taken for having done it.
+// parse reads a body whose members are among those named. Others are refused, because a caller
+// could believe that an ignored one took effect.
 func parse(body []byte, members ...string) (request, error) {
-	if !utf8.Valid(body) { // it would be changed on the way
+	if !utf8.Valid(body) { // decoding would change it
 		return nil, errUnreadable
 	}
 	var r request
@@ -36,7 +36,7 @@ func parse(body []byte, members ...string) (request, error) {
 		case string(value) == "null":
 			delete(r, name)
 		case slices.Contains(members, name):
-		case slices.Contains(unsupported, name): // other names are not repeated: who knows what they are
+		case slices.Contains(unsupported, name): // other names are not repeated, because they could be secrets
 			return nil, badParameter("This engine does not support %s", name)
 		default:
 			return nil, errUnreadable
@@ -45,7 +45,7 @@ func parse(body []byte, members ...string) (request, error) {
 	return r, nil
 }
 
-// unsupported are the members of the service's calls that this engine has not.
+// unsupported lists the members of the service's calls that this engine does not support.
 var unsupported = []string{
 	"AddReplicaRegions", "Filters", "ForceOverwriteReplicaSecret", "KmsKeyId", "RotationToken",
 	"SecretBinary", "SortBy", "SortOrder", "Tags", "Type",
@@ -53,7 +53,7 @@ var unsupported = []string{
 
 func (r request) has(name string) bool { return r[name] != nil }
 
-// read decodes a member into what it must be; one that is absent is left alone.
+// read decodes a member into its type; an absent one leaves into unchanged.
 func read[T any](r request, name string, into *T) error {
 	if !r.has(name) {
 		return nil
@@ -64,8 +64,8 @@ func read[T any](r request, name string, into *T) error {
 	return nil
 }
 
-// text reads a member of least to most bytes; an absent one is "", and refused
-// only when it is required.
+// text reads a member of least to most bytes. An absent one is "", and is refused only when it is
+// required.
 func (r request) text(name string, required bool, least, most int) (string, error) {
 	member := strings.ToLower(name[:1]) + name[1:]
 	if required && !r.has(name) {
@@ -78,7 +78,7 @@ func (r request) text(name string, required bool, least, most int) (string, erro
 	switch {
 	case !r.has(name):
 		return "", nil
-	case strings.ContainsRune(text, utf8.RuneError): // half a surrogate pair came out as this
+	case strings.ContainsRune(text, utf8.RuneError): // half a surrogate pair is decoded to this
 		return "", refuse("SerializationException", "The value of %s is not Unicode text", name)
 	case len(text) < least:
 		return "", invalid(member, "Member is too short")
@@ -88,7 +88,7 @@ func (r request) text(name string, required bool, least, most int) (string, erro
 	return text, nil
 }
 
-// secretID reads the name or ARN of the secret that is meant.
+// secretID reads the name or ARN of the secret.
 func (r request) secretID() (string, error) {
 	id, err := r.text("SecretId", true, 1, maxID)
 	if err == nil && !strings.HasPrefix(id, "arn:") && !validName(id) {
@@ -97,7 +97,7 @@ func (r request) secretID() (string, error) {
 	return id, err
 }
 
-// token reads the ClientRequestToken, which names the version that is made.
+// token reads the ClientRequestToken, which is the id of the new version.
 func (r request) token() (string, error) {
 	if !r.has("ClientRequestToken") {
 		return "", errNoToken
@@ -111,7 +111,7 @@ func (r request) value(required bool) (opaque, error) {
 	return hide(text), err
 }
 
-// validName reports whether a secret may have a name.
+// validName reports whether a name is valid for a secret.
 func validName(name string) bool {
 	if name == "" || len(name) > maxName {
 		return false

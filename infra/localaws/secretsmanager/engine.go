@@ -11,42 +11,42 @@ import (
 	"time"
 )
 
-// arnPrefix is what the ARN of every kept secret begins with: the machine's
-// region and account.
+// arnPrefix is the prefix of the ARN of every stored secret, with the region and account of this
+// engine.
 const arnPrefix = "arn:aws:secretsmanager:us-east-1:123456789012:secret:"
 
-// suffixLength counts the random characters that end an ARN, after a hyphen.
+// suffixLength is the number of random characters that end an ARN, after a hyphen.
 const suffixLength = 6
 
-// Engine is the secrets of one file and those that were given in memory. It is
-// an http.Handler and safe for concurrent use.
+// Engine holds the secrets of one file and those that were given in memory. It is an http.Handler
+// and safe for concurrent use.
 type Engine struct {
 	path string
 	now  func() time.Time
 	log  *slog.Logger
 
-	writing sync.Mutex // held by the one writer, while the file is written too
+	writing sync.Mutex // held by the one writer, also while the file is written
 
 	mu    sync.RWMutex
-	kept  map[string]*secret // by name; neither the map nor a secret in it ever changes: both are replaced
+	kept  map[string]*secret // by name; the map and its secrets are never changed, only replaced
 	given map[string]*secret // by name; set by Open
 }
 
 // An Option changes how an Engine is opened.
 type Option func(*Engine) error
 
-// WithClock makes the engine read the time from now.
+// WithClock sets the clock.
 func WithClock(now func() time.Time) Option {
 	return func(e *Engine) error { e.now = now; return nil }
 }
 
-// WithLogger makes the engine report what it could not do to log.
+// WithLogger sets the logger for failures.
 func WithLogger(log *slog.Logger) Option {
 	return func(e *Engine) error { e.log = log; return nil }
 }
 
-// WithGiven adds a secret that is in memory only: text under a complete ARN,
-// which names it. It can be read and not be written.
+// WithGiven adds a secret that is in memory only: text under a complete ARN, which contains its
+// name. It can be read but not written.
 func WithGiven(arn, text string) Option {
 	return func(e *Engine) error {
 		name, ok := nameOf(arn)
@@ -57,14 +57,13 @@ func WithGiven(arn, text string) Option {
 			return fmt.Errorf("secretsmanager: %s was given twice", arn)
 		}
 		s := &secret{Name: name, ARN: arn, Description: "Given to the process by its environment"}
-		e.given[name] = s.valued(rand.Text()+rand.Text(), hide(text), time.Time{})
+		e.given[name] = s.withValue(rand.Text()+rand.Text(), hide(text), time.Time{})
 		return nil
 	}
 }
 
-// Open opens the secrets kept in the file at path, which the first write makes.
-// It fails when the file is damaged, is not a plain file, or may be read by
-// others than its owner.
+// Open opens the secrets in the file at path, which the first write creates. It fails when the file
+// is damaged, is not a plain file, or others than its owner can read it.
 func Open(path string, options ...Option) (*Engine, error) {
 	e := &Engine{path: path, now: time.Now, log: slog.New(slog.DiscardHandler), given: map[string]*secret{}}
 	for _, option := range options {
@@ -105,15 +104,15 @@ func nameOf(arn string) (string, bool) {
 	return parts[6][:hyphen], true
 }
 
-// find returns the secret that an id means: a name, a complete ARN, or an ARN
-// without its last seven characters; and whether it was given in memory. One
-// whose recovery window is over is not found.
+// find returns the secret of an id: a name, a complete ARN, or an ARN without its last seven
+// characters. given reports whether it was given in memory. A secret whose recovery window is over
+// is not found.
 func (e *Engine) find(id string) (s *secret, given bool, err error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	at := e.now()
 	for _, all := range []map[string]*secret{e.given, e.kept} {
-		if s := lookup(all, id); s != nil && !s.gone(at) {
+		if s := lookup(all, id); s != nil && !s.isGone(at) {
 			return s, e.given[s.Name] == s, nil
 		}
 	}
@@ -129,7 +128,7 @@ func lookup(all map[string]*secret, id string) *secret {
 			return s
 		}
 	}
-	for _, s := range all { // only then, as a name may look like the end of another's ARN
+	for _, s := range all { // last, because a name may equal the end of another secret's ARN
 		if s.ARN[:len(s.ARN)-suffixLength-1] == id {
 			return s
 		}
@@ -137,7 +136,7 @@ func lookup(all map[string]*secret, id string) *secret {
 	return nil
 }
 
-// all returns every secret that can be found, by its name.
+// all returns every secret that can be found, by name.
 func (e *Engine) all() map[string]*secret {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -147,9 +146,8 @@ func (e *Engine) all() map[string]*secret {
 	return all
 }
 
-// change replaces the secret that an id means by what edit returns, nil for none
-// at all, on the disk and then in memory. What edit is given must not be written
-// to; returning the same changes nothing.
+// change replaces the secret of an id by the result of edit, nil to remove it, on the disk and then
+// in memory. edit must not change its argument; returning the same secret changes nothing.
 func (e *Engine) change(id string, edit func(*secret) (*secret, error)) error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
@@ -167,7 +165,7 @@ func (e *Engine) change(id string, edit func(*secret) (*secret, error)) error {
 	return e.replace(s.Name, next)
 }
 
-// replace puts a secret in its name's place; writing must be held.
+// replace stores a secret under its name; writing must be held.
 func (e *Engine) replace(name string, s *secret) error {
 	e.mu.RLock()
 	kept := maps.Clone(e.kept)
@@ -181,8 +179,8 @@ func (e *Engine) replace(name string, s *secret) error {
 	if err != nil && !errors.Is(err, errUnsure) {
 		return err
 	}
-	// Once the new file has the name, it is what a restart would read, whether or
-	// not the folder could be flushed: memory says the same, and the caller repeats.
+	// Once the new file has the name, a restart would read it, whether or not the folder could be
+	// flushed. So memory changes too, and the caller retries.
 	e.mu.Lock()
 	e.kept = kept
 	e.mu.Unlock()
@@ -191,5 +189,5 @@ func (e *Engine) replace(name string, s *secret) error {
 
 // purge removes the secrets whose recovery window is over.
 func purge(all map[string]*secret, at time.Time) {
-	maps.DeleteFunc(all, func(_ string, s *secret) bool { return s.gone(at) })
+	maps.DeleteFunc(all, func(_ string, s *secret) bool { return s.isGone(at) })
 }

@@ -21,7 +21,7 @@ import (
 
 const givenARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:platform-local1"
 
-// clock is a time that moves when it is told.
+// clock is a time that the test moves.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -41,7 +41,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// client is the production client of an engine.
+// client returns a production client of an engine.
 func client(e *secretsmanager.Engine) *sdk.Client {
 	return sdk.NewFromConfig(aws.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
@@ -61,8 +61,8 @@ func open(t testing.TB, path string, options ...secretsmanager.Option) *sdk.Clie
 
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "data", "secrets.json") }
 
-// said is an error's type and words, "" for none.
-func said(err error) string {
+// errorText returns an error's type and message, "" for none.
+func errorText(err error) string {
 	var e smithy.APIError
 	if errors.As(err, &e) {
 		return e.ErrorCode() + ": " + e.ErrorMessage()
@@ -75,7 +75,7 @@ func said(err error) string {
 
 func mustFail(t testing.TB, err error, want string) {
 	t.Helper()
-	if got := said(err); got != want {
+	if got := errorText(err); got != want {
 		t.Errorf("it said\n  %q\nand should say\n  %q", got, want)
 	}
 }
@@ -98,11 +98,11 @@ func put(t testing.TB, c *sdk.Client, id, text string) *sdk.PutSecretValueOutput
 	return out
 }
 
-// value is a secret's current text, or what the service said.
+// value returns a secret's current text, or the error.
 func value(c *sdk.Client, id string) string {
 	out, err := c.GetSecretValue(context.Background(), &sdk.GetSecretValueInput{SecretId: &id})
 	if err != nil {
-		return said(err)
+		return errorText(err)
 	}
 	return aws.ToString(out.SecretString)
 }
@@ -112,7 +112,7 @@ const (
 	marked   = "InvalidRequestException: You can't perform this operation on the secret because it was marked for deletion."
 )
 
-func TestASecretIsFoundByNameARNAndPartialARN(t *testing.T) {
+func TestFindTakesNameARNAndPartialARN(t *testing.T) {
 	c := open(t, file(t))
 	made := create(t, c, "app/key", "one")
 	if name := strings.TrimSuffix(*made.ARN, (*made.ARN)[len(*made.ARN)-7:]); !strings.HasSuffix(name, ":secret:app/key") || len(*made.VersionId) < 32 {
@@ -128,20 +128,20 @@ func TestASecretIsFoundByNameARNAndPartialARN(t *testing.T) {
 	}
 }
 
-// TestANameThatEndsLikeAnARN: the complete ARN wins over the partial one.
-func TestANameThatEndsLikeAnARN(t *testing.T) {
+// TestFindPrefersCompleteARN: the complete ARN wins over the partial one.
+func TestFindPrefersCompleteARN(t *testing.T) {
 	c := open(t, file(t))
 	first := create(t, c, "key", "short")
 	suffix := (*first.ARN)[len(*first.ARN)-7:]
 	create(t, c, "key"+suffix, "long")
-	for range 20 { // whatever the order of a map
+	for range 20 { // in any order of a map
 		if got := value(c, *first.ARN); got != "short" {
 			t.Fatalf("the ARN of one secret found %q", got)
 		}
 	}
 }
 
-func TestANewValueTakesTheLabelOfTheOld(t *testing.T) {
+func TestNewValueTakesCurrentLabel(t *testing.T) {
 	c, at := open(t, file(t)), t.Context()
 	one := create(t, c, "k", "one")
 	two := put(t, c, "k", "two")
@@ -168,8 +168,8 @@ func TestANewValueTakesTheLabelOfTheOld(t *testing.T) {
 		"a version of none": {in: sdk.GetSecretValueInput{VersionId: aws.String(strings.Repeat("0", 32))}, says: "ResourceNotFoundException: Secrets Manager can't find the specified secret value for VersionId: 00000000000000000000000000000000"},
 	} {
 		text, stages, err := get(x.in)
-		if text != x.text || !slices.Equal(stages, x.stages) || said(err) != x.says {
-			t.Errorf("%s: %q %v %s", name, text, stages, said(err))
+		if text != x.text || !slices.Equal(stages, x.stages) || errorText(err) != x.says {
+			t.Errorf("%s: %q %v %s", name, text, stages, errorText(err))
 		}
 	}
 	put(t, c, "k", "three")
@@ -182,7 +182,7 @@ func TestANewValueTakesTheLabelOfTheOld(t *testing.T) {
 	}
 }
 
-func TestASecretWithoutAValueHasNone(t *testing.T) {
+func TestSecretWithoutValueIsNotFound(t *testing.T) {
 	c := open(t, file(t))
 	made, err := c.CreateSecret(t.Context(), &sdk.CreateSecretInput{Name: aws.String("k"), Description: aws.String("later")})
 	if err != nil || made.VersionId != nil {
@@ -196,7 +196,7 @@ func TestASecretWithoutAValueHasNone(t *testing.T) {
 	}
 }
 
-func TestATokenIsUsedOnce(t *testing.T) {
+func TestClientRequestTokenIsUsedOnce(t *testing.T) {
 	c, at := open(t, file(t)), t.Context()
 	token := "11111111-1111-1111-1111-111111111111"
 	in := sdk.CreateSecretInput{Name: aws.String("k"), SecretString: aws.String("one"), ClientRequestToken: &token}
@@ -230,7 +230,7 @@ func TestATokenIsUsedOnce(t *testing.T) {
 	}
 }
 
-func TestUpdateChangesWhatItIsGiven(t *testing.T) {
+func TestUpdateChangesGivenMembers(t *testing.T) {
 	c, at := open(t, file(t)), t.Context()
 	made := create(t, c, "k", "one")
 	out, err := c.UpdateSecret(at, &sdk.UpdateSecretInput{SecretId: aws.String("k"), Description: aws.String("mine")})
@@ -247,7 +247,7 @@ func TestUpdateChangesWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestDeletionCanBeTakenBackUntilItsWindowIsOver(t *testing.T) {
+func TestDeletionCanBeCancelledWithinWindow(t *testing.T) {
 	now, path := newClock(), file(t)
 	c, at := open(t, path, secretsmanager.WithClock(now.Now)), t.Context()
 	create(t, c, "k", "one")
@@ -296,7 +296,7 @@ func TestDeletionCanBeTakenBackUntilItsWindowIsOver(t *testing.T) {
 	}
 }
 
-func TestForcedDeletionIsAtOnceAndOfAnything(t *testing.T) {
+func TestForcedDeletionIsImmediate(t *testing.T) {
 	path := file(t)
 	c, at := open(t, path), t.Context()
 	first := create(t, c, "k", "canary-of-k")
@@ -353,10 +353,10 @@ func TestListHoldsNamesAndNoValues(t *testing.T) {
 	mustFail(t, err, "InvalidNextTokenException: The NextToken value is invalid.")
 }
 
-func TestWhatWasGivenIsReadAndNotWritten(t *testing.T) {
+func TestGivenSecretIsReadOnly(t *testing.T) {
 	path := file(t)
 	kept := open(t, path)
-	create(t, kept, "platform", "kept") // hidden by what is given later
+	create(t, kept, "platform", "kept") // hidden by the given secret later
 	c, at := open(t, path, secretsmanager.WithGiven(givenARN, "canary-given")), t.Context()
 	for _, id := range []string{"platform", givenARN, givenARN[:len(givenARN)-7]} {
 		if got := value(c, id); got != "canary-given" {
@@ -389,7 +389,7 @@ func TestWhatWasGivenIsReadAndNotWritten(t *testing.T) {
 		},
 		"restore": func() error { _, err := c.RestoreSecret(at, &sdk.RestoreSecretInput{SecretId: name}); return err },
 	} {
-		if got := said(write()); got != refused {
+		if got := errorText(write()); got != refused {
 			t.Errorf("%s: %q", what, got)
 		}
 	}
@@ -402,7 +402,7 @@ func TestWhatWasGivenIsReadAndNotWritten(t *testing.T) {
 	}
 }
 
-func TestWhatWasGivenNeedsACompleteARN(t *testing.T) {
+func TestGivenSecretNeedsCompleteARN(t *testing.T) {
 	for _, arn := range []string{"", "platform", "arn:aws:secretsmanager:us-east-1:1:secret:x", "arn:aws:s3:r:1:secret:x-abcdef", "arn:aws:secretsmanager:r:1:secret:-abcdef", "arn:aws:secretsmanager:r:1:secret:a b-abcdef"} {
 		if _, err := secretsmanager.Open(file(t), secretsmanager.WithGiven(arn, "canary")); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%q: %v", arn, err)
@@ -413,8 +413,8 @@ func TestWhatWasGivenNeedsACompleteARN(t *testing.T) {
 	}
 }
 
-// TestOneOfManyCreates: all begin at once.
-func TestOneOfManyCreates(t *testing.T) {
+// TestOnlyOneConcurrentCreateSucceeds starts many creations at the same time.
+func TestOnlyOneConcurrentCreateSucceeds(t *testing.T) {
 	c := open(t, file(t))
 	var begin, done sync.WaitGroup
 	begin.Add(1)
@@ -428,7 +428,7 @@ func TestOneOfManyCreates(t *testing.T) {
 			_, err := c.CreateSecret(t.Context(), &sdk.CreateSecretInput{Name: aws.String("k"), SecretString: &text})
 			if err == nil {
 				won <- text
-			} else if !strings.HasPrefix(said(err), "ResourceExistsException") {
+			} else if !strings.HasPrefix(errorText(err), "ResourceExistsException") {
 				t.Error(err)
 			}
 		}()
@@ -440,8 +440,8 @@ func TestOneOfManyCreates(t *testing.T) {
 	}
 }
 
-// TestNoWriteOfManyIsLost: writers of different secrets share one file.
-func TestNoWriteOfManyIsLost(t *testing.T) {
+// TestConcurrentWritesAreAllStored: writers of different secrets share one file.
+func TestConcurrentWritesAreAllStored(t *testing.T) {
 	path := file(t)
 	c := open(t, path)
 	const writers, rounds = 8, 10

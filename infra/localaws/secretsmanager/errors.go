@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// failure is an error that AWS has a type for. Its message never holds any part
-// of a secret: it is made of fixed words, names, ids and labels.
+// failure is an error with a type of AWS. Its message never holds any part of a secret: it is made
+// of fixed words, names, ids and labels.
 type failure struct {
 	status  int
 	kind    string
@@ -31,8 +31,8 @@ func badParameter(format string, args ...any) *failure {
 	return refuse("InvalidParameterException", format, args...)
 }
 
-// invalid is the ValidationException about a member. AWS quotes the value; this
-// does not, as a caller may have put a secret in the wrong place.
+// invalid returns the ValidationException about a member. Unlike AWS it does not quote the value,
+// because a caller may have put a secret in the wrong place.
 func invalid(member, constraint string) *failure {
 	return refuse("ValidationException", "1 validation error detected: Value at '%s' failed to satisfy constraint: %s", member, constraint)
 }

@@ -20,22 +20,22 @@ import (
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
-	fileFormat = 2 // 1 had no sum
+	fileFormat = 2 // format 1 had no sum
 )
 
-// errUnsure says that the new file is in its place, and that a power cut may
-// still bring the old one back.
+// errUnsure reports that the new file has its name, and that a power cut may still bring the old
+// one back.
 var errUnsure = errors.New("secretsmanager: the folder of the secrets could not be flushed")
 
-// document is what the file holds. Sum is the SHA-256 of the secrets as compact
-// JSON: one letter of a key that changed would be another key.
+// document is the contents of the file. Sum is the SHA-256 of the secrets as compact JSON, because
+// a key with one changed letter would be another key.
 type document struct {
 	Format  int             `json:"format"`
 	Sum     string          `json:"sum"`
 	Secrets json.RawMessage `json:"secrets"`
 }
 
-// sum is what a document's sum must be.
+// sum returns the expected sum of a document.
 func (d document) sum() (string, error) {
 	var text bytes.Buffer
 	if err := json.Compact(&text, d.Secrets); err != nil {
@@ -45,8 +45,7 @@ func (d document) sum() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// load reads the file; there is none before the first write. No error tells what
-// stands in it.
+// load reads the file; there is none before the first write. No error contains parts of it.
 func load(path string) (map[string]*secret, error) {
 	err := disk.Private(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +74,7 @@ func load(path string) (map[string]*secret, error) {
 	}
 	kept := make(map[string]*secret, len(all))
 	for _, s := range all {
-		if s == nil || !s.sound() || kept[s.Name] != nil {
+		if s == nil || !s.isValid() || kept[s.Name] != nil {
 			return nil, damaged("a secret in it is not whole")
 		}
 		kept[s.Name] = s
@@ -86,8 +85,8 @@ func load(path string) (map[string]*secret, error) {
 	return kept, nil
 }
 
-// sound reports whether what was read is a secret that this engine would write.
-func (s *secret) sound() bool {
+// isValid reports whether this engine could have written the secret.
+func (s *secret) isValid() bool {
 	name, ok := nameOf(s.ARN)
 	if !ok || name != s.Name || s.Deleted.IsZero() != s.Gone.IsZero() {
 		return false
@@ -119,7 +118,7 @@ func encode(kept map[string]*secret) ([]byte, error) {
 	return json.MarshalIndent(d, "", "  ")
 }
 
-// save replaces the file, whole.
+// save replaces the whole file.
 func save(path string, kept map[string]*secret) error {
 	text, err := encode(kept)
 	if err != nil {
@@ -129,7 +128,7 @@ func save(path string, kept map[string]*secret) error {
 	if err := os.MkdirAll(folder, folderMode); err != nil {
 		return err
 	}
-	before, after := unfinished(path)
+	before, after := unfinishedName(path)
 	tmp, err := os.CreateTemp(folder, before+"*"+after) // with mode 0600
 	if err != nil {
 		return err
@@ -154,10 +153,12 @@ func save(path string, kept map[string]*secret) error {
 	return nil
 }
 
-// unfinished is how the names of files that were not renamed yet begin and end.
-func unfinished(path string) (before, after string) { return "." + filepath.Base(path) + ".", ".tmp" }
+// unfinishedName returns the prefix and the suffix of the names of unfinished files.
+func unfinishedName(path string) (before, after string) {
+	return "." + filepath.Base(path) + ".", ".tmp"
+}
 
-// sweep removes what a process that was killed left behind: it holds secrets.
+// sweep removes the leftovers of a killed process, because they hold secrets.
 func sweep(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,7 @@ func sweep(path string) error {
 	if err != nil {
 		return err
 	}
-	before, after := unfinished(path)
+	before, after := unfinishedName(path)
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry.Name(), before) || !strings.HasSuffix(entry.Name(), after) {
 			continue
@@ -180,7 +181,7 @@ func sweep(path string) error {
 
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
-		return nil // a folder is no file there, and has nothing to flush
+		return nil // Windows cannot flush a folder
 	}
 	folder, err := os.Open(path)
 	if err != nil {

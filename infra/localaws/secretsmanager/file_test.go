@@ -24,7 +24,7 @@ func content(t testing.TB, path string) string {
 	return string(text)
 }
 
-func TestTheFileIsForItsOwnerAlone(t *testing.T) {
+func TestFileIsPrivate(t *testing.T) {
 	path := file(t)
 	c := open(t, path)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -50,7 +50,7 @@ func TestTheFileIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestAFileThatOthersReachIsRefused(t *testing.T) {
+func TestOpenRefusesReachableFile(t *testing.T) {
 	path := file(t)
 	create(t, open(t, path), "k", "canary-in-file")
 	for _, mode := range []os.FileMode{0o640, 0o620, 0o604, 0o602, 0o610, 0o666, 0o644} {
@@ -75,7 +75,7 @@ func TestAFileThatOthersReachIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileOfOursIsRefused(t *testing.T) {
+func TestOpenRefusesForeignFile(t *testing.T) {
 	whole := file(t)
 	create(t, open(t, whole), "k", "canary-in-file")
 	text := content(t, whole)
@@ -119,9 +119,9 @@ func TestWhatIsNoFileOfOursIsRefused(t *testing.T) {
 	}
 }
 
-// TestNoFlippedBitIsASecret flips one bit of every byte: what is opened has the
-// very secrets.
-func TestNoFlippedBitIsASecret(t *testing.T) {
+// TestOpenDetectsFlippedBits flips one bit of every byte: a file that opens has exactly the same
+// secrets.
+func TestOpenDetectsFlippedBits(t *testing.T) {
 	whole := file(t)
 	create(t, open(t, whole), "k", "canary-one")
 	put(t, open(t, whole), "k", "canary-two")
@@ -154,7 +154,7 @@ func TestNoFlippedBitIsASecret(t *testing.T) {
 	}
 }
 
-func TestAHalfWrittenFileIsRemovedAndIgnored(t *testing.T) {
+func TestOpenRemovesUnfinishedFile(t *testing.T) {
 	path := file(t)
 	create(t, open(t, path), "k", "one")
 	half := filepath.Join(filepath.Dir(path), ".secrets.json.12345.tmp")
@@ -175,8 +175,8 @@ func TestAHalfWrittenFileIsRemovedAndIgnored(t *testing.T) {
 	}
 }
 
-// TestAWriteThatFailsChangesNothing: the file cannot be replaced by then.
-func TestAWriteThatFailsChangesNothing(t *testing.T) {
+// TestFailedWriteChangesNothing makes the file impossible to replace.
+func TestFailedWriteChangesNothing(t *testing.T) {
 	path := file(t)
 	c := open(t, path)
 	create(t, c, "k", "one")
@@ -220,8 +220,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashChild writes values that count up, and tells each that was acknowledged,
-// until it is killed.
+// crashChild writes values that count up, and prints each acknowledged one, until it is killed.
 func crashChild(path string) {
 	e, err := secretsmanager.Open(path)
 	if err != nil {
@@ -240,10 +239,10 @@ func crashChild(path string) {
 	}
 }
 
-// padded is a number that takes a while to write.
+// padded returns a number as a text that takes a while to write.
 func padded(n int) string { return strings.Repeat("x", 60_000) + strconv.Itoa(n) }
 
-func TestAKilledProcessLosesNothingThatItAcknowledged(t *testing.T) {
+func TestKillLosesNothingAcknowledged(t *testing.T) {
 	path := file(t)
 	create(t, open(t, path), "k", padded(0))
 	for round := range 6 {
@@ -263,7 +262,7 @@ func TestAKilledProcessLosesNothingThatItAcknowledged(t *testing.T) {
 			}
 		}
 		_ = child.Process.Kill()
-		for lines.Scan() { // what it wrote before it was gone
+		for lines.Scan() { // output from before it was killed
 			if n, err := strconv.Atoi(lines.Text()); err == nil {
 				acknowledged = n
 			}

@@ -1,7 +1,7 @@
 package secretsmanager
 
-// Hold keeps every write waiting until release is called: the file stays as it
-// is, and with it what a backup copies of it. Readers go on.
+// Hold blocks every write until release is called, so that the file does not change during a
+// backup. Readers continue.
 func (e *Engine) Hold() (release func()) {
 	e.writing.Lock()
 	return e.writing.Unlock

@@ -12,15 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// held is what the model knows of a secret.
+// held is the model's state of a secret.
 type held struct {
 	current, previous string
 	gone              time.Time // zero: not scheduled
 }
 
-// TestTheEngineDoesWhatTheModelDoes: any calls, at any time, with restarts
-// between them.
-func TestTheEngineDoesWhatTheModelDoes(t *testing.T) {
+// TestEngineFollowsModel makes random calls, at random times, with restarts between them.
+func TestEngineFollowsModel(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		folder, err := os.MkdirTemp(root, "model-*")

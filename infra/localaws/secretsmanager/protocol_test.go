@@ -22,7 +22,7 @@ var ctx = context.Background()
 
 const canary = "CANARY-sk-0123456789"
 
-// call sends a body as it is.
+// call sends a body unchanged.
 func call(h http.Handler, operation, body string) (int, string) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.Header.Set("X-Amz-Target", "secretsmanager."+operation)
@@ -33,7 +33,7 @@ func call(h http.Handler, operation, body string) (int, string) {
 
 const token = `"ClientRequestToken":"00000000-0000-0000-0000-000000000000"`
 
-func TestBadRequestsAreRefusedWithoutRepeatingThem(t *testing.T) {
+func TestRefusalsDoNotRepeatRequests(t *testing.T) {
 	e, err := secretsmanager.Open(file(t))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestBadRequestsAreRefusedWithoutRepeatingThem(t *testing.T) {
 	}
 }
 
-func TestTextsOfEverySizeAndAlphabetComeBackAsTheyWere(t *testing.T) {
+func TestTextsOfEverySizeAndAlphabetAreUnchanged(t *testing.T) {
 	path := file(t)
 	c := open(t, path)
 	longest := strings.Repeat("n", 512)
@@ -117,8 +117,8 @@ func TestTextsOfEverySizeAndAlphabetComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestNoCanaryLeavesButAsItsValue: whatever fails, whatever is printed.
-func TestNoCanaryLeavesButAsItsValue(t *testing.T) {
+// TestSecretTextIsOnlyReturnedAsValue checks every failure and every printed form.
+func TestSecretTextIsOnlyReturnedAsValue(t *testing.T) {
 	var logged bytes.Buffer
 	path := file(t)
 	e, err := secretsmanager.Open(path, secretsmanager.WithGiven(givenARN, canary),
@@ -169,8 +169,8 @@ func TestNoCanaryLeavesButAsItsValue(t *testing.T) {
 	}
 }
 
-// FuzzRequest: no request breaks the engine, learns a value that it did not ask
-// for, or leaves a file that cannot be opened again.
+// FuzzRequest checks that no request breaks the engine, returns a value of another secret, or
+// leaves a file that cannot be opened again.
 func FuzzRequest(f *testing.F) {
 	operations := []string{"CreateSecret", "PutSecretValue", "UpdateSecret", "GetSecretValue", "DescribeSecret", "DeleteSecret", "RestoreSecret", "ListSecrets", ""}
 	for i, body := range []string{

@@ -11,7 +11,7 @@ import (
 // instant is a time on the wire: seconds since 1970, to the millisecond.
 type instant time.Time
 
-// IsZero reports whether there is no time to tell.
+// IsZero reports whether the time is unset.
 func (i instant) IsZero() bool { return time.Time(i).IsZero() }
 
 // MarshalJSON implements json.Marshaler.
@@ -19,7 +19,7 @@ func (i instant) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Time(i).UnixMilli())/1000, 'f', 3, 64), nil
 }
 
-// value is the answer to GetSecretValue.
+// value is the response of GetSecretValue.
 type value struct {
 	ARN           string
 	Name          string
@@ -46,23 +46,23 @@ func (e *Engine) get(r request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.deleted() {
+	if s.isDeleted() {
 		return nil, errMarked
 	}
-	v, err := s.chosen(versionID, stage)
+	v, err := s.selectVersion(versionID, stage)
 	if err != nil {
 		return nil, err
 	}
 	return value{s.ARN, s.Name, v.ID, v.Text, v.Stages, instant(v.Created)}, nil
 }
 
-// chosen returns the version with an id and a label, each of which may be empty.
-func (s *secret) chosen(id, stage string) (*version, error) {
+// selectVersion returns the version with an id and a label, each of which may be empty.
+func (s *secret) selectVersion(id, stage string) (*version, error) {
 	if id == "" {
 		if stage == "" {
 			stage = stageCurrent
 		}
-		if v := s.staged(stage); v != nil {
+		if v := s.versionWith(stage); v != nil {
 			return v, nil
 		}
 		return nil, notFound("Secrets Manager can't find the specified secret value for staging label: %s", stage)
@@ -77,8 +77,8 @@ func (s *secret) chosen(id, stage string) (*version, error) {
 	return v, nil
 }
 
-// described is the answer to DescribeSecret, and an entry of ListSecrets.
-type described struct {
+// description is the response of DescribeSecret, and an entry of ListSecrets.
+type description struct {
 	ARN                    string
 	Name                   string
 	Description            string              `json:",omitempty"`
@@ -89,8 +89,8 @@ type described struct {
 	SecretVersionsToStages map[string][]string `json:",omitempty"`
 }
 
-func (s *secret) describe() described {
-	return described{
+func (s *secret) describe() description {
+	return description{
 		ARN: s.ARN, Name: s.Name, Description: s.Description,
 		CreatedDate: instant(s.Created), LastChangedDate: instant(s.Changed), DeletedDate: instant(s.Deleted),
 	}
@@ -118,9 +118,9 @@ func (e *Engine) describe(r request) (any, error) {
 	return d, nil
 }
 
-// page is the answer to ListSecrets.
+// page is the response of ListSecrets.
 type page struct {
-	SecretList []described
+	SecretList []description
 	NextToken  string `json:",omitempty"`
 }
 
@@ -146,10 +146,10 @@ func (e *Engine) list(r request) (any, error) {
 	if err != nil || len(after) > 0 && !validName(string(after)) {
 		return nil, errNextToken
 	}
-	out := page{SecretList: []described{}}
+	out := page{SecretList: []description{}}
 	all := e.all()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if name <= string(after) || all[name].deleted() && !planned {
+		if name <= string(after) || all[name].isDeleted() && !planned {
 			continue
 		}
 		if len(out.SecretList) == most {

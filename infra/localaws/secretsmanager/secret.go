@@ -17,12 +17,12 @@ const (
 	stagePrevious = "AWSPREVIOUS"
 )
 
-// mostRetired is how many versions without a label are remembered.
+// mostRetired is the number of versions without a label that are kept as digests.
 const mostRetired = 100
 
-// opaque is a secret's text. It prints as [secret], or as an address where fmt
-// cannot call its methods, which is in unexported fields. Only JSON, which the
-// file and the answers are, holds the text.
+// opaque is a secret's text. It prints as [secret], or as an address where fmt cannot call its
+// methods, which is in unexported fields. Only JSON, for the file and the responses, contains the
+// text.
 type opaque struct{ text *string }
 
 const printed = "[secret]"
@@ -51,17 +51,16 @@ func (o *opaque) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, o.text)
 }
 
-// secret is one secret as the file holds it. It never changes: each edit makes
-// another.
+// secret is one secret of the file. It is never changed: each edit makes a copy.
 type secret struct {
 	Name        string    `json:"name"`
 	ARN         string    `json:"arn"`
 	Description string    `json:"description,omitempty"`
 	Created     time.Time `json:"created"`
 	Changed     time.Time `json:"changed"`
-	Deleted     time.Time `json:"deleted,omitzero"`   // when it was scheduled to go
-	Gone        time.Time `json:"gone,omitzero"`      // from when it cannot be restored
-	Versions    []version `json:"versions,omitempty"` // those with a label
+	Deleted     time.Time `json:"deleted,omitzero"`   // when its deletion was scheduled
+	Gone        time.Time `json:"gone,omitzero"`      // when it can no longer be restored
+	Versions    []version `json:"versions,omitempty"` // versions with a label
 	Retired     []retired `json:"retired,omitempty"`  // the latest last
 }
 
@@ -73,7 +72,7 @@ type version struct {
 	Created time.Time `json:"created"`
 }
 
-// retired is a version that lost its labels: enough to know it again.
+// retired is a version that lost its labels: its id and digest.
 type retired struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest"`
@@ -84,11 +83,11 @@ func digest(id string, text opaque) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (s *secret) deleted() bool          { return !s.Gone.IsZero() }
-func (s *secret) gone(at time.Time) bool { return s.deleted() && !at.Before(s.Gone) }
+func (s *secret) isDeleted() bool          { return !s.Gone.IsZero() }
+func (s *secret) isGone(at time.Time) bool { return s.isDeleted() && !at.Before(s.Gone) }
 
-// staged returns the version with a label, or nil.
-func (s *secret) staged(stage string) *version {
+// versionWith returns the version with a label, or nil.
+func (s *secret) versionWith(stage string) *version {
 	for i, v := range s.Versions {
 		if slices.Contains(v.Stages, stage) {
 			return &s.Versions[i]
@@ -106,7 +105,7 @@ func (s *secret) version(id string) *version {
 	return nil
 }
 
-// used reports whether an id is a version's, and whether that had this text.
+// used reports whether an id belongs to a version, and whether that version had this text.
 func (s *secret) used(id string, text opaque) (used, same bool) {
 	if v := s.version(id); v != nil {
 		return true, v.Text.reveal() == text.reveal()
@@ -119,8 +118,8 @@ func (s *secret) used(id string, text opaque) (used, same bool) {
 	return false, false
 }
 
-// valued returns the secret with a new current version.
-func (s *secret) valued(id string, text opaque, at time.Time) *secret {
+// withValue returns the secret with a new current version.
+func (s *secret) withValue(id string, text opaque, at time.Time) *secret {
 	next := *s
 	next.Versions, next.Retired = nil, slices.Clone(s.Retired)
 	next.Versions = append(next.Versions, version{ID: id, Text: text, Stages: []string{stageCurrent}, Created: at})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-func TestASecretPrintsAsNothing(t *testing.T) {
-	s := (&secret{Name: "k"}).valued("id", hide("canary"), time.Time{}).valued("id-2", hide("canary"), time.Time{})
+func TestSecretPrintsPlaceholder(t *testing.T) {
+	s := (&secret{Name: "k"}).withValue("id", hide("canary"), time.Time{}).withValue("id-2", hide("canary"), time.Time{})
 	var logged strings.Builder
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "text", s.Versions[0].Text, "version", s.Versions[0], "secret", *s)
 	out := logged.String()
@@ -24,10 +24,10 @@ func TestASecretPrintsAsNothing(t *testing.T) {
 	}
 }
 
-func TestOldVersionsAreRememberedWithoutTheirText(t *testing.T) {
+func TestRetiredVersionsHaveNoText(t *testing.T) {
 	s := &secret{Name: "k"}
 	for n := range mostRetired + 10 {
-		s = s.valued(fmt.Sprint("id-", n), hide(fmt.Sprint("canary-", n)), time.Time{})
+		s = s.withValue(fmt.Sprint("id-", n), hide(fmt.Sprint("canary-", n)), time.Time{})
 	}
 	if len(s.Versions) != 2 || len(s.Retired) != mostRetired || s.Retired[mostRetired-1].ID != fmt.Sprint("id-", mostRetired+7) {
 		t.Errorf("%d versions, %d retired, the last %s", len(s.Versions), len(s.Retired), s.Retired[len(s.Retired)-1].ID)

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// target is what the X-Amz-Target of the service's calls begins with.
+// target is the prefix of X-Amz-Target in the service's calls.
 const target = "secretsmanager."
 
-// operation is one call: the members it knows, and what answers it.
+// operation is one call: its members and its handler.
 type operation struct {
 	members []string
 	run     func(*Engine, request) (any, error)
@@ -29,15 +29,15 @@ var operations = map[string]operation{
 	"ListSecrets":    {[]string{"IncludePlannedDeletion", "MaxResults", "NextToken"}, (*Engine).list},
 }
 
-// ServeHTTP answers one request of the protocol, on any path.
+// ServeHTTP serves one request of the protocol, on any path.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, out, err := e.serve(r)
 	status := http.StatusOK
 	if err != nil {
 		var f *failure
-		if !errors.As(err, &f) { // the file system's, which names files and not what they hold
+		if !errors.As(err, &f) { // an error of the file system, which names files and not their contents
 			e.log.ErrorContext(r.Context(), "secretsmanager.failed", "operation", name, "error", err)
-			f = &failure{http.StatusInsufficientStorage, "InternalServiceError", "The secrets could not be written"} // which SDKs do not send again
+			f = &failure{http.StatusInsufficientStorage, "InternalServiceError", "The secrets could not be written"} // SDKs do not retry this status
 		}
 		status, out = f.status, map[string]string{"__type": f.kind, "Message": f.message}
 		w.Header().Set("X-Amzn-Errortype", f.kind)
@@ -54,7 +54,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// serve returns the name of an operation that it knows, and its answer.
+// serve returns the name of a known operation, and its response.
 func (e *Engine) serve(r *http.Request) (name string, out any, err error) {
 	asked, ours := strings.CutPrefix(r.Header.Get("X-Amz-Target"), target)
 	op, known := operations[asked]

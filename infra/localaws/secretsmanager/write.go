@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// written is the answer to calls that change a secret.
-type written struct {
+// writeResult is the response to calls that change a secret.
+type writeResult struct {
 	ARN           string   `json:",omitempty"`
 	Name          string   `json:",omitempty"`
 	VersionID     string   `json:"VersionId,omitempty"`
@@ -42,11 +42,11 @@ func (e *Engine) create(r request) (any, error) {
 	switch {
 	case given:
 		return nil, errGiven
-	case err == nil && before.deleted():
+	case err == nil && before.isDeleted():
 		return nil, errScheduled
 	case err == nil:
 		if used, same := before.used(token, text); used && same {
-			return written{ARN: before.ARN, Name: name, VersionID: token}, nil
+			return writeResult{ARN: before.ARN, Name: name, VersionID: token}, nil
 		}
 		return nil, refuse("ResourceExistsException", "The operation failed because the secret %s already exists.", name)
 	case !errors.Is(err, errNotFound):
@@ -54,9 +54,9 @@ func (e *Engine) create(r request) (any, error) {
 	}
 	at := e.now()
 	s := &secret{Name: name, ARN: arnPrefix + name + "-" + rand.Text()[:suffixLength], Description: description, Created: at, Changed: at}
-	out := written{ARN: s.ARN, Name: name}
+	out := writeResult{ARN: s.ARN, Name: name}
 	if r.has("SecretString") {
-		s, out.VersionID = s.valued(token, text, at), token
+		s, out.VersionID = s.withValue(token, text, at), token
 	}
 	return out, e.replace(name, s)
 }
@@ -81,13 +81,13 @@ func (e *Engine) put(r request) (any, error) {
 	if r.has("VersionStages") && !slices.Equal(stages, []string{stageCurrent}) {
 		return nil, badParameter("This engine moves %s and %s only", stageCurrent, stagePrevious)
 	}
-	var out written
+	var out writeResult
 	err = e.change(id, func(s *secret) (*secret, error) {
 		next, err := s.put(token, text, e.now())
 		if err != nil {
 			return nil, err
 		}
-		out = written{ARN: s.ARN, Name: s.Name, VersionID: token}
+		out = writeResult{ARN: s.ARN, Name: s.Name, VersionID: token}
 		if v := next.version(token); v != nil {
 			out.VersionStages = v.Stages
 		}
@@ -96,9 +96,9 @@ func (e *Engine) put(r request) (any, error) {
 	return out, err
 }
 
-// put returns the secret with a new value, or itself when that was done before.
+// put returns the secret with a new value, or the same secret when that was done before.
 func (s *secret) put(token string, text opaque, at time.Time) (*secret, error) {
-	if s.deleted() {
+	if s.isDeleted() {
 		return nil, errMarked
 	}
 	used, same := s.used(token, text)
@@ -109,7 +109,7 @@ func (s *secret) put(token string, text opaque, at time.Time) (*secret, error) {
 		return nil, refuse("ResourceExistsException",
 			"You can't use ClientRequestToken %s because that value is already in use for a version of secret %s.", token, s.ARN)
 	}
-	return s.valued(token, text, at), nil
+	return s.withValue(token, text, at), nil
 }
 
 func (e *Engine) update(r request) (any, error) {
@@ -131,12 +131,12 @@ func (e *Engine) update(r request) (any, error) {
 			return nil, err
 		}
 	}
-	var out written
+	var out writeResult
 	err = e.change(id, func(s *secret) (*secret, error) {
-		if s.deleted() {
+		if s.isDeleted() {
 			return nil, errMarked
 		}
-		out = written{ARN: s.ARN, Name: s.Name, VersionID: token}
+		out = writeResult{ARN: s.ARN, Name: s.Name, VersionID: token}
 		next := s
 		if token != "" {
 			valued, err := s.put(token, text, e.now())
@@ -155,7 +155,7 @@ func (e *Engine) update(r request) (any, error) {
 	return out, err
 }
 
-// Days of a recovery window.
+// The limits of a recovery window, in days.
 const (
 	leastWindow = 7
 	mostWindow  = 30
@@ -178,13 +178,13 @@ func (e *Engine) remove(r request) (any, error) {
 		return nil, badParameter("The RecoveryWindowInDays value must be between 7 and 30 days (inclusive).")
 	}
 	at := e.now()
-	var out written
+	var out writeResult
 	err = e.change(id, func(s *secret) (*secret, error) {
-		out = written{ARN: s.ARN, Name: s.Name, DeletionDate: instant(at)}
+		out = writeResult{ARN: s.ARN, Name: s.Name, DeletionDate: instant(at)}
 		if force {
 			return nil, nil
 		}
-		if s.deleted() {
+		if s.isDeleted() {
 			return nil, badRequest("You can't perform this operation on the secret because it was already scheduled for deletion.")
 		}
 		next := *s
@@ -192,8 +192,8 @@ func (e *Engine) remove(r request) (any, error) {
 		out.DeletionDate = instant(next.Gone)
 		return &next, nil
 	})
-	if force && errors.Is(err, errNotFound) { // as it was asked to be
-		return written{Name: id, DeletionDate: instant(at)}, nil
+	if force && errors.Is(err, errNotFound) { // it is already deleted, as requested
+		return writeResult{Name: id, DeletionDate: instant(at)}, nil
 	}
 	return out, err
 }
@@ -203,10 +203,10 @@ func (e *Engine) restore(r request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out written
+	var out writeResult
 	err = e.change(id, func(s *secret) (*secret, error) {
-		out = written{ARN: s.ARN, Name: s.Name}
-		if !s.deleted() {
+		out = writeResult{ARN: s.ARN, Name: s.Name}
+		if !s.isDeleted() {
 			return s, nil
 		}
 		next := *s

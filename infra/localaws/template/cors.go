@@ -7,23 +7,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// CORS is what pages of other origins may ask of the API, and nothing when it has no origins.
+// CORS holds the permissions for pages of other origins; without origins there are none.
 type CORS struct {
 	Origins []string // of a Deployment: scheme://host[:port]
 	Methods []string
-	Headers []string // that a request may have
-	Expose  []string // of an answer, that a page may read
-	MaxAge  int      // seconds that a preflight's answer is good for
+	Headers []string // of requests
+	Expose  []string // of responses, that a page may read
+	MaxAge  int      // seconds for which a preflight's response is valid
 }
 
-// allowance is CORS as the template says it.
+// allowance is CORS in its form in the template.
 type allowance struct {
-	condition, parameter string // when; and what has the origins, separated by commas
+	condition, parameter string // the condition, and the parameter with the origins, separated by commas
 	CORS
 }
 
-// cors reads what SAM takes under a condition: !If [condition, what is allowed, no value]. The
-// origins are those of a parameter, by !Split [",", !Ref parameter].
+// cors reads the form of SAM under a condition: !If [condition, permissions, no value]. The origins
+// are those of a parameter, by !Split [",", !Ref parameter].
 func (r *reader) cors(n *yaml.Node, path string) {
 	if n.Tag != tagIf || len(n.Content) != 3 || n.Content[2].Tag != tagRef || n.Content[2].Value != "AWS::NoValue" {
 		r.fail(n, path, "must be !If [a condition, what is allowed, !Ref AWS::NoValue]")
@@ -59,7 +59,7 @@ func (r *reader) cors(n *yaml.Node, path string) {
 	r.out.cors = c
 }
 
-// cors is what the deployment allows; nothing without origins.
+// cors returns the permissions of the deployment; none without origins.
 func (s *scope) cors() CORS {
 	c := s.template.cors
 	if c == nil || !s.holds(s.template.conditions[c.condition], "Api.CorsConfiguration") {

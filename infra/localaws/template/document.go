@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The types of resource that are honoured.
+// The supported types of resource.
 const (
 	typeFunction     = "AWS::Serverless::Function"
 	typeAPI          = "AWS::Serverless::HttpApi"
@@ -22,7 +22,7 @@ const (
 	typePolicy       = "AWS::IAM::ManagedPolicy"
 )
 
-// The types of resource that one process has no use for.
+// The types of resource that have no use in one process.
 const (
 	typeInvoke = "AWS::Lambda::Permission"
 	typeKey    = "AWS::KMS::Key"
@@ -36,7 +36,7 @@ const (
 	typeQueuePolicy  = "AWS::SQS::QueuePolicy"
 )
 
-// noCounterpart says why.
+// noCounterpart gives the reasons.
 var noCounterpart = map[string]string{
 	typeInvoke: "functions are called directly",
 	typeKey:    "what is signed is signed with a key in the data folder",
@@ -50,8 +50,8 @@ var noCounterpart = map[string]string{
 	typeQueuePolicy:  "there is no queue",
 }
 
-// document reads the whole file: names first, so that every reference can be
-// checked, then what they stand for.
+// document reads the whole file: first the names, so that every reference can be checked, then
+// their resources.
 func (r *reader) document(root *yaml.Node) {
 	r.object(root, "", handlers{
 		"AWSTemplateFormatVersion": r.oneOf("2010-09-09"),
@@ -79,7 +79,7 @@ func (r *reader) document(root *yaml.Node) {
 	r.whole(root)
 }
 
-// whole checks what concerns several resources.
+// whole checks the rules that concern several resources.
 func (r *reader) whole(root *yaml.Node) {
 	for i, a := range r.out.API.Routes {
 		for _, b := range r.out.API.Routes[:i] {
@@ -151,8 +151,8 @@ func (r *reader) conditionNames(n *yaml.Node, path string) {
 	}
 }
 
-// dependsOn reports whether a condition reaches the condition called name, by
-// at most depth steps from condition to condition.
+// dependsOn reports whether a condition refers to the condition called name, in at most depth
+// steps.
 func (r *reader) dependsOn(n *yaml.Node, name string, depth int) bool {
 	if n == nil || depth < 0 {
 		return false
@@ -227,13 +227,13 @@ func (r *reader) resource(id string, n *yaml.Node) {
 	r.require(n, path, "Properties")
 }
 
-// nested is object as a handler.
+// nested returns object as a handler.
 func (r *reader) nested(known handlers) handler {
 	return func(n *yaml.Node, path string) { r.object(n, path, known) }
 }
 
-// shape is a path with its parameters unnamed: two routes of one shape cannot
-// be told apart.
+// shape returns a path with its parameters unnamed: two routes of one shape cannot be
+// distinguished.
 func shape(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {

@@ -11,7 +11,7 @@ import (
 // suffix ends every function's logical id: ChatFunction is functions/chat.
 const suffix = "Function"
 
-// function reads a function: what Globals says of every one, then its own.
+// function reads a function: the properties of Globals, then its own.
 func (r *reader) function(id string, n *yaml.Node, path string) {
 	name, ok := strings.CutSuffix(id, suffix)
 	if !ok || name == "" {
@@ -65,7 +65,7 @@ func (r *reader) seconds(n *yaml.Node, path string) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-// events reads what calls a function.
+// events reads the events that call a function.
 func (r *reader) events(f *Function, n *yaml.Node, path string) {
 	for key, body := range r.members(n, path) {
 		at, kind := join(path, key.Value), ""

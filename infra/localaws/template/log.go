@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// LogGroup is where a function's lines are kept. In one process they go to standard
-// error: of a group there is only its name, which the lines are called by.
+// LogGroup is the log group of a function. In one process its lines go to standard error, and only
+// its name is used, as the name of the lines.
 type LogGroup struct {
 	ID   string
 	Name Value
@@ -25,8 +25,7 @@ func (r *reader) logGroup(id string, n *yaml.Node, path string) {
 	r.out.LogGroups = append(r.out.LogGroups, g)
 }
 
-// The least and the most memory that a function may have, in MB, and what it has when
-// nothing is said.
+// The limits of a function's memory, in MB, and its default.
 const (
 	leastMemory   = 128
 	mostMemory    = 10240

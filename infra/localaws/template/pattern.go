@@ -10,15 +10,15 @@ import (
 
 func (t *Template) file() string { return filepath.Base(t.Path) }
 
-// Pattern is an EventBridge pattern of exact values: each leaf is the list of
-// the texts that a field may have.
+// Pattern is an EventBridge pattern of exact values: each leaf is the list of the allowed texts of
+// a field.
 type Pattern struct {
 	fields map[string]Pattern
 	values []string
 }
 
-// Matches reports whether an event has, in every field of the pattern, one of
-// its values. Of a field that is a list, one item is enough.
+// Matches reports whether an event has, in every field of the pattern, one of its values. In a
+// field that is a list, one item is enough.
 func (p Pattern) Matches(event json.RawMessage) bool {
 	if p.fields == nil {
 		var list []string
@@ -41,8 +41,7 @@ func (p Pattern) Matches(event json.RawMessage) bool {
 	return true
 }
 
-// pattern checks that a pattern is made of what Matches understands: mappings
-// whose leaves are lists of texts.
+// pattern checks that Matches supports a pattern: mappings whose leaves are lists of texts.
 func (r *reader) pattern(n *yaml.Node, path string) {
 	if intrinsic(n) {
 		r.fail(n, path, "a pattern's fields are known before the deployment")
@@ -67,7 +66,7 @@ func (r *reader) pattern(n *yaml.Node, path string) {
 	}
 }
 
-// pattern evaluates a pattern that was checked.
+// pattern evaluates a checked pattern.
 func (s *scope) pattern(v Value) Pattern {
 	return s.toPattern(v.node, v.path)
 }

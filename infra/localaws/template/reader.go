@@ -10,14 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// placeholder is what a definition's substitution looks like.
+// placeholder matches a substitution of a definition.
 var placeholder = regexp.MustCompile(`\$\{[A-Za-z0-9_]+\}`)
 
 func replaceAll(text []byte, old, with string) []byte {
 	return bytes.ReplaceAll(text, []byte(old), []byte(with))
 }
 
-// problem is one thing that is wrong, and where.
+// problem is one fault with its place.
 type problem struct {
 	file string
 	line int
@@ -46,13 +46,13 @@ func (r *reader) fail(n *yaml.Node, path, format string, args ...any) {
 // handler reads one property.
 type handler func(n *yaml.Node, path string)
 
-// handlers are the properties that are understood, and how.
+// handlers maps the supported properties to their handlers.
 type handlers map[string]handler
 
-// unused accepts a property that one process has no use for, for a reason.
+// unused accepts a property that has no use in one process; the text is the reason.
 func unused(string) handler { return func(*yaml.Node, string) {} }
 
-// object gives each member of n to its handler; a member without one is a problem.
+// object passes each member of n to its handler; a member without one is a problem.
 func (r *reader) object(n *yaml.Node, path string, known handlers) {
 	for key, value := range r.members(n, path) {
 		at := join(path, key.Value)
@@ -95,7 +95,7 @@ func (r *reader) items(n *yaml.Node, path string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a literal scalar as it is written.
+// text returns the text of a literal scalar.
 func (r *reader) text(n *yaml.Node, path string) string {
 	if n.Kind != yaml.ScalarNode || intrinsic(n) {
 		r.fail(n, path, "must be a plain value, known before the deployment")
@@ -104,12 +104,12 @@ func (r *reader) text(n *yaml.Node, path string) string {
 	return n.Value
 }
 
-// into stores a literal scalar.
+// into returns a handler that stores a literal scalar.
 func (r *reader) into(to *string) handler {
 	return func(n *yaml.Node, path string) { *to = r.text(n, path) }
 }
 
-// oneOf accepts only the values that one process behaves like.
+// oneOf accepts only the values that one process supports.
 func (r *reader) oneOf(values ...string) handler {
 	return func(n *yaml.Node, path string) {
 		if got := r.text(n, path); !slices.Contains(values, got) {
@@ -127,7 +127,7 @@ func (r *reader) values(to map[string]Value) handler {
 	}
 }
 
-// require reports the members of n that are missing.
+// require reports the missing members of n.
 func (r *reader) require(n *yaml.Node, path string, names ...string) {
 	for _, name := range names {
 		if member(n, name) == nil {

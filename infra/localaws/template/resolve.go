@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Deployment is what a template says once everything in it has a name.
+// Deployment is a template with all names resolved.
 type Deployment struct {
 	Environment   map[string]map[string]string // function id → variable → value
-	LogGroups     map[string]string            // function id → name, where it is said
+	LogGroups     map[string]string            // function id → name, where it has one
 	Policies      map[string][]any             // function id → documents of its role, as YAML decodes them
 	Substitutions map[string]map[string]string // state machine id → name → value
 	Rules         []EventRule
@@ -25,16 +25,16 @@ type Deployment struct {
 	CORS          CORS
 }
 
-// EventRule is a rule whose pattern has its values.
+// EventRule is a rule with an evaluated pattern.
 type EventRule struct {
 	Function string // logical id
 	Event    string
 	Pattern  Pattern
 }
 
-// Names returns a name for everything that a template may refer to, as a stack
-// of one machine has it: functions and state machines by their ARN, tables by
-// their name, attributes as "Table.Arn". A caller changes what it knows better.
+// Names returns a name for every possible reference of a template, as in a stack on one machine:
+// ARNs of functions and state machines, names of tables, attributes as "Table.Arn". The caller may
+// replace values.
 func (t *Template) Names() map[string]string {
 	names := maps.Clone(pseudo)
 	delete(names, noValue)
@@ -65,10 +65,9 @@ func (t *Template) Names() map[string]string {
 	return names
 }
 
-// Resolve evaluates every environment, substitution, pattern and output. values
-// holds what !Ref X finds under "X", what !GetAtt X.Y finds under "X.Y", and
-// parameters that differ from their defaults. What has no value is an error
-// that names its line.
+// Resolve evaluates every environment, substitution, pattern and output. values holds the value of
+// !Ref X under "X", that of !GetAtt X.Y under "X.Y", and parameters that differ from their
+// defaults. A reference without a value is an error that names its line.
 func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	s := scope{template: t, values: maps.Clone(values)}
 	if s.values == nil {
@@ -111,14 +110,14 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	return d, errors.Join(s.errs...)
 }
 
-// scope is what references find.
+// scope holds the values of references.
 type scope struct {
 	template *Template
 	values   map[string]string
 	errs     []error
 }
 
-// parameters gives every parameter its value and checks it.
+// parameters sets and checks the value of every parameter.
 func (s *scope) parameters() error {
 	var errs []error
 	for _, p := range s.template.Parameters {
@@ -128,7 +127,7 @@ func (s *scope) parameters() error {
 			continue
 		}
 		if !given {
-			continue // an error only where it is used
+			continue // an error only if it is used
 		}
 		if err := p.accept(value); err != nil {
 			errs = append(errs, fmt.Errorf("parameter %s: %w", p.Name, err))
@@ -137,7 +136,7 @@ func (s *scope) parameters() error {
 	return errors.Join(errs...)
 }
 
-// accept reports why a parameter cannot have a value.
+// accept returns the reason why a parameter cannot have a value.
 func (p Parameter) accept(value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%q is not one of %s", value, strings.Join(p.Allowed, ", "))
@@ -171,7 +170,7 @@ func (s *scope) fail(n *yaml.Node, path, format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf("%s:%d: %s: %s", s.template.file(), n.Line, path, fmt.Sprintf(format, args...)))
 }
 
-// texts evaluates values that must be texts; those that come to nothing are left out.
+// texts evaluates values that must be texts; values that evaluate to nothing are left out.
 func (s *scope) texts(values map[string]Value) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -198,7 +197,7 @@ func (s *scope) text(v Value) (string, bool) {
 	}
 }
 
-// nothing is what AWS::NoValue evaluates to.
+// nothing is the value of AWS::NoValue.
 type nothing struct{}
 
 // eval returns a string, json.Number, bool, nil, []any, map[string]any or nothing.

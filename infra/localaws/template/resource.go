@@ -10,7 +10,7 @@ func errRate(text string) error {
 	return fmt.Errorf("%q cannot be run here: only rate(1 minute), rate(N minutes), hours and days", text)
 }
 
-// Table is a table, as CreateTable and UpdateTimeToLive would be asked for it.
+// Table is a table with the settings of CreateTable and UpdateTimeToLive.
 type Table struct {
 	ID         string
 	Attributes []Attribute
@@ -32,8 +32,8 @@ type Key struct {
 	Range string
 }
 
-// Index is a global secondary index. Projection is ALL, KEYS_ONLY or INCLUDE,
-// and then NonKey names what is included.
+// Index is a global secondary index. Projection is ALL, KEYS_ONLY or INCLUDE; for INCLUDE, NonKey
+// lists the included attributes.
 type Index struct {
 	Name       string
 	Key        Key
@@ -71,7 +71,7 @@ func (r *reader) table(id string, n *yaml.Node, path string) {
 	r.out.Tables = append(r.out.Tables, t)
 }
 
-// checkKeys holds CreateTable's rule: the defined attributes are those of keys.
+// checkKeys checks CreateTable's rule that the defined attributes are those of keys.
 func (r *reader) checkKeys(t Table, n *yaml.Node, path string) {
 	used := map[string]bool{}
 	keys := []Key{t.Key}
@@ -148,8 +148,8 @@ func (r *reader) stateMachine(id string, n *yaml.Node, path string) {
 	r.out.StateMachines = append(r.out.StateMachines, m)
 }
 
-// api reads the HTTP API. Every route has its default authorizer unless the
-// route says that it is open.
+// api reads the HTTP API. Every route has its default authorizer unless the route is marked as
+// open.
 func (r *reader) api(id string, n *yaml.Node, path string) {
 	if r.out.API.ID != "" {
 		r.fail(n, path, "one process serves one API, and %s is there already", r.out.API.ID)
@@ -175,8 +175,7 @@ func (r *reader) api(id string, n *yaml.Node, path string) {
 	}
 }
 
-// authorizer reads the Lambda authorizer: payload 2.0, simple answers, asked
-// again for every request.
+// authorizer reads the Lambda authorizer: payload 2.0, simple responses, called for every request.
 func (r *reader) authorizer(name string, n *yaml.Node, path string) {
 	if r.out.API.Authorizer != "" {
 		r.fail(n, path, "%s would be a second authorizer", name)

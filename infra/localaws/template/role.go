@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// role is what a function may do: policies of its own, and those that are attached.
+// role holds the permissions of a function: policies of its own, and attached ones.
 type role struct {
 	documents []Value
 	attached  []string // logical ids of managed policies
@@ -43,7 +43,7 @@ func (r *reader) policy(id string, n *yaml.Node, path string) {
 	r.require(n, path, "PolicyDocument")
 }
 
-// roleOf reads which role a function has.
+// roleOf returns the role of a function.
 func (r *reader) roleOf(n *yaml.Node, path string) string {
 	id, attribute, _ := strings.Cut(n.Value, ".")
 	if n.Tag != tagGetAtt || attribute != "Arn" || r.out.resources[id] != typeRole {
@@ -52,7 +52,7 @@ func (r *reader) roleOf(n *yaml.Node, path string) string {
 	return id
 }
 
-// documents are the policies of a role, evaluated.
+// documents returns the evaluated policies of a role.
 func (s *scope) documents(id string) []any {
 	of := s.template.roles[id]
 	values := slices.Clone(of.documents)

@@ -21,7 +21,7 @@ func isParameter(segment string) bool {
 	return strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}")
 }
 
-// checkPath refuses a path that API Gateway would, or would read otherwise.
+// checkPath refuses a path that API Gateway would refuse or interpret differently.
 func checkPath(path string) error {
 	if path == defaultPath {
 		return nil
@@ -44,10 +44,10 @@ func checkPath(path string) error {
 	return nil
 }
 
-// Route returns the route that API Gateway would choose for a request: path is
-// as it was sent, still escaped and without its query. A more specific path is
-// preferred segment by segment (text, then {parameter}, then {rest+}), then the
-// method itself over ANY, then $default. It reports false when nothing matches.
+// Route returns the route that API Gateway would choose for a request: path is the escaped path of
+// the request, without its query. A more specific path is preferred segment by segment (text, then
+// {parameter}, then {rest+}), then the method itself over ANY, then $default. It reports false when
+// nothing matches.
 func (t *Template) Route(method, path string) (Route, bool) {
 	segments := strings.Split(path, "/")
 	var best *Route
@@ -70,8 +70,8 @@ func (t *Template) Route(method, path string) (Route, bool) {
 	return t.API.Routes[i], true
 }
 
-// matches reports whether a request's segments fit a route's path. A parameter
-// is one segment that is not empty; the greedy one is all that is left.
+// matches reports whether a request's segments fit a route's path. A parameter matches one segment
+// that is not empty; a greedy one matches all remaining segments.
 func matches(path string, segments []string) bool {
 	want := strings.Split(path, "/")
 	for i, w := range want {
@@ -110,7 +110,7 @@ func before(a, b Route) int {
 	return cmp.Compare(generality(a.Method), generality(b.Method))
 }
 
-// generality is how much a segment or a method leaves open.
+// generality ranks a segment or a method: a greater number matches more.
 func generality(s string) int {
 	switch {
 	case isGreedy(s):

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// SocketAPI is the WebSocket API: which function answers each of its routes.
+// SocketAPI is the WebSocket API: the function of each of its routes.
 type SocketAPI struct {
 	ID     string
 	Stage  string
@@ -16,8 +16,8 @@ type SocketAPI struct {
 	Line   int
 }
 
-// SocketRoute is one route: "$connect", "$disconnect", "$default", or what a
-// message has under "action".
+// SocketRoute is one route: "$connect", "$disconnect", "$default", or a value of "action" in a
+// message.
 type SocketRoute struct {
 	Key      string
 	Function string // logical id
@@ -26,12 +26,11 @@ type SocketRoute struct {
 	integration string
 }
 
-// The routes that a WebSocket API has here: without one of them, API Gateway
-// would let everybody in, or answer a client itself.
+// The routes that a WebSocket API must have here: without one of them, API Gateway would accept
+// every client, or answer clients itself.
 var socketRoutes = []string{"$connect", "$disconnect", "$default"}
 
-// Route returns the function that answers a route; an action that has none is
-// answered by $default.
+// Route returns the function of a route; an action without a route has that of $default.
 func (s SocketAPI) Route(key string) string {
 	otherwise := ""
 	for _, r := range s.Routes {
@@ -45,7 +44,7 @@ func (s SocketAPI) Route(key string) string {
 	return otherwise
 }
 
-// What an integration and a route refer to, as they must be written.
+// The exact texts of the references of an integration and of a route.
 var (
 	invocationOf  = regexp.MustCompile(`^arn:\$\{AWS::Partition\}:apigateway:\$\{AWS::Region\}:lambda:path/2015-03-31/functions/\$\{([A-Za-z0-9]+)\.Arn\}/invocations$`)
 	integrationOf = regexp.MustCompile(`^integrations/\$\{([A-Za-z0-9]+)\}$`)
@@ -67,10 +66,10 @@ func (r *reader) socketAPI(id string, n *yaml.Node, path string) {
 	r.require(n, path, "ProtocolType", "RouteSelectionExpression")
 }
 
-// socketIntegration reads which function is called, and with what.
+// socketIntegration reads the function of an integration, and the form of its call.
 func (r *reader) socketIntegration(id string, n *yaml.Node, path string) {
 	r.object(n, path, handlers{
-		"ApiId":           r.ofSocket(),
+		"ApiId":           r.socketRef(),
 		"IntegrationType": r.oneOf("AWS_PROXY"),
 		"IntegrationUri": func(n *yaml.Node, at string) {
 			found := invocationOf.FindStringSubmatch(n.Value)
@@ -84,11 +83,11 @@ func (r *reader) socketIntegration(id string, n *yaml.Node, path string) {
 	r.require(n, path, "ApiId", "IntegrationType", "IntegrationUri")
 }
 
-// socketRoute reads one route. Who may connect is for the function to decide.
+// socketRoute reads one route. The function decides who may connect.
 func (r *reader) socketRoute(_ string, n *yaml.Node, path string) {
 	route := SocketRoute{Line: n.Line}
 	r.object(n, path, handlers{
-		"ApiId":             r.ofSocket(),
+		"ApiId":             r.socketRef(),
 		"RouteKey":          r.into(&route.Key),
 		"AuthorizationType": r.oneOf("NONE"),
 		"Target": func(n *yaml.Node, at string) {
@@ -104,20 +103,20 @@ func (r *reader) socketRoute(_ string, n *yaml.Node, path string) {
 	if strings.HasPrefix(route.Key, "$") && !slices.Contains(socketRoutes, route.Key) {
 		r.fail(n, path+".RouteKey", "%q is none of %s", route.Key, strings.Join(socketRoutes, ", "))
 	}
-	if r.routed(route.Key) {
+	if r.hasSocketRoute(route.Key) {
 		r.fail(n, path+".RouteKey", "%q is said twice", route.Key)
 	}
 	r.out.Socket.Routes = append(r.out.Socket.Routes, route)
 }
 
-// socketStage reads the one stage. What changes is deployed by itself.
+// socketStage reads the one stage. Changes are deployed automatically.
 func (r *reader) socketStage(_ string, n *yaml.Node, path string) {
 	if r.out.Socket.Stage != "" {
 		r.fail(n, path, "one process has one stage, and %q is there already", r.out.Socket.Stage)
 		return
 	}
 	r.object(n, path, handlers{
-		"ApiId":                r.ofSocket(),
+		"ApiId":                r.socketRef(),
 		"StageName":            r.into(&r.out.Socket.Stage),
 		"AutoDeploy":           r.oneOf("true"),
 		"DefaultRouteSettings": unused("one machine is not throttled for its owner"),
@@ -125,11 +124,11 @@ func (r *reader) socketStage(_ string, n *yaml.Node, path string) {
 	r.require(n, path, "ApiId", "StageName", "AutoDeploy")
 }
 
-func (r *reader) ofSocket() handler {
+func (r *reader) socketRef() handler {
 	return func(n *yaml.Node, at string) { r.refTo(n, at, typeSocketAPI) }
 }
 
-// wholeSocket checks what concerns the WebSocket API and what it is made of.
+// wholeSocket checks the WebSocket API together with its parts.
 func (r *reader) wholeSocket(root *yaml.Node) {
 	s := &r.out.Socket
 	if s.ID == "" {
@@ -143,12 +142,12 @@ func (r *reader) wholeSocket(root *yaml.Node) {
 		s.Routes[i].Function = r.integrations[route.integration]
 	}
 	for _, key := range socketRoutes {
-		if !r.routed(key) {
+		if !r.hasSocketRoute(key) {
 			r.fail(root, path, "it has no route %s", key)
 		}
 	}
 }
 
-func (r *reader) routed(key string) bool {
+func (r *reader) hasSocketRoute(key string) bool {
 	return slices.ContainsFunc(r.out.Socket.Routes, func(route SocketRoute) bool { return route.Key == key })
 }

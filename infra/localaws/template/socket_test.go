@@ -47,7 +47,7 @@ Outputs:
   Url: {Value: !Sub "wss://${Sockets}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${Stage}"}
 `
 
-func TestAWebSocketAPIIsRead(t *testing.T) {
+func TestWebSocketAPIIsRead(t *testing.T) {
 	tpl, err := template.Parse("t.yaml", []byte(sockets))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAWebSocketAPIIsRead(t *testing.T) {
 	}
 }
 
-func TestAWebSocketAPIThatCannotBeHonouredIsRefused(t *testing.T) {
+func TestUnsupportedWebSocketAPIIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
 		"another protocol":     {"ProtocolType: WEBSOCKET", "ProtocolType: HTTP", "ProtocolType"},
 		"another selection":    {"$request.body.action", "$request.body.verb", "RouteSelectionExpression"},

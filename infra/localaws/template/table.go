@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable returns the request that makes the table, under a name. Its time
-// to live is a request of its own, once the table is there.
+// CreateTable returns the request that creates the table under a name. The time to live needs a
+// request of its own, after the table exists.
 func (t Table) CreateTable(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &name,

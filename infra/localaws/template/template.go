@@ -1,12 +1,11 @@
-// Package template reads template.yaml for the one-process deployment: the same
-// file that SAM deploys says which functions exist, what reaches them, what
-// they find in their environment, and which table and state machine they use.
+// Package template reads template.yaml for the one-process deployment. The file that SAM deploys
+// also defines here the functions, their events, their environment, and their table and state
+// machine.
 //
-// What must stay true: nothing in the file is skipped silently. A resource, a
-// property, an intrinsic or an expression is either honoured here, or on a list
-// with the reason why one process has no use for it, or an error that names its
-// line and path. Intrinsics are kept as they are written until [Template.Resolve]
-// is told what they stand for.
+// One rule holds: nothing in the file is skipped silently. A resource, a property, an intrinsic or
+// an expression is either supported here, or on a list with the reason why it has no use in one
+// process, or an error that names its line and path. Intrinsics keep their form until
+// [Template.Resolve] gets their values.
 package template
 
 import (
@@ -33,10 +32,10 @@ type Template struct {
 	LogGroups     []LogGroup
 	API           API
 	Socket        SocketAPI
-	Unused        []Unused // what has no counterpart in one process
+	Unused        []Unused // resources without a counterpart in one process
 
 	conditions map[string]*yaml.Node
-	cors       *allowance // nil: pages of other origins may ask nothing
+	cors       *allowance // nil: no permissions for pages of other origins
 	outputs    []Output
 	resources  map[string]string // logical id → type
 	roles      map[string]role
@@ -91,10 +90,10 @@ type StateMachine struct {
 	Line          int
 }
 
-// API is the HTTP API: every route of the template, and who authorizes it.
+// API is the HTTP API: every route of the template, and its authorizer.
 type API struct {
 	ID         string
-	Authorizer string // logical id of the function asked before every route that is not open
+	Authorizer string // logical id of the function called before every route that is not open
 	Routes     []Route
 	Line       int
 }
@@ -109,7 +108,7 @@ type Route struct {
 	Line     int
 }
 
-// Key is a route as API Gateway names it: "GET /api/chats/{id}" or "$default".
+// Key returns API Gateway's name of a route: "GET /api/chats/{id}" or "$default".
 func (r Route) Key() string {
 	if r.Path == defaultPath {
 		return defaultPath
@@ -117,14 +116,14 @@ func (r Route) Key() string {
 	return r.Method + " " + r.Path
 }
 
-// Unused is a resource that one process has no use for.
+// Unused is a resource that has no use in one process.
 type Unused struct {
 	ID     string
 	Type   string
 	Reason string
 }
 
-// Output is a value that a deployment tells.
+// Output is an output value of a deployment.
 type Output struct {
 	Name  string
 	Value Value
@@ -139,8 +138,8 @@ func (t *Template) Function(id string) (Function, bool) {
 	return t.Functions[i], true
 }
 
-// Read reads the template at path. Its error joins everything that is wrong, in
-// the order of the file, each as "template.yaml:12: Resources.X.Properties.Y: …".
+// Read reads the template at path. Its error joins all faults, in the order of the file, each as
+// "template.yaml:12: Resources.X.Properties.Y: …".
 func Read(path string) (*Template, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -149,8 +148,7 @@ func Read(path string) (*Template, error) {
 	return Parse(path, text)
 }
 
-// Parse reads a template from text; path names it in errors and is where its
-// state machines are looked for.
+// Parse reads a template from text; path names it in errors, and its folder has the state machines.
 func Parse(path string, text []byte) (*Template, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -182,8 +180,8 @@ func Parse(path string, text []byte) (*Template, error) {
 	return r.out, nil
 }
 
-// Definition returns the definition of a state machine with its substitutions
-// replaced, as a deployment of values would have it.
+// Definition returns the definition of a state machine with its substitutions replaced by the
+// values of a deployment.
 func (t *Template) Definition(m StateMachine, d *Deployment) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(t.Path), m.Definition))
 	if err != nil {

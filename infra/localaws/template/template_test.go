@@ -115,7 +115,7 @@ func parse(t *testing.T, text string) *template.Template {
 	return tpl
 }
 
-func TestEveryPartIsRead(t *testing.T) {
+func TestParseReadsEveryPart(t *testing.T) {
 	tpl := parse(t, small)
 	chat, _ := tpl.Function("ChatFunction")
 	who, _ := tpl.Function("WhoFunction")
@@ -156,7 +156,7 @@ func TestEveryPartIsRead(t *testing.T) {
 	}
 }
 
-func TestResolveGivesWhatADeploymentWould(t *testing.T) {
+func TestResolveMatchesDeployment(t *testing.T) {
 	tpl := parse(t, small)
 	values := tpl.Names()
 	values["Secret"], values["Run"], values["Table"] = "", "arn:run", "t1"
@@ -198,7 +198,7 @@ func TestResolveGivesWhatADeploymentWould(t *testing.T) {
 	}
 }
 
-func TestResolveRefusesWhatADeploymentWould(t *testing.T) {
+func TestResolveRefusesBadValues(t *testing.T) {
 	for name, c := range map[string]struct {
 		change map[string]string
 		want   string
@@ -221,7 +221,7 @@ func TestResolveRefusesWhatADeploymentWould(t *testing.T) {
 	}
 }
 
-func TestRuleMatchesOnlyWhatItsPatternNames(t *testing.T) {
+func TestRuleMatchesOnlyItsPattern(t *testing.T) {
 	tpl := parse(t, small)
 	values := tpl.Names()
 	values["Secret"], values["Run"] = "", "arn:run"
@@ -246,7 +246,7 @@ func TestRuleMatchesOnlyWhatItsPatternNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotUnderstoodIsRefusedByLineAndPath(t *testing.T) {
+func TestUnsupportedPartsAreRefusedByLineAndPath(t *testing.T) {
 	for name, c := range map[string]struct{ old, with, want string }{
 		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:71: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
 		"function property":   {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
@@ -304,7 +304,7 @@ func TestWhatIsNotUnderstoodIsRefusedByLineAndPath(t *testing.T) {
 	}
 }
 
-func TestRouteIsTheOneAPIGatewayWouldChoose(t *testing.T) {
+func TestRouteMatchesAPIGateway(t *testing.T) {
 	routes := []string{
 		"GET /", "GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}",
 		"POST /chats", "GET /chats/{id}", "ANY /chats/{id}", "GET /chats/{id}/messages", "$default",

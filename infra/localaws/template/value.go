@@ -7,13 +7,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is a property as the template has it, intrinsics and all.
+// Value is a property in its form in the template, with its intrinsics.
 type Value struct {
 	node *yaml.Node
 	path string
 }
 
-// The intrinsic functions that are understood, in their short forms.
+// The supported intrinsic functions, in their short forms.
 const (
 	tagRef       = "!Ref"
 	tagSub       = "!Sub"
@@ -27,20 +27,20 @@ const (
 	tagCondition = "!Condition"
 )
 
-// noValue is the pseudo parameter that removes what it stands for.
+// noValue is the pseudo parameter that removes its property.
 const noValue = "AWS::NoValue"
 
-// pseudo are the pseudo parameters, and what they are in one process.
+// pseudo maps the pseudo parameters to their values in one process.
 var pseudo = map[string]string{
 	"AWS::AccountId": "123456789012",
 	"AWS::Partition": "aws",
 	"AWS::Region":    "us-east-1",
-	"AWS::StackName": "local", // until Template.Stack says another
+	"AWS::StackName": "local", // until Template.Stack is set
 	"AWS::URLSuffix": "amazonaws.com",
 	noValue:          "",
 }
 
-// attributes are what !GetAtt may ask of each type of resource.
+// attributes lists the attributes for !GetAtt of each type of resource.
 var attributes = map[string][]string{
 	typeTable:        {"Arn"},
 	typeFunction:     {"Arn"},
@@ -63,8 +63,8 @@ type part struct {
 	ref  string
 }
 
-// parseSub splits the text of a !Sub: "${Name}" and "${Name.Attribute}" are
-// references and "${!text}" is the text "${text}".
+// parseSub splits the text of a !Sub: "${Name}" and "${Name.Attribute}" are references and
+// "${!text}" is the text "${text}".
 func parseSub(text string) ([]part, error) {
 	var parts []part
 	for text != "" {
@@ -91,8 +91,8 @@ func parseSub(text string) ([]part, error) {
 	return parts, nil
 }
 
-// check walks everything below n: what CloudFormation would refuse or what is not
-// understood here is a problem, wherever it stands.
+// check walks everything below n: anything that CloudFormation would refuse or that is not
+// supported here is a problem.
 func (r *reader) check(n *yaml.Node, path string) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		r.fail(n, path, "CloudFormation knows no anchors and aliases")
@@ -150,7 +150,7 @@ func (r *reader) checkIntrinsic(n *yaml.Node, path string) {
 	}
 }
 
-// arity is how many arguments a condition function takes.
+// arity returns the least and the greatest number of arguments of a condition function.
 func arity(tag string) (least, most int) {
 	switch tag {
 	case tagNot:

@@ -22,8 +22,8 @@ type client struct {
 	connected time.Time
 
 	wake  chan struct{}      // something is queued
-	ended chan struct{}      // closed once the connection is to end
-	cut   context.CancelFunc // ends it without a word
+	ended chan struct{}      // closed when the connection must end
+	cut   context.CancelFunc // ends it without a close frame
 
 	mu     sync.Mutex
 	queue  []frame
@@ -31,7 +31,7 @@ type client struct {
 	active time.Time
 	idle   *time.Timer
 	over   bool
-	code   websocket.StatusCode // how it ends, when we end it
+	code   websocket.StatusCode // close code, when the gateway ends it
 	reason string
 }
 
@@ -41,8 +41,8 @@ type frame struct {
 	data []byte
 }
 
-// connect asks the function of $connect, which is not given up when the client
-// is gone by then, and returns its status.
+// connect calls the function of $connect and returns its status. The call continues when the client
+// disconnects.
 func (c *client) connect(r *http.Request) int {
 	out, err := c.invoke(context.WithoutCancel(r.Context()), "$connect", connectEvent(c, r))
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *client) connect(r *http.Request) int {
 	return answer.Status
 }
 
-// serve has the client send and receive until one of both ends.
+// serve sends and receives messages until one side ends.
 func (c *client) serve(ctx context.Context) {
 	ctx, c.cut = context.WithCancel(ctx)
 	defer c.cut()
@@ -73,11 +73,11 @@ func (c *client) serve(ctx context.Context) {
 	c.gateway.remove(c.id)
 	c.end(code, reason)
 	both.Wait()
-	c.disconnected(c.code, c.reason)
+	c.callDisconnect(c.code, c.reason)
 }
 
-// read handles what the client says, until it says nothing more. It returns how
-// the connection ended.
+// read handles the messages of the client until the connection ends, and returns the close code and
+// reason.
 func (c *client) read(ctx context.Context) (websocket.StatusCode, string) {
 	c.conn.SetReadLimit(MaxMessage)
 	for {
@@ -92,7 +92,7 @@ func (c *client) read(ctx context.Context) (websocket.StatusCode, string) {
 	}
 }
 
-// endOf is how a client ended a connection.
+// endOf returns the close code and reason of a client's error.
 func endOf(err error) (websocket.StatusCode, string) {
 	if code := websocket.CloseStatus(err); code != -1 {
 		return code, ""
@@ -103,8 +103,8 @@ func endOf(err error) (websocket.StatusCode, string) {
 	return websocket.StatusAbnormalClosure, "Connection closed abnormally"
 }
 
-// handle calls the function of a message's route. A function that fails is told
-// to the client; what it answers is not, as the routes have no responses.
+// handle calls the function of a message's route. The client is informed of a failure of the
+// function, but gets no answer, because the routes have no responses.
 func (c *client) handle(ctx context.Context, kind websocket.MessageType, data []byte) bool {
 	select {
 	case <-c.ended:
@@ -122,7 +122,7 @@ func (c *client) handle(ctx context.Context, kind websocket.MessageType, data []
 	return true
 }
 
-// route is the one that a message is for: of its "action", or $default.
+// route returns the route of a message: that of its "action", or $default.
 func (g *Gateway) route(data []byte) string {
 	var asked struct {
 		Action string `json:"action"`
@@ -137,8 +137,8 @@ func (g *Gateway) route(data []byte) string {
 	return "$default"
 }
 
-// post queues a message. It reports false when the client has left, or is left
-// because it does not take what is queued.
+// post queues a message. It reports false when the client has left, or is disconnected because its
+// queue is full.
 func (c *client) post(kind websocket.MessageType, data []byte) bool {
 	c.mu.Lock()
 	if c.over {
@@ -163,7 +163,7 @@ func (c *client) post(kind websocket.MessageType, data []byte) bool {
 	return true
 }
 
-// next takes the oldest message that is queued.
+// next removes the oldest message of the queue.
 func (c *client) next() (frame, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +175,8 @@ func (c *client) next() (frame, bool) {
 	return f, true
 }
 
-// write sends what is queued until the connection ends, and then closes it with
-// what is left of the queue sent.
+// write sends the queued messages until the connection ends. Then it sends the rest of the queue
+// and closes the connection.
 func (c *client) write(ctx context.Context) {
 	for {
 		for f, ok := c.next(); ok; f, ok = c.next() {
@@ -190,7 +190,7 @@ func (c *client) write(ctx context.Context) {
 		case <-c.ended:
 			for f, ok := c.next(); ok && c.send(ctx, f); f, ok = c.next() {
 			}
-			_ = c.conn.Close(c.code, c.reason) // the client sees it, or has left
+			_ = c.conn.Close(c.code, c.reason) // the client gets it, or has left
 			return
 		}
 	}
@@ -206,7 +206,7 @@ func (c *client) send(ctx context.Context, f frame) bool {
 	return true
 }
 
-// touch notes that something was said.
+// touch records the time of a message.
 func (c *client) touch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +214,7 @@ func (c *client) touch() {
 	c.idle.Reset(Idle)
 }
 
-// end has the connection end, once; the first to say how decides.
+// end ends the connection, once; the first call sets the code and reason.
 func (c *client) end(code websocket.StatusCode, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,8 +231,8 @@ func (c *client) drop() {
 	c.cut()
 }
 
-// disconnected tells the function of $disconnect, whatever it answers.
-func (c *client) disconnected(code websocket.StatusCode, reason string) {
+// callDisconnect calls the function of $disconnect and ignores its answer.
+func (c *client) callDisconnect(code websocket.StatusCode, reason string) {
 	if _, err := c.invoke(context.Background(), "$disconnect", disconnectEvent(c, code, reason)); err != nil {
 		c.gateway.options.Log.Warn("websocket.failed", "route", "$disconnect", "error", err)
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// event is what a function is called with: API Gateway's proxy event of a
-// WebSocket API.
+// event is the event of a function: API Gateway's proxy event of a WebSocket API.
 type event struct {
 	Headers           map[string]string   `json:"headers,omitempty"`
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders,omitempty"`
@@ -57,20 +56,21 @@ func (c *client) event(route, kind string) event {
 	return e
 }
 
-// connectEvent has the request that is to be upgraded: its headers and its query.
+// connectEvent returns the event of a connection, with the headers and the query of the upgrade
+// request.
 func connectEvent(c *client, r *http.Request) event {
 	e := c.event("$connect", "CONNECT")
 	header := r.Header.Clone()
 	header.Set("Host", r.Host)
-	e.Headers, e.MultiValueHeaders = last(header), header
+	e.Headers, e.MultiValueHeaders = lastValues(header), header
 	if query, err := url.ParseQuery(r.URL.RawQuery); err == nil && len(query) > 0 {
-		e.Query, e.MultiValueQuery = last(query), query
+		e.Query, e.MultiValueQuery = lastValues(query), query
 	}
 	return e
 }
 
-// last is the last of the values of each name.
-func last(of map[string][]string) map[string]string {
+// lastValues returns the last value of each name.
+func lastValues(of map[string][]string) map[string]string {
 	one := make(map[string]string, len(of))
 	for name, values := range of {
 		if len(values) > 0 {
@@ -109,5 +109,5 @@ func headerHas(h http.Header, name, word string) bool {
 	return false
 }
 
-// stamp is a time as the management API writes it.
-func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+// timestamp writes a time in the format of the management API.
+func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }

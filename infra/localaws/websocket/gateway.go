@@ -1,22 +1,20 @@
-// Package websocket owns what stands in for API Gateway's WebSocket API in one
-// process: it upgrades clients, calls the function of a route with what they do,
-// and answers the management API, by which functions reach them.
+// Package websocket replaces API Gateway's WebSocket API in one process: it upgrades clients, calls
+// the function of a route with their messages, and serves the management API, by which functions
+// reach the clients.
 //
-// What must stay true, as it is there:
+// These rules hold, as on AWS:
 //
-//   - A client is connected once the function of $connect answered 2xx, and not
-//     before: until then it can be reached no more than one that has left.
-//   - Nobody waits for a client: what is posted to it is queued, and a client that
-//     does not take what is queued is disconnected.
-//   - A message has at most 128 KB, a connection is silent for ten minutes at
-//     most, and lasts two hours.
-//   - Whoever connected and left has left: $disconnect is called once for each,
-//     also when the gateway closes. (There it is called as a rule; a function must
-//     not count on it.)
+//   - A client is connected only after the function of $connect answered 2xx: until
+//     then the management API treats it like a client that has left.
+//   - Nothing waits for a client: messages to it are queued, and a client that does
+//     not read its queue is disconnected.
+//   - A message has at most 128 KB, a connection is idle for at most ten minutes,
+//     and lasts at most two hours.
+//   - $disconnect is called once for each client that was connected, also when the
+//     gateway closes. (AWS usually calls it; a function must not rely on it.)
 //
-// Two things are not as they are there: a client's frames may be larger than
-// 32 KB, if the message is not; and the messages of one client are handled one
-// after another.
+// Two things differ from AWS: a client's frames may be larger than 32 KB, if the message is not;
+// and the messages of one client are handled one after another.
 package websocket
 
 import (
@@ -41,24 +39,24 @@ const (
 	Life       = 2 * time.Hour
 )
 
-// What a client may leave unread, and how long it may take for one message.
+// The limits of a client's unread messages, and of the time to write one message.
 const (
 	maxQueued    = 128
 	maxQueuedLen = 1 << 20
 	writeLimit   = 10 * time.Second
-	partLimit    = time.Second // to answer that it closes, when the gateway does
+	partLimit    = time.Second // for the client's answer to a close of the gateway
 )
 
 // Invoke calls the function of a route with an event and returns its answer.
 type Invoke func(ctx context.Context, route string, event []byte) ([]byte, error)
 
-// Options say what the gateway stands in for.
+// Options describe the API that the gateway replaces.
 type Options struct {
 	API    string           // its id
 	Stage  string           // its one stage
-	Routes []string         // besides $connect, $disconnect and $default: values of "action"
-	Invoke Invoke           // bounded in time by the caller
-	Now    func() time.Time // what events say the time is
+	Routes []string         // values of "action" other than $connect, $disconnect and $default
+	Invoke Invoke           // the caller limits its time
+	Now    func() time.Time // clock of the events
 	Log    *slog.Logger
 }
 
@@ -72,7 +70,7 @@ type Gateway struct {
 	busy    sync.WaitGroup // connections, from their upgrade to their end
 }
 
-// New returns a gateway with nobody connected.
+// New returns a gateway without clients.
 func New(o Options) *Gateway { return &Gateway{options: o, clients: map[string]*client{}} }
 
 // ServeHTTP upgrades a request, and serves the client until it has left.
@@ -95,36 +93,36 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // $connect has judged the origin
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // $connect has checked the origin
 	if err != nil {
-		c.disconnected(websocket.StatusAbnormalClosure, "the upgrade failed")
+		c.callDisconnect(websocket.StatusAbnormalClosure, "the upgrade failed")
 		return
 	}
 	c.conn = conn
 	c.serve(context.WithoutCancel(r.Context()))
 }
 
-// Upgrade reports whether a request asks to become a socket.
+// Upgrade reports whether a request asks for a WebSocket.
 func Upgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && headerHas(r.Header, "Connection", "upgrade") && headerHas(r.Header, "Upgrade", "websocket")
 }
 
-// Close disconnects everybody, lets nobody in, and returns once every
-// $disconnect was answered. A client that does not part is left.
+// Close disconnects all clients, accepts no new ones, and returns once every $disconnect was
+// answered. It does not wait for clients that do not close.
 func (g *Gateway) Close() {
 	clients := g.shut()
 	for _, c := range clients {
 		c.end(websocket.StatusGoingAway, "Going away")
 	}
 	defer time.AfterFunc(partLimit, func() {
-		for _, c := range append(clients, g.shut()...) { // and who was just connecting
+		for _, c := range append(clients, g.shut()...) { // including clients that were connecting
 			c.cut()
 		}
 	}).Stop()
 	g.busy.Wait()
 }
 
-// shut lets nobody in any more, and returns those who are.
+// shut stops the gateway from accepting clients, and returns the connected ones.
 func (g *Gateway) shut() []*client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,7 +130,7 @@ func (g *Gateway) shut() []*client {
 	return slices.Collect(maps.Values(g.clients))
 }
 
-// enter counts a connection that begins; false when the gateway closes.
+// enter counts a new connection; false when the gateway closes.
 func (g *Gateway) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,8 +141,8 @@ func (g *Gateway) enter() bool {
 	return true
 }
 
-// add makes a client known by its id; one that comes while the gateway closes is
-// told so.
+// add registers a client under its id. A client that arrives while the gateway closes is
+// disconnected.
 func (g *Gateway) add(c *client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +164,7 @@ func (g *Gateway) find(id string) *client {
 	return g.clients[id]
 }
 
-// newID returns an id as API Gateway makes them.
+// newID returns an id in the format of API Gateway.
 func newID() string {
 	var b [11]byte
 	_, _ = rand.Read(b[:]) // never fails: it aborts the program instead

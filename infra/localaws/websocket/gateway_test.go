@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a gateway on a server, with a function behind it that keeps its events.
+// stage is a gateway on a server, with a function that stores its events.
 type stage struct {
 	*Gateway
 	t      *testing.T
@@ -70,7 +70,7 @@ func (s *stage) on(answer func(route string, e event) ([]byte, error)) {
 	s.answer = answer
 }
 
-// dial connects; the status is that of the answer.
+// dial connects and returns the status of the response.
 func (s *stage) dial(query string, header http.Header) (*websocket.Conn, int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
@@ -140,7 +140,7 @@ func (s *stage) count(kind string) int {
 	return n
 }
 
-// ask asks the management API.
+// ask calls the management API.
 func (s *stage) ask(method, id string, body []byte) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, "/live/@connections/"+url.PathEscape(id), bytes.NewReader(body))
@@ -148,7 +148,7 @@ func (s *stage) ask(method, id string, body []byte) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestAFunctionSeesWhoConnectsWhatTheySayAndThatTheyLeft(t *testing.T) {
+func TestFunctionGetsConnectMessageAndDisconnect(t *testing.T) {
 	s := newStage(t)
 	conn, _ := s.dial("?ticket=a%3Db&x=1&x=2", http.Header{"Origin": {"http://page"}, "User-Agent": {"tester"}, "X-Many": {"a", "b"}})
 	e := s.last("CONNECT")
@@ -192,7 +192,7 @@ func TestAFunctionSeesWhoConnectsWhatTheySayAndThatTheyLeft(t *testing.T) {
 	}
 }
 
-func TestAMessageGoesToTheRouteOfItsAction(t *testing.T) {
+func TestMessageGoesToRouteOfAction(t *testing.T) {
 	s := newStage(t, "send")
 	for text, want := range map[string]string{
 		`{"action":"send"}`: "send", `{"action":"other"}`: "$default", `{"action":"$connect"}`: "$default",
@@ -204,7 +204,7 @@ func TestAMessageGoesToTheRouteOfItsAction(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsNotLetInIsNotConnected(t *testing.T) {
+func TestRefusedClientIsNotConnected(t *testing.T) {
 	s := newStage(t)
 	for name, c := range map[string]struct {
 		answer string
@@ -216,7 +216,7 @@ func TestWhoeverIsNotLetInIsNotConnected(t *testing.T) {
 		"a redirect": {`{"statusCode":302}`, nil, 302},
 	} {
 		s.on(func(route string, e event) ([]byte, error) {
-			if route == "$connect" { // nobody reaches it while it is not let in
+			if route == "$connect" { // not reachable before it is accepted
 				if w := s.ask("POST", e.RequestContext.ConnectionID, []byte("x")); w.Code != 410 {
 					t.Errorf("%s: %d while connecting", name, w.Code)
 				}
@@ -240,7 +240,7 @@ func TestWhoeverIsNotLetInIsNotConnected(t *testing.T) {
 	}
 }
 
-func TestAClientIsReachedByItsIDUntilItLeaves(t *testing.T) {
+func TestClientIsReachableByIDUntilItLeaves(t *testing.T) {
 	s := newStage(t)
 	conn, id := s.connect()
 	for _, path := range []string{"/live/@connections/" + url.PathEscape(id), "/@connections/" + id} {
@@ -268,7 +268,7 @@ func TestAClientIsReachedByItsIDUntilItLeaves(t *testing.T) {
 		"closed":      {"DELETE", "nobody", 0, 410},
 		"other":       {"PUT", id, 0, 403},
 		"no id":       {"POST", "", 1, 403},
-		"two of them": {"POST", "a/b", 1, 410}, // the slash is part of the id, as it is sent
+		"two of them": {"POST", "a/b", 1, 410}, // the slash is part of the id, as sent
 	} {
 		w := s.ask(c.method, c.id, make([]byte, c.size))
 		if c.id == "a/b" && w.Code == 403 {
@@ -295,7 +295,7 @@ func TestAClientIsReachedByItsIDUntilItLeaves(t *testing.T) {
 	}
 }
 
-func TestAMessageHasItsLimit(t *testing.T) {
+func TestMessageSizeIsLimited(t *testing.T) {
 	for size, closed := range map[int]bool{31 << 10: false, 32 << 10: false, 33 << 10: false, MaxMessage: false, MaxMessage + 1: true} {
 		s := newStage(t)
 		conn, _ := s.connect()
@@ -315,7 +315,7 @@ func TestAMessageHasItsLimit(t *testing.T) {
 	}
 }
 
-func TestAFunctionThatFailsIsToldToTheClient(t *testing.T) {
+func TestClientIsInformedOfFailedFunction(t *testing.T) {
 	s := newStage(t)
 	conn, id := s.connect()
 	s.on(func(string, event) ([]byte, error) { return nil, errors.New("secret cause") })
@@ -328,9 +328,9 @@ func TestAFunctionThatFailsIsToldToTheClient(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForAClientThatDoesNotRead: what it leaves unread is bounded, and
-// then it is left; those who post never wait.
-func TestNobodyWaitsForAClientThatDoesNotRead(t *testing.T) {
+// TestPostDoesNotWaitForClient: the unread messages of a client are bounded, and then it is
+// disconnected; callers never wait.
+func TestPostDoesNotWaitForClient(t *testing.T) {
 	s := newStage(t)
 	_, id := s.connect()
 	other, otherID := s.connect()
@@ -352,8 +352,8 @@ func TestNobodyWaitsForAClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestClosingTellsEveryoneAndLetsNobodyIn, also one that is just connecting.
-func TestClosingTellsEveryoneAndLetsNobodyIn(t *testing.T) {
+// TestCloseDisconnectsClientsAndAcceptsNone, also a client that is connecting.
+func TestCloseDisconnectsClientsAndAcceptsNone(t *testing.T) {
 	s := newStage(t)
 	var conns []*websocket.Conn
 	for range 5 {
@@ -383,7 +383,7 @@ func TestClosingTellsEveryoneAndLetsNobodyIn(t *testing.T) {
 		s.Close()
 		close(closed)
 	}()
-	for _, conn := range conns[:4] { // the fifth does not read, and so does not part
+	for _, conn := range conns[:4] { // the fifth does not read, and so does not close
 		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Error(err)
 		}
@@ -401,7 +401,7 @@ func TestClosingTellsEveryoneAndLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestManyPostAtOnceAndEachArrivesWhole(t *testing.T) {
+func TestConcurrentPostsArriveWhole(t *testing.T) {
 	s := newStage(t)
 	conn, id := s.connect()
 	const posters, each = 10, 10
@@ -431,7 +431,7 @@ func TestManyPostAtOnceAndEachArrivesWhole(t *testing.T) {
 	done.Wait()
 }
 
-// pipes is a listener of connections in memory, for time that is not the machine's.
+// pipes is a listener of connections in memory, for tests in virtual time.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

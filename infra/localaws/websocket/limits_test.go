@@ -13,11 +13,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestASilentConnectionAndAnOldOneEnd, at API Gateway's times.
-func TestASilentConnectionAndAnOldOneEnd(t *testing.T) {
+// TestIdleAndOldConnectionsEnd, at API Gateway's times.
+func TestIdleAndOldConnectionsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		every time.Duration // between two messages; 0: none
-		ours  bool          // we say them
+		ours  bool          // sent by the gateway
 		lasts time.Duration
 	}{
 		"silent":       {0, false, Idle},

@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Management is the management API: POST, GET and DELETE of
+// Management returns the handler of the management API: POST, GET and DELETE of
 // [/{stage}]/@connections/{id}.
 func (g *Gateway) Management() http.Handler { return http.HandlerFunc(g.manage) }
 
@@ -27,9 +27,9 @@ func (g *Gateway) manage(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodPost:
-		c.posted(w, r)
+		c.servePost(w, r)
 	case http.MethodGet:
-		c.shown(w)
+		c.serveGet(w)
 	case http.MethodDelete:
 		g.remove(id)
 		c.end(websocket.StatusNormalClosure, "Connection Closed Normally")
@@ -39,8 +39,8 @@ func (g *Gateway) manage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// posted queues what is to be sent; the answer does not wait until it was.
-func (c *client) posted(w http.ResponseWriter, r *http.Request) {
+// servePost queues a message; the response does not wait until it was sent.
+func (c *client) servePost(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(io.LimitReader(r.Body, MaxMessage+1))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "BadRequestException", "Bad Request")
@@ -57,18 +57,18 @@ func (c *client) posted(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-func (c *client) shown(w http.ResponseWriter) {
+func (c *client) serveGet(w http.ResponseWriter) {
 	c.mu.Lock()
 	active := c.active
 	c.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"connectedAt": stamp(c.connected), "lastActiveAt": stamp(active),
+		"connectedAt": timestamp(c.connected), "lastActiveAt": timestamp(active),
 		"identity": map[string]string{"sourceIp": c.source, "userAgent": c.agent},
 	})
 }
 
-// refuse answers as the management API does.
+// refuse responds with an error of the management API.
 func refuse(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Amzn-Errortype", kind)

@@ -4,9 +4,9 @@
 //
 //	aws dynamodb list-tables --endpoint-url http://127.0.0.1:8000
 //
-// Tasks of state machines call their functions through the Lambda API at -lambda, such as
-// that of sam local start-lambda. It ends at an interrupt, and goes on where it was at the
-// next start.
+// Tasks of state machines call their functions through the Lambda API at -lambda, such as that of
+// sam local start-lambda. The command ends at an interrupt, and its executions continue at the next
+// start.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// stopGrace is how long a stop waits for requests under way.
+// stopGrace limits the wait for requests under way when the process stops.
 const stopGrace = 3 * time.Second
 
 // dataFile is the name of the data file in the folder.
@@ -105,8 +105,8 @@ func run(ctx context.Context, o options, out, logs io.Writer) (err error) {
 	return serve(ctx, listener, services, store, log)
 }
 
-// serve answers until ctx ends or the data file takes nothing any more: what goes on without
-// it would be lost. Requests under way may finish.
+// serve answers requests until ctx ends or the data file accepts no more writes, because later work
+// would be lost. Requests under way may finish.
 func serve(ctx context.Context, listener net.Listener, services http.Handler, store *disk.Store, log *slog.Logger) error {
 	server := &http.Server{
 		Handler: localaws.OnLoopback(services), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,

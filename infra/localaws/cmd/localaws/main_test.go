@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-func TestServesOnLoopbackOnly(t *testing.T) {
+func TestParseAcceptsLoopbackOnly(t *testing.T) {
 	for line, says := range map[string]string{
 		"": "", "-listen [::1]:0": "", "-listen localhost:8000 -data d": "", "-lambda http://127.0.0.1:3001": "",
 		"-listen :8000":            "loopback only",
@@ -30,8 +30,8 @@ func TestServesOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestWhatWasStoredLastsOverARestart drives the command with the SDK, twice over one folder.
-func TestWhatWasStoredLastsOverARestart(t *testing.T) {
+// TestDataSurvivesRestart runs the command twice over one folder, with an SDK client.
+func TestDataSurvivesRestart(t *testing.T) {
 	o := options{listen: "127.0.0.1:0", data: t.TempDir()}
 	name := "things"
 	for round := range 2 {

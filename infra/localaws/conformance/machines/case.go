@@ -14,43 +14,43 @@ import (
 //go:embed cases/*.json
 var files embed.FS
 
-// A Case is one machine: what it is given and what it does.
+// A Case is one machine with its input and its expected behaviour.
 type Case struct {
-	Topic      string              `json:"-"` // the file
+	Topic      string              `json:"-"` // name of the file
 	Name       string              `json:"name"`
 	Definition json.RawMessage     `json:"definition"`
 	Input      json.RawMessage     `json:"input"`     // absent: {}
-	Functions  map[string][]Answer `json:"functions"` // one that has no script answers with its payload
+	Functions  map[string][]Answer `json:"functions"` // a function without a script returns its payload
 
-	// Virtual says why the case needs virtual time; empty: it runs anywhere.
+	// Virtual is the reason why the case needs virtual time; empty: it runs anywhere.
 	Virtual string `json:"virtual,omitempty"`
-	// Refused is the JSON pointer for which the definition is refused; nothing
-	// below is looked at then.
+	// Refused is the JSON pointer for which the definition is refused; the fields below are then
+	// ignored.
 	Refused string `json:"refused,omitempty"`
 
 	Status  string          `json:"status"`
-	Output  json.RawMessage `json:"output"` // absent: not looked at
+	Output  json.RawMessage `json:"output"` // absent: not checked
 	Error   string          `json:"error"`
-	Cause   *string         `json:"cause"`    // absent: not looked at
+	Cause   *string         `json:"cause"`    // absent: not checked
 	Says    string          `json:"says"`     // part of the cause
-	Calls   []Call          `json:"calls"`    // in order; absent: not looked at
+	Calls   []Call          `json:"calls"`    // in order; absent: not checked
 	Elapsed *float64        `json:"elapsed"`  // seconds from start to stop
 	Within  *[2]float64     `json:"between"`  // the same, at least and at most
-	History []string        `json:"history"`  // "id<previous Type"; absent: not looked at
-	Events  []string        `json:"contains"` // types of events that are in the history, in this order
+	History []string        `json:"history"`  // "id<previous Type"; absent: not checked
+	Events  []string        `json:"contains"` // types of events that the history contains, in this order
 
-	// Unlike says why asl-validator refuses the definition though AWS takes it.
+	// Unlike is the reason why asl-validator refuses the definition though AWS accepts it.
 	Unlike string `json:"unlike"`
 }
 
-// A Call is one invocation of a function. Without a payload any will do.
+// A Call is one invocation of a function. Without a payload any payload matches.
 type Call struct {
 	Function  string          `json:"function"`
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Qualifier string          `json:"qualifier,omitempty"`
-	Kind      string          `json:"kind,omitempty"` // "Event"; empty: nobody looks
+	Kind      string          `json:"kind,omitempty"` // "Event"; empty: not checked
 
-	At time.Time `json:"-"` // when it came
+	At time.Time `json:"-"` // time of the call
 }
 
 // Cases returns all cases, in the order of their files.
@@ -87,9 +87,9 @@ func (c *Case) ID() string { return c.Topic + "/" + c.Name }
 
 var functionNames = regexp.MustCompile(`"(lambda|name):([A-Za-z][A-Za-z0-9]*)`)
 
-// deployed writes the names that functions have in this run: their own and a
-// suffix, so that many cases can share a Lambda API.
-func deployed(text json.RawMessage, suffix string) string {
+// deployedText adds a suffix to the names of functions in this run, so that many cases can share a
+// Lambda API.
+func deployedText(text json.RawMessage, suffix string) string {
 	return functionNames.ReplaceAllStringFunc(string(text), func(found string) string {
 		kind, name, _ := strings.Cut(found[1:], ":")
 		if kind == "lambda" {
@@ -99,13 +99,13 @@ func deployed(text json.RawMessage, suffix string) string {
 	})
 }
 
-// DefinitionText is the definition with the functions' names as deployed.
-func (c *Case) DefinitionText(suffix string) string { return deployed(c.Definition, suffix) }
+// DefinitionText returns the definition with the functions' names as deployed.
+func (c *Case) DefinitionText(suffix string) string { return deployedText(c.Definition, suffix) }
 
-// InputText is the input of the execution.
+// InputText returns the input of the execution.
 func (c *Case) InputText(suffix string) string {
 	if c.Input == nil {
 		return "{}"
 	}
-	return deployed(c.Input, suffix)
+	return deployedText(c.Input, suffix)
 }

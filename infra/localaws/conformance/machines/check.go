@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Result is what became of a case.
+// A Result is the observed behaviour of a case.
 type Result struct {
 	Status, Output, Error, Cause string
 	Elapsed                      time.Duration
@@ -18,8 +18,8 @@ type Result struct {
 	Calls                        []Call
 }
 
-// Check says everything in which the result is not what the case demands. Slack
-// is how much later than demanded an execution may end.
+// Check returns every difference between the result and the case. An execution may end later than
+// expected by slack.
 func (c *Case) Check(r Result, slack time.Duration) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -66,8 +66,8 @@ func (c *Case) Check(r Result, slack time.Duration) []string {
 	return wrong
 }
 
-// early is how much sooner than demanded an execution may end: times are told
-// to the millisecond.
+// early is the time by which an execution may end sooner than expected, because times have
+// millisecond precision.
 const early = 5 * time.Millisecond
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -117,7 +117,7 @@ func meaning(text []byte) (any, error) {
 	return exact(v), nil
 }
 
-// exact turns every number into one spelling.
+// exact normalises every number.
 func exact(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestCheckSaysWhatIsWrong(t *testing.T) {
+func TestCheckReturnsDifferences(t *testing.T) {
 	cause, elapsed := "why", 2.0
 	c := Case{
 		Status: "FAILED", Output: json.RawMessage(`{"a":1.0,"b":[2]}`), Error: "E", Cause: &cause, Says: "w", Elapsed: &elapsed,
@@ -44,7 +44,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestEveryCaseDemandsSomething(t *testing.T) {
+func TestEveryCaseHasExpectation(t *testing.T) {
 	cases, err := Cases()
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +66,7 @@ func TestEveryCaseDemandsSomething(t *testing.T) {
 	}
 }
 
-// TestKnownDifferencesAreOfCases keeps the list of what moto does otherwise from
-// naming cases that are gone.
+// TestKnownDifferencesAreOfCases refuses cases that do not exist in the list of moto's differences.
 func TestKnownDifferencesAreOfCases(t *testing.T) {
 	cases, err := Cases()
 	if err != nil {

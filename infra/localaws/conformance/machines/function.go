@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-// Functions are the functions of one case. Each follows a script, one line per
-// call, the last line for all that follow.
+// Functions holds the functions of one case. Each follows a script with one line per call; the last
+// line answers all later calls.
 type Functions struct {
 	Script map[string][]Answer
-	// Client is through which holders of task tokens answer.
+	// Client is the client with which holders of task tokens answer.
 	Client *sfn.Client
 
 	mu    sync.Mutex
@@ -30,20 +30,20 @@ type Answer struct {
 	Error   string          `json:"error,omitempty"`  // errorType of the function's error
 	Message string          `json:"message,omitempty"`
 	Untyped bool            `json:"untyped,omitempty"` // an error without a type
-	Payload json.RawMessage `json:"payload,omitempty"` // an error as the runtime words it
+	Payload json.RawMessage `json:"payload,omitempty"` // an error in the form of the runtime
 	Fault   string          `json:"fault,omitempty"`   // the code of an error of Lambda itself
 	Blob    int             `json:"blob,omitempty"`    // a string of so many bytes
 	Sleep   float64         `json:"sleep,omitempty"`   // seconds before the answer
-	Version string          `json:"version,omitempty"` // what was executed; absent: $LATEST
-	// Stubborn calls go on when they are given up.
+	Version string          `json:"version,omitempty"` // executed version; absent: $LATEST
+	// Stubborn calls continue when they are cancelled.
 	Stubborn bool `json:"stubborn,omitempty"`
 	// Early tokens are used from the call on, others from its answer on.
 	Early bool `json:"early,omitempty"`
-	// Token is what somebody does later with the payload's member "token".
+	// Token lists later steps with the payload's member "token".
 	Token []TokenStep `json:"token,omitempty"`
 }
 
-// A TokenStep is what the holder of a token does next.
+// A TokenStep is the next step of the holder of a token.
 type TokenStep struct {
 	After     float64         `json:"after"` // seconds
 	Success   json.RawMessage `json:"success,omitempty"`
@@ -52,8 +52,8 @@ type TokenStep struct {
 	Heartbeat bool            `json:"heartbeat,omitempty"`
 }
 
-// A Reply is what a call comes to: a result, an error of the function (Failed,
-// with the payload that says so), or a fault of the service.
+// A Reply is the outcome of a call: a result, an error of the function (Failed, with its payload),
+// or a fault of the service.
 type Reply struct {
 	Payload []byte
 	Failed  bool
@@ -86,7 +86,7 @@ func (f *Functions) Call(ctx context.Context, in Call) (Reply, error) {
 	return a.reply(in.Payload), nil
 }
 
-// entrust hands the token in the payload to somebody.
+// entrust starts the steps of a holder of the payload's token.
 func (f *Functions) entrust(ctx context.Context, payload []byte, steps []TokenStep) {
 	ctx = context.WithoutCancel(ctx)
 	f.held.Add(1)
@@ -96,7 +96,7 @@ func (f *Functions) entrust(ctx context.Context, payload []byte, steps []TokenSt
 	}()
 }
 
-// next records the call and returns the line that answers it.
+// next records the call and returns the line of its answer.
 func (f *Functions) next(in Call) Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +110,7 @@ func (f *Functions) next(in Call) Answer {
 	return f.line(in.Function, n)
 }
 
-// line is what answers the function's call number n.
+// line returns the line for the function's call number n.
 func (f *Functions) line(function string, n int) Answer {
 	lines := f.Script[function]
 	if len(lines) == 0 {
@@ -139,14 +139,13 @@ func (a *Answer) reply(payload []byte) Reply {
 func errorPayload(fields map[string]string) []byte {
 	text, err := json.Marshal(fields)
 	if err != nil {
-		return nil // strings always marshal
+		return nil // strings can always be encoded
 	}
 	return text
 }
 
-// Resume has those who were handed tokens by earlier calls go on with what they
-// have not done yet, as people do while an engine is down. Calls that were not
-// answered by now are left out: they are made again.
+// Resume continues the steps of the tokens of earlier calls, as their holders do while an engine is
+// down. Calls without an answer are left out, because they are repeated.
 func (f *Functions) Resume(ctx context.Context, earlier []Call) {
 	count := map[string]int{}
 	for _, call := range earlier {
@@ -174,8 +173,8 @@ func (f *Functions) Resume(ctx context.Context, earlier []Call) {
 	}
 }
 
-// hold does what the holder of the token in the payload does. Answers that come
-// too late are refused, and nobody minds.
+// hold does the steps of the holder of the payload's token. Answers that come too late are refused,
+// which is ignored.
 func (f *Functions) hold(ctx context.Context, payload []byte, steps []TokenStep) {
 	var in struct{ Token string }
 	_ = json.Unmarshal(payload, &in) // without one, every answer is refused
@@ -202,14 +201,14 @@ func (f *Functions) Calls() []Call {
 	return append([]Call(nil), f.calls...)
 }
 
-// Use says through which client holders of tokens answer from now on.
+// Use sets the client with which holders of tokens answer from now on.
 func (f *Functions) Use(client *sfn.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Client = client
 }
 
-// Counts returns how often each function was called.
+// Counts returns the number of calls of each function.
 func (f *Functions) Counts() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +219,7 @@ func (f *Functions) Counts() map[string]int {
 	return out
 }
 
-// GoOn lets scripts go on after so many calls of each function.
+// GoOn continues the scripts after so many calls of each function.
 func (f *Functions) GoOn(counts map[string]int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,5 +229,5 @@ func (f *Functions) GoOn(counts map[string]int) {
 	}
 }
 
-// Wait returns when no holder of a token has anything left to do.
+// Wait returns when all steps of tokens are done.
 func (f *Functions) Wait() { f.held.Wait() }

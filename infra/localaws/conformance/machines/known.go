@@ -2,7 +2,7 @@ package machines
 
 import "localaws/conformance/outcome"
 
-// Known lists the cases that moto 5.2.1 is known to fail, and why.
+// Known lists the cases that moto 5.2.1 is known to fail, with their reasons.
 func Known() []outcome.Difference {
 	var out []outcome.Difference
 	for _, d := range differences {
@@ -13,7 +13,7 @@ func Known() []outcome.Difference {
 	return out
 }
 
-// differences are grouped by what they come from.
+// differences are grouped by their cause.
 var differences = []struct {
 	reason string
 	cases  []string

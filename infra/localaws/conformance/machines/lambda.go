@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// lambda is a Lambda API that serves the functions of the cases under way, told
-// apart by the suffix of their names.
+// lambda is a Lambda API that serves the functions of the running cases, which the suffix of a name
+// identifies.
 type lambda struct {
 	mu    sync.Mutex
 	cases map[string]*Functions // by suffix
@@ -27,7 +27,7 @@ func (l *lambda) forget(suffix string) {
 	delete(l.cases, suffix)
 }
 
-// find returns the functions that serve a name and its name among them.
+// find returns the functions of a deployed name, and the name in the case.
 func (l *lambda) find(deployed string) (*Functions, string) {
 	at := strings.LastIndexByte(deployed, '-')
 	if at < 0 {
@@ -38,7 +38,7 @@ func (l *lambda) find(deployed string) (*Functions, string) {
 	return l.cases[deployed[at:]], deployed[:at]
 }
 
-// faultStatus are the statuses of the API's errors.
+// faultStatus maps the API's errors to their statuses.
 var faultStatus = map[string]int{
 	"ResourceNotFoundException":      http.StatusNotFound,
 	"TooManyRequestsException":       http.StatusTooManyRequests,
@@ -81,14 +81,14 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call := Call{Function: name, Qualifier: qualifier, Payload: payload}
 	if len(payload) == 0 {
-		call.Payload = []byte("{}") // what the function is given then
+		call.Payload = []byte("{}") // the function gets this payload
 	}
 	if r.Header.Get("X-Amz-Invocation-Type") == "Event" {
 		call.Kind = "Event"
 	}
 	reply, err := functions.Call(r.Context(), call)
 	if err != nil {
-		return // nobody waits any more
+		return // the caller is gone
 	}
 	answer(w, call, reply)
 }

@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	// slack is how much later than demanded an execution may end on a busy machine.
+	// slack is the time by which an execution may end later than expected on a busy machine.
 	slack = 3 * time.Second
-	// patience is how long an execution may take, whatever the case says.
+	// patience limits the time of an execution, in any case.
 	patience = 40 * time.Second
 )
 
-// regions are where cases run, one after the other in each. moto copies all of a
-// region's machines whenever it starts one, and cannot copy one that ran; the
-// engines here have one region and do not mind.
+// regions are the regions of the cases, which run one after the other in each. moto copies all of a
+// region's machines whenever it starts one, and cannot copy one that ran; the engines here have one
+// region and ignore it.
 var regions = []string{
 	"us-east-1", "us-east-2", "us-west-1", "us-west-2", "eu-west-1", "eu-west-2", "eu-west-3",
 	"eu-central-1", "eu-north-1", "eu-south-1", "ap-south-1", "ap-east-1", "ap-northeast-1",
 	"ap-northeast-2", "ap-southeast-1", "ap-southeast-2", "ca-central-1", "sa-east-1", "me-south-1", "af-south-1",
 }
 
-// A Suite runs the cases against endpoints. Its functions are served by a Lambda
-// API of its own, which every subject must be told of before it starts.
+// A Suite runs the cases against endpoints. Its functions are served by a Lambda API of its own,
+// whose address every subject needs before it starts.
 type Suite struct {
 	lambda *lambda
 	server *http.Server
@@ -62,14 +62,14 @@ func Open(ctx context.Context) (*Suite, error) {
 	return s, nil
 }
 
-// LambdaURL is the Lambda API, for `localaws -lambda URL`.
+// LambdaURL returns the Lambda API, for `localaws -lambda URL`.
 func (s *Suite) LambdaURL() string { return s.url }
 
-// MotoEnv is the environment in which moto_server calls that Lambda API: it
-// believes that its own port is ours. Its real one is given by -p.
+// MotoEnv returns the environment in which moto_server calls that Lambda API: moto takes the port
+// in MOTO_PORT for its own, and -p sets its real port.
 func (s *Suite) MotoEnv() []string { return []string{"MOTO_PORT=" + s.port} }
 
-// Close stops the Lambda API; calls under way are given up.
+// Close stops the Lambda API and cancels calls under way.
 func (s *Suite) Close() error { return s.server.Close() }
 
 // Run implements outcome.Run.
@@ -114,8 +114,7 @@ func (s *Suite) Run(ctx context.Context, subjects ...outcome.Subject) ([]outcome
 	return out, ctx.Err()
 }
 
-// longestFirst orders cases so that none is still waited for when all others have
-// ended.
+// longestFirst orders cases by their duration, so that no long one runs alone at the end.
 func longestFirst(cases []Case) []int {
 	takes := func(i int) float64 {
 		switch c := &cases[i]; {
@@ -134,7 +133,7 @@ func longestFirst(cases []Case) []int {
 	return order
 }
 
-// interpret has moto run machines, which it does not by itself.
+// interpret turns on moto's execution of machines, which is off by default.
 func interpret(ctx context.Context, url string) error {
 	body := []byte(`{"stepfunctions":{"execute_state_machine":true}}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/moto-api/config", bytes.NewReader(body))
@@ -164,12 +163,12 @@ type runner struct {
 	suite  *Suite
 	client *sfn.Client
 	region string
-	run    string // unlike that of any other run against the same subject
+	run    string // unique among the runs against the same subject
 }
 
 const roleARN = "arn:aws:iam::123456789012:role/test"
 
-// try runs one case and says what was wrong.
+// try runs one case and returns its differences.
 func (r *runner) try(ctx context.Context, i int, c *Case) []string {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -201,8 +200,8 @@ func (r *runner) try(ctx context.Context, i int, c *Case) []string {
 	return c.Check(got, slack)
 }
 
-// execute runs the machine to its end. What is told has the suffix removed, and
-// says us-east-1 wherever it was.
+// execute runs the machine to its end. In the result, the suffix is removed and the region is
+// us-east-1.
 func (r *runner) execute(ctx context.Context, machine *string, input, suffix string) (Result, error) {
 	started, err := r.client.StartExecution(ctx, &sfn.StartExecutionInput{
 		StateMachineArn: machine, Name: aws.String("run"), Input: &input,
@@ -224,7 +223,7 @@ func (r *runner) execute(ctx context.Context, machine *string, input, suffix str
 	return out, err
 }
 
-// end asks until the execution has ended.
+// end polls until the execution has ended.
 func (r *runner) end(ctx context.Context, arn *string) (*sfn.DescribeExecutionOutput, error) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		out, err := r.client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: arn})

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// engines starts the real program with the suite's Lambda API and returns where
-// it is reached.
+// engines starts the real program with the suite's Lambda API and returns its URL.
 func engines(t *testing.T, s *Suite) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,9 +48,9 @@ func engines(t *testing.T, s *Suite) string {
 	return ""
 }
 
-// TestTheRealEnginesRunEveryCase drives the program itself: sockets, the SDK, a
-// Lambda API, and the time it takes.
-func TestTheRealEnginesRunEveryCase(t *testing.T) {
+// TestRealEnginesRunEveryCase runs the program itself: with sockets, the SDK, a Lambda API, and
+// real time.
+func TestRealEnginesRunEveryCase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts a process; cases wait in real time")
 	}

@@ -16,12 +16,12 @@ import (
 //go:embed validate.mjs
 var validateScript []byte
 
-// ErrNoValidator says that asl-validator, or the node it needs, is not installed.
+// ErrNoValidator reports that asl-validator, or the node that it needs, is not installed.
 var ErrNoValidator = errors.New("asl-validator is not installed")
 
-// Validate has asl-validator, a program of others, look at the definition of
-// every case that is not about a refusal; folder holds its node_modules. What it
-// refuses though AWS takes it is marked in the case (Unlike), and must be refused.
+// Validate checks the definition of every case without Refused with asl-validator, an external
+// program; folder holds its node_modules. A definition that it refuses though AWS accepts it is
+// marked in the case (Unlike), and must be refused.
 func Validate(ctx context.Context, folder string) error {
 	cases, err := Cases()
 	if err != nil {
@@ -52,7 +52,7 @@ func Validate(ctx context.Context, folder string) error {
 	return nil
 }
 
-// inspect returns what asl-validator says of each case.
+// inspect returns asl-validator's findings for each case.
 func inspect(ctx context.Context, folder string, cases []Case) ([][]string, error) {
 	node, err := exec.LookPath("node")
 	if _, missing := os.Stat(filepath.Join(folder, "node_modules", "asl-validator")); err != nil || missing != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAnotherValidatorAgrees(t *testing.T) {
+func TestValidatorAcceptsCases(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Skip(err)

@@ -1,8 +1,8 @@
-// Package outcome owns what the conformance suites hand to the command that
-// prints them: one outcome per check, with every subject that failed it.
+// Package outcome defines the results that the conformance suites return to the command that prints
+// them: one outcome per check, with every subject that failed it.
 //
-// What must stay true: a check that was not run against a subject says so in
-// Skipped and is neither passed nor failed by it.
+// One rule holds: a check that was not run against a subject is in Skipped, and counts neither as
+// passed nor as failed.
 package outcome
 
 import "context"
@@ -18,19 +18,19 @@ type Outcome struct {
 	Area string // "query", "choice": a row of the table
 	Name string // unique within its suite
 
-	// Failed says, by the subject's name, why the check failed there.
+	// Failed holds the reasons of the failures, by the subject's name.
 	Failed map[string]string
-	// Skipped says, by the subject's name, why the check was not run there.
+	// Skipped holds the reasons why the check was not run, by the subject's name.
 	Skipped map[string]string
 }
 
-// Run runs a whole suite against the subjects, each served by a process that the
-// caller started and will end. It fails only when the suite itself cannot run.
+// Run runs a whole suite against the subjects; the caller starts and stops their processes. It
+// fails only when the suite itself cannot run.
 type Run func(ctx context.Context, subjects ...Subject) ([]Outcome, error)
 
-// Difference is a check that a subject is known to fail, and why.
+// Difference is a check that a subject is known to fail, with the reason.
 type Difference struct {
 	Subject string
-	Name    string // of the check
+	Name    string // name of the check
 	Reason  string
 }

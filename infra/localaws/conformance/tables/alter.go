@@ -28,8 +28,8 @@ func alterChecks() []Check {
 	}
 }
 
-// settled waits until the table and its indexes are active.
-func (t *try) settled(name string) error {
+// waitActive waits until the table and its indexes are active.
+func (t *try) waitActive(name string) error {
 	for {
 		out, err := t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: &name})
 		if err != nil {
@@ -61,7 +61,7 @@ func billing(t *try) {
 		in.TableName = t.table("billing")
 		_, err := t.Client.UpdateTable(t.ctx, &in)
 		if err == nil {
-			t.must(t.settled(*in.TableName))
+			t.must(t.waitActive(*in.TableName))
 		}
 		return Said("", err)
 	}
@@ -69,7 +69,7 @@ func billing(t *try) {
 		out, err := t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: in.TableName})
 		t.must(err)
 		p := out.Table.ProvisionedThroughput
-		billing := types.BillingModeProvisioned // without a summary it never was anything else
+		billing := types.BillingModeProvisioned // without a summary it was always provisioned
 		if out.Table.BillingModeSummary != nil {
 			billing = out.Table.BillingModeSummary.BillingMode
 		}
@@ -104,7 +104,7 @@ func throughputs(t *try) {
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Update: &types.UpdateGlobalSecondaryIndexAction{IndexName: text("keys"), ProvisionedThroughput: units(7, 8)}}},
 	})
 	t.must(err)
-	t.must(t.settled(*in.TableName))
+	t.must(t.waitActive(*in.TableName))
 	out, err := t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: in.TableName})
 	t.must(err)
 	got := fmt.Sprint(*out.Table.ProvisionedThroughput.ReadCapacityUnits, *out.Table.ProvisionedThroughput.WriteCapacityUnits)
@@ -116,11 +116,12 @@ func throughputs(t *try) {
 	t.expect(got, "5 6 7 8")
 }
 
-// An index made later holds the items that were there, and follows the writes.
+// lateIndex checks that an index that was created later holds the existing items, and follows the
+// writes.
 func lateIndex(t *try) {
 	name := t.table("altered")
 	active := func() {
-		t.must(t.settled(*name))
+		t.must(t.waitActive(*name))
 	}
 	in := Indexed(*name)
 	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:2]

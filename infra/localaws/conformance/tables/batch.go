@@ -121,7 +121,7 @@ func batchGetRefusals(t *try) map[string]refusal[map[string]types.KeysAndAttribu
 	}
 }
 
-// A batch answers at most 16 MB and gives the rest back to ask again.
+// boundedBatch checks that a batch returns at most 16 MB and the unprocessed keys.
 func boundedBatch(t *try) {
 	pk := t.id()
 	var keys []map[string]types.AttributeValue

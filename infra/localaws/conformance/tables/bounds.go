@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Bounds of the service that are easily drawn in another place: what counts
-// towards a limit, and which of two faults is told.
+// Limits of the service that are easily implemented differently: the bytes that count towards a
+// limit, and the order of two faults.
 
 const (
 	badAttributeName = "!ValidationException: One or more parameter values were invalid: "
@@ -38,7 +38,7 @@ func boundChecks() []Check {
 	}
 }
 
-// sentNotStored has a table of its own: other checks scan theirs in one page.
+// sentNotStored has a table of its own, because other checks scan their tables in one page.
 func sentNotStored(t *try) {
 	name := t.table("heavy")
 	t.make(plainTable(name))

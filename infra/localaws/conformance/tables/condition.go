@@ -22,7 +22,7 @@ type conditionCheck struct {
 
 const syntax = `Syntax error; token: `
 
-// Each is tried as the condition of a write and as a filter of a query.
+// conditions are each tried as the condition of a write and as a filter of a query.
 var conditions = []conditionCheck{
 	// comparisons
 	{"s = :v", "", `{":v":"hello"}`, "true"},
@@ -174,8 +174,8 @@ func brief(expression, values string) string {
 	return name
 }
 
-// conditioned gives the key of the item that all conditions are tried on.
-func (t *try) conditioned() string {
+// conditionKey returns the key of the item that all conditions are tried on.
+func (t *try) conditionKey() string {
 	const pk = "conditions"
 	t.must(t.once(pk, func() error {
 		_, err := t.Client.PutItem(t.ctx, &sdk.PutItemInput{TableName: t.table("hash"), Item: Key(pk, conditionItem)})
@@ -187,7 +187,7 @@ func (t *try) conditioned() string {
 // conditional tries the condition on a write.
 func (t *try) conditional(c conditionCheck) {
 	_, err := t.Client.UpdateItem(t.ctx, &sdk.UpdateItemInput{
-		TableName: t.table("hash"), Key: Key(t.conditioned(), ""), ConditionExpression: &c.expression, UpdateExpression: text("REMOVE nothing"),
+		TableName: t.table("hash"), Key: Key(t.conditionKey(), ""), ConditionExpression: &c.expression, UpdateExpression: text("REMOVE nothing"),
 		ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: Item(c.values),
 	})
 	want := c.want
@@ -207,7 +207,7 @@ const conditionFailed = "!ConditionalCheckFailedException: The conditional reque
 func (t *try) filters(c conditionCheck) {
 	values := Key("", c.values)
 	delete(values, "pk")
-	values[":pk"] = &types.AttributeValueMemberS{Value: t.conditioned()}
+	values[":pk"] = &types.AttributeValueMemberS{Value: t.conditionKey()}
 	out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
 		TableName: t.table("hash"), KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: &c.expression,
 		ExpressionAttributeNames: names(c.names), ExpressionAttributeValues: values,

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// callers is how many come at once.
+// callers is the number of concurrent callers.
 const callers = 64
 
 func contentionChecks() []Check {
@@ -62,8 +62,8 @@ func contentionChecks() []Check {
 	}
 }
 
-// race lets all callers go at one moment; so many must win, and the others lose
-// by their condition (or, on the service, by a conflict of transactions).
+// race starts all callers at the same time. So many must win, and the others must fail by their
+// condition (or, on the service, by a conflict of transactions).
 func (t *try) race(attempt func(i int) error, winners int32) {
 	var won, lost atomic.Int32
 	var ready, done sync.WaitGroup

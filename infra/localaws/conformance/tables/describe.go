@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What tools ask of a table beside its items: infrastructure as code, consoles
-// and SDKs.
+// descriptionChecks covers requests of tools about a table other than its items: infrastructure as
+// code, consoles and SDKs.
 func descriptionChecks() []Check {
 	return []Check{
 		check("description", "a table made is being created, with an ARN and an id", created),
@@ -90,7 +90,7 @@ func created(t *try) {
 	for _, x := range d.GlobalSecondaryIndexes {
 		t.expect(string(x.IndexStatus), "CREATING")
 	}
-	t.must(t.settled(*in.TableName))
+	t.must(t.waitActive(*in.TableName))
 	if !arnForm.MatchString(aws.ToString(d.TableArn)) || !strings.HasSuffix(*d.TableArn, "/"+*in.TableName) || !idForm.MatchString(aws.ToString(d.TableId)) || d.CreationDateTime == nil {
 		t.errorf("arn %s, id %s, created %v", aws.ToString(d.TableArn), aws.ToString(d.TableId), d.CreationDateTime)
 	}
@@ -107,7 +107,7 @@ func counted(t *try) {
 	}
 	out, err := t.Client.DescribeTable(t.ctx, &sdk.DescribeTableInput{TableName: in.TableName})
 	t.must(err)
-	// The service brings these up to date every six hours or so.
+	// The service updates these about every six hours.
 	if n := aws.ToInt64(out.Table.ItemCount); n != 3 && n != 0 || out.Table.TableSizeBytes == nil {
 		t.errorf("%d items, %v bytes", n, out.Table.TableSizeBytes)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Every page size, both ways, gives the same items once, and Limit counts what
-// was looked at before the filter.
+// pagingChecks checks that every page size, in both directions, returns the same items once, and
+// that Limit counts the items before the filter.
 func pagingChecks() []Check {
 	out := []Check{check("paging", "a page ends after 1 MB, whatever the filter leaves", pageSize)}
 	for _, table := range []string{"range", "number", "binary"} {
@@ -121,14 +121,14 @@ func indexChecks() []Check {
 	return out
 }
 
-// indexRows writes five items; it gives their partition key, which is also g.
+// indexRows writes five items and returns their partition key, which is also g.
 func (t *try) indexRows() string {
 	g := t.id()
 	for _, r := range []string{
 		`{"sk":"1","g":"G","h":3,"a":"x","b":"y","i":0}`,
 		`{"sk":"2","g":"G","h":-1,"a":"x","b":"y","i":1}`,
 		`{"sk":"3","g":"G","a":"x","i":2}`, // in "keys" and "some" only: all needs h
-		`{"sk":"4","h":3,"i":3}`,           // in none
+		`{"sk":"4","h":3,"i":3}`,           // in no index
 		`{"sk":"5","g":"Go","h":1,"i":4}`,
 	} {
 		t.put("indexed", g, strings.ReplaceAll(r, `"G`, `"`+g))
@@ -160,7 +160,8 @@ func (t *try) inIndex(index, g string) string {
 	return strings.Join(shown, " ")
 }
 
-// Equal index keys are told apart by the table's, and paging needs both.
+// pagesOfIndex checks that the table's keys distinguish equal index keys, and that paging needs
+// both.
 func (t *try) pagesOfIndex(forward bool) {
 	g := t.id()
 	for i := range 7 {

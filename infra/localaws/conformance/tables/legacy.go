@@ -11,8 +11,8 @@ import (
 
 const legacyItem = `{"s":"hello","n":5,"ss":{"$ss":["a","b"]},"l":[1,2],"t":true}`
 
-// values of conditions are written as the list l of an item.
-func listed(text string) []types.AttributeValue {
+// listValues returns the values of a condition, which are written as the list l of an item.
+func listValues(text string) []types.AttributeValue {
 	if text == "" {
 		return nil
 	}
@@ -73,12 +73,12 @@ func legacyChecks() []Check {
 	var out []Check
 	for _, c := range legacyConditions {
 		name := c.attribute + " " + string(c.operator) + " " + c.values
-		condition := types.Condition{ComparisonOperator: c.operator, AttributeValueList: listed(c.values)}
+		condition := types.Condition{ComparisonOperator: c.operator, AttributeValueList: listValues(c.values)}
 		out = append(out, check("legacy", "Expected "+name, func(t *try) {
 			pk := t.id()
 			t.put("hash", pk, legacyItem)
 			_, err := t.Client.DeleteItem(t.ctx, &sdk.DeleteItemInput{TableName: t.table("hash"), Key: Key(pk, ""), Expected: map[string]types.ExpectedAttributeValue{
-				c.attribute: {ComparisonOperator: c.operator, AttributeValueList: listed(c.values)},
+				c.attribute: {ComparisonOperator: c.operator, AttributeValueList: listValues(c.values)},
 			}})
 			want := map[string]string{"true": "true", "false": conditionFailed}[c.want]
 			if want == "" {
@@ -89,7 +89,7 @@ func legacyChecks() []Check {
 			pk := t.id()
 			t.put("hash", pk, legacyItem)
 			out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
-				TableName: t.table("hash"), KeyConditions: map[string]types.Condition{"pk": {ComparisonOperator: "EQ", AttributeValueList: listed(`["` + pk + `"]`)}},
+				TableName: t.table("hash"), KeyConditions: map[string]types.Condition{"pk": {ComparisonOperator: "EQ", AttributeValueList: listValues(`["` + pk + `"]`)}},
 				QueryFilter: map[string]types.Condition{c.attribute: condition},
 			})
 			got := "false"
@@ -134,9 +134,9 @@ func legacyOthers() []Check {
 			t.put("hash", pk, legacyItem)
 			scan := func(op types.ConditionalOperator, n string) string {
 				out, err := t.Client.Query(t.ctx, &sdk.QueryInput{
-					TableName: t.table("hash"), KeyConditions: map[string]types.Condition{"pk": {ComparisonOperator: "EQ", AttributeValueList: listed(`["` + pk + `"]`)}},
+					TableName: t.table("hash"), KeyConditions: map[string]types.Condition{"pk": {ComparisonOperator: "EQ", AttributeValueList: listValues(`["` + pk + `"]`)}},
 					ConditionalOperator: op, QueryFilter: map[string]types.Condition{
-						"n": {ComparisonOperator: "EQ", AttributeValueList: listed(n)}, "s": {ComparisonOperator: "EQ", AttributeValueList: listed(`["hello"]`)},
+						"n": {ComparisonOperator: "EQ", AttributeValueList: listValues(n)}, "s": {ComparisonOperator: "EQ", AttributeValueList: listValues(`["hello"]`)},
 					},
 				})
 				if err != nil || out.Count != 1 {
@@ -150,7 +150,7 @@ func legacyOthers() []Check {
 			pk := t.partition("range")
 			query := func(op types.ComparisonOperator, values string) string {
 				out, err := t.Client.Query(t.ctx, &sdk.QueryInput{TableName: t.table("range"), KeyConditions: map[string]types.Condition{
-					"pk": {ComparisonOperator: "EQ", AttributeValueList: listed(`["` + pk + `"]`)}, "sk": {ComparisonOperator: op, AttributeValueList: listed(values)},
+					"pk": {ComparisonOperator: "EQ", AttributeValueList: listValues(`["` + pk + `"]`)}, "sk": {ComparisonOperator: op, AttributeValueList: listValues(values)},
 				}})
 				if err != nil {
 					return Said("", err)
@@ -172,7 +172,7 @@ func legacyProjections() []Check {
 			t.put("hash", mark, `{"mark":"`+mark+`","a":1,"b":2}`)
 			out, err := t.Client.Scan(t.ctx, &sdk.ScanInput{
 				TableName: t.table("hash"), AttributesToGet: []string{"a", "gone"},
-				ScanFilter: map[string]types.Condition{"mark": {ComparisonOperator: "EQ", AttributeValueList: listed(`["` + mark + `"]`)}},
+				ScanFilter: map[string]types.Condition{"mark": {ComparisonOperator: "EQ", AttributeValueList: listValues(`["` + mark + `"]`)}},
 			})
 			t.must(err)
 			var shown []string

@@ -21,8 +21,8 @@ func plainTable(name *string) *sdk.CreateTableInput {
 	}
 }
 
-// Indexed is a table with the key (pk S, sk S) and three indexes: all (g S, h N;
-// ALL), keys (g S; KEYS_ONLY) and some (g S; INCLUDE a).
+// Indexed returns a table with the key (pk S, sk S) and three indexes: all (g S, h N; ALL), keys (g
+// S; KEYS_ONLY) and some (g S; INCLUDE a).
 func Indexed(name string) *sdk.CreateTableInput {
 	gsi := func(name string, p types.ProjectionType, include []string, keys ...types.KeySchemaElement) types.GlobalSecondaryIndex {
 		return types.GlobalSecondaryIndex{IndexName: aws.String(name), KeySchema: keys, Projection: &types.Projection{ProjectionType: p, NonKeyAttributes: include}}
@@ -47,10 +47,10 @@ func element(name string, kind types.KeyType) types.KeySchemaElement {
 	return types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind}
 }
 
-// Item reads an item written as JSON: text is S, a number N, true BOOL, null
-// NULL, an array L, an object M; {"$ss":[…]}, {"$ns":[…]}, {"$bs":[…]} are sets
-// and {"$b":"base64"} a binary. Numbers may be text too: {"$n":"1e3"}. "" is no
-// item at all. It panics on anything else: what it reads is written in checks.
+// Item reads an item written as JSON: text is S, a number N, true BOOL, null NULL, an array L, an
+// object M; {"$ss":[…]}, {"$ns":[…]}, {"$bs":[…]} are sets and {"$b":"base64"} a binary. Numbers
+// may be text too: {"$n":"1e3"}. "" is no item. It panics on any other text, because its texts are
+// constants of checks.
 func Item(text string) map[string]types.AttributeValue {
 	if text == "" {
 		return nil
@@ -129,8 +129,8 @@ func structured(v map[string]any) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
-// Show is the reverse of Item: the same notation, names in order. Sets are shown
-// in order of their text.
+// Show is the reverse of Item: the same notation, with names in order. Sets are in the order of
+// their text.
 func Show(it map[string]types.AttributeValue) string {
 	if it == nil {
 		return ""
@@ -196,7 +196,7 @@ func names(text string) map[string]string {
 	return out
 }
 
-// text is nil for "", so that an expression is absent.
+// text returns nil for "", so that an expression is absent.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -210,7 +210,7 @@ func inOrder(texts []string) []string {
 	return out
 }
 
-// Key is a key with that partition key and, from text, what else it has.
+// Key returns a key with that partition key and the other attributes of text.
 func Key(pk, rest string) map[string]types.AttributeValue {
 	if rest == "" {
 		rest = "{}"

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// dialogue is a request by hand, and what the answer says.
+// dialogue is a raw request with the expected response.
 type dialogue struct {
 	name, target, body string
 	kind, word         string // in __type, in the body

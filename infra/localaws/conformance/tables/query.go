@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The sort keys in the partition that each table's checks query, in order.
+// partitions holds the sort keys in the partition that each table's checks query, in order.
 var partitions = map[string][]string{
 	"range":  {`"a"`, `"a\u0000"`, `"a\u0000b"`, `"a\u0001"`, `"aa"`, `"ab"`, `"b"`, `"é"`, `"😀"`},
 	"number": {"-1e100", "-20.5", "-20", "-2", "-0.5", "-1e-100", "0", "1e-100", "0.5", "2", "10", "10.5", "1e100"},
@@ -89,7 +89,7 @@ func queryChecks() []Check {
 	return out
 }
 
-// partition gives the key of the partition with the table's sort keys.
+// partition returns the key of the partition with the table's sort keys.
 func (t *try) partition(table string) string {
 	const pk = "partition"
 	t.must(t.once(pk+table, func() error {
@@ -132,7 +132,7 @@ func (t *try) queries(c keyTry, forward bool) {
 	t.expect(Said(got, err), want)
 }
 
-// numeral makes 1e100 a number that JSON notation keeps.
+// numeral writes 1e100 as a number that JSON notation keeps.
 func numeral(s string) string {
 	if strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "{") {
 		return s
@@ -140,7 +140,7 @@ func numeral(s string) string {
 	return `{"$n":"` + s + `"}`
 }
 
-// positions shows the attribute i of each item.
+// positions returns the attribute i of each item.
 func positions(items []map[string]types.AttributeValue) string {
 	var out []string
 	for _, it := range items {

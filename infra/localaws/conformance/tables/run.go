@@ -7,18 +7,17 @@ import (
 	"sync"
 )
 
-// abreast is how many checks run at a time against one subject.
+// abreast is the number of concurrent checks against one subject.
 const abreast = 6
 
-// Run runs every check against every subject, the subjects side by side. It is
-// an outcome.Run.
+// Run runs every check against every subject, the subjects concurrently. It is an outcome.Run.
 func Run(ctx context.Context, subjects ...outcome.Subject) ([]outcome.Outcome, error) {
 	checks := Checks()
 	out := make([]outcome.Outcome, len(checks))
 	for i, c := range checks {
 		out[i] = outcome.Outcome{Area: c.Area, Name: c.Area + "/" + c.Name, Failed: map[string]string{}, Skipped: map[string]string{}}
 	}
-	var mu sync.Mutex // over the maps
+	var mu sync.Mutex // protects the maps
 	var all sync.WaitGroup
 	failed := make([]error, len(subjects))
 	for n, subject := range subjects {

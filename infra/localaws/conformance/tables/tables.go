@@ -1,13 +1,13 @@
-// Package tables owns what DynamoDB is held to: checks through the production
-// SDK client (and a few requests by hand) that run against any endpoint.
+// Package tables contains the checks of DynamoDB's behaviour: they use the production SDK client
+// (and a few raw requests) and run against any endpoint.
 //
-// What must stay true:
+// These rules hold:
 //
 //   - A check is independent: it uses keys and tables of its own, so that checks
-//     may run in any order and side by side.
-//   - What a check wants is what AWS answers. Where this project's engine has a
-//     rule of its own, that is a test of the engine, not a check.
-//   - A check's name is unique, and stays: known differences refer to it.
+//     may run in any order and concurrently.
+//   - A check expects the behaviour of AWS. A rule of this project's engine alone
+//     is a test of the engine, not a check.
+//   - A check's name is unique, and does not change: known differences refer to it.
 package tables
 
 import (
@@ -33,7 +33,7 @@ import (
 
 // Check is one rule of the service.
 type Check struct {
-	Area string // a row of the table of conformance
+	Area string // a row of the conformance table
 	Name string
 	Run  func(ctx context.Context, e *Env) error // nil when the rule holds
 }
@@ -62,8 +62,8 @@ type Env struct {
 	seeds  map[string]func() error
 }
 
-// Open creates the shared tables at an endpoint, under names of their own. h
-// carries the requests; nil is the network.
+// Open creates the shared tables at an endpoint, under names of their own. h carries the requests;
+// nil is the network.
 func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
 	if h == nil {
 		h = &http.Client{Timeout: time.Minute}
@@ -82,7 +82,7 @@ func Open(ctx context.Context, url string, h aws.HTTPClient) (*Env, error) {
 	return e, e.create(ctx, Indexed(*e.table("indexed")))
 }
 
-// Client is an SDK client without retries; a nil h is the network.
+// Client returns an SDK client without retries; a nil h is the network.
 func Client(url string, h aws.HTTPClient, options ...func(*sdk.Options)) *sdk.Client {
 	if h == nil {
 		h = &http.Client{Timeout: time.Minute}
@@ -93,7 +93,7 @@ func Client(url string, h aws.HTTPClient, options ...func(*sdk.Options)) *sdk.Cl
 	}, options...)
 }
 
-// Unsigned has a client sign nothing, as what does not leave the process does not.
+// Unsigned turns signing off, as for requests that stay in the process.
 func Unsigned(o *sdk.Options) { o.Credentials = aws.AnonymousCredentials{} }
 
 func (e *Env) table(name string) *string { return aws.String(e.prefix + name) }
@@ -106,7 +106,7 @@ func (e *Env) create(ctx context.Context, in *sdk.CreateTableInput) error {
 		Wait(ctx, &sdk.DescribeTableInput{TableName: in.TableName}, time.Minute)
 }
 
-// once runs a seed that several checks share.
+// once runs the set-up that several checks share.
 func (e *Env) once(name string, seed func() error) error {
 	e.mu.Lock()
 	f, ok := e.seeds[name]
@@ -118,14 +118,14 @@ func (e *Env) once(name string, seed func() error) error {
 	return f()
 }
 
-// answer is what came back to a request by hand.
+// answer is the response to a raw request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// post sends a request by hand: what the SDK would never send.
+// post sends a raw request, which the SDK would never send.
 func (t *try) post(target, body string) answer {
 	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, t.url, strings.NewReader(body))
 	t.must(err)
@@ -141,26 +141,26 @@ func (t *try) post(target, body string) answer {
 	return answer{res.StatusCode, res.Header, string(raw)}
 }
 
-// try is one check under way.
+// try is one running check.
 type try struct {
 	*Env
 	ctx    context.Context //nolint:containedctx // a try is one call
-	mark   string          // of this try alone
+	mark   string          // unique to this try
 	mu     sync.Mutex
 	failed []string
 }
 
-// stop ends a check that cannot go on.
+// stop ends a check that cannot continue.
 type stop struct{}
 
-// check makes a check of a body that reports what is wrong to its try.
+// check returns a check with a body that reports faults to its try.
 func check(area, name string, body func(t *try)) Check {
 	return Check{Area: area, Name: strings.TrimSpace(name), Run: func(ctx context.Context, e *Env) error {
 		t := &try{Env: e, ctx: ctx}
 		t.mark = t.id()
 		func() {
 			defer func() {
-				// An endpoint may lack anything: what a check trips over is what it found.
+				// An endpoint may lack any feature: a panic of a check is a finding.
 				p := recover()
 				if _, ours := p.(stop); p != nil && !ours {
 					t.errorf("panic: %v", p)
@@ -181,7 +181,7 @@ func (t *try) errorf(format string, args ...any) {
 	t.failed = append(t.failed, fmt.Sprintf(format, args...))
 }
 
-// must ends the check when something it needs fails.
+// must ends the check when a required call fails.
 func (t *try) must(err error) {
 	if err != nil {
 		t.errorf("%v", err)
@@ -195,8 +195,8 @@ func (t *try) expect(got, want string) {
 	}
 }
 
-// matches compares what was said with what is wanted; a wanted failure may leave
-// out the end of the message.
+// matches compares a result with the wanted one; a wanted failure may leave out the end of the
+// message.
 func matches(got, want string) bool {
 	if strings.HasPrefix(want, "!") {
 		return strings.HasPrefix(got, want)
@@ -204,7 +204,7 @@ func matches(got, want string) bool {
 	return got == want
 }
 
-// Said renders what came back, or "!Type: message".
+// Said returns the rendered result, or "!Type: message".
 func Said(rendered string, err error) string {
 	var failed smithy.APIError
 	if errors.As(err, &failed) {
@@ -216,7 +216,7 @@ func Said(rendered string, err error) string {
 	return rendered
 }
 
-// id gives a partition key of the check's own.
+// id returns a partition key of the check's own.
 func (t *try) id() string { return fmt.Sprintf("k%d", t.keys.Add(1)) }
 
 // put stores an item under a partition key.
@@ -225,7 +225,7 @@ func (t *try) put(table, pk, text string) {
 	t.must(err)
 }
 
-// get shows the item under a key, without its partition key.
+// get returns the item under a key, without its partition key.
 func (t *try) get(table, pk, rest string) string {
 	out, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table(table), Key: Key(pk, rest), ConsistentRead: aws.Bool(true)})
 	t.must(err)
@@ -236,14 +236,14 @@ func (t *try) get(table, pk, rest string) string {
 // make creates a table of the check's own.
 func (t *try) make(in *sdk.CreateTableInput) { t.must(t.create(t.ctx, in)) }
 
-// refusal is a request and what is said of it.
+// refusal is a request with its expected error.
 type refusal[In any] struct {
 	in   In
 	want string
 }
 
-// refusals makes a check of each row. Rows are built once for their names, with
-// no endpoint behind them, and again by each check for its own.
+// refusals makes a check of each row. Rows are built once for their names, without an endpoint, and
+// again by each check for its own row.
 func refusals[In any](area string, rows func(t *try) map[string]refusal[In], call func(t *try, in In) string) []Check {
 	var out []Check
 	blank := &try{Env: &Env{prefix: "blank-"}}

@@ -51,7 +51,7 @@ func open(t *testing.T) *tables.Env {
 	return env
 }
 
-// Known differences refer to checks by name.
+// TestNamesAreUnique, because known differences refer to checks by name.
 func TestNamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range tables.Checks() {

@@ -28,7 +28,7 @@ func (t *try) tCheck(k, condition, values string) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: t.table("hash"), Key: Item(k), ConditionExpression: text(condition), ExpressionAttributeValues: Item(values)}}
 }
 
-// transact shows the reasons as [Code: message, …] after the failure's type.
+// transact returns the reasons as [Code: message, …] after the failure's type.
 func (t *try) transact(w writes) string {
 	_, err := t.Client.TransactWriteItems(t.ctx, &sdk.TransactWriteItemsInput{TransactItems: w})
 	return cancellation(err)
@@ -74,8 +74,7 @@ func transactionChecks() []Check {
 	)
 }
 
-// The items that a refused transaction is about: one that is there and one that
-// is not.
+// The items of a refused transaction: one that exists and one that does not.
 const held, unwritten = "-held", "-unwritten"
 
 func hundred(t *try) {
@@ -98,7 +97,7 @@ func hundred(t *try) {
 	}
 }
 
-// before: what one action does, another's condition does not see.
+// before checks that a condition does not see the effect of another action.
 func before(t *try) {
 	a, b := t.id(), t.id()
 	t.put("hash", a, `{"n":1}`)
@@ -186,7 +185,7 @@ func tokens(t *try) {
 		})
 		return cancellation(err)
 	}
-	for range 5 { // members go out in random order; it is the same request
+	for range 5 { // members are sent in random order; the request is the same
 		t.expect(add("1", token), "")
 	}
 	t.expect(t.get("hash", pk, ""), `{"m":1,"n":1}`)

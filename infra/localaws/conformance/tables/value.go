@@ -43,7 +43,7 @@ var numbers = []struct{ in, want string }{
 	{"1e99999999999", overflow},
 	{"1E-131", underflow},
 	{"1e-99999999999", underflow},
-	{"0e126", overflow}, // a zero is held to the exponent it was written with
+	{"0e126", overflow}, // a zero's own exponent is checked too
 	{"0e-131", underflow},
 	{"1e9223372036854775808", notNumeric},
 	{"", notNumeric},
@@ -80,7 +80,7 @@ func numberChecks() []Check {
 
 const invalidPV = "!ValidationException: One or more parameter values were invalid: "
 
-// Items that go in and come back as they are, or are refused.
+// Items that are returned unchanged, or refused.
 var items = []struct{ table, item, want string }{
 	{"hash", `{"a":"é\n\"\\ \u0000 😀","b":true,"c":false,"d":null,"e":""}`, ""},
 	{"hash", `{"a":{"$b":""},"b":{"$b":"AAECAwQ="},"c":{"$bs":["AAE=","Ag=="]}}`, ""},
@@ -141,7 +141,7 @@ func itemChecks() []Check {
 	return out
 }
 
-// orderedSets: whatever order they were written in.
+// orderedSets checks the order of sets that were written in any order.
 func orderedSets(t *try) {
 	pk := t.id()
 	t.put("hash", pk, `{"s":{"$ss":["b","","a"]},"n":{"$ns":["10","-1","9"]}}`)
@@ -161,8 +161,8 @@ func orderedSets(t *try) {
 	t.expect(fmt.Sprintf("%q %q", s.Value, n.Value), `["" "a" "aa" "b"] ["-1" "2" "9" "10"]`)
 }
 
-// An item may have 409,600 bytes: names, values, and for numbers what their
-// digits take in pairs.
+// sizeChecks: an item may have 409,600 bytes: names, values, and for numbers the bytes of their
+// digits in pairs.
 func sizeChecks() []Check {
 	var out []Check
 	for _, c := range []struct {
