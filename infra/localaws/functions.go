@@ -148,29 +148,29 @@ func functionName(arn string) (name, qualifier string) {
 // functionError reads the error report of a function's runtime. A payload without an error type has
 // none: the engine then sets it.
 func functionError(payload []byte) *stepfunctions.FunctionError {
-	var told struct {
+	var report struct {
 		Type    string `json:"errorType"`
 		Message string `json:"errorMessage"`
 	}
-	_ = json.Unmarshal(payload, &told) // anything else has no type
-	return &stepfunctions.FunctionError{Type: told.Type, Message: told.Message, Payload: payload}
+	_ = json.Unmarshal(payload, &report) // anything else has no type
+	return &stepfunctions.FunctionError{Type: report.Type, Message: report.Message, Payload: payload}
 }
 
 // faultOf returns the error of a response that does not come from the function.
 func faultOf(res *http.Response, body []byte) error {
-	var told struct {
+	var report struct {
 		Code    string `json:"__type"`
 		Type    string // "User" or "Server"
 		Message string `json:"message"`
 		Reason  string
 	}
-	_ = json.Unmarshal(body, &told) // the status is sufficient
+	_ = json.Unmarshal(body, &report) // the status is sufficient
 	out := &serviceFault{
-		code: errorCode(res.Header.Get("X-Amzn-Errortype")), message: told.Message,
+		code: errorCode(res.Header.Get("X-Amzn-Errortype")), message: report.Message,
 		status: res.StatusCode, request: res.Header.Get("X-Amzn-Requestid"),
 	}
 	if out.code == "" {
-		out.code = errorCode(told.Code)
+		out.code = errorCode(report.Code)
 	}
 	if out.code == "" {
 		out.code = codeOf(res.StatusCode)

@@ -113,7 +113,7 @@ func (c *bookingAgent) chat(ctx context.Context, session, message, key string, e
 	return text, nil
 }
 
-// session returns the state of a session, and starts it anew after sessionTime. It drops the oldest
+// session returns the state of a session, and starts a new one after sessionTime. It drops the oldest
 // session over the limit.
 func (c *bookingAgent) session(name string, english bool) *booking {
 	at := c.now()

@@ -34,18 +34,18 @@ func TestConversations(t *testing.T) {
 	for n, block := range strings.Split(strings.TrimSpace(string(raw)), "\n\n") {
 		c, _ := newBookingAgent(t)
 		for line := range strings.SplitSeq(block, "\n") {
-			said, ok := strings.CutPrefix(line, "person: ")
+			messages, ok := strings.CutPrefix(line, "person: ")
 			if !ok {
 				continue
 			}
-			text, err := c.chat(t.Context(), fmt.Sprint(n), said, "", false)
+			text, err := c.chat(t.Context(), fmt.Sprint(n), messages, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if intent.Poses(text).Pending && !strings.Contains(text, "?") {
 				t.Errorf("%q poses as a plan", text)
 			}
-			fmt.Fprintf(&golden, "person: %s\nagent: %s\n", said, text)
+			fmt.Fprintf(&golden, "person: %s\nagent: %s\n", messages, text)
 		}
 		golden.WriteString("\n")
 	}
@@ -248,13 +248,13 @@ func FuzzConversation(f *testing.F) {
 		f.Fatal(err)
 	}
 	for block := range strings.SplitSeq(string(raw), "\n\n") {
-		var said []string
+		var messages []string
 		for line := range strings.SplitSeq(block, "\n") {
 			if text, ok := strings.CutPrefix(line, "person: "); ok {
-				said = append(said, text)
+				messages = append(messages, text)
 			}
 		}
-		f.Add(strings.Join(said, "\n"))
+		f.Add(strings.Join(messages, "\n"))
 	}
 	f.Add("6\n\"\"\nde 99 a 3\n31/02\nsí\ncancela r-0\nsí\nsala este 0\npasado mañana00")
 	f.Fuzz(func(t *testing.T, all string) {
@@ -279,10 +279,10 @@ func FuzzConversation(f *testing.F) {
 func FuzzRouting(f *testing.F) {
 	f.Add("hola", "- reserva: salas. Palabras clave: sala, libre.", "reserva")
 	f.Add("¿cuánto cuesta?", "- venta: x. Keywords: , cuánto cuesta,", "")
-	f.Fuzz(func(t *testing.T, said, agents, name string) {
+	f.Fuzz(func(t *testing.T, messages, agents, name string) {
 		d := newDialogue([]message{
 			{Role: "system", Content: encode("<agents>\n" + agents + "\n</agents>\nAgente activo: " + name + ".")},
-			{Role: "user", Content: encode(said)},
+			{Role: "user", Content: encode(messages)},
 		}, nil, friday)
 		got := newRouting(d, schema{Enum: []any{name, nil, 7.0}}).decide()
 		if got.Action == "delegate" && (got.Agent == nil || *got.Agent != name) || got.Action == "respond" && (got.Agent != nil || got.Response == "") {

@@ -65,15 +65,15 @@ func (t *turn) answer(message string) (string, error) {
 	t.en = inEnglish(message, t.en)
 	t.say = speech{t.en}
 	folded := fold(strings.TrimSpace(message))
-	said, asked := intent.Classify(message), t.asked
+	consent, asked := intent.Classify(message), t.asked
 	f := readFacts(message, bookable, t.now)
 	kind, nouns := intentOf(f.rest)
 	switch {
-	case asked == askConfirm && said.Agrees():
+	case asked == askConfirm && consent.Agrees():
 		return t.reserve()
-	case asked == askDrop && said.Agrees():
+	case asked == askDrop && consent.Agrees():
 		return t.cancel()
-	case said.Refuses() && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
+	case consent.Refuses() && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
 		t.forget()
 		return t.say.pick("De acuerdo, no hago nada. Si quieres otra sala, dime para cuántas personas y cuándo.", "All right, nothing is done. If you want another room, tell me for how many people and when."), nil
 	case asked == askNumber && (len(f.ids) > 0 || len(f.amounts) > 0):
@@ -96,12 +96,12 @@ func (t *turn) continueBooking(f facts, folded string, wants bool) (string, erro
 	if t.asked == askDrop || t.asked == askNumber { // the cancellation was not confirmed
 		t.forget()
 	}
-	heard := t.readBooking(f, folded)
-	if !heard && !wants && t.asked == "" {
+	found := t.readBooking(f, folded)
+	if !found && !wants && t.asked == "" {
 		return t.introduce(), nil
 	}
 	misheard := ""
-	if !heard && t.asked != "" {
+	if !found && t.asked != "" {
 		misheard = t.say.pick("No te he entendido. ", "I did not understand. ")
 	}
 	text, err := t.askNext()

@@ -22,11 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "write the replies into testdata/dialogues.txt")
 
-func toolNamed(name string) openai.Tool {
+func newTool(name string) openai.Tool {
 	return openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}}
 }
 
-var offered = []openai.Tool{toolNamed("mcp_request"), toolNamed("propose_plan"), toolNamed("search_tools")}
+var offered = []openai.Tool{newTool("mcp_request"), newTool("propose_plan"), newTool("search_tools")}
 
 func system(t testing.TB) openai.ChatCompletionMessage {
 	t.Helper()
@@ -117,14 +117,14 @@ func play(t *testing.T, c *openai.Client, lines string) string {
 	return show(ask())
 }
 
-func asking(t testing.TB, text string) openai.ChatCompletionRequest {
+func userRequest(t testing.TB, text string) openai.ChatCompletionRequest {
 	return openai.ChatCompletionRequest{Model: "any", Messages: []openai.ChatCompletionMessage{system(t), {Role: "user", Content: text}}, Tools: offered}
 }
 
 func TestStreamEqualsWholeAnswer(t *testing.T) {
 	c := client(t)
 	for _, text := range []string{"hola", "busca salas libres para 6 el martes", "reserva una sala para 6 mañana a las 10"} {
-		req := asking(t, text)
+		req := userRequest(t, text)
 		whole, err := c.CreateChatCompletion(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -133,9 +133,9 @@ func TestStreamEqualsWholeAnswer(t *testing.T) {
 			t.Errorf("usage %+v, id %q", whole.Usage, whole.ID)
 		}
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-		said, finish, usage := collect(t, c, req)
-		if show(said) != show(whole.Choices[0].Message) || finish != whole.Choices[0].FinishReason {
-			t.Errorf("stream: %s (%s)\nwhole: %s (%s)", show(said), finish, show(whole.Choices[0].Message), whole.Choices[0].FinishReason)
+		reply, finish, usage := collect(t, c, req)
+		if show(reply) != show(whole.Choices[0].Message) || finish != whole.Choices[0].FinishReason {
+			t.Errorf("stream: %s (%s)\nwhole: %s (%s)", show(reply), finish, show(whole.Choices[0].Message), whole.Choices[0].FinishReason)
 		}
 		if usage == nil || usage.CompletionTokens != whole.Usage.CompletionTokens {
 			t.Errorf("stream usage %+v, want %+v", usage, whole.Usage)
@@ -143,7 +143,7 @@ func TestStreamEqualsWholeAnswer(t *testing.T) {
 	}
 }
 
-func collect(t *testing.T, c *openai.Client, req openai.ChatCompletionRequest) (said openai.ChatCompletionMessage, finish openai.FinishReason, usage *openai.Usage) {
+func collect(t *testing.T, c *openai.Client, req openai.ChatCompletionRequest) (reply openai.ChatCompletionMessage, finish openai.FinishReason, usage *openai.Usage) {
 	t.Helper()
 	stream, err := c.CreateChatCompletionStream(t.Context(), req)
 	if err != nil {
@@ -153,7 +153,7 @@ func collect(t *testing.T, c *openai.Client, req openai.ChatCompletionRequest) (
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return said, finish, usage
+			return reply, finish, usage
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -162,12 +162,12 @@ func collect(t *testing.T, c *openai.Client, req openai.ChatCompletionRequest) (
 			usage = chunk.Usage
 		}
 		for _, choice := range chunk.Choices {
-			said.Content += choice.Delta.Content
+			reply.Content += choice.Delta.Content
 			for _, call := range choice.Delta.ToolCalls {
 				if call.ID != "" {
-					said.ToolCalls = append(said.ToolCalls, openai.ToolCall{ID: call.ID})
+					reply.ToolCalls = append(reply.ToolCalls, openai.ToolCall{ID: call.ID})
 				}
-				last := &said.ToolCalls[*call.Index]
+				last := &reply.ToolCalls[*call.Index]
 				last.Function.Name += call.Function.Name
 				last.Function.Arguments += call.Function.Arguments
 			}
@@ -180,7 +180,7 @@ func collect(t *testing.T, c *openai.Client, req openai.ChatCompletionRequest) (
 
 func TestToolChoiceIsHonoured(t *testing.T) {
 	c := client(t)
-	route := toolNamed("route")
+	route := newTool("route")
 	route.Function.Parameters = json.RawMessage(`{"type":"object","required":["action","n"],"properties":{"action":{"type":"string","enum":["respond","delegate"]},"n":{"type":"integer"},"x":{"type":"string"}}}`)
 	forced := func(name string) openai.ToolChoice {
 		return openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: name}}
@@ -201,7 +201,7 @@ func TestToolChoiceIsHonoured(t *testing.T) {
 		{"hola", forced("mcp_request"), `mcp_request {"mcp_id":"","method":"","path":""}`},
 		{"hola", forced("route"), `route {"action":"respond","n":0}`},
 	} {
-		req := asking(t, tc.text)
+		req := userRequest(t, tc.text)
 		req.Tools, req.ToolChoice = append(req.Tools[:3:3], route), tc.choice
 		res, err := c.CreateChatCompletion(t.Context(), req)
 		if err != nil {
@@ -252,8 +252,8 @@ func TestSummariesDoNotMakeGhosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := res.Choices[0].Message.Content; intent.Poses(said).Pending {
-			t.Errorf("%q: %s", text, said)
+		if reply := res.Choices[0].Message.Content; intent.Poses(reply).Pending {
+			t.Errorf("%q: %s", text, reply)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestSummariesDoNotMakeGhosts(t *testing.T) {
 // TestDemonstrationPlanWorksOnTheDemonstrationService runs the three steps of the demonstration
 // plan by hand against the service, with the references filled in.
 func TestDemonstrationPlanWorksOnTheDemonstrationService(t *testing.T) {
-	res, err := client(t).CreateChatCompletion(t.Context(), asking(t, "reserva una sala para 6 mañana a las 10"))
+	res, err := client(t).CreateChatCompletion(t.Context(), userRequest(t, "reserva una sala para 6 mañana a las 10"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +318,11 @@ func FuzzModel(f *testing.F) {
 		if err := json.Unmarshal([]byte(first), &res); err != nil || len(res.Choices) != 1 {
 			t.Fatalf("%q: %s", text, first)
 		}
-		said := res.Choices[0].Message
-		if intent.Poses(said.Content).Pending {
-			t.Fatalf("%q is answered with a ghost plan: %s", text, said.Content)
+		reply := res.Choices[0].Message
+		if intent.Poses(reply.Content).Pending {
+			t.Fatalf("%q is answered with a ghost plan: %s", text, reply.Content)
 		}
-		for _, c := range said.ToolCalls {
+		for _, c := range reply.ToolCalls {
 			if !json.Valid([]byte(c.Function.Arguments)) {
 				t.Fatalf("%q: arguments %s", text, c.Function.Arguments)
 			}

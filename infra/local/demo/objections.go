@@ -44,8 +44,8 @@ func readObjections(reason string) []objection {
 		}
 		return out
 	}
-	said, _, _ := strings.Cut(fold(plainReason(reason)), "; known") // the known parameters are not at fault
-	return []objection{{names: wholeWords(said), step: -1, what: said}}
+	text, _, _ := strings.Cut(fold(plainReason(reason)), "; known") // the known parameters are not at fault
+	return []objection{{names: wholeWords(text), step: -1, what: text}}
 }
 
 // plainReason returns the sentence of an error object.

@@ -14,8 +14,8 @@ const waiting = `
 
 func TestModelRevisesWaitingPlan(t *testing.T) {
 	c := client(t)
-	tools := append([]openai.Tool{toolNamed(toolRevise)}, offered...)
-	for said, want := range map[string][]string{
+	tools := append([]openai.Tool{newTool(toolRevise)}, offered...)
+	for message, want := range map[string][]string{
 		"cambia la fecha al martes":   {`"free_on":"2026-11-24"`, `"date":"2026-11-24"`, `"start":"10:00"`, `"people":6`, `"verify":{`},
 		"mejor a las 12":              {`"start":"12:00"`, `"end":"13:30"`, `"date":"2026-11-21"`},
 		"que sea para 8 personas":     {`"capacity":8`, `"people":8`, `"room_id":"${s1.body.items[0].id}"`},
@@ -24,19 +24,19 @@ func TestModelRevisesWaitingPlan(t *testing.T) {
 		prompt := system(t)
 		prompt.Content += waiting
 		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: ModelName, Tools: tools, Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: said}},
+			Model: ModelName, Tools: tools, Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		reply := answer.Choices[0].Message
 		if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].Function.Name != toolRevise {
-			t.Errorf("%s: %s", said, show(reply))
+			t.Errorf("%s: %s", message, show(reply))
 			continue
 		}
 		for _, piece := range want {
 			if !strings.Contains(reply.ToolCalls[0].Function.Arguments, piece) {
-				t.Errorf("%s: no %s in %s", said, piece, reply.ToolCalls[0].Function.Arguments)
+				t.Errorf("%s: no %s in %s", message, piece, reply.ToolCalls[0].Function.Arguments)
 			}
 		}
 	}
@@ -46,15 +46,15 @@ func TestModelMakesNewPlanForOtherRequest(t *testing.T) {
 	c := client(t)
 	prompt := system(t)
 	prompt.Content += waiting
-	for _, said := range []string{"Cancela la reserva r-3", "¿Qué salas hay?", "Gracias"} {
+	for _, message := range []string{"Cancela la reserva r-3", "¿Qué salas hay?", "Gracias"} {
 		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: ModelName, Tools: append([]openai.Tool{toolNamed(toolRevise)}, offered...), Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: said}},
+			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise)}, offered...), Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := show(answer.Choices[0].Message); strings.HasPrefix(got, toolRevise) {
-			t.Errorf("%s: %s", said, got)
+			t.Errorf("%s: %s", message, got)
 		}
 	}
 }

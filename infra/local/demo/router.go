@@ -81,10 +81,10 @@ func newRouting(d dialogue, property schema) routing {
 		}
 	}
 	r.say = speech{inEnglish(r.text, inEnglish(textBetween(d.system, "# 1.", "# 2."), false))}
-	told := map[string]string{}
+	descriptions := map[string]string{}
 	for line := range strings.SplitSeq(textBetween(d.system, "<agents>", "</agents>"), "\n") {
 		if m := agentLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			told[m[1]] = m[2]
+			descriptions[m[1]] = m[2]
 		}
 	}
 	for _, one := range property.Enum {
@@ -93,7 +93,7 @@ func newRouting(d dialogue, property schema) routing {
 			continue
 		}
 		agent := candidate{name: name, keywords: tokens(name)}
-		about, words := told[name], ""
+		about, words := descriptions[name], ""
 		if at := keywordMark.FindStringIndex(about); at != nil {
 			about, words = about[:at[0]], about[at[1]:]
 		}
@@ -185,8 +185,8 @@ func (r routing) bestAgents(active string) (string, []string) {
 // score weighs the words of a message that count for an agent. Words of its description count less
 // than its keywords.
 func (a candidate) score(text string) int {
-	said := tokens(text)
-	whole := " " + strings.Join(said, " ") + " "
+	words := tokens(text)
+	whole := " " + strings.Join(words, " ") + " "
 	known := concepts(text)
 	score := 0
 	for _, word := range a.keywords {
@@ -195,7 +195,7 @@ func (a candidate) score(text string) int {
 			if strings.Contains(whole, " "+word+" ") {
 				score += 3
 			}
-		case slices.ContainsFunc(said, func(s string) bool { return concept(s) == concept(word) && concept(s) != "" || haveSameStem(s, word) }):
+		case slices.ContainsFunc(words, func(s string) bool { return concept(s) == concept(word) && concept(s) != "" || haveSameStem(s, word) }):
 			score += 3
 		}
 	}

@@ -91,7 +91,7 @@ func TestModelRoutesMessage(t *testing.T) {
 func TestModelRoutesSameByTool(t *testing.T) {
 	tool := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: "decision", Parameters: agent.Format([]agent.Agent{{Name: "reserva"}}).Schema}}
 	for _, choice := range []any{openai.ToolChoice{Type: "function", Function: openai.ToolFunction{Name: "decision"}}, "required", nil} {
-		r := asking(t, "quiero una reserva")
+		r := userRequest(t, "quiero una reserva")
 		r.Tools, r.ToolChoice = []openai.Tool{tool}, choice
 		res, err := client(t).CreateChatCompletion(t.Context(), r)
 		if err != nil || len(res.Choices[0].Message.ToolCalls) != 1 {
@@ -104,7 +104,7 @@ func TestModelRoutesSameByTool(t *testing.T) {
 }
 
 func TestModelFillsOtherForm(t *testing.T) {
-	r := asking(t, "hola")
+	r := userRequest(t, "hola")
 	r.Tools = nil
 	r.ResponseFormat = &openai.ChatCompletionResponseFormat{
 		Type: openai.ChatCompletionResponseFormatTypeJSONSchema,

@@ -60,12 +60,12 @@ func (r result) envelope(object string, choices []any) map[string]any {
 
 // wholeResponse returns the answer as one chat.completion.
 func (r result) wholeResponse() map[string]any {
-	said := map[string]any{"role": "assistant", "content": r.text, "refusal": nil}
+	message := map[string]any{"role": "assistant", "content": r.text, "refusal": nil}
 	if r.call != nil {
-		said["content"] = nil
-		said["tool_calls"] = []wireCall{{ID: "call_" + r.id, Type: "function", Function: wireFunction{r.call.Name, r.call.Arguments}}}
+		message["content"] = nil
+		message["tool_calls"] = []wireCall{{ID: "call_" + r.id, Type: "function", Function: wireFunction{r.call.Name, r.call.Arguments}}}
 	}
-	out := r.envelope("chat.completion", []any{map[string]any{"index": 0, "message": said, "logprobs": nil, "finish_reason": r.finish()}})
+	out := r.envelope("chat.completion", []any{map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": r.finish()}})
 	out["usage"] = r.usage()
 	return out
 }

@@ -23,8 +23,8 @@ const backupAdvice = `
 const olderAdvice = `
   To go on without it:     go run ./infra/local -accept-older -data %[1]s   (what was acknowledged last may be gone)`
 
-// anewAdvice shows the command that makes room for an empty folder.
-const anewAdvice = `
+// emptyAdvice shows the command that makes room for an empty folder.
+const emptyAdvice = `
   To begin without it:     mv %[1]s %[1]s.damaged`
 
 // repeatAdvice shows the command that repeats an interrupted restore.
@@ -77,7 +77,7 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 		}
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
 			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
-				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+anewAdvice, shellWord(folder)))
+				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+emptyAdvice, shellWord(folder)))
 		}
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))

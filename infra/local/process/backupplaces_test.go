@@ -177,8 +177,8 @@ func TestAdviceCanBePasted(t *testing.T) {
 			t.Fatal(err)
 		}
 		command, _, _ := strings.Cut(strings.TrimSpace(strings.SplitAfter(fmt.Sprintf(backupAdvice, shellWord(folder)), "backup:")[1]), "&&")
-		if said, err := exec.CommandContext(t.Context(), shell, "-c", command).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", command, err, said)
+		if output, err := exec.CommandContext(t.Context(), shell, "-c", command).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", command, err, output)
 		}
 		if _, err := os.Stat(filepath.Clean(folder) + ".damaged"); err != nil {
 			t.Errorf("%s: %v", command, err)

@@ -36,8 +36,8 @@ func BuildFunctions(ctx context.Context, module, folder string, functions []temp
 			defer func() { <-turns }()
 			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags, []string{"-o", filepath.Join(folder, fn.Name, bootstrap), "./" + fn.Folder})...)
 			cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
-			if said, err := cmd.CombinedOutput(); err != nil {
-				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, said)
+			if output, err := cmd.CombinedOutput(); err != nil {
+				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, output)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The functions here and in a deployment have the same build flags.
+// TestBuildFlagsMatchMakefile: the functions here and in a deployment have the same build flags.
 func TestBuildFlagsMatchMakefile(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "Makefile"))
 	if err != nil {

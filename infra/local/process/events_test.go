@@ -134,11 +134,11 @@ func (a oddRequest) ask(t *testing.T, s *httptest.Server) string {
 	defer conn.Close()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s HTTP/1.1\r\nConnection: close\r\n", a.line)
-	said := strings.Join(a.headers, "\r\n")
-	if !strings.Contains(said, "Host: ") {
+	head := strings.Join(a.headers, "\r\n")
+	if !strings.Contains(head, "Host: ") {
 		b.WriteString("Host: piloto.example\r\n")
 	}
-	if !strings.Contains(said, "Authorization:") {
+	if !strings.Contains(head, "Authorization:") {
 		b.WriteString("Authorization: Bearer " + testToken + "\r\n")
 	}
 	for _, h := range a.headers {

@@ -171,8 +171,8 @@ func (f *functions) call(ctx context.Context, id string, payload []byte) ([]byte
 		}, nil
 	}
 	if err != nil {
-		told := gateway.FailureOf(err)
-		return nil, &stepfunctions.FunctionError{Type: told.Type, Message: told.Message}, nil
+		failure := gateway.FailureOf(err)
+		return nil, &stepfunctions.FunctionError{Type: failure.Type, Message: failure.Message}, nil
 	}
 	return out, nil, nil
 }

@@ -127,9 +127,9 @@ func TestEnvironmentKeysAreUsedAndNotStored(t *testing.T) {
 			if err := keys.Put(t.Context(), keys.ProviderID("default", "groq"), map[string]string{"KEY": "kept"}); err != nil {
 				t.Errorf("a key of the account: %v", err)
 			}
-			told := log.String() + fmt.Sprintf("%v %+v %#v", p.Settings, p.Settings, p.Settings)
-			if strings.Contains(told, "CANARY") {
-				t.Errorf("it is in what is printed:\n%s", told)
+			printed := log.String() + fmt.Sprintf("%v %+v %#v", p.Settings, p.Settings, p.Settings)
+			if strings.Contains(printed, "CANARY") {
+				t.Errorf("it is in what is printed:\n%s", printed)
 			}
 			mustLack(t, folder, "CANARY")
 		})

@@ -77,7 +77,7 @@ func (p *Process) prepareFunctions(ctx context.Context, folder string) (err erro
 }
 
 // startOne starts one function, the authorizer that every request needs. Executables for another
-// machine or of another version so fail at the start, and not at the first request.
+// machine or of another version therefore fail at the start, and not at the first request.
 func (p *Process) startOne(ctx context.Context) error {
 	id := cmp.Or(p.template.API.Authorizer, p.template.Functions[0].ID)
 	if err := p.functions.lambdas.pools[id].Warm(ctx); err != nil {

@@ -99,8 +99,8 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
 		return nil, fmt.Errorf("PILOTO_ALLOW_PRIVATE: %w", err)
 	}
-	if said := s.Parameters["CorsOrigins"]; said != "" {
-		if s.Parameters["CorsOrigins"], err = normalizeOrigins(said); err != nil {
+	if list := s.Parameters["CorsOrigins"]; list != "" {
+		if s.Parameters["CorsOrigins"], err = normalizeOrigins(list); err != nil {
 			return nil, fmt.Errorf("PILOTO_CORS_ORIGINS: %w", err)
 		}
 	}

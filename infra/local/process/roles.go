@@ -27,7 +27,7 @@ const DeniedEvent = "policy.denied"
 const planRun = "PlanRun"
 
 // withRole returns the clients of a function, limited to the policies of its role as on AWS. A
-// permission that is missing in the template so fails here, and not after the deployment.
+// permission that is missing in the template therefore fails here, and not after the deployment.
 func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, error) {
 	if fn.Role == "" {
 		return w, fmt.Errorf("template.yaml:%d: %s has no role of its own", fn.Line, fn.ID)

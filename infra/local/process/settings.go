@@ -82,9 +82,9 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 
 // normalizeOrigins reads a list of origins as people write it (spaces, a slash at the end). It
 // returns them as a browser writes them, separated by commas.
-func normalizeOrigins(said string) (string, error) {
+func normalizeOrigins(given string) (string, error) {
 	var list []string
-	for _, text := range strings.FieldsFunc(said, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+	for _, text := range strings.FieldsFunc(given, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host {
 			return "", fmt.Errorf("%q is no origin: write it as https://app.example.com", text)
@@ -103,11 +103,11 @@ var switchWords = map[string]bool{
 
 // readSwitch reads a switch; unset is the value when the variable is empty.
 func readSwitch(getenv func(string) string, name string, unset bool) (bool, error) {
-	said := strings.ToLower(strings.TrimSpace(getenv(name)))
-	if said == "" {
+	text := strings.ToLower(strings.TrimSpace(getenv(name)))
+	if text == "" {
 		return unset, nil
 	}
-	is, known := switchWords[said]
+	is, known := switchWords[text]
 	if !known {
 		return false, fmt.Errorf("%s is %q: write on or off", name, getenv(name))
 	}

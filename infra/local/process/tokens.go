@@ -66,12 +66,12 @@ func (c *control) serveTokens(desk tokenAdmin) {
 		http.MethodPost: desk.make, http.MethodGet: desk.list, http.MethodDelete: desk.revoke,
 	} {
 		c.mux.HandleFunc(method+" "+tokensPath, func(w http.ResponseWriter, r *http.Request) {
-			var said strings.Builder
-			if err := do(r.Context(), r.URL.Query(), &said); err != nil {
+			var reply strings.Builder
+			if err := do(r.Context(), r.URL.Query(), &reply); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
-			_, _ = io.WriteString(w, said.String())
+			_, _ = io.WriteString(w, reply.String())
 		})
 	}
 }

@@ -38,22 +38,22 @@ func readAnswer(out []byte) (answer, error) {
 		}
 		return a, nil
 	}
-	var said struct {
+	var result struct {
 		Status  json.Number                `json:"statusCode"`
 		Headers map[string]json.RawMessage `json:"headers"`
 		Cookies []string                   `json:"cookies"`
 		Body    *string                    `json:"body"`
 		Base64  bool                       `json:"isBase64Encoded"`
 	}
-	if err := json.Unmarshal(out, &said); err != nil {
+	if err := json.Unmarshal(out, &result); err != nil {
 		return answer{}, err
 	}
-	status, err := strconv.Atoi(said.Status.String())
+	status, err := strconv.Atoi(result.Status.String())
 	if err != nil || status < 200 || status > 599 {
 		return answer{}, fmt.Errorf("no status: %s", members["statusCode"])
 	}
-	a := answer{status: status, headers: map[string]string{}, cookies: said.Cookies}
-	for name, raw := range said.Headers {
+	a := answer{status: status, headers: map[string]string{}, cookies: result.Cookies}
+	for name, raw := range result.Headers {
 		value := string(raw) // a number keeps its text
 		switch raw[0] {
 		case '"':
@@ -65,11 +65,11 @@ func readAnswer(out []byte) (answer, error) {
 		}
 		a.headers[http.CanonicalHeaderKey(name)] = value
 	}
-	if said.Body == nil {
+	if result.Body == nil {
 		return a, nil
 	}
-	if a.body = []byte(*said.Body); said.Base64 {
-		a.body, err = base64.StdEncoding.DecodeString(*said.Body)
+	if a.body = []byte(*result.Body); result.Base64 {
+		a.body, err = base64.StdEncoding.DecodeString(*result.Body)
 	}
 	return a, err
 }

@@ -16,7 +16,7 @@ const maxKnown = 4096
 // verdict is the authorizer's answer for some sources.
 type verdict struct {
 	allowed bool
-	said    map[string]any
+	context map[string]any
 	until   time.Time
 }
 
@@ -34,7 +34,7 @@ type question struct {
 
 // authorize identifies the caller. It returns the context of the authorizer's answer, or the status
 // of the refusal.
-func (g *Gateway) authorize(ctx context.Context, e *event, method string) (said map[string]any, refused int) {
+func (g *Gateway) authorize(ctx context.Context, e *event, method string) (authContext map[string]any, refused int) {
 	a := g.options.Authorizer
 	var sources []string
 	for _, source := range a.Sources {
@@ -68,7 +68,7 @@ func (v verdict) outcome() (map[string]any, int) {
 	if !v.allowed {
 		return nil, http.StatusForbidden
 	}
-	return v.said, 0
+	return v.context, 0
 }
 
 func (g *Gateway) ask(ctx context.Context, q question) (verdict, error) {
@@ -92,7 +92,7 @@ func (g *Gateway) ask(ctx context.Context, q question) (verdict, error) {
 	if answer.Allowed == nil {
 		return verdict{}, errors.New("the authorizer did not say isAuthorized")
 	}
-	return verdict{allowed: *answer.Allowed, said: answer.Context}, nil
+	return verdict{allowed: *answer.Allowed, context: answer.Context}, nil
 }
 
 // source returns the value of an identity source, "" when the request has none.

@@ -109,8 +109,8 @@ func (g *Gateway) headers(r *http.Request, length int) map[string]string {
 	}
 	// On AWS, TLS ends at API Gateway. Here it may end at a proxy before the listener, and
 	// responses need the URLs and cookies of that proxy.
-	if said := out["x-forwarded-proto"]; said != "" && r.TLS == nil {
-		proto, port = said, cmp.Or(out["x-forwarded-port"], port)
+	if forwarded := out["x-forwarded-proto"]; forwarded != "" && r.TLS == nil {
+		proto, port = forwarded, cmp.Or(out["x-forwarded-port"], port)
 	}
 	out["x-forwarded-for"], out["x-forwarded-proto"], out["x-forwarded-port"] = chain, proto, port
 	if out[traceHeader] == "" {

@@ -122,12 +122,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := g.event(r, route, id, body)
 	ctx := g.options.Trace(r.Context(), e.Headers[traceHeader])
 	if g.options.Authorizer != nil && !route.Open {
-		said, status := g.authorize(ctx, e, r.Method)
+		authContext, status := g.authorize(ctx, e, r.Method)
 		if status != 0 {
 			refuse(w, status)
 			return
 		}
-		e.Context.Authorizer = &authorized{Lambda: said}
+		e.Context.Authorizer = &authorized{Lambda: authContext}
 	}
 	g.integrate(ctx, w, r, route, e)
 }

@@ -99,13 +99,13 @@ func TestEventsMatchSamples(t *testing.T) {
 		key := want["routeKey"].(string)
 		_, path, _ := strings.Cut(key, " ")
 		function := "f"
-		said := map[string]any{}
+		authorizer := map[string]any{}
 		if name == "authorize" {
 			function = "who"
 		} else {
-			said = want["requestContext"].(map[string]any)["authorizer"].(map[string]any)["lambda"].(map[string]any)
+			authorizer = want["requestContext"].(map[string]any)["authorizer"].(map[string]any)["lambda"].(map[string]any)
 		}
-		context, _ := json.Marshal(said)
+		context, _ := json.Marshal(authorizer)
 		g, f := newGateway(map[string]string{"f": `{"statusCode":200}`, "who": `{"isAuthorized":true,"context":` + string(context) + `}`}, func(o *apigateway.Options) {
 			o.Authorizer = &apigateway.Authorizer{Function: "who"}
 			o.Route = func(string, string) (apigateway.Route, bool) {
@@ -382,9 +382,9 @@ func TestAuthorizerAnswerIsCachedBySources(t *testing.T) {
 			t.Errorf("%s with %q: %d, asked %d times, want %d and %d", c.target, c.key, w.Code, len(f.events["who"]), c.status, c.asked)
 		}
 	}
-	said := f.last("f")["requestContext"].(map[string]any)["authorizer"]
-	if want := map[string]any{"lambda": map[string]any{"n": 1.0}}; !reflect.DeepEqual(said, want) {
-		t.Errorf("the function is told %v", said)
+	authorizer := f.last("f")["requestContext"].(map[string]any)["authorizer"]
+	if want := map[string]any{"lambda": map[string]any{"n": 1.0}}; !reflect.DeepEqual(authorizer, want) {
+		t.Errorf("the function is told %v", authorizer)
 	}
 	if got := f.last("who")["identitySource"]; !reflect.DeepEqual(got, []any{"k", "1", "$default"}) {
 		t.Errorf("the authorizer is told %v", got)

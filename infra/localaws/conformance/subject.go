@@ -94,10 +94,10 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	if err != nil {
 		return running{}, err
 	}
-	var said bytes.Buffer
+	var output bytes.Buffer
 	c := exec.CommandContext(ctx, command, append(args, portFlag, port)...)
 	c.Env = append(os.Environ(), environment...)
-	c.Stdout, c.Stderr = io.Discard, &said
+	c.Stdout, c.Stderr = io.Discard, &output
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
 		return running{}, err
@@ -113,7 +113,7 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	}}
 	if err := r.await(ctx, done); err != nil {
 		r.stop()
-		return running{}, fmt.Errorf("%w\n%s", err, said.String())
+		return running{}, fmt.Errorf("%w\n%s", err, output.String())
 	}
 	return r, nil
 }

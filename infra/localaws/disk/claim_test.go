@@ -36,8 +36,8 @@ func TestTempFileRemovesOnlyUnclaimedLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	stay = append(stay, filepath.Base(again.Name()))
-	if got := listNames(t, folder); !slices.Equal(got, sorted(stay)) {
-		t.Errorf("there are %q, want %q", got, sorted(stay))
+	if got := listNames(t, folder); !slices.Equal(got, sortedNames(stay)) {
+		t.Errorf("there are %q, want %q", got, sortedNames(stay))
 	}
 	if info, err := again.Stat(); err != nil || info.Mode() != 0o600 {
 		t.Error(info.Mode(), err)
@@ -95,7 +95,7 @@ func listNames(t *testing.T, folder string) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return sorted(names)
+	return sortedNames(names)
 }
 
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+func sortedNames(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -87,7 +87,7 @@ func TestFullDiskIsLoggedOnceAMinute(t *testing.T) {
 		if err := os.Rename(folder, folder+".away"); err != nil { // nothing can be written there
 			t.Fatal(err)
 		}
-		time.Sleep(tryEvery)
+		time.Sleep(checkInterval)
 		if s.Unwritable() == nil {
 			t.Error("nothing can be written, and it says otherwise")
 		}
@@ -97,7 +97,7 @@ func TestFullDiskIsLoggedOnceAMinute(t *testing.T) {
 		if s.Unwritable() == nil {
 			t.Error("it is tried at every question")
 		}
-		time.Sleep(tryEvery)
+		time.Sleep(checkInterval)
 		if err := s.Unwritable(); err != nil || strings.Count(log.String(), "disk.writable") != 1 {
 			t.Errorf("it can be written again: %v: %s", err, log.String())
 		}

@@ -42,21 +42,21 @@ const machine = `{"StartAt":"W","States":{"W":{"Type":"Task","Resource":"arn:aws
 
 // fullEnginePair holds both engines, called by unmodified SDK clients, over a disk that fills up.
 type fullEnginePair struct {
-	store  *disk.Store
-	tables *dynamodb.Client
-	states *sfn.Client
-	asked  atomic.Int32 // number of requests
-	said   string       // header of the last response
-	kept   int          // number of acknowledged items
+	store        *disk.Store
+	tables       *dynamodb.Client
+	states       *sfn.Client
+	requests     atomic.Int32 // number of requests
+	header       string       // header of the last response
+	acknowledged int          // number of acknowledged items
 }
 
 func (f *fullEnginePair) clientConfig(h http.Handler) aws.Config {
 	return aws.Config{
 		Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engines.local"),
 		HTTPClient: inproc.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			f.asked.Add(1)
+			f.requests.Add(1)
 			h.ServeHTTP(w, r)
-			f.said = w.Header().Get("X-Localaws-Unwritable")
+			f.header = w.Header().Get("X-Localaws-Unwritable")
 		})},
 	}
 }
@@ -74,13 +74,13 @@ func (f *fullEnginePair) put(i int) error {
 
 // checkRefused returns nil when do gets the status 507 after one request, without a retry.
 func (f *fullEnginePair) checkRefused(do func() error) error {
-	f.asked.Store(0)
+	f.requests.Store(0)
 	err := do()
 	var answer *smithyhttp.ResponseError
 	if !errors.As(err, &answer) || answer.HTTPStatusCode() != http.StatusInsufficientStorage {
 		return fmt.Errorf("it was answered: %w", err)
 	}
-	if n := f.asked.Load(); n != 1 {
+	if n := f.requests.Load(); n != 1 {
 		return fmt.Errorf("asked %d times", n)
 	}
 	return nil
@@ -141,11 +141,11 @@ func (f *fullEnginePair) fill(tokens waiting) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
 		return err
 	}
-	for ; f.put(f.kept) == nil; f.kept++ {
+	for ; f.put(f.acknowledged) == nil; f.acknowledged++ {
 	}
 	large := strings.Repeat("x", 200_000)
 	for what, do := range map[string]func() error{
-		"a put": func() error { return f.put(f.kept) },
+		"a put": func() error { return f.put(f.acknowledged) },
 		"a start": func() error {
 			_, err := f.states.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: m.StateMachineArn, Input: aws.String(`"` + large + `"`)})
 			return err
@@ -165,10 +165,10 @@ func (f *fullEnginePair) fill(tokens waiting) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
 	}
-	if err := f.put(f.kept); err != nil {
+	if err := f.put(f.acknowledged); err != nil {
 		return fmt.Errorf("there is room again: %w", err)
 	}
-	f.kept++
+	f.acknowledged++
 	f.store.TimePassed()
 	if _, err := f.states.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: aws.String(`"done"`)}); err != nil {
 		return fmt.Errorf("there is room again: %w", err)
@@ -181,12 +181,12 @@ func (f *fullEnginePair) fill(tokens waiting) error {
 }
 
 // checkItems returns nil when all acknowledged items are there, and the header of the responses is
-// said.
-func (f *fullEnginePair) checkItems(said string) error {
-	for i := range f.kept + 1 {
+// header.
+func (f *fullEnginePair) checkItems(header string) error {
+	for i := range f.acknowledged + 1 {
 		out, err := f.tables.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: aws.String("table"), Key: f.key(i), ConsistentRead: aws.Bool(true)})
-		if err != nil || (len(out.Item) > 0) != (i < f.kept) || f.said != said {
-			return fmt.Errorf("%d of %d: %v, the disk takes no writes: %q: %w", i, f.kept, len(out.Item), f.said, err)
+		if err != nil || (len(out.Item) > 0) != (i < f.acknowledged) || f.header != header {
+			return fmt.Errorf("%d of %d: %v, the disk takes no writes: %q: %w", i, f.acknowledged, len(out.Item), f.header, err)
 		}
 	}
 	return nil

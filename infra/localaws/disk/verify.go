@@ -36,7 +36,7 @@ func verify(file io.ReaderAt, size int64, state root, ahead uint64) error {
 		err = v.freeList()
 	}
 	if err == nil {
-		err = v.allUsed()
+		err = v.checkAllUsed()
 	}
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (v *verifier) leaves(d *digester, at place, p page, depth int) (all extent,
 		case at == (place{}) && bytes.Equal(key, recordBucket):
 			err = v.keepRecord(p, value)
 		default:
-			sum, err = v.nested(d, d.within(at, key), p, value, depth)
+			sum, err = v.nestedBucket(d, d.within(at, key), p, value, depth)
 		}
 		if err != nil {
 			return extent{}, err
@@ -205,8 +205,8 @@ func (v *verifier) leaves(d *digester, at place, p page, depth int) (all extent,
 	return all, nil
 }
 
-// nested returns the sum of a bucket with this head, which is the value of its name.
-func (v *verifier) nested(d *digester, at place, p page, head []byte, depth int) (contentSum, error) {
+// nestedBucket returns the sum of a bucket with this head, which is the value of its name.
+func (v *verifier) nestedBucket(d *digester, at place, p page, head []byte, depth int) (contentSum, error) {
 	if len(head) < bucketHead {
 		return contentSum{}, p.damage("a bucket in it is cut short")
 	}
@@ -279,8 +279,8 @@ func (v *verifier) freeList() error {
 	return nil
 }
 
-// allUsed refuses unused pages, because the reference to them was lost.
-func (v *verifier) allUsed() error {
+// checkAllUsed refuses unused pages, because the reference to them was lost.
+func (v *verifier) checkAllUsed() error {
 	for i := uint64(2); i < v.root.end; i++ {
 		if v.used[i/64].Load()&(1<<(i%64)) == 0 {
 			return fmt.Errorf("%w: page %d is neither used nor free", ErrDamaged, i)

@@ -16,9 +16,9 @@ import (
 var ErrUnwritable = errors.New("data file cannot be written now")
 
 const (
-	sayEvery = time.Minute     // interval of the log lines
-	tryEvery = 2 * time.Second // interval of the checks whether writes succeed again
-	room     = 1 << 20         // bytes that a check writes
+	logInterval   = time.Minute     // interval of the log lines
+	checkInterval = 2 * time.Second // interval of the checks whether writes succeed again
+	room          = 1 << 20         // bytes that a check writes
 )
 
 // trouble is the state of a disk that accepts no writes. A successful commit does not end it: a
@@ -27,12 +27,12 @@ type trouble struct {
 	found atomic.Bool // read without mu on the normal path
 	log   *slog.Logger
 
-	mu      sync.Mutex
-	err     error
-	refused int // refused commits since the last log line
-	said    time.Time
-	told    bool // the last log line reported the start, and not the end
-	tried   time.Time
+	mu       sync.Mutex
+	err      error
+	refused  int // refused commits since the last log line
+	loggedAt time.Time
+	logged   bool // the last log line reported the start, and not the end
+	tried    time.Time
 }
 
 // Option changes how a Store is opened.
@@ -55,9 +55,9 @@ func (s *Store) refuse(cause error) error {
 	t.err = err
 	t.found.Store(true)
 	t.refused++
-	if t.said.IsZero() || now.Sub(t.said) >= sayEvery || now.Before(t.said) {
+	if t.loggedAt.IsZero() || now.Sub(t.loggedAt) >= logInterval || now.Before(t.loggedAt) {
 		t.log.Error("disk.unwritable", "path", s.path, "error", cause, "refused", t.refused)
-		t.said, t.told, t.refused = now, true, 0
+		t.loggedAt, t.logged, t.refused = now, true, 0
 	}
 	return err
 }
@@ -72,15 +72,15 @@ func (s *Store) Unwritable() error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now := time.Now(); t.err != nil && (now.Sub(t.tried) >= tryEvery || now.Before(t.tried)) {
+	if now := time.Now(); t.err != nil && (now.Sub(t.tried) >= checkInterval || now.Before(t.tried)) {
 		t.tried = now
 		if s.hasRoom() == nil {
 			t.err = nil
 			t.found.Store(false)
-			if t.told {
+			if t.logged {
 				t.log.Info("disk.writable", "path", s.path)
 			}
-			t.told = false
+			t.logged = false
 		}
 	}
 	return t.err

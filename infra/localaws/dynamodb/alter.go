@@ -165,26 +165,26 @@ func readAlteration(r request) alteration {
 		a.protect = &on
 	}
 	for _, u := range r.structs("GlobalSecondaryIndexUpdates") {
-		said := 0
+		actions := 0
 		for _, what := range []string{"Create", "Delete", "Update"} {
 			if u.has(what) {
-				said++
+				actions++
 			}
 		}
-		a.blank, a.twofold = a.blank || said == 0, a.twofold || said > 1
+		a.blank, a.twofold = a.blank || actions == 0, a.twofold || actions > 1
 		if c, given := u.object("Create"); given {
 			a.creates = append(a.creates, readIndex(c))
 		}
 		if d, given := u.object("Delete"); given {
 			if !d.has("IndexName") {
-				d.missing("IndexName")
+				d.reportMissing("IndexName")
 			}
 			a.deletes = append(a.deletes, d.str("IndexName"))
 		}
 		if c, given := u.object("Update"); given {
 			var units throughput
 			if !readThroughput(c, &units) {
-				c.missing("ProvisionedThroughput")
+				c.reportMissing("ProvisionedThroughput")
 			}
 			a.updates[c.str("IndexName")] = units
 		}

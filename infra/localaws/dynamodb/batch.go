@@ -19,7 +19,7 @@ func requestItems(r request, operation string) ([]field, error) {
 	n := r.node.get("RequestItems")
 	switch {
 	case n == nil:
-		r.missing("RequestItems")
+		r.reportMissing("RequestItems")
 		return nil, r.err()
 	case n.kind != jsonObject:
 		return nil, unreadable("Unexpected field type")
@@ -92,7 +92,7 @@ func readBatchKeys(r request, f *field) (batchKeys, error) {
 	list := inner.list("Keys")
 	switch {
 	case !inner.has("Keys"):
-		inner.missing("Keys")
+		inner.reportMissing("Keys")
 	case len(list) == 0:
 		inner.breach("Keys", "[]", "Member must have length greater than or equal to 1")
 	case len(list) > maxBatchGet:

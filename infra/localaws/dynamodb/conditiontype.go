@@ -130,7 +130,7 @@ func (p *parser) checkBounds(low, high *expr) {
 			scalarText(a), scalarText(b))
 		return
 	}
-	if a.kind.ordered() && a.compare(b) > 0 {
+	if a.kind.isOrdered() && a.compare(b) > 0 {
 		p.note(rankType, "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: %s, upper bound operand: AttributeValue: %s",
 			scalarText(a), scalarText(b))
 	}

@@ -20,7 +20,7 @@ func (r request) keyName(name string) string {
 	s := r.str(name)
 	switch {
 	case !r.has(name):
-		r.missing(name)
+		r.reportMissing(name)
 	case s == "":
 		r.breach(name, s, "Member must have length greater than or equal to 1")
 	case len(s) > maxKeyName:
@@ -125,13 +125,13 @@ func refuseFeatures(r request) error {
 
 func readAttributes(r request, required bool) []attribute {
 	if required && !r.has("AttributeDefinitions") {
-		r.missing("AttributeDefinitions")
+		r.reportMissing("AttributeDefinitions")
 	}
 	var out []attribute
 	for _, a := range r.structs("AttributeDefinitions") {
 		name, kindName := a.keyName("AttributeName"), a.oneOf("AttributeType", "B", "N", "S")
 		if !a.has("AttributeType") {
-			a.missing("AttributeType")
+			a.reportMissing("AttributeType")
 		}
 		k, _ := kindOf(kindName)
 		out = append(out, attribute{name, k})
@@ -146,7 +146,7 @@ func readKeySchema(r request) []keyElement {
 	var out []keyElement
 	switch n := len(r.list("KeySchema")); {
 	case !r.has("KeySchema"):
-		r.missing("KeySchema")
+		r.reportMissing("KeySchema")
 	case n == 0:
 		r.breach("KeySchema", "[]", "Member must have length greater than or equal to 1")
 	case n > 2:
@@ -155,7 +155,7 @@ func readKeySchema(r request) []keyElement {
 	for _, k := range r.structs("KeySchema") {
 		name := k.keyName("AttributeName")
 		if !k.has("KeyType") {
-			k.missing("KeyType")
+			k.reportMissing("KeyType")
 		}
 		out = append(out, keyElement{name, k.oneOf("KeyType", "HASH", "RANGE")})
 	}
@@ -171,10 +171,10 @@ func readThroughput(r request, into *throughput) (given bool) {
 	read, hasRead := p.integer("ReadCapacityUnits", 1, most)
 	write, hasWrite := p.integer("WriteCapacityUnits", 1, most)
 	if !hasRead {
-		p.missing("ReadCapacityUnits")
+		p.reportMissing("ReadCapacityUnits")
 	}
 	if !hasWrite {
-		p.missing("WriteCapacityUnits")
+		p.reportMissing("WriteCapacityUnits")
 	}
 	*into = throughput{read, write}
 	return true
@@ -210,13 +210,13 @@ func readIndex(r request) indexSpec {
 	spec := indexSpec{keys: readKeySchema(r)}
 	spec.Name = r.str("IndexName")
 	if !r.has("IndexName") {
-		r.missing("IndexName")
+		r.reportMissing("IndexName")
 	} else {
 		checkName(r, "IndexName", spec.Name)
 	}
 	p, given := r.object("Projection")
 	if !given {
-		r.missing("Projection")
+		r.reportMissing("Projection")
 	}
 	spec.Projection = p.oneOf("ProjectionType", projectAll, projectInclude, projectKeys)
 	spec.Include = p.strs("NonKeyAttributes")

@@ -61,7 +61,7 @@ func inUse(message string) error {
 	return clientError(serviceNamespace+"ResourceInUseException", message)
 }
 
-func conditionFailed(found item) error {
+func conditionError(found item) error {
 	f := clientError(serviceNamespace+"ConditionalCheckFailedException", "The conditional request failed")
 	f.item = found
 	return f
@@ -74,7 +74,7 @@ const (
 	reasonInvalid   = "ValidationError"
 )
 
-func cancelled(reasons []reason) error {
+func cancelledError(reasons []reason) error {
 	codes := make([]string, len(reasons))
 	for i, r := range reasons {
 		codes[i] = r.code

@@ -61,7 +61,7 @@ func (e *expr) holds(it item) bool {
 }
 
 // sameOrder reports whether two values can be ordered.
-func sameOrder(a, b value) bool { return a.kind == b.kind && a.kind.ordered() }
+func sameOrder(a, b value) bool { return a.kind == b.kind && a.kind.isOrdered() }
 
 // resolve returns an operand's value, if it has one.
 func (e *expr) resolve(it item) (value, bool) {

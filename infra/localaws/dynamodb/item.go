@@ -5,8 +5,8 @@ import (
 	"localaws/disk"
 )
 
-// unwritten marks a failure that came before any write, for disk.Update.
-func unwritten(err error) error {
+// markUnwritten marks a failure that came before any write, for disk.Update.
+func markUnwritten(err error) error {
 	var f *failure
 	if errors.As(err, &f) {
 		return disk.Unwritten(err)
@@ -45,7 +45,7 @@ func (e *Engine) mutate(action string, r request) ([]byte, error) {
 	var old, next item
 	err = e.store.Update(func(tx *disk.Tx) (err error) {
 		if old, next, err = m.attempt(tx, t, key); err != nil {
-			return unwritten(err)
+			return markUnwritten(err)
 		}
 		if err := t.write(tx, key, old, next); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (e *Engine) getItem(r request) ([]byte, error) {
 		dst = appendItem(dst, g.project(found))
 	}
 	dst = capacity.appendRead(dst, t, nil, itemSize(found), g.consistent, 1)
-	if t.expired(found, e.now()) {
+	if t.isExpired(found, e.now()) {
 		if err := e.reap(t, [][]byte{stored}); err != nil {
 			return nil, err
 		}

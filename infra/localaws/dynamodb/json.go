@@ -216,7 +216,7 @@ func (p *jsonParser) string(dst *string) error {
 			p.i++
 			return nil
 		case c == '\\':
-			return p.escaped(dst, start)
+			return p.escapedString(dst, start)
 		case c < 0x20:
 			return p.fail()
 		default:
@@ -226,7 +226,7 @@ func (p *jsonParser) string(dst *string) error {
 	return p.fail()
 }
 
-func (p *jsonParser) escaped(dst *string, start int) error {
+func (p *jsonParser) escapedString(dst *string, start int) error {
 	var b strings.Builder
 	b.WriteString(p.s[start:p.i])
 	for p.i < len(p.s) {

@@ -97,7 +97,7 @@ func (r request) comparisons(name string) ([]comparison, error) {
 	var out []comparison
 	err := r.fields(name, func(attribute string, m request) error {
 		if !m.has("ComparisonOperator") {
-			m.missing("ComparisonOperator")
+			m.reportMissing("ComparisonOperator")
 			return nil
 		}
 		c := comparison{attribute: attribute, operator: m.oneOf("ComparisonOperator", comparisonOperators...)}
@@ -141,7 +141,7 @@ func (c comparison) check() error {
 		case v.kind != c.values[0].kind:
 			return invalidValue("AttributeValues inside AttributeValueList must be of same type")
 		case c.operator == "EQ" || c.operator == "NE":
-		case !v.kind.ordered() || c.operator == "BEGINS_WITH" && v.kind == kindN:
+		case !v.kind.isOrdered() || c.operator == "BEGINS_WITH" && v.kind == kindN:
 			return invalidValue("ComparisonOperator %s is not valid for %s AttributeValue type", c.operator, v.kind)
 		}
 	}

@@ -24,7 +24,7 @@ type bank map[string]account
 
 const accounts = 6
 
-// step is one action of a transaction, on the model and on the wire.
+// bankStep is one action of a transaction, on the model and on the wire.
 type bankStep struct {
 	holds func(bank) bool // its condition
 	apply func(bank)

@@ -185,8 +185,8 @@ func (n number) compareMagnitude(o number) int {
 // reports too many digits as an overflow too.
 func (n number) add(o number) (number, error) {
 	low := min(n.exp-len(n.digits), o.exp-len(o.digits))
-	sum := n.scaled(low)
-	sum.Add(sum, o.scaled(low))
+	sum := n.scaleDown(low)
+	sum.Add(sum, o.scaleDown(low))
 	out := number{neg: sum.Sign() < 0}
 	if sum.Sign() == 0 {
 		return number{}, nil
@@ -207,8 +207,8 @@ func (n number) negate() number {
 	return n
 }
 
-// scaled returns n / 10^low, which is an integer.
-func (n number) scaled(low int) *big.Int {
+// scaleDown returns n / 10^low, which is an integer.
+func (n number) scaleDown(low int) *big.Int {
 	i := new(big.Int)
 	if n.digits == "" {
 		return i

@@ -97,7 +97,7 @@ func (e *Engine) walk(tx *disk.Tx, t *table, x *index, q reading, p *page) error
 		if err != nil {
 			return err
 		}
-		if t.expired(it, now) {
+		if t.isExpired(it, now) {
 			p.expired = append(p.expired, bytes.Clone(key))
 		}
 		if p.take(t, x, q, it) {

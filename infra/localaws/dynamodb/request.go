@@ -58,7 +58,7 @@ func (r request) breach(name, shown, constraint string) {
 		fmt.Sprintf("Value %s at '%s' failed to satisfy constraint: %s", shown, path, constraint))
 }
 
-func (r request) missing(name string) { r.breach(name, "null", "Member must not be null") }
+func (r request) reportMissing(name string) { r.breach(name, "null", "Member must not be null") }
 
 func (r request) has(name string) bool { return r.node.get(name) != nil }
 
@@ -277,7 +277,7 @@ func (r request) table() string {
 	}
 	switch {
 	case !r.has("TableName"):
-		r.missing("TableName")
+		r.reportMissing("TableName")
 	case name == "":
 		r.breach("TableName", name, "Member must have length greater than or equal to 1")
 	case !validName(name):
@@ -292,7 +292,7 @@ func (r request) table() string {
 func (r request) item(name string) (item, error) {
 	n := r.node.get(name)
 	if n == nil {
-		r.missing(name)
+		r.reportMissing(name)
 		return nil, nil
 	}
 	return itemOf(n)

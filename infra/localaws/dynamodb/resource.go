@@ -17,10 +17,10 @@ func readTags(r request) []tag {
 	var out []tag
 	for _, t := range r.structs("Tags") {
 		if !t.has("Key") {
-			t.missing("Key")
+			t.reportMissing("Key")
 		}
 		if !t.has("Value") {
-			t.missing("Value")
+			t.reportMissing("Value")
 		}
 		out = withTag(out, tag{t.str("Key"), t.str("Value")})
 	}
@@ -42,7 +42,7 @@ func withTag(tags []tag, t tag) []tag {
 func (r request) resource() string {
 	arn := r.str("ResourceArn")
 	if !r.has("ResourceArn") {
-		r.missing("ResourceArn")
+		r.reportMissing("ResourceArn")
 	}
 	return arn
 }
@@ -66,7 +66,7 @@ func (e *Engine) tableOf(arn string) (*table, error) {
 func (e *Engine) tagResource(r request) ([]byte, error) {
 	arn := r.resource()
 	if !r.has("Tags") {
-		r.missing("Tags")
+		r.reportMissing("Tags")
 	}
 	tags := readTags(r)
 	if err := r.err(); err == nil && len(tags) == 0 {
@@ -86,7 +86,7 @@ func (e *Engine) tagResource(r request) ([]byte, error) {
 func (e *Engine) untagResource(r request) ([]byte, error) {
 	arn := r.resource()
 	if !r.has("TagKeys") {
-		r.missing("TagKeys")
+		r.reportMissing("TagKeys")
 	}
 	keys := r.strs("TagKeys")
 	return e.retag(r, arn, func(next *table) error {

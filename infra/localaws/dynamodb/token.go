@@ -45,9 +45,9 @@ func sortNode(n *node) *node {
 	return &out
 }
 
-// repeated reports whether the token's transaction was executed already, and returns the sizes of
+// findRepeated reports whether the token's transaction was executed already, and returns the sizes of
 // its items. It fails when the token belongs to another transaction.
-func (e *Engine) repeated(tx *disk.Tx, token string, print []byte) (again bool, sizes []int, err error) {
+func (e *Engine) findRepeated(tx *disk.Tx, token string, print []byte) (again bool, sizes []int, err error) {
 	seen := tx.Bucket(bucketTokens).Get([]byte(token))
 	if seen == nil || e.now().UnixNano()-int64(binary.BigEndian.Uint64(seen)) > int64(tokenLife) {
 		return false, nil, nil

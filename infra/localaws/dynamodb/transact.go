@@ -17,7 +17,7 @@ var transactActions = []string{actionCheck, actionPut, actionDelete, actionUpdat
 func transactItems(r request) []request {
 	switch n := len(r.list("TransactItems")); {
 	case !r.has("TransactItems"):
-		r.missing("TransactItems")
+		r.reportMissing("TransactItems")
 	case n == 0:
 		r.breach("TransactItems", "[]", "Member must have length greater than or equal to 1")
 	case n > maxTransaction:
@@ -63,9 +63,9 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		clear(used)
 		units = "WriteCapacityUnits"
 		if token != "" {
-			again, sizes, err := e.repeated(tx, token, print)
+			again, sizes, err := e.findRepeated(tx, token, print)
 			if err != nil {
-				return unwritten(err)
+				return markUnwritten(err)
 			}
 			if again {
 				units = "ReadCapacityUnits"
@@ -132,8 +132,8 @@ func (e *Engine) bindTransaction(writes []batchWrite) error {
 		size += w.payload
 	}
 	if size > maxTransactionSize {
-		const told = "Transaction payload size cannot exceed 4MB. Payload Size: "
-		return invalid(told+": "+told+"%d", size)
+		const tooLarge = "Transaction payload size cannot exceed 4MB. Payload Size: "
+		return invalid(tooLarge+": "+tooLarge+"%d", size)
 	}
 	var unfit error
 	seen := map[string]bool{}
@@ -165,7 +165,7 @@ func cancellation(err error, at, of int) error {
 	if reasons[at], err = reasonOf(err); err != nil {
 		return err
 	}
-	return cancelled(reasons)
+	return cancelledError(reasons)
 }
 
 // transact attempts every action on the state before all of them, and writes all of them or none.
@@ -185,7 +185,7 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, 
 		}
 	}
 	if failed {
-		return nil, unwritten(cancelled(reasons))
+		return nil, markUnwritten(cancelledError(reasons))
 	}
 	sizes := make([]int, len(writes))
 	for i, w := range writes {
@@ -226,7 +226,7 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 	for i, member := range members {
 		inner, given := member.object("Get")
 		if !given {
-			member.missing("Get")
+			member.reportMissing("Get")
 			return nil, r.err()
 		}
 		g, err := readLookup(inner, true)
@@ -288,7 +288,7 @@ func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
 		keys[i] = key
 	}
 	if failed {
-		return nil, cancelled(reasons)
+		return nil, cancelledError(reasons)
 	}
 	return keys, nil
 }

@@ -24,7 +24,7 @@ func (t *table) expiry(it item) (int64, bool) {
 	return seconds, err == nil && seconds > 0
 }
 
-func (t *table) expired(it item, now time.Time) bool {
+func (t *table) isExpired(it item, now time.Time) bool {
 	seconds, ok := t.expiry(it)
 	return ok && seconds < now.Unix() && seconds > now.Add(-tooOld).Unix()
 }
@@ -92,7 +92,7 @@ func containsKey(keys [][]byte, key []byte) bool {
 // reapOne removes an item if it still exists and is still expired.
 func (e *Engine) reapOne(tx *disk.Tx, t *table, key []byte) error {
 	it, err := t.load(tx, key)
-	if err != nil || !t.expired(it, e.now()) {
+	if err != nil || !t.isExpired(it, e.now()) {
 		return err
 	}
 	return t.write(tx, key, it, nil)
@@ -117,7 +117,7 @@ func (e *Engine) updateTimeToLive(r request) ([]byte, error) {
 	name := r.table()
 	spec, given := r.object("TimeToLiveSpecification")
 	if !given {
-		r.missing("TimeToLiveSpecification")
+		r.reportMissing("TimeToLiveSpecification")
 	}
 	attribute := ""
 	if given {
@@ -125,7 +125,7 @@ func (e *Engine) updateTimeToLive(r request) ([]byte, error) {
 	}
 	enabled, enabledGiven := spec.boolean("Enabled")
 	if given && !enabledGiven {
-		spec.missing("Enabled")
+		spec.reportMissing("Enabled")
 	}
 	if err := r.err(); err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ func kindOf(name string) (kind, bool) {
 
 func (k kind) isSet() bool { return k >= kindSS }
 
-// ordered reports whether values of this type have an order (and may be keys).
-func (k kind) ordered() bool { return k <= kindB }
+// isOrdered reports whether values of this type have an order (and may be keys).
+func (k kind) isOrdered() bool { return k <= kindB }
 
 // element returns the type of a set's elements.
 func (k kind) element() kind { return k - kindSS + kindS }

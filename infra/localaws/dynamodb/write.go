@@ -107,10 +107,10 @@ func readMutation(action string, r request, inTransaction bool) (mutation, error
 	}
 	m.showOld = r.oneOf("ReturnValuesOnConditionCheckFailure", "ALL_OLD", "NONE") == "ALL_OLD"
 	if action == actionCheck && !r.has("ConditionExpression") {
-		r.missing("ConditionExpression")
+		r.reportMissing("ConditionExpression")
 	}
 	if action == actionUpdate && inTransaction && !r.has("UpdateExpression") {
-		r.missing("UpdateExpression")
+		r.reportMissing("UpdateExpression")
 	}
 	if err := r.err(); err != nil {
 		return m, err
@@ -239,9 +239,9 @@ func (m mutation) attempt(tx *disk.Tx, t *table, key []byte) (old, next item, er
 	}
 	if m.condition != nil && !m.condition.holds(old) {
 		if m.showOld {
-			return old, nil, conditionFailed(old)
+			return old, nil, conditionError(old)
 		}
-		return old, nil, conditionFailed(nil)
+		return old, nil, conditionError(nil)
 	}
 	switch m.action {
 	case actionPut:
@@ -251,11 +251,11 @@ func (m mutation) attempt(tx *disk.Tx, t *table, key []byte) (old, next item, er
 	case actionCheck:
 		return old, old, nil
 	}
-	next, err = m.updated(t, old)
+	next, err = m.itemAfter(t, old)
 	return old, next, err
 }
 
-func (m mutation) updated(t *table, old item) (item, error) {
+func (m mutation) itemAfter(t *table, old item) (item, error) {
 	start := old
 	if old == nil {
 		if m.update != nil && m.update.onlyRemoves() {

@@ -74,8 +74,8 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 // with its token, and can set the result.
 func (p *Process) requireSecret() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		if subtle.ConstantTimeCompare([]byte(said), []byte(p.secret)) != 1 {
+		secret, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if subtle.ConstantTimeCompare([]byte(secret), []byte(p.secret)) != 1 {
 			refuse(w, http.StatusForbidden, "AccessDenied", "this is served to one process alone")
 			return
 		}

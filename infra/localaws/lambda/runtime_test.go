@@ -144,15 +144,15 @@ func TestFunctionGetsContextOfLambda(t *testing.T) {
 // TestProcessServesOnlyItsFunction: a client that finds the port gets no invocation, and cannot
 // answer one.
 func TestProcessServesOnlyItsFunction(t *testing.T) {
-	said := make(logLines, 1)
+	logged := make(logLines, 1)
 	c := config(t, "says where", time.Minute)
-	c.Log = said
+	c.Log = logged
 	p, err := lambda.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	host, secret, _ := strings.Cut(<-said, "/")
+	host, secret, _ := strings.Cut(<-logged, "/")
 	if len(secret) < 20 {
 		t.Fatalf("the process is told %q", secret)
 	}

@@ -230,7 +230,7 @@ func crashChild(path string) {
 	c := client(e)
 	last, _ := strconv.Atoi(strings.TrimLeft(value(c, "k"), "x"))
 	for n := last + 1; ; n++ {
-		in := &sdk.PutSecretValueInput{SecretId: aws.String("k"), SecretString: aws.String(padded(n))}
+		in := &sdk.PutSecretValueInput{SecretId: aws.String("k"), SecretString: aws.String(paddedNumber(n))}
 		if _, err := c.PutSecretValue(ctx, in); err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
@@ -239,12 +239,12 @@ func crashChild(path string) {
 	}
 }
 
-// padded returns a number as a text that takes a while to write.
-func padded(n int) string { return strings.Repeat("x", 60_000) + strconv.Itoa(n) }
+// paddedNumber returns a number as a text that takes a while to write.
+func paddedNumber(n int) string { return strings.Repeat("x", 60_000) + strconv.Itoa(n) }
 
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	path := file(t)
-	create(t, open(t, path), "k", padded(0))
+	create(t, open(t, path), "k", paddedNumber(0))
 	for round := range 6 {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), crashFile+"="+path)

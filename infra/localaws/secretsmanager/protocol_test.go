@@ -79,11 +79,11 @@ func TestRefusalsDoNotRepeatRequests(t *testing.T) {
 		{"RotateSecret", `{"SecretId":"k"}`, "UnknownOperationException", ""},
 	} {
 		status, out := call(e, x.operation, x.body)
-		var told struct {
+		var printed struct {
 			Type    string `json:"__type"`
 			Message string
 		}
-		if err := json.Unmarshal([]byte(out), &told); err != nil || status != 400 || told.Type != x.kind || !strings.Contains(told.Message, x.says) || strings.Contains(out, canary) {
+		if err := json.Unmarshal([]byte(out), &printed); err != nil || status != 400 || printed.Type != x.kind || !strings.Contains(printed.Message, x.says) || strings.Contains(out, canary) {
 			t.Errorf("%s %.60s: %d %s", x.operation, x.body, status, out)
 		}
 	}
@@ -128,8 +128,8 @@ func TestSecretTextIsOnlyReturnedAsValue(t *testing.T) {
 	}
 	c := client(e)
 	create(t, c, "k", canary)
-	var told []string
-	note := func(err error) { told = append(told, fmt.Sprintf("%v %+v %#v", err, err, err)) }
+	var printed []string
+	note := func(err error) { printed = append(printed, fmt.Sprintf("%v %+v %#v", err, err, err)) }
 	text := aws.String(canary)
 	_, err = c.CreateSecret(ctx, &sdk.CreateSecretInput{Name: aws.String("k"), SecretString: text})
 	note(err)
@@ -151,16 +151,16 @@ func TestSecretTextIsOnlyReturnedAsValue(t *testing.T) {
 			body = "{}"
 		}
 		_, out := call(e, operation, body)
-		told = append(told, out)
+		printed = append(printed, out)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		told = append(told, fmt.Sprintf(verb, e))
+		printed = append(printed, fmt.Sprintf(verb, e))
 	}
-	told = append(told, logged.String())
+	printed = append(printed, logged.String())
 	if !strings.Contains(logged.String(), "secretsmanager.failed") {
 		t.Error("a write that failed was not logged")
 	}
-	for _, s := range told {
+	for _, s := range printed {
 		for _, bad := range []string{canary, fmt.Sprintf("%x", canary)} {
 			if strings.Contains(s, bad) {
 				t.Errorf("it is in %.300s", s)

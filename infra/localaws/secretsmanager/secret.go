@@ -105,8 +105,8 @@ func (s *secret) version(id string) *version {
 	return nil
 }
 
-// used reports whether an id belongs to a version, and whether that version had this text.
-func (s *secret) used(id string, text opaque) (used, same bool) {
+// findUse reports whether an id belongs to a version, and whether that version had this text.
+func (s *secret) findUse(id string, text opaque) (used, same bool) {
 	if v := s.version(id); v != nil {
 		return true, v.Text.reveal() == text.reveal()
 	}

@@ -45,7 +45,7 @@ func (e *Engine) create(r request) (any, error) {
 	case err == nil && before.isDeleted():
 		return nil, errScheduled
 	case err == nil:
-		if used, same := before.used(token, text); used && same {
+		if used, same := before.findUse(token, text); used && same {
 			return writeResult{ARN: before.ARN, Name: name, VersionID: token}, nil
 		}
 		return nil, refuse("ResourceExistsException", "The operation failed because the secret %s already exists.", name)
@@ -101,7 +101,7 @@ func (s *secret) put(token string, text opaque, at time.Time) (*secret, error) {
 	if s.isDeleted() {
 		return nil, errMarked
 	}
-	used, same := s.used(token, text)
+	used, same := s.findUse(token, text)
 	switch {
 	case used && same:
 		return s, nil

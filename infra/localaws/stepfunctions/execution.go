@@ -201,12 +201,12 @@ func (t *transition) apply(s *signal) error {
 	switch s.kind {
 	case signalReturned:
 		if s.gen == th.gen && th.phase == phaseTask {
-			t.taskReturned(th, st, s.response, s.fail)
+			t.handleResponse(th, st, s.response, s.fail)
 		}
 		return nil
 	case signalTimer:
 		if s.gen == th.gen {
-			t.deadlinePassed(th, st)
+			t.passDeadline(th, st)
 		}
 		return nil
 	}
@@ -215,9 +215,9 @@ func (t *transition) apply(s *signal) error {
 	}
 	switch s.kind {
 	case signalSuccess:
-		t.taskSucceeded(th, st, textDocument(s.result))
+		t.succeedTask(th, st, textDocument(s.result))
 	case signalFailure:
-		t.taskFailed(th, st, s.fail)
+		t.failTask(th, st, s.fail)
 	case signalHeartbeat:
 		if th.beat > 0 && th.phase == phaseSubmitted {
 			th.heartbeat = t.now.Add(th.beat)
@@ -227,8 +227,8 @@ func (t *transition) apply(s *signal) error {
 	return nil
 }
 
-// deadlinePassed continues a thread whose deadline has passed.
-func (t *transition) deadlinePassed(th *thread, st *state) {
+// passDeadline continues a thread whose deadline has passed.
+func (t *transition) passDeadline(th *thread, st *state) {
 	d := th.deadline()
 	if d.IsZero() {
 		return
@@ -245,7 +245,7 @@ func (t *transition) deadlinePassed(th *thread, st *state) {
 		t.touch(th)
 		t.execute(th, st)
 	case phaseTask, phaseSubmitted:
-		t.taskTimedOut(th, st)
+		t.timeOutTask(th, st)
 	}
 }
 

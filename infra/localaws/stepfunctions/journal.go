@@ -33,8 +33,8 @@ const (
 	keyThread = 't'
 )
 
-// executionRecord is what is known of an execution beside its history. Start
-// and Stop are nanoseconds since 1970; Stop is 0 while it runs.
+// executionRecord holds the data of an execution other than its history. Start and Stop are
+// nanoseconds since 1970; Stop is 0 while it runs.
 type executionRecord struct {
 	Seq        uint64 `json:"seq"`
 	ARN        string `json:"arn"`
@@ -64,8 +64,7 @@ func eventsKey(seq, first uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(seqKey(seq), keyEvents), first)
 }
 
-// executionRecord holds the data of an execution other than its history. Start and Stop are
-// nanoseconds since 1970; Stop is 0 while it runs.
+// machineKey returns the machine's name, a zero byte, and the rest.
 func machineKey(machine string, rest []byte) []byte {
 	return append(append([]byte(machine), 0), rest...)
 }

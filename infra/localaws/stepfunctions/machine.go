@@ -123,7 +123,7 @@ func (in *createStateMachineInput) check() error {
 	}
 	switch {
 	case in.RoleARN == "":
-		return required("roleArn")
+		return requiredError("roleArn")
 	case in.Type != "" && in.Type != "STANDARD" && in.Type != "EXPRESS":
 		return invalid(in.Type, "type", "Member must satisfy enum value set: [STANDARD, EXPRESS]")
 	case in.Type == "EXPRESS":

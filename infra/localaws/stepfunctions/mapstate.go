@@ -7,7 +7,7 @@ func (t *transition) startMap(th *thread, st *state, input *document) {
 		th.limit, f = t.concurrency(th, st, input)
 	}
 	if f != nil {
-		t.stateFailed(th, st, t.withLocation(th, f))
+		t.handleFailure(th, st, t.withLocation(th, f))
 		return
 	}
 	t.step(th, "MapStateStarted", detail{"mapStateStartedEventDetails", object{{"length", number(len(items))}}})
@@ -68,7 +68,7 @@ func (t *transition) nextItems(th *thread, st *state, prev uint64) {
 		}
 	}
 	if f != nil {
-		t.itemFailed(th, st, f)
+		t.failItem(th, st, f)
 	}
 }
 
@@ -85,10 +85,10 @@ func (t *transition) itemInput(th *thread, st *state, input *document, index int
 	return valueDocument(v), nil
 }
 
-// itemFailed fails the Map state because the input of an item could not be computed.
-func (t *transition) itemFailed(th *thread, st *state, f *failure) {
+// failItem fails the Map state because the input of an item could not be computed.
+func (t *transition) failItem(th *thread, st *state, f *failure) {
 	if f.final && !f.isHandled(th) {
-		t.threadFailed(th, f)
+		t.failThread(th, f)
 		return
 	}
 	for _, child := range th.children {
@@ -101,5 +101,5 @@ func (t *transition) itemFailed(th *thread, st *state, f *failure) {
 		t.dropTree(child)
 	}
 	th.children = nil
-	t.stateFailed(th, st, f)
+	t.handleFailure(th, st, f)
 }

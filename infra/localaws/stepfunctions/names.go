@@ -32,7 +32,7 @@ func (e *Engine) arn(kind, name string) string {
 func splitARN(arn, kind string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
 	if arn == "" {
-		return "", required(kind + "Arn")
+		return "", requiredError(kind + "Arn")
 	}
 	if len(parts) < 7 || parts[0] != "arn" || parts[2] != "states" {
 		return "", refuse("InvalidArn", "Invalid Arn: 'Invalid ARN prefix: %s'", arn)

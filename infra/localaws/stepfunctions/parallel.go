@@ -4,7 +4,7 @@ package stepfunctions
 func (t *transition) parallel(th *thread, st *state, input *document) {
 	input, f := t.applyTemplate(th, st.parameters, input)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.step(th, "ParallelStateStarted", detail{})
@@ -15,8 +15,8 @@ func (t *transition) parallel(th *thread, st *state, input *document) {
 	}
 }
 
-// childDone records the end of a branch or item; the last one ends the state.
-func (t *transition) childDone(child *thread) {
+// finishChild records the end of a branch or item; the last one ends the state.
+func (t *transition) finishChild(child *thread) {
 	th := child.up
 	st := th.scope.states[th.state]
 	th.done++ // not written: a restart counts the finished children
@@ -57,8 +57,8 @@ func (t *transition) join(th *thread, st *state) {
 	t.succeed(th, st, textDocument(append(text, ']')))
 }
 
-// childFailed stops the other children and fails the state.
-func (t *transition) childFailed(child *thread, f *failure) {
+// failChild stops the other children and fails the state.
+func (t *transition) failChild(child *thread, f *failure) {
 	th := child.up
 	st := th.scope.states[th.state]
 	if st.kind == typeMap {
@@ -84,7 +84,7 @@ func (t *transition) childFailed(child *thread, f *failure) {
 	t.touch(th)
 	g := *f
 	g.branch = st.kind == typeParallel
-	t.stateFailed(th, st, &g)
+	t.handleFailure(th, st, &g)
 }
 
 // abort records that the state of a thread was aborted, and the states below it.

@@ -220,7 +220,7 @@ func (p *pathParser) quotedNames() ([]string, error) {
 	var names []string
 	for {
 		p.space()
-		name, err := p.quoted()
+		name, err := p.quotedText()
 		if err != nil {
 			return nil, err
 		}
@@ -232,8 +232,8 @@ func (p *pathParser) quotedNames() ([]string, error) {
 	}
 }
 
-// quoted reads a name or string in single or double quotes.
-func (p *pathParser) quoted() (string, error) {
+// quotedText reads a name or string in single or double quotes.
+func (p *pathParser) quotedText() (string, error) {
 	quote := p.peek()
 	if quote != '\'' && quote != '"' {
 		return "", errors.New("expected a quoted name in path")

@@ -210,7 +210,7 @@ func (p *pathParser) operand() (operand, error) {
 		}
 		return operand{path: sub, fromRoot: c == '$'}, err
 	case c == '\'' || c == '"':
-		s, err := p.quoted()
+		s, err := p.quotedText()
 		return operand{literal: s}, err
 	}
 	start := p.pos

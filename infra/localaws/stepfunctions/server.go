@@ -33,8 +33,8 @@ func invalid(value, field, constraint string) *apiError {
 		value, field, constraint)
 }
 
-// required returns the ValidationException about a missing field.
-func required(field string) *apiError {
+// requiredError returns the ValidationException about a missing field.
+func requiredError(field string) *apiError {
 	return refuse("ValidationException", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", field)
 }
 

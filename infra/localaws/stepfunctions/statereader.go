@@ -76,7 +76,7 @@ func (r *reader) state(name string, obj object, at string, depth int) *state {
 			st.branches = append(st.branches, r.scope(branch, here, depth+1))
 		}
 	case typeMap:
-		r.mapping(st, obj, at, depth)
+		r.mapState(st, obj, at, depth)
 	}
 	return st
 }
@@ -241,7 +241,7 @@ func (r *reader) expression(obj object, field, other, at string) *expression {
 	return &e
 }
 
-func (r *reader) mapping(st *state, obj object, at string, depth int) {
+func (r *reader) mapState(st *state, obj object, at string, depth int) {
 	m := &mapFields{itemsPath: rootPath}
 	st.mapping = m
 	processor, hasProcessor := obj.get("ItemProcessor")

@@ -19,7 +19,7 @@ func (t *transition) enter(th *thread) {
 func (t *transition) execute(th *thread, st *state) {
 	input, f := t.effectiveInput(th, st)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	switch st.kind {
@@ -89,7 +89,7 @@ func (t *transition) applyTemplate(th *thread, tmpl *template, doc *document) (*
 func (t *transition) pass(th *thread, st *state, input *document) {
 	result, f := t.applyTemplate(th, st.parameters, input)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	if st.literal {
@@ -104,7 +104,7 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 	for i := range st.choices {
 		ok, f := st.choices[i].when.holds(data, context)
 		if f != nil {
-			t.stateFailed(th, st, t.withLocation(th, f))
+			t.handleFailure(th, st, t.withLocation(th, f))
 			return
 		}
 		if ok {
@@ -113,14 +113,14 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 		}
 	}
 	if next == "" {
-		t.stateFailed(th, st, t.withLocation(th, &failure{
+		t.handleFailure(th, st, t.withLocation(th, &failure{
 			name: errNoChoiceMatched, cause: "Failed to transition out of the state. The state does not point to a next state.",
 		}))
 		return
 	}
 	output, f := t.applySelection(th, st.output, input)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.exit(th, st, output, next)
@@ -138,12 +138,12 @@ func (t *transition) failState(th *thread, st *state, input *document) {
 		}
 		text, failed := t.evaluateText(th, field.name, field.expr, input)
 		if failed != nil {
-			t.threadFailed(th, failed)
+			t.failThread(th, failed)
 			return
 		}
 		*field.to = text
 	}
-	t.threadFailed(th, f)
+	t.failThread(th, f)
 }
 
 // evaluateText evaluates ErrorPath or CausePath, which must give a string.
@@ -171,7 +171,7 @@ func (t *transition) succeed(th *thread, st *state, result *document) {
 		result, f = t.mergeResult(th, st.resultPath, result)
 	}
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.leave(th, st, result)
@@ -199,7 +199,7 @@ func (t *transition) mergeResult(th *thread, at *path, result *document) (*docum
 func (t *transition) leave(th *thread, st *state, output *document) {
 	output, f := t.applySelection(th, st.output, output)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.exit(th, st, output, st.next)
@@ -208,7 +208,7 @@ func (t *transition) leave(th *thread, st *state, output *document) {
 // exit leaves the state with its output for next, or for the end of the scope.
 func (t *transition) exit(th *thread, st *state, output *document, next string) {
 	if len(output.Text()) > maxPayload {
-		t.threadFailed(th, &failure{
+		t.failThread(th, &failure{
 			name: errDataLimit, final: true,
 			cause: fmt.Sprintf("The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", st.name),
 		})
@@ -217,7 +217,7 @@ func (t *transition) exit(th *thread, st *state, output *document, next string) 
 	t.step(th, string(st.kind)+"StateExited", exitedDetail(st.name, output.Text()))
 	t.clear(th)
 	if next == "" {
-		t.threadDone(th, output)
+		t.finishThread(th, output)
 		return
 	}
 	th.state, th.input = next, output
@@ -233,13 +233,13 @@ func (t *transition) clear(th *thread) {
 	th.children = nil
 }
 
-// stateFailed retries the state, catches its failure, or fails the thread.
-func (t *transition) stateFailed(th *thread, st *state, f *failure) {
+// handleFailure retries the state, catches its failure, or fails the thread.
+func (t *transition) handleFailure(th *thread, st *state, f *failure) {
 	if t.end != nil {
 		return
 	}
 	if f.final && !f.isHandled(th) {
-		t.threadFailed(th, f)
+		t.failThread(th, f)
 		return
 	}
 	if which, delay, ok := retryDelay(st.retry, th.retries, f); ok {
@@ -258,20 +258,20 @@ func (t *transition) stateFailed(th *thread, st *state, f *failure) {
 	}
 	c := findCatcher(st.catch, f)
 	if c == nil {
-		t.threadFailed(th, f)
+		t.failThread(th, f)
 		return
 	}
 	f = f.withAlias(c.errors)
 	output, failed := t.mergeResult(th, c.resultPath, valueDocument(f.output()))
 	if failed != nil {
-		t.threadFailed(th, failed)
+		t.failThread(th, failed)
 		return
 	}
 	t.exit(th, st, output, c.next)
 }
 
-// threadDone ends a thread with its output.
-func (t *transition) threadDone(th *thread, output *document) {
+// finishThread ends a thread with its output.
+func (t *transition) finishThread(th *thread, output *document) {
 	if t.end != nil {
 		return
 	}
@@ -281,13 +281,13 @@ func (t *transition) threadDone(th *thread, output *document) {
 	}
 	th.output, th.input, th.item = output.Text(), nil, nil
 	t.block(th, phaseDone)
-	t.childDone(th)
+	t.finishChild(th)
 }
 
-// threadFailed fails a thread, and with it the state that started it. A final failure without a
+// failThread fails a thread, and with it the state that started it. A final failure without a
 // handler ends the execution at once: AWS then reports no failed iteration, no failed state and no
 // abort.
-func (t *transition) threadFailed(th *thread, f *failure) {
+func (t *transition) failThread(th *thread, f *failure) {
 	if t.end != nil {
 		return
 	}
@@ -299,5 +299,5 @@ func (t *transition) threadFailed(th *thread, f *failure) {
 		t.finish(&outcome{status: statusFailed, err: f.name, cause: f.cause}, prev)
 		return
 	}
-	t.childFailed(th, f)
+	t.failChild(th, f)
 }

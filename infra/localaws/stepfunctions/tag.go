@@ -29,7 +29,7 @@ type tagsInput struct {
 // taggedMachine returns the machine with this ARN. Only machines have tags here.
 func (e *Engine) taggedMachine(arn string) (*machine, error) {
 	if arn == "" {
-		return nil, required("resourceArn")
+		return nil, requiredError("resourceArn")
 	}
 	if _, err := splitARN(arn, "stateMachine"); err != nil {
 		return nil, err

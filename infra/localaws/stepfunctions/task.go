@@ -37,7 +37,7 @@ func (t *transition) task(th *thread, st *state, input *document) {
 		f = t.target(th, st, params)
 	}
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.schedule(th, st, params)
@@ -150,15 +150,15 @@ func (t *transition) taskEvent(th *thread, st *state, suffix string, body object
 	t.step(th, "Task"+suffix, detail{"task" + suffix + "EventDetails", append(st.task.kind(), body...)})
 }
 
-// taskReturned handles the function's answer.
-func (t *transition) taskReturned(th *thread, st *state, res Response, f *failure) {
+// handleResponse handles the function's answer.
+func (t *transition) handleResponse(th *thread, st *state, res Response, f *failure) {
 	if f != nil {
-		t.taskFailed(th, st, f)
+		t.failTask(th, st, f)
 		return
 	}
 	output, err := parseResult(res.Payload)
 	if err != nil {
-		t.taskFailed(th, st, &failure{name: "Lambda.Unknown", cause: "The function returned a result that is not valid JSON: " + err.Error()})
+		t.failTask(th, st, &failure{name: "Lambda.Unknown", cause: "The function returned a result that is not valid JSON: " + err.Error()})
 		return
 	}
 	if st.task.function == "" {
@@ -169,7 +169,7 @@ func (t *transition) taskReturned(th *thread, st *state, res Response, f *failur
 		output = valueDocument(res.envelope(result))
 	}
 	if len(output.Text()) > maxPayload {
-		t.taskFailed(th, st, oversizeFailure(st))
+		t.failTask(th, st, oversizeFailure(st))
 		return
 	}
 	if st.task.waitsToken {
@@ -180,7 +180,7 @@ func (t *transition) taskReturned(th *thread, st *state, res Response, f *failur
 		t.block(th, phaseSubmitted)
 		return
 	}
-	t.taskSucceeded(th, st, output)
+	t.succeedTask(th, st, output)
 }
 
 // parseResult parses a function's result; an empty result is null.
@@ -224,13 +224,13 @@ func oversizeFailure(st *state) *failure {
 		"The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", name)}
 }
 
-func (t *transition) taskSucceeded(th *thread, st *state, output *document) {
+func (t *transition) succeedTask(th *thread, st *state, output *document) {
 	t.taskEvent(th, st, "Succeeded", inputDetail("output", output.Text()))
 	t.endTask(th)
 	t.succeed(th, st, output)
 }
 
-func (t *transition) taskFailed(th *thread, st *state, f *failure) {
+func (t *transition) failTask(th *thread, st *state, f *failure) {
 	if f.reported && st.task.function == "" { // integrations parse the report and write it again
 		if v, err := parseValue([]byte(f.cause)); err == nil {
 			g := *f
@@ -240,19 +240,19 @@ func (t *transition) taskFailed(th *thread, st *state, f *failure) {
 	}
 	t.taskEvent(th, st, "Failed", errorDetail(f.name, f.cause))
 	t.endTask(th)
-	t.stateFailed(th, st, f)
+	t.handleFailure(th, st, f)
 }
 
-// taskTimedOut fails a task whose time-out or heartbeat has passed. AWS reports
+// timeOutTask fails a task whose time-out or heartbeat has passed. AWS reports
 // both as States.Timeout and documents States.HeartbeatTimeout for the second.
-func (t *transition) taskTimedOut(th *thread, st *state) {
+func (t *transition) timeOutTask(th *thread, st *state) {
 	f := &failure{name: errTimeout}
 	if !th.heartbeat.IsZero() && !th.heartbeat.After(t.now) {
 		f.alias = errHeartbeat
 	}
 	t.taskEvent(th, st, "TimedOut", errorDetail(f.name, ""))
 	t.endTask(th)
-	t.stateFailed(th, st, f)
+	t.handleFailure(th, st, f)
 }
 
 // endTask stops the call and its timer, so that no late result arrives.

@@ -6,7 +6,7 @@ import "time"
 func (t *transition) startWait(th *thread, st *state, input *document) {
 	until, f := t.waitEnd(th, st, input)
 	if f != nil {
-		t.stateFailed(th, st, t.withLocation(th, f))
+		t.handleFailure(th, st, t.withLocation(th, f))
 		return
 	}
 	if !until.After(t.now) {
@@ -72,7 +72,7 @@ func (t *transition) secondsOf(th *thread, field string, s seconds, input *docum
 func (t *transition) endWait(th *thread, st *state) {
 	input, f := t.effectiveInput(th, st)
 	if f != nil {
-		t.stateFailed(th, st, f)
+		t.handleFailure(th, st, f)
 		return
 	}
 	t.leave(th, st, input)

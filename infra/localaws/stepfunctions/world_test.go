@@ -65,9 +65,9 @@ func (f *functions) Call(ctx context.Context, in Invocation) (Response, *Functio
 }
 
 func functionErrorOf(payload []byte) *FunctionError {
-	var told struct{ ErrorType, ErrorMessage string }
-	_ = json.Unmarshal(payload, &told)
-	return &FunctionError{Type: told.ErrorType, Message: told.ErrorMessage, Payload: payload}
+	var report struct{ ErrorType, ErrorMessage string }
+	_ = json.Unmarshal(payload, &report)
+	return &FunctionError{Type: report.ErrorType, Message: report.ErrorMessage, Payload: payload}
 }
 
 // Invoke implements Invoker.

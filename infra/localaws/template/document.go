@@ -56,8 +56,8 @@ func (r *reader) document(root *yaml.Node) {
 	r.object(root, "", handlers{
 		"AWSTemplateFormatVersion": r.oneOf("2010-09-09"),
 		"Transform":                r.oneOf("AWS::Serverless-2016-10-31"),
-		"Description":              unused("for people"),
-		"Metadata":                 unused("for tools"),
+		"Description":              acceptUnused("for people"),
+		"Metadata":                 acceptUnused("for tools"),
 		"Parameters":               r.parameters,
 		"Conditions":               r.conditionNames,
 		"Globals":                  r.globalSections,
@@ -117,9 +117,9 @@ func (r *reader) parameters(n *yaml.Node, path string) {
 			},
 			"MinValue":              r.into(&p.Min),
 			"MaxValue":              r.into(&p.Max),
-			"Description":           unused("for people"),
-			"ConstraintDescription": unused("for people"),
-			"NoEcho":                unused("for the console"),
+			"Description":           acceptUnused("for people"),
+			"ConstraintDescription": acceptUnused("for people"),
+			"NoEcho":                acceptUnused("for the console"),
 		})
 		switch kind {
 		case "String":
@@ -182,8 +182,8 @@ func (r *reader) resourceNames(n *yaml.Node, path string) {
 func (r *reader) outputs(n *yaml.Node, path string) {
 	for key, body := range r.members(n, path) {
 		r.object(body, join(path, key.Value), handlers{
-			"Description": unused("for people"),
-			"Export":      unused("there are no other stacks"),
+			"Description": acceptUnused("for people"),
+			"Export":      acceptUnused("there are no other stacks"),
 			"Value": func(n *yaml.Node, at string) {
 				r.out.outputs = append(r.out.outputs, Output{key.Value, Value{n, at}})
 			},
@@ -217,18 +217,18 @@ func (r *reader) resource(id string, n *yaml.Node) {
 		return
 	}
 	r.object(n, path, handlers{
-		"Type":                unused("read already"),
-		"Metadata":            r.nested(handlers{"BuildMethod": r.oneOf("makefile")}),
-		"DeletionPolicy":      unused("nothing is deployed over"),
-		"UpdateReplacePolicy": unused("nothing is deployed over"),
-		"DependsOn":           unused("everything is there before the first request"),
+		"Type":                acceptUnused("read already"),
+		"Metadata":            r.objectHandler(handlers{"BuildMethod": r.oneOf("makefile")}),
+		"DeletionPolicy":      acceptUnused("nothing is deployed over"),
+		"UpdateReplacePolicy": acceptUnused("nothing is deployed over"),
+		"DependsOn":           acceptUnused("everything is there before the first request"),
 		"Properties":          func(n *yaml.Node, at string) { read(id, n, at) },
 	})
 	r.require(n, path, "Properties")
 }
 
-// nested returns object as a handler.
-func (r *reader) nested(known handlers) handler {
+// objectHandler returns object as a handler.
+func (r *reader) objectHandler(known handlers) handler {
 	return func(n *yaml.Node, path string) { r.object(n, path, known) }
 }
 

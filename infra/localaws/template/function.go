@@ -31,21 +31,21 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 		"Runtime":                      r.oneOf("provided.al2023"),
 		"Handler":                      r.oneOf("bootstrap"),
 		"CodeUri":                      r.oneOf("."),
-		"Architectures":                unused("the process runs where it is"),
+		"Architectures":                acceptUnused("the process runs where it is"),
 		"MemorySize":                   func(n *yaml.Node, at string) { f.Memory = r.megabytes(n, at) },
-		"ReservedConcurrentExecutions": unused("the process serves what it is asked"),
-		"Tracing":                      unused("there is no X-Ray"),
-		"LoggingConfig": r.nested(handlers{
+		"ReservedConcurrentExecutions": acceptUnused("the process serves what it is asked"),
+		"Tracing":                      acceptUnused("there is no X-Ray"),
+		"LoggingConfig": r.objectHandler(handlers{
 			"LogGroup":            func(n *yaml.Node, at string) { f.LogGroup = Value{n, at} },
-			"LogFormat":           unused("lines are as the function writes them"),
-			"ApplicationLogLevel": unused("LOG_LEVEL says it"),
-			"SystemLogLevel":      unused("Lambda's own lines are not written"),
+			"LogFormat":           acceptUnused("lines are as the function writes them"),
+			"ApplicationLogLevel": acceptUnused("LOG_LEVEL says it"),
+			"SystemLogLevel":      acceptUnused("Lambda's own lines are not written"),
 		}),
-		"Description":       unused("for people"),
+		"Description":       acceptUnused("for people"),
 		"Role":              func(n *yaml.Node, at string) { f.Role = r.roleOf(n, at) },
-		"EventInvokeConfig": unused("what fails is logged, and looked for again by the next sweep"),
+		"EventInvokeConfig": acceptUnused("what fails is logged, and looked for again by the next sweep"),
 		"Timeout":           func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
-		"Environment":       r.nested(handlers{"Variables": r.values(f.Environment)}),
+		"Environment":       r.objectHandler(handlers{"Variables": r.values(f.Environment)}),
 		"Events":            func(n *yaml.Node, at string) { r.events(&f, n, at) },
 	}
 	if global := r.globals["Function"]; global != nil {
@@ -96,7 +96,7 @@ func (r *reader) httpEvent(function string, event, n *yaml.Node, path string) {
 		"ApiId":  func(n *yaml.Node, at string) { r.refTo(n, at, typeAPI) },
 		"Method": r.into(&route.Method),
 		"Path":   r.into(&route.Path),
-		"Auth": r.nested(handlers{"Authorizer": func(n *yaml.Node, at string) {
+		"Auth": r.objectHandler(handlers{"Authorizer": func(n *yaml.Node, at string) {
 			if r.text(n, at) != "NONE" {
 				r.fail(n, at, "a route is open (NONE), or has the default authorizer")
 			}
@@ -129,8 +129,8 @@ func (r *reader) scheduleEvent(f *Function, event string, n *yaml.Node, path str
 			s.Every = every
 		},
 		"Enabled":          r.oneOf("true"),
-		"DeadLetterConfig": unused("functions are called directly"),
-		"Description":      unused("for people"),
+		"DeadLetterConfig": acceptUnused("functions are called directly"),
+		"Description":      acceptUnused("for people"),
 	})
 	r.require(n, path, "Schedule")
 	f.Schedules = append(f.Schedules, s)
@@ -143,8 +143,8 @@ func (r *reader) ruleEvent(f *Function, event string, n *yaml.Node, path string)
 			r.pattern(n, at)
 			rule.Pattern = Value{n, at}
 		},
-		"DeadLetterConfig": unused("functions are called directly"),
-		"Description":      unused("for people"),
+		"DeadLetterConfig": acceptUnused("functions are called directly"),
+		"Description":      acceptUnused("for people"),
 	})
 	r.require(n, path, "Pattern")
 	f.Rules = append(f.Rules, rule)

@@ -18,8 +18,8 @@ func (r *reader) logGroup(id string, n *yaml.Node, path string) {
 	g := LogGroup{ID: id}
 	r.object(n, path, handlers{
 		"LogGroupName":    func(n *yaml.Node, at string) { g.Name = Value{n, at} },
-		"RetentionInDays": unused("standard error is kept by whoever reads it"),
-		"KmsKeyId":        unused("standard error is not encrypted"),
+		"RetentionInDays": acceptUnused("standard error is kept by whoever reads it"),
+		"KmsKeyId":        acceptUnused("standard error is not encrypted"),
 	})
 	r.require(n, path, "LogGroupName")
 	r.out.LogGroups = append(r.out.LogGroups, g)

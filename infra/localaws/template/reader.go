@@ -49,8 +49,8 @@ type handler func(n *yaml.Node, path string)
 // handlers maps the supported properties to their handlers.
 type handlers map[string]handler
 
-// unused accepts a property that has no use in one process; the text is the reason.
-func unused(string) handler { return func(*yaml.Node, string) {} }
+// acceptUnused accepts a property that has no use in one process; the text is the reason.
+func acceptUnused(string) handler { return func(*yaml.Node, string) {} }
 
 // object passes each member of n to its handler; a member without one is a problem.
 func (r *reader) object(n *yaml.Node, path string, known handlers) {

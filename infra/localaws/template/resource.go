@@ -45,9 +45,9 @@ func (r *reader) table(id string, n *yaml.Node, path string) {
 	t := Table{ID: id, Line: n.Line}
 	r.object(n, path, handlers{
 		"BillingMode":                      r.oneOf("PAY_PER_REQUEST"),
-		"DeletionProtectionEnabled":        unused("nothing here deletes a table"),
-		"PointInTimeRecoverySpecification": unused("a copy of the data folder is the backup"),
-		"SSESpecification":                 unused("the disk of the machine is its owner's to encrypt"),
+		"DeletionProtectionEnabled":        acceptUnused("nothing here deletes a table"),
+		"PointInTimeRecoverySpecification": acceptUnused("a copy of the data folder is the backup"),
+		"SSESpecification":                 acceptUnused("the disk of the machine is its owner's to encrypt"),
 		"KeySchema":                        func(n *yaml.Node, at string) { t.Key = r.key(n, at) },
 		"AttributeDefinitions": func(n *yaml.Node, at string) {
 			for _, item := range r.items(n, at) {
@@ -61,7 +61,7 @@ func (r *reader) table(id string, n *yaml.Node, path string) {
 				t.Indexes = append(t.Indexes, r.index(item, at))
 			}
 		},
-		"TimeToLiveSpecification": r.nested(handlers{
+		"TimeToLiveSpecification": r.objectHandler(handlers{
 			"AttributeName": r.into(&t.TTL),
 			"Enabled":       r.oneOf("true"),
 		}),
@@ -120,7 +120,7 @@ func (r *reader) index(n *yaml.Node, path string) Index {
 	r.object(n, path, handlers{
 		"IndexName": r.into(&x.Name),
 		"KeySchema": func(n *yaml.Node, at string) { x.Key = r.key(n, at) },
-		"Projection": r.nested(handlers{
+		"Projection": r.objectHandler(handlers{
 			"ProjectionType": r.into(&x.Projection),
 			"NonKeyAttributes": func(n *yaml.Node, at string) {
 				for _, item := range r.items(n, at) {
@@ -136,13 +136,13 @@ func (r *reader) index(n *yaml.Node, path string) Index {
 func (r *reader) stateMachine(id string, n *yaml.Node, path string) {
 	m := StateMachine{ID: id, Substitutions: map[string]Value{}, Line: n.Line}
 	r.object(n, path, handlers{
-		"Name":                    unused("in one process it is called as its resource is"),
+		"Name":                    acceptUnused("in one process it is called as its resource is"),
 		"Type":                    r.oneOf("STANDARD"),
 		"DefinitionUri":           r.into(&m.Definition),
 		"DefinitionSubstitutions": r.values(m.Substitutions),
-		"Role":                    unused("executions call functions of this process, whose own roles hold"),
-		"Tracing":                 unused("there is no X-Ray"),
-		"Logging":                 unused("the history of the engine is the log"),
+		"Role":                    acceptUnused("executions call functions of this process, whose own roles hold"),
+		"Tracing":                 acceptUnused("there is no X-Ray"),
+		"Logging":                 acceptUnused("the history of the engine is the log"),
 	})
 	r.require(n, path, "DefinitionUri")
 	r.out.StateMachines = append(r.out.StateMachines, m)
@@ -159,9 +159,9 @@ func (r *reader) api(id string, n *yaml.Node, path string) {
 	named := ""
 	r.object(n, path, handlers{
 		"CorsConfiguration":    r.cors,
-		"AccessLogSettings":    unused("each request is logged by its handler"),
-		"DefaultRouteSettings": unused("one machine is not throttled for its owner"),
-		"Auth": r.nested(handlers{
+		"AccessLogSettings":    acceptUnused("each request is logged by its handler"),
+		"DefaultRouteSettings": acceptUnused("one machine is not throttled for its owner"),
+		"Auth": r.objectHandler(handlers{
 			"DefaultAuthorizer": r.into(&named),
 			"Authorizers": func(n *yaml.Node, at string) {
 				for key, body := range r.members(n, at) {
@@ -185,8 +185,8 @@ func (r *reader) authorizer(name string, n *yaml.Node, path string) {
 		"FunctionArn":                      func(n *yaml.Node, at string) { r.out.API.Authorizer = r.refTo(n, at, typeFunction) },
 		"AuthorizerPayloadFormatVersion":   r.oneOf("2.0"),
 		"EnableSimpleResponses":            r.oneOf("true"),
-		"EnableFunctionDefaultPermissions": unused("functions are called directly"),
-		"Identity":                         r.nested(handlers{"ReauthorizeEvery": r.oneOf("0")}),
+		"EnableFunctionDefaultPermissions": acceptUnused("functions are called directly"),
+		"Identity":                         r.objectHandler(handlers{"ReauthorizeEvery": r.oneOf("0")}),
 	})
 	r.require(n, path, "FunctionArn", "AuthorizerPayloadFormatVersion", "EnableSimpleResponses", "Identity")
 }

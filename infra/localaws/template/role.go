@@ -17,11 +17,11 @@ type role struct {
 func (r *reader) role(id string, n *yaml.Node, path string) {
 	read := role{line: n.Line}
 	r.object(n, path, handlers{
-		"AssumeRolePolicyDocument": unused("functions and state machines are called by this process alone"),
+		"AssumeRolePolicyDocument": acceptUnused("functions and state machines are called by this process alone"),
 		"Policies": func(n *yaml.Node, at string) {
 			for _, item := range r.items(n, at) {
 				r.object(item, at, handlers{
-					"PolicyName":     unused("for people"),
+					"PolicyName":     acceptUnused("for people"),
 					"PolicyDocument": func(n *yaml.Node, at string) { read.documents = append(read.documents, Value{n, at}) },
 				})
 			}
@@ -37,7 +37,7 @@ func (r *reader) role(id string, n *yaml.Node, path string) {
 
 func (r *reader) policy(id string, n *yaml.Node, path string) {
 	r.object(n, path, handlers{
-		"Description":    unused("for people"),
+		"Description":    acceptUnused("for people"),
 		"PolicyDocument": func(n *yaml.Node, at string) { r.out.policies[id] = Value{n, at} },
 	})
 	r.require(n, path, "PolicyDocument")

@@ -58,8 +58,8 @@ func (r *reader) socketAPI(id string, n *yaml.Node, path string) {
 	}
 	r.out.Socket.ID, r.out.Socket.Line = id, n.Line
 	r.object(n, path, handlers{
-		"Name":                     unused("one process has one"),
-		"Description":              unused("for people"),
+		"Name":                     acceptUnused("one process has one"),
+		"Description":              acceptUnused("for people"),
 		"ProtocolType":             r.oneOf("WEBSOCKET"),
 		"RouteSelectionExpression": r.oneOf("$request.body.action"),
 	})
@@ -119,7 +119,7 @@ func (r *reader) socketStage(_ string, n *yaml.Node, path string) {
 		"ApiId":                r.socketRef(),
 		"StageName":            r.into(&r.out.Socket.Stage),
 		"AutoDeploy":           r.oneOf("true"),
-		"DefaultRouteSettings": unused("one machine is not throttled for its owner"),
+		"DefaultRouteSettings": acceptUnused("one machine is not throttled for its owner"),
 	})
 	r.require(n, path, "ApiId", "StageName", "AutoDeploy")
 }

@@ -162,7 +162,7 @@ func TestFunctionGetsConnectMessageAndDisconnect(t *testing.T) {
 	if c.RouteKey != "$connect" || c.Stage != "live" || c.API != "api" || c.ConnectionID == "" || c.ConnectedAt == 0 || c.Identity.SourceIP != "127.0.0.1" || c.Identity.UserAgent != "tester" {
 		t.Errorf("%+v", c)
 	}
-	for _, said := range []struct {
+	for _, sent := range []struct {
 		kind websocket.MessageType
 		data string
 		body string
@@ -173,15 +173,15 @@ func TestFunctionGetsConnectMessageAndDisconnect(t *testing.T) {
 		{websocket.MessageBinary, "\x00\xff", "AP8=", true},
 	} {
 		before := s.count("MESSAGE")
-		if err := conn.Write(t.Context(), said.kind, []byte(said.data)); err != nil {
+		if err := conn.Write(t.Context(), sent.kind, []byte(sent.data)); err != nil {
 			t.Fatal(err)
 		}
 		for s.count("MESSAGE") == before {
 			time.Sleep(time.Millisecond)
 		}
 		e := s.last("MESSAGE")
-		if e.Body != said.body || e.IsBase64Encoded != said.raw || e.RequestContext.RouteKey != "$default" || e.RequestContext.ConnectionID != c.ConnectionID || e.Query != nil {
-			t.Errorf("%q: %+v", said.data, e)
+		if e.Body != sent.body || e.IsBase64Encoded != sent.raw || e.RequestContext.RouteKey != "$default" || e.RequestContext.ConnectionID != c.ConnectionID || e.Query != nil {
+			t.Errorf("%q: %+v", sent.data, e)
 		}
 	}
 	if err := conn.Close(4001, "bye"); err != nil {

@@ -36,14 +36,14 @@ func TestDataSurvivesRestart(t *testing.T) {
 	name := "things"
 	for round := range 2 {
 		ctx, stop := context.WithCancel(t.Context())
-		said, out := io.Pipe()
+		output, out := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
 			err := run(ctx, o, out, io.Discard)
 			_ = out.Close()
 			ended <- err
 		}()
-		lines := bufio.NewReader(said)
+		lines := bufio.NewReader(output)
 		first, err := lines.ReadString('\n')
 		if err != nil {
 			t.Fatalf("it said %q, and ended with %v", first, <-ended)

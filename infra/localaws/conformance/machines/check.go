@@ -99,15 +99,15 @@ func calls(list []Call) string {
 // SameJSON compares two documents by their meaning: numbers by value, members in
 // any order.
 func SameJSON(a, b []byte) (bool, error) {
-	x, err := meaning(a)
+	x, err := decode(a)
 	if err != nil {
 		return false, err
 	}
-	y, err := meaning(b)
+	y, err := decode(b)
 	return err == nil && reflect.DeepEqual(x, y), err
 }
 
-func meaning(text []byte) (any, error) {
+func decode(text []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var v any

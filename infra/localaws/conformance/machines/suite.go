@@ -213,8 +213,8 @@ func (r *runner) execute(ctx context.Context, machine *string, input, suffix str
 	if err != nil {
 		return Result{}, err
 	}
-	told := strings.NewReplacer(suffix, "", r.region, "us-east-1")
-	plain := func(s *string) string { return told.Replace(aws.ToString(s)) }
+	plainNames := strings.NewReplacer(suffix, "", r.region, "us-east-1")
+	plain := func(s *string) string { return plainNames.Replace(aws.ToString(s)) }
 	out := Result{Status: string(end.Status), Output: plain(end.Output), Error: plain(end.Error), Cause: plain(end.Cause)}
 	if end.StopDate != nil && end.StartDate != nil {
 		out.Elapsed = end.StopDate.Sub(*end.StartDate)

@@ -23,7 +23,7 @@ func boundChecks() []Check {
 		check("transaction", "a wrong key is told before any condition is looked at", keyBeforeCondition),
 		check("transaction", "a deep value cancels an update, and a check may compare with one", deepValues),
 		check("table", "names of keys have 255 bytes", longKeyNames),
-		check("table", "an index includes 1 to 20 attributes, all of them 100", included),
+		check("table", "an index includes 1 to 20 attributes, all of them 100", includedAttributes),
 		check("alter", "a new index has its keys defined in the request", definedInRequest),
 		check("expiry", "the name of the TTL attribute has 1 to 255 bytes", longTTL),
 		check("legacy", "names of attributes have 1 to 65535 bytes", longLegacyNames),
@@ -32,9 +32,9 @@ func boundChecks() []Check {
 			_, err := t.Client.TagResource(t.ctx, &sdk.TagResourceInput{ResourceArn: &arn, Tags: []types.Tag{}})
 			t.expect(Said("", err), "!ValidationException: Atleast one Tag needs to be provided as Input.")
 		}),
-		check("protocol", "an expression is a text", textual),
-		check("protocol", "binaries have one spelling", spelling),
-		check("protocol", "tags are changed without a word", wordless),
+		check("protocol", "an expression is a text", expressionTypes),
+		check("protocol", "binaries have one spelling", base64Forms),
+		check("protocol", "tags are changed without a word", emptyBodies),
 	}
 }
 
@@ -88,7 +88,7 @@ func longKeyNames(t *try) {
 	}
 }
 
-func included(t *try) {
+func includedAttributes(t *try) {
 	make := func(name string, indexes, each int) string {
 		in := plainTable(t.table(name))
 		for i := range indexes {
@@ -148,7 +148,7 @@ func longLegacyNames(t *try) {
 	}
 }
 
-func textual(t *try) {
+func expressionTypes(t *try) {
 	at := `"TableName":"` + *t.table("hash") + `"`
 	key := `,"Key":{"pk":{"S":"x"}}`
 	for target, body := range map[string]string{
@@ -165,7 +165,7 @@ func textual(t *try) {
 	}
 }
 
-func spelling(t *try) {
+func base64Forms(t *try) {
 	for bad, word := range map[string]string{
 		"A": "multiple of 4 bytes but found: 1", "AQ": "multiple of 4 bytes but found: 2", "AR==": "last non-pad", "-_8=": "last non-pad", "AQ\\n=": "last non-pad",
 	} {
@@ -176,7 +176,7 @@ func spelling(t *try) {
 	}
 }
 
-func wordless(t *try) {
+func emptyBodies(t *try) {
 	t.make(plainTable(t.table("wordless")))
 	arn := t.arn("wordless")
 	for target, body := range map[string]string{"TagResource": `"Tags":[{"Key":"k","Value":"v"}]`, "UntagResource": `"TagKeys":["k"]`} {

@@ -15,9 +15,9 @@ import (
 // code, consoles and SDKs.
 func descriptionChecks() []Check {
 	return []Check{
-		check("description", "a table made is being created, with an ARN and an id", created),
-		check("description", "items are counted", counted),
-		check("description", "tags are put on, listed and taken off", tagged),
+		check("description", "a table made is being created, with an ARN and an id", creationStatus),
+		check("description", "items are counted", itemCount),
+		check("description", "tags are put on, listed and taken off", tableTags),
 		check("description", "tags come with the table", func(t *try) {
 			in := plainTable(t.table("borntagged"))
 			in.Tags = []types.Tag{{Key: text("team"), Value: text("a")}}
@@ -81,7 +81,7 @@ var (
 	idForm  = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-func created(t *try) {
+func creationStatus(t *try) {
 	in := Indexed(*t.table("created"))
 	out, err := t.Client.CreateTable(t.ctx, in)
 	t.must(err)
@@ -99,7 +99,7 @@ func created(t *try) {
 	}
 }
 
-func counted(t *try) {
+func itemCount(t *try) {
 	in := Indexed(*t.table("counted"))
 	t.make(in)
 	for i := range 3 {
@@ -130,7 +130,7 @@ func (t *try) tags(arn string) string {
 	return strings.Join(list, " ")
 }
 
-func tagged(t *try) {
+func tableTags(t *try) {
 	in := plainTable(t.table("tagged"))
 	t.make(in)
 	arn := t.arn("tagged")

@@ -83,13 +83,13 @@ func attribute(v any) types.AttributeValue {
 		}
 		return &types.AttributeValueMemberL{Value: l}
 	case map[string]any:
-		return structured(v)
+		return taggedValue(v)
 	default:
 		return &types.AttributeValueMemberNULL{Value: true}
 	}
 }
 
-func structured(v map[string]any) types.AttributeValue {
+func taggedValue(v map[string]any) types.AttributeValue {
 	texts := func(v any) []string {
 		out := []string{}
 		for _, e := range v.([]any) {

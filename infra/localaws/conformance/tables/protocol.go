@@ -63,11 +63,11 @@ func protocolChecks() []Check {
 				t.errorf("%d %s", res.status, res.body)
 			}
 		}),
-		check("protocol", "failures have their types in the SDK", typed),
+		check("protocol", "failures have their types in the SDK", errorTypes),
 	)
 }
 
-func typed(t *try) {
+func errorTypes(t *try) {
 	_, err := t.Client.GetItem(t.ctx, &sdk.GetItemInput{TableName: t.table("nowhere"), Key: Key("x", "")})
 	as[*types.ResourceNotFoundException](t, err)
 	_, err = t.Client.CreateTable(t.ctx, plainTable(t.table("hash")))

@@ -69,15 +69,15 @@ func transactionChecks() []Check {
 	}),
 		check("transaction", "does put, update, delete and check together", transacts),
 		check("transaction", "is done once for a client request token", tokens),
-		check("transaction", "writes and reads 100 items", hundred),
-		check("transaction", "an action sees the state before all of them", before),
+		check("transaction", "writes and reads 100 items", hundredItems),
+		check("transaction", "an action sees the state before all of them", conditionBeforeEffects),
 	)
 }
 
 // The items of a refused transaction: one that exists and one that does not.
 const held, unwritten = "-held", "-unwritten"
 
-func hundred(t *try) {
+func hundredItems(t *try) {
 	pk := t.id()
 	var put writes
 	var get []types.TransactGetItem
@@ -97,8 +97,8 @@ func hundred(t *try) {
 	}
 }
 
-// before checks that a condition does not see the effect of another action.
-func before(t *try) {
+// conditionBeforeEffects checks that a condition does not see the effect of another action.
+func conditionBeforeEffects(t *try) {
 	a, b := t.id(), t.id()
 	t.put("hash", a, `{"n":1}`)
 	t.expect(t.transact(writes{
