@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestOnlyPrivateNetworksCanBeAllowed: nobody opens the machine itself, metadata or everything
-// by a slip.
-func TestOnlyPrivateNetworksCanBeAllowed(t *testing.T) {
+// TestParseNetworksAcceptsOnlyPrivateNetworks protects against a slip in the configuration that would open
+// loopback, metadata or all addresses.
+func TestParseNetworksAcceptsOnlyPrivateNetworks(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "",
 		" , ":                           "",
@@ -33,7 +33,7 @@ func TestOnlyPrivateNetworksCanBeAllowed(t *testing.T) {
 	}
 }
 
-func TestANetworkAllowsItsAddressesAndNoOther(t *testing.T) {
+func TestNetworksAllowOnlyTheirAddresses(t *testing.T) {
 	office, err := ParseNetworks("192.168.1.0/24,100.64.0.0/10,fd12::/16,fd00::/8")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestANetworkAllowsItsAddressesAndNoOther(t *testing.T) {
 		{"http://[::ffff:192.168.1.1]", false},
 		{"http://169.254.169.254", false},
 		{"http://127.0.0.1", false},
-		{"http://agenda", true}, // judged by what it resolves to
+		{"http://agenda", true}, // checked by the address that it resolves to
 		{"http://agenda.lan", true},
 		{"http://metadata.google.internal", false},
 		{"http://8.8.8.8", true},

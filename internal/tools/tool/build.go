@@ -15,7 +15,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// formMedia is the media type of a form; every other that can be sent is JSON.
+// formMedia is the media type of a form. Every other media type that can be sent is JSON.
 const formMedia = "application/x-www-form-urlencoded"
 
 // Sendable reports whether a body of a media type can be written from a JSON
@@ -25,10 +25,9 @@ func Sendable(media string) bool {
 	return err == nil && (base == "application/json" || base == formMedia || strings.HasSuffix(base, "+json"))
 }
 
-// Build turns a call without references into a request. The request's URL has
-// the registered scheme, host and port, the server's path prefix, and exactly
-// the template's segments; a call that would not is refused with ErrRequest or
-// ErrArguments, and nothing else decides a header.
+// Build turns a call without references into a request. The request's URL has the registered scheme, host and port,
+// the server's path prefix, and exactly the template's segments. A call that would break this is refused with
+// ErrRequest or ErrArguments. All headers are decided here.
 func Build(s Server, op Operation, a Arguments) (Request, error) {
 	path, err := buildPath(op.Path, a.Path)
 	if err != nil {
@@ -58,14 +57,14 @@ func Build(s Server, op Operation, a Arguments) (Request, error) {
 
 func buildPath(template, path string) (string, error) {
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") || ref.Contains(path) {
-		return "", refusedPath("the path is too long, does not begin with /, or still holds a reference")
+		return "", pathError("the path is too long, does not begin with /, or still holds a reference")
 	}
 	if reason := TemplateProblem(template); reason != "" {
-		return "", refusedPath(template + " cannot be called: " + reason)
+		return "", pathError(template + " cannot be called: " + reason)
 	}
-	params, _, ok := fit(template, path)
+	params, _, ok := matchTemplate(template, path)
 	if !ok {
-		return "", refusedPath("the path does not match " + template)
+		return "", pathError("the path does not match " + template)
 	}
 	var b strings.Builder
 	for _, s := range parseTemplate(template) {
@@ -76,29 +75,28 @@ func buildPath(template, path string) (string, error) {
 			if p.param != "" {
 				text = params[p.param]
 				if reason := unsafeSegment(text); reason != "" && reason != reasonDots {
-					return "", refusedPath(fmt.Sprintf("{%s} %s", p.param, reason))
+					return "", pathError(fmt.Sprintf("{%s} %s", p.param, reason))
 				}
 			}
 			plain += text
 			b.WriteString(escapeText(text, p.param == ""))
 		}
-		if reason := unsafeSegment(plain); reason != "" && len(s) > 0 { // an empty one ends a template in "/"
-			return "", refusedPath(fmt.Sprintf("the segment of %s %s", template, reason))
+		if reason := unsafeSegment(plain); reason != "" && len(s) > 0 { // an empty segment ends a template in "/"
+			return "", pathError(fmt.Sprintf("the segment of %s %s", template, reason))
 		}
 	}
 	return b.String(), nil
 }
 
-func refusedPath(reason string) error {
+func pathError(reason string) error {
 	return ErrRequest.With("reason", reason).At(fault.Field{Loc: []any{"path"}, Type: "path.refused", Msg: reason})
 }
 
-// reasonDots is fine for part of a segment ("v{x}" with "..") and never for all.
+// reasonDots refuses a whole segment. It is allowed for a part of a segment ("v{x}" with "..").
 const reasonDots = "must not be a dot segment"
 
-// unsafeSegment says why a text must not become a path segment, at any of the
-// decodings a server or proxy may apply: as it is, and decoded up to three times. Dots
-// count in any width.
+// unsafeSegment returns the reason why a text must not become a path segment, or "". It checks each decoding that a
+// server or proxy may apply: the text as it is, and decoded up to three times. Dots are recognised in any width.
 func unsafeSegment(text string) string {
 	if text == "" {
 		return "must not be empty"
@@ -109,7 +107,7 @@ func unsafeSegment(text string) string {
 	runes := []rune(text)
 	for range 4 {
 		bare, _, _ := strings.Cut(string(runes), ";")
-		switch bare = strings.Trim(fold.Text(bare), " "); { // some drop blanks at the end of a name
+		switch bare = strings.Trim(fold.Text(bare), " "); { // some servers drop blanks at the end of a name
 		case bare == "." || bare == "..":
 			return reasonDots
 		case slices.Contains(runes, '/') || slices.Contains(runes, '\\'):
@@ -132,8 +130,8 @@ func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
 }
 
-// escapeText percent-encodes all but unreserved characters (RFC 3986 §2.3); a
-// template's own literals also keep : = , + ! ( ) which documents write there.
+// escapeText percent-encodes all but unreserved characters (RFC 3986 §2.3). In a literal of a template it also
+// keeps : = , + ! ( ) because documents write them there.
 func escapeText(s string, literal bool) string {
 	const upper = "0123456789ABCDEF"
 	var b strings.Builder
@@ -153,8 +151,8 @@ func escapeText(s string, literal bool) string {
 	return b.String()
 }
 
-// sameShape checks the URL that was built as its receiver will read it: same
-// origin and prefix as registered, same segments as the template.
+// sameShape parses the built URL as its receiver will: the origin and prefix must be the registered ones, and the
+// segments those of the template.
 func sameShape(base, template, raw string) error {
 	want, err := url.Parse(base)
 	if err != nil {
@@ -184,7 +182,7 @@ func sameShape(base, template, raw string) error {
 }
 
 func addBody(r *Request, op Operation, raw json.RawMessage) error {
-	if absent(raw) && (op.Body == nil || !op.Body.Required) {
+	if isAbsent(raw) && (op.Body == nil || !op.Body.Required) {
 		return nil
 	}
 	if op.Body == nil || !Sendable(op.Body.MediaType) {
@@ -204,7 +202,7 @@ func addBody(r *Request, op Operation, raw json.RawMessage) error {
 	}
 	var pairs []string
 	for _, m := range list {
-		pairs = append(pairs, bracketed(m.name, m.value)...)
+		pairs = append(pairs, bracketPairs(m.name, m.value)...)
 	}
 	r.Body = []byte(strings.Join(pairs, "&"))
 	return nil

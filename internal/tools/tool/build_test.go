@@ -86,7 +86,7 @@ func TestBuildSerialisesTheQuery(t *testing.T) {
 		{param("a", "query", "", true), `[]`, ""},
 	}
 	for _, c := range cases {
-		r, err := Build(base, op("GET", "/x", c.p), Arguments{Path: "/x", Query: json.RawMessage(`{` + string(quoted(c.p.Name)) + `:` + c.value + `}`)})
+		r, err := Build(base, op("GET", "/x", c.p), Arguments{Path: "/x", Query: json.RawMessage(`{` + string(quoteJSON(c.p.Name)) + `:` + c.value + `}`)})
 		want := base.BaseURL + "/x"
 		if c.want != "" {
 			want += "?" + c.want
@@ -97,7 +97,7 @@ func TestBuildSerialisesTheQuery(t *testing.T) {
 	}
 }
 
-func quoted(s string) []byte { b, _ := json.Marshal(s); return b }
+func quoteJSON(s string) []byte { b, _ := json.Marshal(s); return b }
 
 func TestBuildWritesParametersInTheDocumentsOrder(t *testing.T) {
 	o := op("GET", "/x", param("b", "query", "", true), param("a", "query", "", true))
@@ -156,9 +156,8 @@ func TestBuildWritesTheBody(t *testing.T) {
 	}
 }
 
-// FuzzBuildKeepsTheTemplate holds every URL that is built to the registered origin and
-// the template's segments, as a strict reader sees them, and of what a result fills to no
-// sibling's path, as lenient readers do.
+// FuzzBuildKeepsTheTemplate checks every built URL as a strict reader parses it: it must keep the registered origin
+// and the template's segments. When a result fills a value, a lenient reader must not find a sibling's path.
 func FuzzBuildKeepsTheTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"12", "..", "%2e%2e", "a/b", "a%2fb", "@evil.example", "evil.example:80", "//evil.example", "?x=1", "#f", "\r\nHost: evil", "%0d%0a", "%25%32%65",
@@ -178,7 +177,7 @@ func FuzzBuildKeepsTheTemplate(f *testing.F) {
 				keepsTheTemplate(t, s, template, r.URL)
 			}
 			written := strings.ReplaceAll(strings.ReplaceAll(template, "{x}", "${s1.body.x}"), "{y}", "${s1.body.y}")
-			path, err := ResolvePath(template, written, answered(x, y))
+			path, err := ResolvePath(template, written, lookupOf(x, y))
 			if err != nil || Selects(o.Entry, Siblings(beside, o.Entry), written, path) != nil {
 				continue
 			}
@@ -188,7 +187,7 @@ func FuzzBuildKeepsTheTemplate(f *testing.F) {
 			}
 			keepsTheTemplate(t, s, template, r.URL)
 			selectsNone(t, beside, s, r.URL)
-			params, _, _ := fit(template, path)
+			params, _, _ := matchTemplate(template, path)
 			if params["x"] != string([]rune(x)) || params["y"] != string([]rune(y)) {
 				t.Fatalf("%q and %q became %q", x, y, params)
 			}
@@ -196,8 +195,8 @@ func FuzzBuildKeepsTheTemplate(f *testing.F) {
 	})
 }
 
-// answered is a result with two members.
-func answered(x, y string) ref.Lookup {
+// lookupOf returns a result with two members.
+func lookupOf(x, y string) ref.Lookup {
 	body, _ := json.Marshal(map[string]string{"x": x, "y": y})
 	return func(string) (ref.Result, bool) { return ref.Result{Status: 200, Body: body}, true }
 }
@@ -237,15 +236,15 @@ func keepsTheTemplate(t *testing.T, s Server, template, raw string) {
 	}
 }
 
-// selectsNone reads a URL as servers do that decode twice, know no case, drop parameters,
-// dots and blanks, and compares it with each sibling's literals.
+// selectsNone reads a URL as servers do that decode twice, ignore case, and drop parameters, dots and blanks. It
+// compares it with each sibling's literals.
 func selectsNone(t *testing.T, siblings []Entry, s Server, raw string) {
 	t.Helper()
 	path := strings.TrimPrefix(raw, s.BaseURL)
 	for range 3 {
 		for _, text := range []string{path, strings.ToLower(path), strings.TrimRight(path, ". "), strings.ReplaceAll(path, "\u200b", "")} {
 			for _, e := range siblings {
-				if _, _, ok := fit(e.Path, text); ok && strings.Count(e.Path, "/") == strings.Count(text, "/") && !strings.Contains(text, "${") {
+				if _, _, ok := matchTemplate(e.Path, text); ok && strings.Count(e.Path, "/") == strings.Count(text, "/") && !strings.Contains(text, "${") {
 					t.Fatalf("%q is read as %s", raw, e)
 				}
 			}

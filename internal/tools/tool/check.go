@@ -11,16 +11,15 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// maxProblems bounds what a model is told about one call.
+// maxProblems limits how many problems of one call are reported to a model.
 const maxProblems = 20
 
-// Check returns everything wrong with a call that may hold references to earlier
-// results: where a string is, or contains, a reference, its value is not judged.
-// Everything else about the call is.
+// Check returns every problem of a call that may hold references to earlier results. A string that is or contains a
+// reference is not validated, because its value is not known yet. All other values are validated.
 func (op Operation) Check(s Compiler, a Arguments) []Problem { return op.check(s, a, true) }
 
-// CheckResolved is Check for a call whose references were replaced: a text that
-// looks like a reference is now just text.
+// CheckResolved does the same as Check for a call whose references were replaced: text that looks like a reference
+// is plain text.
 func (op Operation) CheckResolved(s Compiler, a Arguments) []Problem { return op.check(s, a, false) }
 
 func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
@@ -54,7 +53,7 @@ func (c *checker) path(op Operation, path string) {
 		c.add("/path", "path.form", "must have at most %d bytes", maxPath)
 		return
 	}
-	params, _, ok := fit(op.Path, path)
+	params, _, ok := matchTemplate(op.Path, path)
 	if !ok {
 		c.add("/path", "path.form", "must match %s", op.Path)
 		return
@@ -83,7 +82,7 @@ func (c *checker) path(op Operation, path string) {
 
 func (c *checker) query(op Operation, raw json.RawMessage) {
 	given := map[string]any{}
-	if !absent(raw) {
+	if !isAbsent(raw) {
 		v, err := readValue(raw)
 		if err != nil {
 			c.add("/query", "json", "%v", err)
@@ -120,8 +119,8 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 	}
 }
 
-// parameter checks a query parameter. On the wire it is text, so "3" does where
-// 3 is wanted, and one element where a list is.
+// parameter checks a query parameter. A query carries text, so the check accepts "3" for the number 3, and one
+// element for a list.
 func (c *checker) parameter(loc string, p Parameter, value any) {
 	if s, ok := value.(string); ok {
 		if c.refs && ref.Contains(s) {
@@ -142,7 +141,7 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 	c.problems = append(c.problems, problems...)
 }
 
-// text checks a value that is written as text, read as whatever its schema wants:
+// text checks a value that is written as text. It accepts the text when one reading fits the schema: the text
 // itself, a number or boolean, or a comma-separated list.
 func (c *checker) text(loc string, p Parameter, text string) {
 	s := compile(c.schemas, p.Schema, c.left)
@@ -177,7 +176,7 @@ func (c *checker) text(loc string, p Parameter, text string) {
 	c.problems = append(c.problems, problems...)
 }
 
-// WrongType reports whether the value's own type is what is wrong.
+// WrongType reports whether one of the problems is the type of the value at loc itself.
 func WrongType(problems []Problem, loc string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Loc == loc && p.Type == "type" })
 }
@@ -185,12 +184,12 @@ func WrongType(problems []Problem, loc string) bool {
 func (c *checker) body(op Operation, raw json.RawMessage) {
 	switch {
 	case op.Body == nil:
-		if !absent(raw) {
+		if !isAbsent(raw) {
 			c.add("/body", "body.unexpected", "%s %s takes no body: leave it out", op.Method, op.Path)
 		}
 		return
 	case !Sendable(op.Body.MediaType):
-		if !absent(raw) || op.Body.Required {
+		if !isAbsent(raw) || op.Body.Required {
 			c.add("/body", "body.unsupported", "a body of type %s cannot be sent from here", op.Body.MediaType)
 		}
 		return
@@ -199,7 +198,7 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 			c.add("/body", "missing", "is required")
 		}
 		return
-	case absent(raw) && !op.Body.Required:
+	case isAbsent(raw) && !op.Body.Required:
 		return
 	}
 	v, err := readValue(raw)
@@ -221,8 +220,8 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 	}
 }
 
-// validate returns the problems of one value, without those that only say that a
-// reference is not yet what it will be.
+// validate returns the problems of one value, without those that a reference causes because its value is not known
+// yet.
 func (c *checker) validate(loc string, s Schema, v any) []Problem {
 	refs := map[string]bool{}
 	if c.refs {
@@ -234,7 +233,7 @@ func (c *checker) validate(loc string, s Schema, v any) []Problem {
 	return s.Problems(v, loc, refs)
 }
 
-// findReferences notes where references stand, and reports the malformed ones.
+// findReferences records the places of references in into, and reports the malformed references.
 func (c *checker) findReferences(base, at string, v any, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -267,7 +266,7 @@ func Token(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// Known words which names there are.
+// Known returns a sentence that lists the names.
 func Known(names []string) string {
 	switch n := len(names); {
 	case n == 0:

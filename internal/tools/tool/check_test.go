@@ -12,7 +12,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestCheckSaysEverythingThatIsWrong(t *testing.T) {
+func TestCheckReportsEveryProblem(t *testing.T) {
 	const good = `{"date":"2026-11-20","people":2}`
 	with := func(member string) string { return `{"date":"2026-11-20","people":2,` + member + `}` }
 	cases := []struct {
@@ -81,7 +81,7 @@ func TestCheckSaysEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestCheckDoesNotJudgeReferences(t *testing.T) {
+func TestCheckDoesNotValidateReferences(t *testing.T) {
 	cases := []struct {
 		path, query, body string
 		want              []string
@@ -120,7 +120,7 @@ func TestCheckResolvedTakesReferencesAsText(t *testing.T) {
 	}
 }
 
-func TestCheckKnowsWhichOperationsTakeABody(t *testing.T) {
+func TestCheckValidatesPresenceAndTypeOfBody(t *testing.T) {
 	none := tool.Op("GET", "/x")
 	multipart := tool.Op("POST", "/x")
 	multipart.Body = &tool.Body{MediaType: "multipart/form-data"}
@@ -153,7 +153,7 @@ func TestCheckKnowsWhichOperationsTakeABody(t *testing.T) {
 }
 
 func TestCheckIsBounded(t *testing.T) {
-	// Every level doubles: 2^64 applications if nobody counted.
+	// Every level doubles the work: 2^64 applications without the limit.
 	double := tool.Op("POST", "/x")
 	double.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object",
 		"anyOf":[{"properties":{"x":{"$ref":"#/$defs/a"}},"required":["z"]},{"properties":{"x":{"$ref":"#/$defs/a"}},"required":["y"]}]}}}`)}
@@ -186,7 +186,7 @@ func TestCheckIsBounded(t *testing.T) {
 	}
 }
 
-func TestCheckNamesAtMostTwentyProblems(t *testing.T) {
+func TestCheckReportsAtMostTwentyProblems(t *testing.T) {
 	query := map[string]int{}
 	for i := range 50 {
 		query[fmt.Sprintf("q%02d", i)] = i

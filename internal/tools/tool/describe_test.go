@@ -15,7 +15,7 @@ func reasonOf(t *testing.T, err error) string {
 	return fault.Of(err).Args["reason"]
 }
 
-func TestFingerprintChangesWithTheMeaningAndNothingElse(t *testing.T) {
+func TestFingerprintChangesOnlyWithMeaning(t *testing.T) {
 	first := Fingerprint("https://a.example", Reserve())
 	if len(first) != 64 {
 		t.Fatalf("fingerprint %q", first)
@@ -100,7 +100,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-func TestSearchSpeaksBothLanguages(t *testing.T) {
+func TestSearchMatchesSpanishAndEnglish(t *testing.T) {
 	servers := []Listed{
 		{Server{ID: "1", Name: "Hotel"}, []Entry{
 			{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "List the rooms that are free"},
@@ -164,7 +164,7 @@ func BenchmarkSearch2000(b *testing.B) {
 	}
 }
 
-func TestASignatureEndsWhateverASchemaRefersTo(t *testing.T) {
+func TestSignatureTerminatesOnCyclicReferences(t *testing.T) {
 	again := strings.TrimSuffix(strings.Repeat(`{"$ref":"#/$defs/a"},`, 40), ",")
 	o := op("POST", "/x")
 	o.Body = &Body{Required: true, MediaType: "application/json", Schema: json.RawMessage(

@@ -9,13 +9,11 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// Fingerprint returns the lower-case hex SHA-256 of everything that decides what
-// a call of op means: the base URL, method, template, parameters, and the body's
-// schema and media type. Titles, summaries, descriptions and examples are not
-// part of it, and neither is the order in which the document lists things.
+// Fingerprint returns the lower-case hex SHA-256 of everything that decides the effect of a call of op: the base
+// URL, method, template, parameters, and the body's schema and media type. Titles, summaries, descriptions and
+// examples are not part of it, and neither is the order of the document.
 //
-// Of a tool with a name everything its server says is part of it: it is the server
-// that describes itself to the model, and a description is an instruction.
+//	The fingerprint of a tool with a name covers everything that its server declares, because the server describes itself to the model, and a description acts as an instruction.
 func Fingerprint(baseURL string, op Operation) string {
 	if op.Name != "" {
 		return sum(struct {
@@ -23,7 +21,7 @@ func Fingerprint(baseURL string, op Operation) string {
 			BaseURL, Name, Title, About string
 			Input, Output               any
 			Destructive                 bool
-		}{1, baseURL, op.Name, op.Summary, op.Description, whole(op.input()), whole(op.Output), op.Destructive})
+		}{1, baseURL, op.Name, op.Summary, op.Description, decodeSchema(op.input()), decodeSchema(op.Output), op.Destructive})
 	}
 	type parameter struct {
 		Name, In, Style   string
@@ -44,20 +42,20 @@ func Fingerprint(baseURL string, op Operation) string {
 		Body       *body
 	}{V: 1, BaseURL: baseURL, Method: op.Method, Path: op.Path}
 	for _, p := range op.Parameters {
-		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, bare(p.Schema)})
+		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, decodeBareSchema(p.Schema)})
 	}
 	slices.SortFunc(meaning.Parameters, func(a, b parameter) int {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Name, b.Name))
 	})
 	if op.Body != nil {
-		meaning.Body = &body{op.Body.Required, op.Body.MediaType, bare(op.Body.Schema)}
+		meaning.Body = &body{op.Body.Required, op.Body.MediaType, decodeBareSchema(op.Body.Schema)}
 	}
 	return sum(meaning)
 }
 
 func sum(meaning any) string {
 	sum, err := jcs.Sum(meaning)
-	if err != nil { // only a schema that is not JSON: nothing that was discovered
+	if err != nil { // only a schema that is not JSON fails; discovery never stores one
 		return ""
 	}
 	return sum
@@ -70,8 +68,8 @@ func (op Operation) input() json.RawMessage {
 	return op.Body.Schema
 }
 
-// whole is a schema as it is.
-func whole(raw json.RawMessage) any {
+// decodeSchema decodes a schema with all its keywords.
+func decodeSchema(raw json.RawMessage) any {
 	v, err := decodeNumbers(raw)
 	if err != nil {
 		return string(raw)
@@ -79,7 +77,8 @@ func whole(raw json.RawMessage) any {
 	return v
 }
 
-// The keywords that carry schemas, by the form in which they do.
+// These maps group the JSON Schema keywords: annotations, and keywords whose value is a map of schemas, a list of
+// schemas, or one schema.
 var (
 	annotations = map[string]bool{
 		"title": true, "description": true, "$comment": true, "example": true,
@@ -93,9 +92,8 @@ var (
 	}
 )
 
-// bare returns a schema without what only describes it, and with its required
-// names sorted.
-func bare(raw json.RawMessage) any {
+// decodeBareSchema decodes a schema without its annotations, and with its required names sorted.
+func decodeBareSchema(raw json.RawMessage) any {
 	v, err := decodeNumbers(raw)
 	if err != nil {
 		return string(raw)
@@ -168,7 +166,7 @@ func sortedNames(v any) any {
 	return names
 }
 
-// decodeNumbers reads one JSON value, numbers as they are written.
+// decodeNumbers decodes one JSON value. Numbers keep their digits (json.Number).
 func decodeNumbers(raw json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil

@@ -2,7 +2,7 @@ package tool
 
 import "encoding/json"
 
-// Reserve is a tool with a bit of everything.
+// Reserve returns a tool that uses every kind of parameter.
 func Reserve() Operation {
 	return Operation{
 		Entry: Entry{Method: "POST", Path: "/rooms/{id}/reservations"},
@@ -30,10 +30,10 @@ func Reserve() Operation {
 	}
 }
 
-// For the tests of package tool_test, which judge with package schema.
+// MaxProblems is exported for package tool_test, whose tests import package schema.
 const MaxProblems = maxProblems
 
-// Op is op, for the same.
+// Op is exported for the same tests.
 var Op = op
 
 // FormMedia is the media type of forms.

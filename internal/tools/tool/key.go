@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// ownHeaders are those that a key must not be: they decide where a request goes,
-// how it is framed, or what it means.
+// ownHeaders lists the headers that a key must not replace: they decide where a request goes, how it is framed, or
+// its meaning.
 var ownHeaders = []string{
 	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",
 	"forwarded", "host", "idempotency-key", "keep-alive", "last-event-id", "origin", "proxy-authorization", "proxy-connection", "referer",
 	"te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via", "x-trace-id",
 }
 
-// placed checks a key and decides where it goes: where its owner says, else the
-// first place the document names, else as a bearer token. nil stays nil.
-func placed(key *Credential, places []KeyPlace) (*Credential, error) {
+// placeKey checks a key and decides where it goes in a request: in the place that its owner chose, else in the
+// first place that the document names, else as a bearer token. It returns nil for nil.
+func placeKey(key *Credential, places []KeyPlace) (*Credential, error) {
 	if key == nil {
 		return nil, nil
 	}
@@ -27,13 +27,13 @@ func placed(key *Credential, places []KeyPlace) (*Credential, error) {
 			c.Place = places[0]
 		}
 	}
-	if reason := c.refused(); reason != "" {
+	if reason := c.problem(); reason != "" {
 		return nil, ErrKey.With("reason", reason)
 	}
 	return &c, nil
 }
 
-func (c Credential) refused() string {
+func (c Credential) problem() string {
 	switch c.Place.In {
 	case "bearer":
 		if c.Place.Name != "" {
@@ -72,15 +72,14 @@ func (c Credential) refused() string {
 	return ""
 }
 
-// tokenURL reports whether a client's secret may be sent to an address: over TLS, or
-// to this machine or network.
+// tokenURL reports whether a client secret may be sent to an address: over TLS, or to a loopback or private host.
 func tokenURL(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil {
 		return false
 	}
 	h, err := readHost(u.Hostname())
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && h.local())
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && h.isLocal())
 }
 
 func headerName(s string) bool {

@@ -9,37 +9,36 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Absent is a server that could not be asked when it was registered, and of which nothing
-// is known yet.
+// Absent is a server that could not be reached when it was registered. Nothing was discovered on it yet.
 type Absent struct {
 	Account string
 	ID      string
-	Looks   int    // so far
-	Seen    string // what PutOffServer compares
+	Looks   int    // attempts so far
+	Seen    string // the version that PutOffServer compares
 }
 
-// Looking for absent servers. One that is never found is looked for less and less often; one
-// that hangs keeps no other waiting for long.
+// Limits of the search for absent servers. The pauses between attempts grow, and a server that hangs delays the
+// others only a little.
 const (
-	mostLooked = 9 // at a time; what is left is due at the next
-	atOnce     = 3
-	lookTime   = 7 * time.Second
-	firstPause = time.Minute
-	dayPause   = 10 * time.Minute // at most, for about a day
-	longPause  = time.Hour        // then
-	dayLooks   = 150
+	maxPerSweep = 9 // per sweep; the rest is due at the next sweep
+	maxAtOnce   = 3
+	lookTimeout = 7 * time.Second
+	firstPause  = time.Minute
+	dayPause    = 10 * time.Minute // the longest pause, for about a day
+	longPause   = time.Hour        // the pause after that
+	dayAttempts = 150
 )
 
-// Look looks for servers that were registered while they could not be asked, and returns
-// how many it found: they are refreshed as by Refresh. That one is still away is no error.
+// Look tries to discover the servers that could not be reached when they were registered, and returns how many it
+// found. A found server is refreshed as by Refresh. A server that is still unreachable is no error.
 func (r Registry) Look(ctx context.Context, now func() time.Time) (found int, err error) {
-	list, err := r.Store.Absent(ctx, now(), mostLooked)
-	r.Turns = nil // these have a bound of their own
+	list, err := r.Store.Absent(ctx, now(), maxPerSweep)
+	r.Turns = nil // these have a limit of their own
 	problems := []error{err}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	next := make(chan Absent)
-	for range atOnce {
+	for range maxAtOnce {
 		all.Go(func() {
 			for a := range next {
 				is, err := r.look(ctx, a, now())
@@ -61,16 +60,16 @@ func (r Registry) Look(ctx context.Context, now func() time.Time) (found int, er
 	return found, errors.Join(problems...)
 }
 
-// pauseAfter is how long nobody looks for a server that was looked for so often.
+// pauseAfter returns the pause after a number of failed attempts.
 func pauseAfter(looks int) time.Duration {
-	if looks >= dayLooks {
+	if looks >= dayAttempts {
 		return longPause
 	}
 	return min(firstPause<<min(looks, 10), dayPause)
 }
 
-// look looks for one, which is put off first: whatever becomes of it, another is not kept
-// from being looked for.
+// look tries to discover one server. It first writes when the next attempt is due, so that a failure here does not
+// block the other servers.
 func (r Registry) look(ctx context.Context, a Absent, at time.Time) (found bool, err error) {
 	err = r.Store.PutOffServer(ctx, a, at.Add(pauseAfter(a.Looks)))
 	if errors.Is(err, ErrServerMoved) {
@@ -79,7 +78,7 @@ func (r Registry) look(ctx context.Context, a Absent, at time.Time) (found bool,
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	_, _, _, err = r.Refresh(ctx, a.Account, a.ID, at)
 	switch {
@@ -88,5 +87,5 @@ func (r Registry) look(ctx context.Context, a Absent, at time.Time) (found bool,
 	case fault.KindOf(err) == fault.Internal && ctx.Err() == nil:
 		return false, err
 	}
-	return false, nil // it is still away, or is no server that can be used
+	return false, nil // it is still unreachable, or is no usable server
 }

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// away are servers that answer, refuse or hang, by their address.
-type away struct {
+// fakeServers answer, refuse or hang, by their address.
+type fakeServers struct {
 	mu    sync.Mutex
 	found Found
-	does  map[string]string // "hangs", "refuses", "breaks"; else it answers
+	does  map[string]string // "hangs", "refuses", "breaks"; any other answers
 	asked map[string]int
 }
 
-func (a *away) Discover(ctx context.Context, t Target) (Found, error) {
+func (a *fakeServers) Discover(ctx context.Context, t Target) (Found, error) {
 	a.mu.Lock()
 	a.asked[t.Base]++
 	does, found := a.does[t.Base], a.found
@@ -36,7 +36,7 @@ func (a *away) Discover(ctx context.Context, t Target) (Found, error) {
 	return found, nil
 }
 
-func (a *away) now(does string, bases ...string) {
+func (a *fakeServers) now(does string, bases ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, base := range bases {
@@ -44,11 +44,11 @@ func (a *away) now(does string, bases ...string) {
 	}
 }
 
-// missed is a registry with n servers that could not be asked.
-func missed(t *testing.T, n int) (Registry, *away, *shelf, []Server) {
+// registryWithAbsent returns a registry with n servers that could not be reached.
+func registryWithAbsent(t *testing.T, n int) (Registry, *fakeServers, *memoryStore, []Server) {
 	t.Helper()
 	r, w, s := registry()
-	a := &away{found: w.found, does: map[string]string{}, asked: map[string]int{}}
+	a := &fakeServers{found: w.found, does: map[string]string{}, asked: map[string]int{}}
 	r.Discover = map[Kind]Discoverer{KindOpenAPI: a}
 	var list []Server
 	for i := range n {
@@ -63,9 +63,9 @@ func missed(t *testing.T, n int) (Registry, *away, *shelf, []Server) {
 	return r, a, s, list
 }
 
-func TestAServerThatWasAwayIsFound(t *testing.T) {
+func TestLookFindsServerThatIsReachableAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, a, s, list := missed(t, 3)
+		r, a, s, list := registryWithAbsent(t, 3)
 		if n, err := r.Look(t.Context(), time.Now); n != 0 || err != nil {
 			t.Errorf("while they are away: %d, %v", n, err)
 		}
@@ -95,9 +95,9 @@ func TestAServerThatWasAwayIsFound(t *testing.T) {
 	})
 }
 
-func TestWhatIsNeverFoundIsLookedForLessAndLessOften(t *testing.T) {
+func TestLookBacksOffFromMissingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, a, _, list := missed(t, 1)
+		r, a, _, list := registryWithAbsent(t, 1)
 		count := func(hours int) int {
 			before := a.asked[list[0].BaseURL]
 			for range hours * 30 {
@@ -114,10 +114,10 @@ func TestWhatIsNeverFoundIsLookedForLessAndLessOften(t *testing.T) {
 	})
 }
 
-// TestOneThatHangsKeepsNoOtherFromBeingFound: nor does one that we make a mistake with.
-func TestOneThatHangsKeepsNoOtherFromBeingFound(t *testing.T) {
+// TestLookIsNotBlockedByHangingServer also covers a server that causes an internal error.
+func TestLookIsNotBlockedByHangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, a, s, list := missed(t, 20)
+		r, a, s, list := registryWithAbsent(t, 20)
 		for i, one := range list {
 			a.now([]string{"", "hangs", "breaks", "hangs"}[i%4], one.BaseURL)
 		}

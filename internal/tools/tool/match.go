@@ -12,15 +12,14 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// maxPath is how long a concrete path may be, in bytes.
+// maxPath is the maximum length of a concrete path in bytes.
 const maxPath = 8 << 10
 
-// Match finds the entry whose template a concrete path matches, and the path's
-// parameters: decoded, but for a segment that holds a reference, which is as
-// written. Literal segments win over parameters.
+// Match returns the entry whose template a concrete path matches, and the path's parameters. Parameters are
+// decoded, except in a segment that holds a reference: such a segment is returned as written. Literal segments win
+// over parameters.
 //
-// A path that still holds "{id}" is ErrArguments saying which to fill; one that
-// matches nothing is ErrNotAllowed with the nearest entries in Args["nearest"].
+//	A path that still holds "{id}" is ErrArguments, which names the parameter to fill. A path that matches nothing is ErrNotAllowed with the nearest entries in Args["nearest"].
 func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
 	method = strings.ToUpper(method)
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
@@ -36,7 +35,7 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 		if e.Method != method {
 			continue
 		}
-		params, rank, ok := fit(e.Path, path)
+		params, rank, ok := matchTemplate(e.Path, path)
 		if ok && (found == nil || slices.Compare(rank, bestRank) > 0 ||
 			slices.Equal(rank, bestRank) && e.Path < best.Path) {
 			best, found, bestRank = e, params, rank
@@ -54,9 +53,9 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 	return best, found, nil
 }
 
-// fit matches a path against one template. rank says how well, segment by
-// segment, so that a longer literal beginning wins.
-func fit(template, path string) (params map[string]string, rank []int, ok bool) {
+// matchTemplate matches a path against one template. rank measures the match segment by segment, so that a longer
+// literal beginning wins.
+func matchTemplate(template, path string) (params map[string]string, rank []int, ok bool) {
 	segments, parts := parseTemplate(template), splitPath(path)
 	exact := 1
 	if n := len(parts); n == len(segments)+1 && parts[n-1] == "" {
@@ -81,8 +80,7 @@ func fit(template, path string) (params map[string]string, rank []int, ok bool) 
 	return params, append(rank, exact), true
 }
 
-// unfilled returns the first parameter of the template that the path leaves as
-// it stands there.
+// unfilled returns the first parameter of the template that the path still holds as "{name}", or "".
 func unfilled(template, path string) string {
 	parts := splitPath(path)
 	for i, s := range parseTemplate(template) {
@@ -105,7 +103,7 @@ func notAllowed(entries []Entry, method, path string) error {
 	want := slices.DeleteFunc(splitPath(path), func(part string) bool { return part == "" })
 	for _, e := range entries {
 		score := closeness(e, method, want)
-		if _, _, fits := fit(e.Path, path); fits { // only the method is wrong
+		if _, _, fits := matchTemplate(e.Path, path); fits { // only the method is wrong
 			score += 20
 		}
 		if score > 0 {
@@ -126,7 +124,7 @@ func notAllowed(entries []Entry, method, path string) error {
 	return ErrNotAllowed.With("method", method).With("path", shown).With("nearest", strings.Join(names, "; "))
 }
 
-// closeness counts what an entry shares with a path that matched nothing.
+// closeness scores the segments that an entry shares with a path that matched nothing.
 func closeness(e Entry, method string, want []string) int {
 	score := 0
 	segments := parseTemplate(e.Path)
@@ -154,8 +152,8 @@ func closeness(e Entry, method string, want []string) int {
 	return score
 }
 
-// SplitQuery moves a "?query" written on the path into Query, where a name that
-// is already there is kept. Values stay text; a repeated name becomes a list.
+// SplitQuery moves a "?query" from the end of the path into Query. A name that Query already has is kept. Values
+// stay text; a repeated name becomes a list.
 func SplitQuery(a Arguments) (Arguments, error) {
 	cut := -1
 	for at := 0; at < len(a.Path) && cut < 0; {

@@ -64,7 +64,7 @@ func TestMatchFindsTheTemplate(t *testing.T) {
 	}
 }
 
-func TestMatchRefusesWhatIsNotOnTheAllowlist(t *testing.T) {
+func TestMatchRefusesPathOutsideAllowlist(t *testing.T) {
 	cases := []struct {
 		call    string
 		want    error

@@ -11,18 +11,17 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// labelled is one case of testdata/paths.jsonl. Its label was written before the code, by
-// the rule: what fills a parameter is sent as one segment, percent-encoded but for
-// unreserved characters, or it is refused.
-type labelled struct {
+// pathCase is one case of testdata/paths.jsonl. Its label was written before the code, by this rule: the value of a
+// parameter is sent as one segment, percent-encoded but for unreserved characters, or it is refused.
+type pathCase struct {
 	Kind     string          // typed: a path; result: one with references; template: whether it may be called
 	Template string          `json:"template"`
 	Path     string          `json:"path"`
-	Value    json.RawMessage `json:"value"` // of a result: what s1 answered as v
+	Value    json.RawMessage `json:"value"` // of a result: the member v of s1
 	Want     string          `json:"want"`  // the path that is sent, kept, or refused
 }
 
-func TestPathsAreSentAsTheirTemplateOrNotAtAll(t *testing.T) {
+func TestBuildSendsPathOnlyAsItsTemplate(t *testing.T) {
 	file, err := os.Open("testdata/paths.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +30,7 @@ func TestPathsAreSentAsTheirTemplateOrNotAtAll(t *testing.T) {
 	lines := bufio.NewScanner(file)
 	n := 0
 	for ; lines.Scan(); n++ {
-		var c labelled
+		var c pathCase
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +43,7 @@ func TestPathsAreSentAsTheirTemplateOrNotAtAll(t *testing.T) {
 	}
 }
 
-func (c labelled) outcome(t *testing.T) string {
+func (c pathCase) outcome(t *testing.T) string {
 	if c.Kind == "template" {
 		if TemplateProblem(c.Template) != "" {
 			return "refused"
@@ -72,13 +71,13 @@ func (c labelled) outcome(t *testing.T) string {
 	return strings.TrimPrefix(r.URL, base.BaseURL)
 }
 
-// catalogue is one in which much lies beside much.
+// catalogue has many entries with similar paths.
 var catalogue = entries(
 	"GET /users/{id}", "POST /users/{id}", "DELETE /users/{id}", "POST /users/{id}:delete", "GET /users/me", "GET /users/{id}.json", "POST /users/admin-{x}",
 	"GET /files/{name}.{ext}", "GET /files/{name}", "GET /{kind}/{id}", "DELETE /{kind}/all", "GET /{any}/settings", "GET /users/{id}/keys", "GET /users/me/keys", "POST /rooms/{id}",
 )
 
-func TestAResultSelectsNoSibling(t *testing.T) {
+func TestResultValueSelectsNoSibling(t *testing.T) {
 	for _, c := range []struct{ call, values string }{
 		{"POST /users/${v}", "5:delete 5%3Adelete 5%253adelete 5:DELETE ５：delete 5:delete. 5:delete;x me ME Me mé me%20 me. me;v=1 me%3bx m\u200be ｍｅ me.xml me.json 5.json 5.JSON admin-1 Admin-x settings all"},
 		{"DELETE /users/${v}", "me 5:delete 5.json all admin-7"},
@@ -96,7 +95,7 @@ func TestAResultSelectsNoSibling(t *testing.T) {
 			if c.call == "POST /users/${v}${v}" && value == "m" {
 				continue
 			}
-			path, err := filled(t, method, written, value)
+			path, err := callWithValue(t, method, written, value)
 			if err == nil && c.call != "POST /users/${v}${v}" {
 				t.Errorf("%s with %+q is sent as %s", c.call, value, path)
 			}
@@ -105,15 +104,15 @@ func TestAResultSelectsNoSibling(t *testing.T) {
 			if strings.HasPrefix(c.call, "GET /files") && strings.Contains(value, ".") || strings.HasSuffix(c.call, ":delete") || strings.Contains(c.call, "/m$") {
 				continue
 			}
-			if path, err := filled(t, method, written, value); err != nil {
+			if path, err := callWithValue(t, method, written, value); err != nil {
 				t.Errorf("%s with %q is refused: %v (%s)", c.call, value, err, path)
 			}
 		}
 	}
 }
 
-// filled is what becomes of a call of the catalogue when its reference is a value.
-func filled(t *testing.T, method, written, value string) (string, error) {
+// callWithValue returns the path that is sent when the reference of a call has the value.
+func callWithValue(t *testing.T, method, written, value string) (string, error) {
 	t.Helper()
 	e, _, err := Match(catalogue, method, written)
 	if err != nil {
@@ -129,7 +128,7 @@ func filled(t *testing.T, method, written, value string) (string, error) {
 	return path, err
 }
 
-func TestWhatIsTypedIsTheOperationItLooksLike(t *testing.T) {
+func TestTypedPathSelectsNoOtherOperation(t *testing.T) {
 	for call, want := range map[string]bool{
 		"POST /users/5": true, "POST /users/5:delete": true, "GET /users/me": true, "GET /users/5.json": true, "DELETE /users/me": true, "GET /files/a.b": true, "GET /users/5/keys": true,
 		"GET /users/ME": false, "GET /users/m%65": true, "GET /users/me%20": false, "GET /users/m\u200be": false, "GET /users/me;x": false, "POST /users/5:Delete": false,
@@ -147,12 +146,12 @@ func TestWhatIsTypedIsTheOperationItLooksLike(t *testing.T) {
 	}
 }
 
-// TestAValueIsReadInSoManyWays counts the characters of all readings of a value: twice
-// the value has twice as many.
-func TestAValueIsReadInSoManyWays(t *testing.T) {
+// TestReadingsOfValueGrowLinearly counts the characters of all readings of a value: twice the value has at most
+// twice as many.
+func TestReadingsOfValueGrowLinearly(t *testing.T) {
 	for _, unit := range []string{"a", ".", "%25", "%252561", ";a", "ﷺ", "a\u0301", "\u200b", " .", "%zz", "a.b;c", "％61"} {
 		read := func(n int) (sum int) {
-			for _, text := range taken("x" + strings.Repeat(unit, n)) {
+			for _, text := range readings("x" + strings.Repeat(unit, n)) {
 				sum += len(text)
 			}
 			return sum

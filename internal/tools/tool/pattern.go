@@ -5,21 +5,21 @@ import (
 	"regexp/syntax"
 )
 
-// Limits of the patterns in schemas. A program of RE2 is linear in the text and in
-// its own length, and x{999} is a thousand steps long.
+// Limits of the patterns in schemas. The running time of RE2 is linear in the text and in the length of the
+// program; x{999} alone is a thousand steps.
 const (
 	maxPattern = 2000 // bytes
 	maxProgram = 5000 // steps
 )
 
-// Patterns judges the patterns of one document or schema: those that RE2 does not
-// know, that are long, or that are too much together are not for use.
+// Patterns selects the usable patterns of one document or schema. It refuses patterns that RE2 cannot compile, that
+// are too long, or that together exceed Left.
 type Patterns struct {
-	Left int // steps that may still be made
+	Left int // steps that further patterns may have
 }
 
-// Usable reports whether a pattern can be made and matched at little cost. Asking
-// costs, too: most for a pattern that is not usable.
+// Usable reports whether a pattern can be compiled and matched at little cost. Every query reduces Left; one about
+// an unusable pattern may reduce it most.
 func (p *Patterns) Usable(pattern string) bool {
 	if p.Left <= 0 || len(pattern) > maxPattern {
 		return false
@@ -34,7 +34,7 @@ func (p *Patterns) Usable(pattern string) bool {
 	return size <= maxProgram
 }
 
-// Compile returns the program of a pattern that is usable, else nil.
+// Compile returns the program of a usable pattern, else nil.
 func (p *Patterns) Compile(pattern string) *regexp.Regexp {
 	if !p.Usable(pattern) {
 		return nil
@@ -46,7 +46,7 @@ func (p *Patterns) Compile(pattern string) *regexp.Regexp {
 	return re
 }
 
-// steps returns about how many steps the program of a pattern has.
+// steps estimates the number of steps in the program of a pattern.
 func steps(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {

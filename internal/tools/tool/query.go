@@ -10,10 +10,9 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// buildQuery serialises the query in the order of the operation's parameters,
-// each in its own style.
+// buildQuery serialises the query in the order of the operation's parameters, each in its own style.
 func buildQuery(s Server, op Operation, raw json.RawMessage) (string, error) {
-	if absent(raw) {
+	if isAbsent(raw) {
 		return "", nil
 	}
 	if _, err := readValue(raw); err != nil {
@@ -54,7 +53,7 @@ func buildQuery(s Server, op Operation, raw json.RawMessage) (string, error) {
 // serialise writes one parameter as name=value pairs, already escaped.
 func serialise(p Parameter, value json.RawMessage) []string {
 	name := url.QueryEscape(p.Name)
-	if absent(value) {
+	if isAbsent(value) {
 		return nil
 	}
 	if p.Style == "json" {
@@ -71,7 +70,7 @@ func serialise(p Parameter, value json.RawMessage) []string {
 		return nil
 	}
 	if p.Style == "deepObject" {
-		return bracketed(p.Name, value)
+		return bracketPairs(p.Name, value)
 	}
 	texts := make([]string, 0, len(items))
 	for _, item := range items {
@@ -88,11 +87,11 @@ func serialise(p Parameter, value json.RawMessage) []string {
 
 func serialiseObject(p Parameter, name string, value json.RawMessage, list []member) []string {
 	if p.Style == "deepObject" {
-		return bracketed(p.Name, value)
+		return bracketPairs(p.Name, value)
 	}
 	var parts []string
 	for _, m := range list {
-		if absent(m.value) {
+		if isAbsent(m.value) {
 			continue
 		}
 		key, text := url.QueryEscape(m.name), url.QueryEscape(textOf(m.value))
@@ -120,7 +119,7 @@ func delimiter(style string) string {
 	return ","
 }
 
-// textOf writes any value as text: a scalar as itself, the rest as JSON.
+// textOf writes any value as text: a scalar as itself, every other value as JSON.
 func textOf(raw json.RawMessage) string {
 	if s, ok := scalarText(raw); ok {
 		return s
@@ -128,26 +127,25 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// bracketed writes a value below a name as a form does: a[b]=1, a[]=x for a list
-// of scalars, a[0][b]=1 for a list of objects. null is written as empty, which is
-// how a form unsets a member.
-func bracketed(name string, raw json.RawMessage) []string {
+// bracketPairs writes a value as form pairs below a name: a[b]=1, a[]=x for a list of scalars, a[0][b]=1 for a list
+// of objects. null is written as empty, because a form unsets a member so.
+func bracketPairs(name string, raw json.RawMessage) []string {
 	if list, ok := members(raw); ok {
 		var pairs []string
 		for _, m := range list {
-			pairs = append(pairs, bracketed(name+"["+m.name+"]", m.value)...)
+			pairs = append(pairs, bracketPairs(name+"["+m.name+"]", m.value)...)
 		}
 		return pairs
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) == nil && !absent(raw) {
+	if json.Unmarshal(raw, &items) == nil && !isAbsent(raw) {
 		var pairs []string
 		for i, item := range items {
 			below := name + "[]"
 			if _, scalar := scalarText(item); !scalar {
 				below = fmt.Sprintf("%s[%s]", name, strconv.Itoa(i))
 			}
-			pairs = append(pairs, bracketed(below, item)...)
+			pairs = append(pairs, bracketPairs(below, item)...)
 		}
 		return pairs
 	}

@@ -18,44 +18,43 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Limits of what is registered.
+// Limits of a registration.
 const (
 	maxName     = 80 // characters
 	maxWarnings = 50
 	maxSecret   = 4096 // bytes
 )
 
-// Discoverer finds out what a service offers. It returns ErrUnreachable,
-// ErrTarget, ErrRefusedUs, ErrNoDocument, ErrDocument or ErrSpeech.
+// Discoverer discovers the operations of a service. It returns ErrUnreachable, ErrTarget, ErrRefusedUs,
+// ErrNoDocument, ErrDocument or ErrSpeech.
 type Discoverer interface {
 	Discover(ctx context.Context, t Target) (Found, error)
 }
 
-// Store keeps servers, their allowlists and their keys, by account. A write is
-// conditional on what was seen, and is refused as a whole when it moved.
+// Store keeps servers, their allowlists and their keys, by account. A write is conditional on the revision that the
+// caller read; when it changed, the whole write is refused.
 type Store interface {
 	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
 	Servers(ctx context.Context, account string) ([]Server, error)
-	// CreateServer stores a server with its allowlist and key; ErrAgentTaken, storing
-	// nothing, when it is an agent and another has its name.
+	// CreateServer stores a server with its allowlist and key. It returns ErrAgentTaken, and stores nothing, when
+	// the server is an agent and another agent has its name.
 	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
-	// ReplaceCatalogue moves the server's allowlist from revision seen to
-	// c.Revision at once; ErrServerMoved, changing nothing, when seen is not in force.
+	// ReplaceCatalogue moves the server's allowlist from revision seen to c.Revision in one write. It returns
+	// ErrServerMoved, and changes nothing, when seen is not in force.
 	ReplaceCatalogue(ctx context.Context, account string, s Server, seen string, c Catalogue) error
-	// MarkServer records how a discovery that brought no allowlist ended.
+	// MarkServer records the result of a discovery that returned no allowlist.
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
 	SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error)
 	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
-	// FreezeTool notes that a tool is another than the approved one, while seen is
-	// the allowlist in force.
+	// FreezeTool records that a tool differs from the approved one, while seen is the allowlist in force.
 	FreezeTool(ctx context.Context, account, id, seen, tool string, at time.Time) error
 	DeleteServer(ctx context.Context, account, id string) error
-	// Absent lists servers of all accounts that are due to be looked for: they are active
-	// and have no allowlist yet.
+	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
+	// allowlist yet.
 	Absent(ctx context.Context, at time.Time, limit int) ([]Absent, error)
-	// PutOffServer notes that one is looked for, and until when not again; ErrServerMoved when
-	// it is absent no more, or another looks for it.
+	// PutOffServer records an attempt and when the next one is due. It returns ErrServerMoved when the server is
+	// absent no longer, or another process makes the attempt.
 	PutOffServer(ctx context.Context, a Absent, until time.Time) error
 	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
 	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
@@ -68,16 +67,15 @@ type Registry struct {
 	Store    Store
 	IDs      *ids.Source
 	Policy   Policy
-	Turns    *Turns // of discoveries; nil lets all begin
+	Turns    *Turns // limits concurrent discoveries; nil means no limit
 }
 
-// Registration is what a person asks to register. Name may be empty: the
-// document's title, or the host, stands in; but an agent is called by it. The
-// zero Kind is KindOpenAPI, and KindMCP of an agent. URL loses its fragment and its query.
-// Document, of KindOpenAPI, says where the document is, if need be on another origin: then it is
-// sought nowhere else, and calls go to URL. AllowOffline stores a service
-// that cannot be reached now for a later Refresh; Force, one that the account has. A Key whose place is empty goes
-// where the document says, else as a bearer token.
+// Registration holds a request to register a service. Name may be empty: then the document's title or the host is
+// used. An agent needs a name, because it is called by its name. The zero Kind means KindOpenAPI, and KindMCP for
+// an agent. The fragment and the query of URL are dropped. Document is only for KindOpenAPI: it is the address of
+// the document, which may be on another origin. Then the document is read from there only, and calls still go to
+// URL. AllowOffline stores a service that cannot be reached now, for a later Refresh. Force stores a service that
+// the account already has. A Key without a place goes where the document says, else it is sent as a bearer token.
 type Registration struct {
 	URL          string
 	Document     string
@@ -93,11 +91,11 @@ type Registration struct {
 
 // Register discovers a service and stores it with its allowlist, active.
 func (r Registry) Register(ctx context.Context, account string, in Registration, at time.Time) (Server, []Entry, error) {
-	s, err := r.described(in)
+	s, err := r.newServer(in)
 	if err != nil {
 		return Server{}, nil, err
 	}
-	key, err := placed(in.Key, nil) // before anything is asked with it
+	key, err := placeKey(in.Key, nil) // before a request is sent with it
 	if err != nil {
 		return Server{}, nil, err
 	}
@@ -105,7 +103,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
-	if key, keyErr := placed(in.Key, found.KeyPlaces); keyErr != nil {
+	if key, keyErr := placeKey(in.Key, found.KeyPlaces); keyErr != nil {
 		return Server{}, nil, keyErr
 	} else if key != nil {
 		s.Key = &key.Place
@@ -114,13 +112,13 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	var c Catalogue
 	if err != nil {
 		s.LastError = fault.Of(err).Code
-	} else if s, c = r.apply(s, found, at); !speaks(s, c) {
+	} else if s, c = r.apply(s, found, at); !canFillRole(s, c) {
 		return Server{}, nil, ErrNoChat
 	}
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)
 	}
-	if err := r.refuseTwice(ctx, account, s, in.Force); err != nil {
+	if err := r.refuseDuplicate(ctx, account, s, in.Force); err != nil {
 		return Server{}, nil, err
 	}
 	if s.Key != nil {
@@ -132,8 +130,8 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	return s, c.Entries(), nil
 }
 
-// described is the server that a registration describes, before anybody asked it.
-func (r Registry) described(in Registration) (Server, error) {
+// newServer returns the server that a registration describes, before discovery.
+func (r Registry) newServer(in Registration) (Server, error) {
 	s := Server{
 		Kind: cmp.Or(in.Kind, KindOpenAPI), Role: cmp.Or(in.Role, RoleTools), Active: true, Status: Offline,
 		About: in.About, Keywords: in.Keywords,
@@ -154,13 +152,13 @@ func (r Registry) described(in Registration) (Server, error) {
 	if s.IsAgent() && !agentName().MatchString(s.Name) {
 		return s, ErrAgentName
 	}
-	if s.BaseURL, err = NormalizeURL(cleaned(in.URL), r.Policy); err != nil || in.Document == "" {
+	if s.BaseURL, err = NormalizeURL(withoutQuery(in.URL), r.Policy); err != nil || in.Document == "" {
 		return s, err
 	}
 	if s.Kind != KindOpenAPI {
 		return s, atDocument(ErrURL.With("reason", "no_documents"))
 	}
-	s.DocumentSaid, err = documentAt(in.Document, r.Policy)
+	s.DocumentSaid, err = normalizeDocumentURL(in.Document, r.Policy)
 	return s, err
 }
 
@@ -168,25 +166,25 @@ var agentName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 })
 
-// speaks reports whether a server can be what its role asks of it: an agent has
-// the tool ChatTool, which takes a message.
-func speaks(s Server, c Catalogue) bool {
+// canFillRole reports whether a server has the tools that its role needs: an agent has the tool ChatTool, which
+// takes a message.
+func canFillRole(s Server, c Catalogue) bool {
 	return !s.IsAgent() || slices.ContainsFunc(c.Operations, func(op Operation) bool {
 		var schema struct{ Properties map[string]json.RawMessage }
 		return op.Name == ChatTool && json.Unmarshal(op.input(), &schema) == nil && schema.Properties["message"] != nil
 	})
 }
 
-// refuseTwice refuses a service that the account has already: the same document at the
-// same address, in the same role. Who wants it again, with another key, forces it.
-func (r Registry) refuseTwice(ctx context.Context, account string, s Server, force bool) error {
+// refuseDuplicate refuses a service that the account already has: the same document at the same address, in the
+// same role. force allows it, for example for another key.
+func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server, force bool) error {
 	servers, err := r.Store.Servers(ctx, account)
 	if err != nil || force {
 		return err
 	}
 	for _, have := range servers {
 		if s.IsAgent() && strings.EqualFold(have.Name, s.Name) {
-			continue // the store says that its name is taken
+			continue // the store refuses the duplicate name
 		}
 		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL && have.Role == s.Role {
 			return ErrTwice.With("name", have.Name).With("id", have.ID)
@@ -195,8 +193,8 @@ func (r Registry) refuseTwice(ctx context.Context, account string, s Server, for
 	return nil
 }
 
-// discover runs a discovery, when it is its turn, and holds it to the origin that
-// was asked.
+// discover runs a discovery when its turn in the queue comes. The discovered base URL must be on the requested
+// origin.
 func (r Registry) discover(ctx context.Context, account string, s Server, key *Credential) (Found, error) {
 	end, err := r.Turns.take(ctx, account)
 	if err != nil {
@@ -220,7 +218,7 @@ func SameOrigin(a, b string) bool {
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host) && x.Host != ""
 }
 
-// apply gives a server what was found, and makes the allowlist of it.
+// apply copies the discovered data to the server, and builds the allowlist.
 func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue) {
 	c := Catalogue{Revision: r.IDs.New(at), Operations: slices.Clone(found.Operations)}
 	for i := range c.Operations {
@@ -243,9 +241,8 @@ func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue)
 	return s, c
 }
 
-// Refresh discovers a server again and replaces its allowlist at once. When that
-// fails the old allowlist stays in force, the server says why, and so does the
-// error.
+// Refresh discovers a server again and replaces its allowlist in one write. When the discovery fails, the old
+// allowlist stays in force, the cause is stored in the server's LastError, and it is returned.
 func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time) (Server, []Entry, Diff, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
@@ -256,7 +253,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 		return Server{}, nil, Diff{}, err
 	}
 	var key *Credential
-	if s.Key != nil && s.Kind == KindMCP { // a document is read without it
+	if s.Key != nil && s.Kind == KindMCP { // an OpenAPI document is read without the key
 		held, err := r.Store.Credential(ctx, account, s)
 		if err != nil {
 			return Server{}, nil, Diff{}, err
@@ -268,7 +265,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
 	}
 	next, c := r.apply(s, found, at)
-	if !speaks(next, c) {
+	if !canFillRole(next, c) {
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, ErrNoChat, at)
 	}
 	if err := r.Store.ReplaceCatalogue(ctx, account, next, s.Catalogue, c); err != nil {
@@ -281,7 +278,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {
 	f := fault.Of(cause)
 	if f.Kind == fault.Internal || errors.Is(cause, ErrBusy) {
-		return cause // ours, or the caller went away: it says nothing about the server
+		return cause // an internal error, or the caller left: it proves nothing about the server
 	}
 	next := s
 	next.LastError, next.UpdatedAt = f.Code, at
@@ -295,7 +292,7 @@ func (r Registry) mark(ctx context.Context, account string, s Server, cause erro
 	return cause
 }
 
-// Compare says what changed from one allowlist to the next.
+// Compare returns the differences between two allowlists.
 func Compare(before, after []Entry) Diff {
 	old := make(map[string]string, len(before))
 	for _, e := range before {
@@ -321,15 +318,13 @@ func Compare(before, after []Entry) Diff {
 	return d
 }
 
-// SetActive switches a server on or off; one that is off can neither be proposed
-// nor called.
+// SetActive switches a server on or off. A server that is off can neither be proposed nor called.
 func (r Registry) SetActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
 	return r.Store.SetServerActive(ctx, account, id, active, at)
 }
 
-// SetPreview says whether the GETs of a server may be done before a plan is
-// confirmed. Only a person knows that they change nothing: no server is asked.
-// ErrPreview of one that is not of KindOpenAPI.
+// SetPreview sets whether the server's GETs may be called before a plan is confirmed. Only a person can know that
+// they change nothing, so no server declares it. It returns ErrPreview for a server that is not of KindOpenAPI.
 func (r Registry) SetPreview(ctx context.Context, account, id string, on bool) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
@@ -343,7 +338,7 @@ func (r Registry) SetPreview(ctx context.Context, account, id string, on bool) (
 
 // SetKey stores, replaces or (nil) removes a server's key.
 func (r Registry) SetKey(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
-	key, err := placed(key, nil)
+	key, err := placeKey(key, nil)
 	if err != nil {
 		return Server{}, err
 	}

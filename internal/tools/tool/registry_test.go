@@ -14,9 +14,8 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// shelf is a small Store that keeps what it is given, with the same conditions
-// as a real one.
-type shelf struct {
+// memoryStore is a small Store in memory, with the same conditions as a real one.
+type memoryStore struct {
 	mu      sync.Mutex
 	servers map[string]Server
 	ops     map[string][]Operation // by server and revision
@@ -25,11 +24,11 @@ type shelf struct {
 	looks   map[string]int
 }
 
-func newShelf() *shelf {
-	return &shelf{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}, due: map[string]time.Time{}, looks: map[string]int{}}
+func newMemoryStore() *memoryStore {
+	return &memoryStore{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}, due: map[string]time.Time{}, looks: map[string]int{}}
 }
 
-func (s *shelf) Server(_ context.Context, account, id string) (Server, error) {
+func (s *memoryStore) Server(_ context.Context, account, id string) (Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.servers[account+"/"+id]
@@ -39,7 +38,7 @@ func (s *shelf) Server(_ context.Context, account, id string) (Server, error) {
 	return v, nil
 }
 
-func (s *shelf) Servers(_ context.Context, account string) ([]Server, error) {
+func (s *memoryStore) Servers(_ context.Context, account string) ([]Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Server
@@ -51,7 +50,7 @@ func (s *shelf) Servers(_ context.Context, account string) ([]Server, error) {
 	return list, nil
 }
 
-func (s *shelf) CreateServer(_ context.Context, account string, v Server, c Catalogue, key *Credential) error {
+func (s *memoryStore) CreateServer(_ context.Context, account string, v Server, c Catalogue, key *Credential) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.servers[account+"/"+v.ID] = v
@@ -62,7 +61,7 @@ func (s *shelf) CreateServer(_ context.Context, account string, v Server, c Cata
 	return nil
 }
 
-func (s *shelf) ReplaceCatalogue(_ context.Context, account string, v Server, seen string, c Catalogue) error {
+func (s *memoryStore) ReplaceCatalogue(_ context.Context, account string, v Server, seen string, c Catalogue) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.servers[account+"/"+v.ID].Catalogue != seen {
@@ -73,7 +72,7 @@ func (s *shelf) ReplaceCatalogue(_ context.Context, account string, v Server, se
 	return nil
 }
 
-func (s *shelf) MarkServer(_ context.Context, account string, v Server, seen string) error {
+func (s *memoryStore) MarkServer(_ context.Context, account string, v Server, seen string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.servers[account+"/"+v.ID].Catalogue != seen {
@@ -83,7 +82,7 @@ func (s *shelf) MarkServer(_ context.Context, account string, v Server, seen str
 	return nil
 }
 
-func (s *shelf) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+func (s *memoryStore) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -95,7 +94,7 @@ func (s *shelf) SetServerActive(ctx context.Context, account, id string, active 
 	return v, nil
 }
 
-func (s *shelf) SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+func (s *memoryStore) SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -107,7 +106,7 @@ func (s *shelf) SetServerPreview(ctx context.Context, account, id string, on boo
 	return v, nil
 }
 
-func (s *shelf) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
+func (s *memoryStore) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
 	id := of.ID
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
@@ -125,7 +124,7 @@ func (s *shelf) SetCredential(ctx context.Context, account string, of Server, ke
 	return v, nil
 }
 
-func (s *shelf) DeleteServer(ctx context.Context, account, id string) error {
+func (s *memoryStore) DeleteServer(ctx context.Context, account, id string) error {
 	if _, err := s.Server(ctx, account, id); err != nil {
 		return err
 	}
@@ -135,13 +134,13 @@ func (s *shelf) DeleteServer(ctx context.Context, account, id string) error {
 	return nil
 }
 
-func (s *shelf) Entries(_ context.Context, _ string, v Server) ([]Entry, error) {
+func (s *memoryStore) Entries(_ context.Context, _ string, v Server) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Catalogue{Operations: s.ops[v.ID+v.Catalogue]}.Entries(), nil
 }
 
-func (s *shelf) Operation(_ context.Context, _ string, v Server, e Entry) (Operation, error) {
+func (s *memoryStore) Operation(_ context.Context, _ string, v Server, e Entry) (Operation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.ops[v.ID+v.Catalogue] {
@@ -152,13 +151,13 @@ func (s *shelf) Operation(_ context.Context, _ string, v Server, e Entry) (Opera
 	return Operation{}, ErrNotAllowed
 }
 
-func (s *shelf) Credential(_ context.Context, account string, of Server) (Credential, error) {
+func (s *memoryStore) Credential(_ context.Context, account string, of Server) (Credential, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keys[account+"/"+of.ID], nil
 }
 
-func (s *shelf) Absent(_ context.Context, at time.Time, limit int) ([]Absent, error) {
+func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]Absent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Absent
@@ -171,7 +170,7 @@ func (s *shelf) Absent(_ context.Context, at time.Time, limit int) ([]Absent, er
 	return list, nil
 }
 
-func (s *shelf) PutOffServer(_ context.Context, a Absent, until time.Time) error {
+func (s *memoryStore) PutOffServer(_ context.Context, a Absent, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := a.Account + "/" + a.ID
@@ -183,18 +182,18 @@ func (s *shelf) PutOffServer(_ context.Context, a Absent, until time.Time) error
 	return nil
 }
 
-func (s *shelf) FreezeTool(context.Context, string, string, string, string, time.Time) error {
+func (s *memoryStore) FreezeTool(context.Context, string, string, string, string, time.Time) error {
 	return nil
 }
 
-// world answers discoveries as it is told to.
-type world struct {
+// fakeDiscoverer returns the configured results of discoveries.
+type fakeDiscoverer struct {
 	found Found
 	err   error
 	asked []string
 }
 
-func (w *world) Discover(_ context.Context, t Target) (Found, error) {
+func (w *fakeDiscoverer) Discover(_ context.Context, t Target) (Found, error) {
 	base, known := t.Base, t.Known
 	w.asked = append(w.asked, base+" "+known)
 	return w.found, w.err
@@ -202,16 +201,16 @@ func (w *world) Discover(_ context.Context, t Target) (Found, error) {
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func registry() (Registry, *world, *shelf) {
-	w := &world{found: Found{
+func registry() (Registry, *fakeDiscoverer, *memoryStore) {
+	w := &fakeDiscoverer{found: Found{
 		BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Title: "Rooms\n API",
 		Operations: []Operation{op("GET", "/rooms"), op("POST", "/rooms"), Reserve()}, KeyPlaces: []KeyPlace{{In: "header", Name: "X-Key"}},
 	}}
-	s := newShelf()
+	s := newMemoryStore()
 	return Registry{Discover: map[Kind]Discoverer{KindOpenAPI: w, KindMCP: w}, Store: s, IDs: ids.NewSource(nil)}, w, s
 }
 
-func TestRegisterStoresWhatWasFound(t *testing.T) {
+func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	r, _, store := registry()
 	s, list, err := r.Register(t.Context(), "acc", Registration{URL: "a.example/docs", Key: &Credential{Secret: "s3cret-value"}}, now)
 	if err != nil {
@@ -312,7 +311,7 @@ func TestRegisterOfflineThenRefresh(t *testing.T) {
 	}
 }
 
-func TestRefreshReplacesTheAllowlistAndSaysWhatChanged(t *testing.T) {
+func TestRefreshReplacesAllowlistAndReturnsDiff(t *testing.T) {
 	r, w, _ := registry()
 	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Name: "Mine"}, now)
 	if err != nil {
@@ -361,7 +360,7 @@ func TestRefreshThatFailsKeepsTheAllowlist(t *testing.T) {
 	}
 }
 
-func TestRegistryBelongsToTheAccount(t *testing.T) {
+func TestRegistryIsolatesAccounts(t *testing.T) {
 	r, _, _ := registry()
 	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
 	if err != nil {
@@ -400,7 +399,7 @@ func TestSetKeyAndActive(t *testing.T) {
 	}
 }
 
-func TestOnlyOperationsArePreviewed(t *testing.T) {
+func TestSetPreviewRefusesNamedTools(t *testing.T) {
 	r, _, _ := registry()
 	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
 	if err != nil || s.Preview {

@@ -11,18 +11,17 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// ResolvePath replaces the references in a path by what they name. A value is part of
-// one segment: it is escaped, so that it can add none, and it fills the parameter in
-// which its reference stands and nothing beside it. An error is ref's, or ErrRequest for
-// a value that must not stand in a path.
+// ResolvePath replaces the references in a path by their values. A value fills only the parameter in which its
+// reference stands; it is escaped, so that it cannot add a segment. The error is one of package ref, or ErrRequest
+// for a value that must not stand in a path.
 func ResolvePath(template, path string, look ref.Lookup) (string, error) {
 	if !strings.Contains(path, "${") {
 		return path, nil
 	}
 	var odd error
 	resolved, err := ref.ResolveText(path, look, literalPath, func(value string) string {
-		if reason := oddValue(value); reason != "" && odd == nil {
-			odd = refusedPath(fmt.Sprintf("the value %.60q %s", value, reason))
+		if reason := valueProblem(value); reason != "" && odd == nil {
+			odd = pathError(fmt.Sprintf("the value %.60q %s", value, reason))
 		}
 		return url.PathEscape(value)
 	})
@@ -32,12 +31,11 @@ func ResolvePath(template, path string, look ref.Lookup) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resolved = strings.ReplaceAll(resolved, "${", "$%7B") // what is left of them is text
-	return resolved, staysInPlace(template, path, resolved, look)
+	resolved = strings.ReplaceAll(resolved, "${", "$%7B") // references that remain are text
+	return resolved, checkPlaces(template, path, resolved, look)
 }
 
-// literalPath writes what stands around references so that it is decoded to the same
-// whatever the values are.
+// literalPath escapes the text around references so that it is decoded to the same text for all values.
 func literalPath(text string) string {
 	parts := strings.Split(text, "/")
 	for i, part := range parts {
@@ -46,9 +44,9 @@ func literalPath(text string) string {
 	return strings.Join(parts, "/")
 }
 
-// oddValue says why a value of a result must not fill a part of a path, beside what
-// holds for every segment: some receivers would see a slash, or nothing at all.
-func oddValue(value string) string {
+// valueProblem returns the reason why a value of a result must not fill a part of a path, or "". It refuses values
+// that pass the checks of every segment, but in which some receivers would see a slash, or nothing at all.
+func valueProblem(value string) string {
 	folded := fold.Runes([]rune(value))
 	for range 3 {
 		if slices.Contains(folded, '/') || slices.Contains(folded, '\\') {
@@ -63,13 +61,13 @@ func oddValue(value string) string {
 	return ""
 }
 
-// staysInPlace checks that each parameter of a resolved path is what its references
-// came to: in "{base}...{head}" a base that holds "..." would move where one ends.
-func staysInPlace(template, written, resolved string, look ref.Lookup) error {
-	before, _, ok := fit(template, written)
-	after, _, still := fit(template, resolved)
+// checkPlaces checks that each parameter of a resolved path equals the value of its references: in
+// "{base}...{head}" a base that holds "..." would move the boundary between the two.
+func checkPlaces(template, written, resolved string, look ref.Lookup) error {
+	before, _, ok := matchTemplate(template, written)
+	after, _, still := matchTemplate(template, resolved)
 	if !ok || !still {
-		return refusedPath("the path does not match " + template)
+		return pathError("the path does not match " + template)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		text := before[name]
@@ -81,7 +79,7 @@ func staysInPlace(template, written, resolved string, look ref.Lookup) error {
 			return err
 		}
 		if after[name] != want {
-			return refusedPath(fmt.Sprintf(
+			return pathError(fmt.Sprintf(
 				"the value %.60q of {%s} holds what separates it from the next part of %s: give each part by a value without it, or write the path without references",
 				want, name, template))
 		}

@@ -12,63 +12,59 @@ import (
 	"time"
 )
 
-// Compiler prepares JSON Schemas to judge values (package schema). It is given to
-// whoever judges: what it needs is costly to start, and most functions judge nothing.
+// Compiler prepares JSON Schemas to validate values (package schema). It is injected, because its library is costly
+// to start and most functions validate nothing.
 type Compiler interface {
-	// Compile prepares a schema that refers to nothing outside itself, with checks of
-	// the formats that it names; false when it cannot be used. A check that panics
-	// ends the judging of its value.
+	// Compile prepares a self-contained schema, with checks of the formats that it names. It returns false when the
+	// schema cannot be used. A check that panics ends the validation of its value.
 	Compile(tree any, formats map[string]func(v any) error) (Schema, bool)
 }
 
-// Schema judges values.
+// Schema validates values.
 type Schema interface {
-	// Problems returns everything that is wrong with a value, which stands at the JSON
-	// Pointer at. refs holds the pointers, from the value on, of references: what they
-	// stand for is not yet known.
+	// Problems returns every problem of a value, which stands at the JSON Pointer at. refs holds the pointers of
+	// references, relative to the value: their values are not known yet.
 	Problems(v any, at string, refs map[string]bool) []Problem
 }
 
-// budget is how many times a check may apply a schema to a value. Nested anyOf
-// can double the work at every level, so the work is counted, not the nesting.
+// budget limits how many times one check may apply a schema to a value. Nested anyOf can double the work at every
+// level, so the work is counted, not the nesting.
 const budget = 50_000
 
 // errBudget ends a check that would take too long.
 var errBudget = errors.New("too many combinations to check")
 
-// compile prepares a schema; for one that cannot be used, which accepts everything, it
-// returns nil: the discovery that stored it has warned. left is the budget shared by
-// all schemas of one check.
+// compile prepares a schema. It returns nil, which accepts every value, for an unusable schema: the discovery that
+// stored it already warned about it. left is the budget shared by all schemas of one check.
 func compile(c Compiler, raw json.RawMessage, left *int) Schema {
 	tree, err := decodeNumbers(raw)
 	if err != nil {
 		return nil
 	}
-	s, ok := c.Compile(counted(tree, 0), countedFormats(left))
+	s, ok := c.Compile(countingSchema(tree, 0), countingFormats(left))
 	if !ok {
 		return nil
 	}
 	return s
 }
 
-// Usable reports whether values can be checked against a schema: against one that
-// cannot be read, or used, everything passes.
+// Usable reports whether values can be checked against a schema. An unusable schema accepts every value.
 func Usable(c Compiler, raw json.RawMessage) bool {
 	left := budget
 	return compile(c, raw, &left) != nil
 }
 
-// The formats that are checked; every schema carries one of them, or the bare
-// mark, so that each application is counted.
+// mark is the format that every subschema carries, alone or with the name of a checked format, so that each
+// application of it is counted.
 const mark = "counted"
 
 var formats = map[string]func(v any) error{
 	"date":      onText(func(s string) error { _, err := time.Parse(time.DateOnly, s); return err }),
 	"date-time": onText(func(s string) error { _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); return err }),
-	"uuid":      onText(matching(uuid)),
+	"uuid":      onText(checkPattern(uuid)),
 	"email":     onText(func(s string) error { _, err := mail.ParseAddress("<" + s + ">"); return err }),
-	"ipv4":      onText(address(netip.Addr.Is4)),
-	"ipv6":      onText(address(netip.Addr.Is6)),
+	"ipv4":      onText(checkAddress(netip.Addr.Is4)),
+	"ipv6":      onText(checkAddress(netip.Addr.Is6)),
 	"int32":     onNumber(32),
 	"int64":     onNumber(64),
 }
@@ -88,7 +84,7 @@ var uuid = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 })
 
-func matching(re func() *regexp.Regexp) func(string) error {
+func checkPattern(re func() *regexp.Regexp) func(string) error {
 	return func(s string) error {
 		if !re().MatchString(s) {
 			return errFormat
@@ -97,7 +93,7 @@ func matching(re func() *regexp.Regexp) func(string) error {
 	}
 }
 
-func address(is func(netip.Addr) bool) func(string) error {
+func checkAddress(is func(netip.Addr) bool) func(string) error {
 	return func(s string) error {
 		if a, err := netip.ParseAddr(s); err != nil || !is(a) {
 			return errFormat
@@ -106,8 +102,7 @@ func address(is func(netip.Addr) bool) func(string) error {
 	}
 }
 
-// onNumber checks that a plainly written integer fits; 1e3 and 1.0 are left to
-// the type.
+// onNumber checks that a plainly written integer fits into bits. 1e3 and 1.0 are left to the type.
 func onNumber(bits int) func(any) error {
 	return func(v any) error {
 		n, ok := v.(json.Number)
@@ -119,8 +114,8 @@ func onNumber(bits int) func(any) error {
 	}
 }
 
-// countedFormats are the checks of the formats that counted writes.
-func countedFormats(left *int) map[string]func(any) error {
+// countingFormats returns the checks of the formats that countingSchema writes.
+func countingFormats(left *int) map[string]func(any) error {
 	count := func(check func(any) error) func(any) error {
 		return func(v any) error {
 			if *left--; *left < 0 {
@@ -139,9 +134,9 @@ func countedFormats(left *int) map[string]func(any) error {
 	return all
 }
 
-// counted returns a schema in which every subschema is counted, nothing refers
-// outside, and nothing is left that only describes.
-func counted(v any, depth int) any {
+// countingSchema returns a copy of a schema in which every subschema is counted. References to the outside and
+// annotations are removed.
+func countingSchema(v any, depth int) any {
 	object, ok := v.(map[string]any)
 	if !ok {
 		if b, ok := v.(bool); ok {
@@ -167,14 +162,14 @@ func counted(v any, depth int) any {
 			}
 		case schemaMaps[k]:
 			if m, ok := e.(map[string]any); ok {
-				out[k] = countedMap(m, depth)
+				out[k] = countingMap(m, depth)
 			}
 		case schemaLists[k]:
 			if l, ok := e.([]any); ok && len(l) > 0 {
-				out[k] = countedList(l, depth)
+				out[k] = countingList(l, depth)
 			}
 		case schemaOnes[k]:
-			out[k] = counted(e, depth+1)
+			out[k] = countingSchema(e, depth+1)
 		default:
 			if n, ok := e.(json.Number); ok && checkNumber(n.String()) != nil {
 				continue
@@ -186,18 +181,18 @@ func counted(v any, depth int) any {
 	return out
 }
 
-func countedMap(m map[string]any, depth int) map[string]any {
+func countingMap(m map[string]any, depth int) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, e := range m {
-		out[k] = counted(e, depth+1)
+		out[k] = countingSchema(e, depth+1)
 	}
 	return out
 }
 
-func countedList(l []any, depth int) []any {
+func countingList(l []any, depth int) []any {
 	out := make([]any, len(l))
 	for i, e := range l {
-		out[i] = counted(e, depth+1)
+		out[i] = countingSchema(e, depth+1)
 	}
 	return out
 }

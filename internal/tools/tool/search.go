@@ -11,20 +11,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Listed is a server with its allowlist, as a search reads them.
+// Listed is a server with its allowlist, the input of a search.
 type Listed struct {
 	Server  Server
 	Entries []Entry
 }
 
-// Hit is one tool found; a higher Score fits better.
+// Hit is one found tool. A higher Score fits better.
 type Hit struct {
 	Server Server
 	Entry  Entry
 	Score  float64
 }
 
-// What a word weighs by where it stands.
+// The weight of a word by its place.
 const (
 	weightSummary   = 3.0
 	weightOperation = 2.5
@@ -33,28 +33,26 @@ const (
 	weightSignature = 0.5
 )
 
-// methodFits is how much better a tool fits when the query's verb means its method.
+// methodFits multiplies the score of a tool when the query's verb means its method.
 const methodFits = 1.5
 
-// wanted is a query: its words, by stem, with their weights, and the methods its
-// verbs mean.
-type wanted struct {
+// searchQuery holds the stems of a query's words with their weights, and the methods that its verbs mean.
+type searchQuery struct {
 	words   map[string]int // → index into weights
 	weights []float64
 	methods map[string]bool
 }
 
-// document is an entry as the weights of the wanted words in it.
+// document is an entry, represented by the weights of the query's words in it.
 type document struct {
 	server, entry int
 	found         []float64
 	length        float64
 }
 
-// Search returns the tools that fit a query best, best first, at most limit. It
-// compares words of summary, operation id, path, parameters and server name
-// without case, accents and endings, in Spanish and English, and knows which
-// verbs mean which method. Ties are in the order of server and path.
+// Search returns at most limit tools that fit a query, best first. It compares the words of summary, operation id,
+// path, parameters and server name without case, accents and endings, in Spanish and English. It also maps verbs to
+// methods. Ties are in the order of server and path.
 func Search(servers []Listed, query string, limit int) []Hit {
 	q := readQuery(query)
 	if len(q.weights) == 0 || limit <= 0 {
@@ -93,15 +91,15 @@ func Search(servers []Listed, query string, limit int) []Hit {
 	return hits[:min(limit, len(hits))]
 }
 
-// index makes the documents and returns their mean length.
-func index(servers []Listed, q wanted) (list []document, mean float64) {
+// index builds the documents and returns their mean length.
+func index(servers []Listed, q searchQuery) (list []document, mean float64) {
 	n := 0
 	for _, s := range servers {
 		n += len(s.Entries)
 	}
 	list = make([]document, 0, n)
 	found := make([]float64, n*len(q.weights))
-	known := map[string]int{} // word → index of its stem among the wanted, -1 for none
+	known := map[string]int{} // word → index of its stem in the query, -1 for none
 	total := 0.0
 	for i, s := range servers {
 		for j, e := range s.Entries {
@@ -134,10 +132,9 @@ func index(servers []Listed, q wanted) (list []document, mean float64) {
 	return list, max(1, total/float64(max(1, n)))
 }
 
-// readQuery returns the words of a query. A verb stands for its method, and for
-// itself; a noun also for what the other language calls it.
-func readQuery(query string) wanted {
-	q := wanted{words: map[string]int{}, methods: map[string]bool{}}
+// readQuery parses a query. A verb adds its method and itself; a noun also adds its translations.
+func readQuery(query string) searchQuery {
+	q := searchQuery{words: map[string]int{}, methods: map[string]bool{}}
 	add := func(stemmed string, weight float64) {
 		if at, ok := q.words[stemmed]; ok {
 			q.weights[at] = max(q.weights[at], weight)
@@ -168,9 +165,8 @@ func readQuery(query string) wanted {
 	return q
 }
 
-// eachWord calls f with every word of a text, lower-case and without accents: it
-// splits at what is no letter or digit, and inside camelCase. The word is only
-// valid during the call.
+// eachWord calls f with every word of a text, in lower case and without accents. It splits at every character that
+// is no letter or digit, and inside camelCase. The word is only valid during the call.
 func eachWord(s string, f func(word []byte)) {
 	word := make([]byte, 0, 64)
 	var before rune
@@ -192,7 +188,7 @@ func eachWord(s string, f func(word []byte)) {
 	}
 }
 
-// withoutAccents drops accents; ASCII, which is nearly all there is, passes untouched.
+// withoutAccents drops accents. ASCII, the usual case, passes unchanged.
 func withoutAccents(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
@@ -207,8 +203,8 @@ func withoutAccents(s string) string {
 	return s
 }
 
-// stem cuts plural and gender endings, the same way in both languages, so that
-// "reservas", "reserva" and "reserve" meet.
+// stem cuts plural and gender endings in the same way for both languages, so that "reservas", "reserva" and
+// "reserve" have one stem.
 func stem(w string) string {
 	if len(w) <= 3 {
 		return w

@@ -9,20 +9,19 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Sibling is another operation that a path of this one may select.
+// Sibling is another operation that a path of this operation may select.
 type Sibling struct {
 	entry            Entry
 	segments, folded []segment
-	pins             []bool // by segment: a value of the other's decides it
+	pins             []bool // by segment: a value of the other operation decides the match
 }
 
-// Siblings are the entries beside e that a path of e's may select, by what fills its
-// parameters: "/users/me" and "/users/{id}:delete" beside "/users/{id}". One that takes
-// every path of e's is none, since no value decides it. The method does not count,
-// since a server may look at the path alone.
+// Siblings returns the entries that a path of e may select by the values of its parameters: "/users/me" and
+// "/users/{id}:delete" for "/users/{id}". An entry that takes every path of e is no sibling, since no value decides
+// it. Methods are not compared, since a server may route by the path alone.
 func Siblings(entries []Entry, e Entry) []Sibling {
 	own := rootless(e.Path)
-	if !slices.ContainsFunc(own, segment.open) {
+	if !slices.ContainsFunc(own, segment.hasParameter) {
 		return nil
 	}
 	slashes := strings.Count(strings.TrimRight(e.Path, "/"), "/")
@@ -31,24 +30,24 @@ func Siblings(entries []Entry, e Entry) []Sibling {
 		if other.Name != "" || strings.Count(strings.TrimRight(other.Path, "/"), "/") != slashes {
 			continue
 		}
-		if s := beside(own, other); slices.Contains(s.pins, true) {
+		if s := siblingOf(own, other); slices.Contains(s.pins, true) {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// rootless is a template's segments without the empty one that ends it in "/".
+// rootless returns a template's segments without an empty last one.
 func rootless(template string) []segment { return parseTemplate(strings.TrimRight(template, "/")) }
 
-// beside is an entry as a sibling of a template: one that pins nothing when it takes all
-// paths of it, or none.
-func beside(own []segment, e Entry) Sibling {
+// siblingOf compares an entry with a template. The result pins nothing when the entry takes all paths of the
+// template, or none.
+func siblingOf(own []segment, e Entry) Sibling {
 	s := Sibling{entry: e, segments: rootless(e.Path), pins: make([]bool, len(own))}
 	for i, other := range s.segments {
 		s.folded = append(s.folded, other.foldedSegment())
 		switch covered := covers(other, s.folded[i], own[i]); {
-		case !covered && !own[i].open():
+		case !covered && !own[i].hasParameter():
 			return Sibling{}
 		case !covered:
 			s.pins[i] = true
@@ -57,14 +56,14 @@ func beside(own []segment, e Entry) Sibling {
 	return s
 }
 
-// open reports a segment with a parameter.
-func (s segment) open() bool {
+// hasParameter reports whether a segment has a parameter.
+func (s segment) hasParameter() bool {
 	return slices.ContainsFunc(s, func(p piece) bool { return p.param != "" })
 }
 
-// covers reports whether a segment matches everything that another one matches.
+// covers reports whether a segment matches everything that another segment matches.
 func covers(s, folded, other segment) bool {
-	const value = "\x00\x01" // that no literal holds
+	const value = "\x00\x01" // no literal holds this
 	var b strings.Builder
 	for _, p := range other {
 		if p.param != "" {
@@ -74,11 +73,11 @@ func covers(s, folded, other segment) bool {
 		}
 	}
 	text := b.String()
-	return s.capture(text, map[string]string{}) || folded.capture(lowest(text), map[string]string{})
+	return s.capture(text, map[string]string{}) || folded.capture(foldPrintable(text), map[string]string{})
 }
 
-// lowest folds a text but for what covers puts in it.
-func lowest(text string) string {
+// foldPrintable folds a text, and keeps the control characters that covers writes.
+func foldPrintable(text string) string {
 	var out []rune
 	for _, r := range text {
 		if r < ' ' {
@@ -98,27 +97,26 @@ func (s segment) foldedSegment() segment {
 	return out
 }
 
-// Selects says that a call would not be the operation that it was bound to: a value in
-// its path makes it, to some receiver, a path of one of its siblings. written is the path
-// as it was shown and path the one that is sent, where the references are replaced. What
-// a result fills must select no sibling whatever its method; what stands in the plan for
-// all to see must only not look like another operation than it is. A reference that is
-// not replaced yet selects nothing.
+// Selects returns an error when a value in the path makes it, for some receiver, a path of a sibling: the call
+// would reach another operation than the one it is bound to. written is the path as it was shown to the person;
+// path is the one that is sent, with references replaced. A value from a result must not select a sibling of any
+// method. A value that stands in the plan is visible, so it must only not look like another operation. A reference
+// that is not replaced yet selects nothing.
 func Selects(e Entry, siblings []Sibling, written, path string) error {
 	if len(siblings) == 0 {
 		return nil
 	}
 	own, shown, sent := rootless(e.Path), splitPath(strings.TrimRight(written, "/")), splitPath(strings.TrimRight(path, "/"))
 	if len(shown) != len(own) || len(sent) != len(own) {
-		return nil // it does not match its own template: others say so
+		return nil // it does not match its own template: other checks report this
 	}
 	parts := make([]part, len(sent))
 	for i, s := range own {
 		parts[i].filled = ref.Contains(shown[i])
 		switch text := Unescape(sent[i]); {
 		case strings.Contains(sent[i], "${"):
-		case s.open():
-			parts[i].plain = taken(text)
+		case s.hasParameter():
+			parts[i].plain = readings(text)
 		default:
 			parts[i].plain = []string{text}
 		}
@@ -127,21 +125,21 @@ func Selects(e Entry, siblings []Sibling, written, path string) error {
 		}
 	}
 	for _, s := range siblings {
-		if s.reached(parts, s.entry.Method == e.Method) {
-			return refusedPath(fmt.Sprintf("%s could be taken for %s, which is another operation than %s", strings.Join(sent, "/"), s.entry, e))
+		if s.matches(parts, s.entry.Method == e.Method) {
+			return pathError(fmt.Sprintf("%s could be taken for %s, which is another operation than %s", strings.Join(sent, "/"), s.entry, e))
 		}
 	}
 	return nil
 }
 
-// part is all readings of a segment of a path. The first is the segment itself.
+// part holds all readings of a segment of a path. The first is the segment itself.
 type part struct {
-	plain, folded []string // none when nobody knows it yet
-	filled        bool     // by a result
+	plain, folded []string // empty while the value is not known
+	filled        bool     // by a value from a result
 }
 
-// reached reports whether a sibling takes the path, as some receiver reads it.
-func (s Sibling) reached(parts []part, sameMethod bool) bool {
+// matches reports whether a receiver may take the path for a path of the sibling.
+func (s Sibling) matches(parts []part, sameMethod bool) bool {
 	filled, exact := false, true
 	for i, p := range parts {
 		if len(p.plain) == 0 {
@@ -166,9 +164,9 @@ func takesAny(s segment, texts []string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return s.capture(text, map[string]string{}) })
 }
 
-// taken lists how receivers may read a segment: decoded more than once, without parameters,
-// without dots and blanks at its end, and without a format after a dot.
-func taken(text string) []string {
+// readings lists how receivers may read a segment: decoded more than once, without parameters, without dots and
+// blanks at its end, and without a format after a dot.
+func readings(text string) []string {
 	list := []string{text}
 	add := func(t string) {
 		if t != "" && !slices.Contains(list, t) {

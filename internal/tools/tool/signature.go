@@ -6,26 +6,25 @@ import (
 	"strings"
 )
 
-// maxNames is how many names of one kind a signature lists.
+// maxNames limits how many names of one kind a signature lists.
 const maxNames = 12
 
-// Signature writes an operation compactly for a model, such as
-// "(capacity:integer, free_on:string) body{room_id:string*, date:string*}": query
-// parameters in parentheses, the body's properties in braces, * for required.
-// Required names come first; after twelve follows "…". Path parameters are
-// visible in the path.
+// Signature writes an operation compactly for a model, such as "(capacity:integer, free_on:string)
+// body{room_id:string*, date:string*}". Query parameters stand in parentheses, the body's properties in braces; *
+// marks a required name. Required names come first; "…" follows the twelfth. Path parameters are visible in the
+// path.
 func Signature(op Operation) string {
 	var params []string
 	for _, required := range []bool{true, false} {
 		for _, p := range op.Parameters {
 			if p.In == "query" && p.Required == required {
-				params = append(params, named(p.Name, typeName(p.Schema, nil), p.Required))
+				params = append(params, nameAndType(p.Name, typeName(p.Schema, nil), p.Required))
 			}
 		}
 	}
 	var parts []string
 	if len(params) > 0 {
-		parts = append(parts, "("+listed(params)+")")
+		parts = append(parts, "("+joinNames(params)+")")
 	}
 	if op.Body != nil {
 		parts = append(parts, bodySignature(op.Body))
@@ -33,7 +32,7 @@ func Signature(op Operation) string {
 	return strings.Join(parts, " ")
 }
 
-func named(name, typ string, required bool) string {
+func nameAndType(name, typ string, required bool) string {
 	s := name
 	if typ != "" {
 		s += ":" + typ
@@ -44,7 +43,7 @@ func named(name, typ string, required bool) string {
 	return s
 }
 
-func listed(names []string) string {
+func joinNames(names []string) string {
 	if len(names) > maxNames {
 		names = append(names[:maxNames:maxNames], "…")
 	}
@@ -76,19 +75,18 @@ func bodySignature(b *Body) string {
 	for _, must := range []bool{true, false} {
 		for _, name := range names {
 			if required[name] == must {
-				shown = append(shown, named(name, typeName(types[name], defs), must))
+				shown = append(shown, nameAndType(name, typeName(types[name], defs), must))
 			}
 		}
 	}
-	return "body" + mark + "{" + listed(shown) + "}"
+	return "body" + mark + "{" + joinNames(shown) + "}"
 }
 
-// leastRead is how much of its parts may be read of any schema, in bytes. A part
-// can refer to what it is a part of, more than once: what is read is bounded, not
-// the nesting.
+// leastRead is the minimum number of bytes that may be read from the parts of a schema. A part can refer to its own
+// parent more than once, so the bytes are limited, not the nesting.
 const leastRead = 64 << 10
 
-// outline is what a signature reads of a schema.
+// outline holds the keywords of a schema that a signature needs.
 type outline struct {
 	Ref        string                     `json:"$ref"`
 	Type       json.RawMessage            `json:"type"`
@@ -109,7 +107,7 @@ func openSchema(raw json.RawMessage) (outline, map[string]json.RawMessage) {
 	return o, o.Defs
 }
 
-// follow returns what a schema refers to, and how many bytes were read for that.
+// follow returns the schema that $ref names, and how many bytes were read.
 func (o outline) follow(defs map[string]json.RawMessage) (to outline, read int) {
 	for range 8 {
 		name, ok := strings.CutPrefix(o.Ref, "#/$defs/")
@@ -123,8 +121,8 @@ func (o outline) follow(defs map[string]json.RawMessage) (to outline, read int) 
 	return o, read
 }
 
-// collect returns the top-level properties of a schema and of what it is made of
-// by $ref and allOf, in the order written, as long as there are bytes left to read.
+// collect returns the top-level properties of a schema, including those of its $ref and allOf parts, in the order
+// written. It stops when left is used up.
 func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) (names []string, types map[string]json.RawMessage, required []string) {
 	o, read := o.follow(defs)
 	*left -= read
@@ -155,7 +153,7 @@ func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) 
 	return names, types, required
 }
 
-// typeName writes a type in a word: a|b for a small enum, x[] for a list.
+// typeName returns a short name of a type: a|b for a small enum, x[] for a list.
 func typeName(raw json.RawMessage, defs map[string]json.RawMessage) string {
 	o, own := openSchema(raw)
 	if defs == nil {
@@ -174,7 +172,7 @@ func (o outline) word(defs map[string]json.RawMessage, depth int) string {
 	if json.Unmarshal(o.Type, &one) == nil {
 		types = []string{one}
 	} else {
-		_ = json.Unmarshal(o.Type, &types) // absent or odd: no word
+		_ = json.Unmarshal(o.Type, &types) // a missing or unusual type gives no word
 	}
 	types = slices.DeleteFunc(types, func(t string) bool { return t == "null" })
 	if len(types) > 0 {

@@ -17,8 +17,8 @@ type piece struct {
 // segment is one segment of a template, such as "{id}.json".
 type segment []piece
 
-// TemplateProblem returns why a template cannot be called, or "". A request made from it could
-// leave its server, or would not be what its author means.
+// TemplateProblem returns the reason why a template cannot be called, or "". A request built from a bad template
+// could leave its server, or have another meaning than its author intended.
 func TemplateProblem(path string) string {
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -29,7 +29,7 @@ func TemplateProblem(path string) string {
 		return "it has characters that a path cannot have"
 	}
 	for part := range strings.SplitSeq(path[1:], "/") {
-		if !bracesPair(part) {
+		if !hasPairedBraces(part) {
 			return "it has a { or a } that does not belong to a {name}"
 		}
 		for _, p := range parseSegment(part) {
@@ -44,8 +44,8 @@ func TemplateProblem(path string) string {
 	return ""
 }
 
-// bracesPair reports whether each brace belongs to a name in braces.
-func bracesPair(part string) bool {
+// hasPairedBraces reports whether every brace belongs to a name in braces.
+func hasPairedBraces(part string) bool {
 	inside, length := false, 0
 	for _, r := range part {
 		switch {
@@ -92,8 +92,8 @@ func parseSegment(text string) segment {
 	return s
 }
 
-// weight orders segments by how much they pin down: a literal is heaviest, then
-// one with literal parts, then a bare parameter.
+// weight ranks segments by how specific they are: a literal is the most specific, then a segment with literal
+// parts, then a bare parameter.
 func (s segment) weight() int {
 	params := 0
 	for _, p := range s {
@@ -120,14 +120,14 @@ func (s segment) literal() (string, bool) {
 	return "", false
 }
 
-// capture matches text, already decoded, against the segment: parameters take at
-// least one character and end at the first place where what follows fits.
+// capture matches decoded text against the segment. A parameter takes at least one character, and ends at the first
+// place where the next literal fits.
 func (s segment) capture(text string, into map[string]string) bool {
 	return s.match(text, into, false)
 }
 
-// match is capture, of a text in which a reference is one character when it is written,
-// so that nothing in it is taken for what the template says.
+// match does the same as capture. When written is true, a reference counts as one character, so that no text inside
+// it matches a literal of the template.
 func (s segment) match(text string, into map[string]string, written bool) bool {
 	for i := 0; i < len(s); i++ {
 		p := s[i]
@@ -157,8 +157,7 @@ func (s segment) match(text string, into map[string]string, written bool) bool {
 	return text == ""
 }
 
-// firstLength is how long the first character of a text is, or its first reference when
-// it is written.
+// firstLength returns the length in bytes of the first character, or of the first reference when written is true.
 func firstLength(text string, written bool) int {
 	if written && strings.HasPrefix(text, "${") {
 		return referenceLength(text)
@@ -167,7 +166,7 @@ func firstLength(text string, written bool) int {
 	return size
 }
 
-// indexAfter is where a literal first stands after the first character, or -1.
+// indexAfter returns the first position of a literal after the first character, or -1.
 func indexAfter(text, literal string, written bool) int {
 	for at := firstLength(text, written); at < len(text); at += firstLength(text[at:], written) {
 		if strings.HasPrefix(text[at:], literal) {
@@ -177,8 +176,7 @@ func indexAfter(text, literal string, written bool) int {
 	return -1
 }
 
-// Unescape decodes percent escapes where they are well formed and leaves the
-// rest as it is.
+// Unescape decodes percent escapes. It returns the text unchanged when one is malformed.
 func Unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -189,8 +187,7 @@ func Unescape(s string) string {
 	return s
 }
 
-// splitPath cuts a concrete path into segments. A slash inside a reference
-// (${s1.body["a/b"]}) does not cut.
+// splitPath cuts a concrete path into segments. A slash inside a reference (${s1.body["a/b"]}) does not cut.
 func splitPath(path string) []string {
 	path = strings.TrimPrefix(path, "/")
 	var parts []string
@@ -210,8 +207,8 @@ func splitPath(path string) []string {
 	return append(parts, path[from:])
 }
 
-// referenceLength returns how much of text, which begins with "${", belongs to
-// the reference: up to its closing brace outside quotes, or just the "${".
+// referenceLength returns the length of the reference at the start of text, which begins with "${": up to its
+// closing brace outside quotes, or just the "${".
 func referenceLength(text string) int {
 	if n, closed := ref.Span(text); closed {
 		return n

@@ -9,20 +9,19 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ErrBusy says that other discoveries did not end in time. Nothing was asked of the service.
-// Args: retry_after (seconds).
+// ErrBusy means that other discoveries did not end in time. No request was sent to the service. Args: retry_after
+// (seconds).
 var ErrBusy = fault.New(fault.Unavailable, "mcp.busy")
 
-// Turns lets a few discoveries run at once in a process, one of each account, and
-// the others wait in the order they came. Reading a stranger's document may take
-// some hundred megabytes, so what bounds their number bounds the memory of the
-// process. A function on Lambda answers one request at a time in a process of its
-// own, so nobody waits there, and no lease in the table is needed: an account that
-// asks for many discoveries uses the memory of many functions, not ours.
+// Turns is a queue of discoveries. It lets a few run at once in a process, one per account; the others wait in the
+// order of arrival. Reading a foreign document may take some hundred megabytes, so a limit on discoveries also
+// limits the memory of the process. A Lambda function handles one request at a time in its own process, so no
+// discovery waits there, and the table needs no lease: an account that asks for many discoveries uses the memory of
+// many functions, not of one.
 type Turns struct {
-	Most    int           // at once
-	Waiting int           // that may wait; more are refused at once
-	Wait    time.Duration // how long one waits
+	Most    int           // that run at once
+	Waiting int           // that may wait; more are refused immediately
+	Wait    time.Duration // maximum time that one waits
 
 	mu      sync.Mutex
 	busy    map[string]bool // accounts whose discovery runs
@@ -34,13 +33,13 @@ type waiter struct {
 	turn    chan struct{} // closed when it is its turn
 }
 
-// DiscoveryTurns are those of a process.
+// DiscoveryTurns returns the queue for one process.
 func DiscoveryTurns() *Turns {
 	return &Turns{Most: 4, Waiting: 32, Wait: 20 * time.Second}
 }
 
-// take waits for the turn of an account, and returns a function that ends it. It returns
-// ErrBusy when the turn does not come in time, and the context's error when the caller left.
+// take waits for the turn of an account, and returns a function that ends it. It returns ErrBusy when the turn does
+// not come in time, and the context's error when the caller left.
 func (t *Turns) take(ctx context.Context, account string) (end func(), err error) {
 	if t == nil {
 		return func() {}, nil
@@ -68,7 +67,7 @@ func (t *Turns) refusal() error {
 	return ErrBusy.With("retry_after", "15")
 }
 
-// enter puts an account in the queue, and lets it begin when it can.
+// enter puts an account in the queue, and admits it when possible.
 func (t *Turns) enter(account string) (*waiter, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +80,7 @@ func (t *Turns) enter(account string) (*waiter, bool) {
 	return w, true
 }
 
-// leave takes a waiter out of the queue; false when its turn came meanwhile.
+// leave removes a waiter from the queue. It returns false when its turn came meanwhile.
 func (t *Turns) leave(w *waiter) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +99,7 @@ func (t *Turns) end(account string) {
 	t.admit()
 }
 
-// admit begins turns in the order of the queue, as far as they may begin.
+// admit starts turns in the order of the queue, as far as the limits allow.
 func (t *Turns) admit() {
 	if t.busy == nil {
 		t.busy = map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// slowDiscoverer takes a second, and notes how many ask at once.
+// slowDiscoverer takes a second, and counts the concurrent calls.
 type slowDiscoverer struct {
 	mu        sync.Mutex
 	now, most int
@@ -34,7 +34,7 @@ func (d *slowDiscoverer) Discover(ctx context.Context, t Target) (Found, error) 
 	}
 }
 
-// ask runs n discoveries, of the account that of names, and returns their errors.
+// ask runs n discoveries, the i-th for the account of(i), and returns their errors.
 func ask(r Registry, n int, of func(int) string) []error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -47,7 +47,7 @@ func ask(r Registry, n int, of func(int) string) []error {
 	return errs
 }
 
-func TestOneDiscoveryOfAnAccountAndAFewOfAProcessRunAtOnce(t *testing.T) {
+func TestTurnsLimitDiscoveriesPerAccountAndProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, most, refused int
 		of               func(int) string
@@ -87,7 +87,7 @@ func TestOneDiscoveryOfAnAccountAndAFewOfAProcessRunAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesTheRowHoldsUpNobody(t *testing.T) {
+func TestTurnsSkipWaiterThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := &Turns{Most: 1, Waiting: 20, Wait: time.Minute}
 		end, err := turns.take(t.Context(), "a")

@@ -14,25 +14,23 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Policy says which addresses beyond the public ones a deployment allows.
+// Policy lists the non-public addresses that a deployment allows.
 type Policy struct {
 	AllowLoopback bool     // 127.0.0.0/8, ::1 and localhost
-	Private       Networks // addresses in these; where there are any, names that only such networks know
+	Private       Networks // when there is one, names that only private networks know are allowed too
 }
 
-// maxURL is how long a registered URL may be, in bytes.
+// maxURL is the maximum length of a registered URL in bytes.
 const maxURL = 2048
 
-// NormalizeURL turns what a person wrote into the base URL of a service:
-// scheme://host[:port][/prefix], without trailing slash. A missing scheme becomes
-// http:// for loopback and private hosts where those are allowed, else https://;
-// the places where documentation lives (/docs, /openapi.json, …) are cut. It
-// returns ErrURL with Args["reason"] for what is not such a URL, and ErrTarget
-// for an address the policy does not allow. Names are judged again by the
-// address they resolve to, at every connection.
+// NormalizeURL turns the text that a person wrote into the base URL of a service: scheme://host[:port][/prefix],
+// without trailing slash. A missing scheme becomes http:// for loopback and private hosts where those are allowed,
+// else https://. Trailing documentation paths (/docs, /openapi.json, …) are cut. It returns ErrURL with
+// Args["reason"] for any other text, and ErrTarget for an address that the policy does not allow. The address that
+// a name resolves to is checked again at every connection.
 func NormalizeURL(raw string, policy Policy) (string, error) {
 	text := strings.TrimSpace(raw)
-	if reason := oddText(text); reason != "" {
+	if reason := textProblem(text); reason != "" {
 		return "", ErrURL.With("reason", reason)
 	}
 	guessed := !strings.Contains(text, "://")
@@ -46,17 +44,17 @@ func NormalizeURL(raw string, policy Policy) (string, error) {
 	if err != nil {
 		return "", ErrURL.With("reason", "form")
 	}
-	if reason := oddParts(u, text); reason != "" {
+	if reason := partsProblem(u, text); reason != "" {
 		return "", ErrURL.With("reason", reason)
 	}
 	h, err := readHost(u.Hostname())
 	if err != nil {
 		return "", err
 	}
-	if err := h.allowed(policy); err != nil {
+	if err := h.check(policy); err != nil {
 		return "", err
 	}
-	if guessed && h.local() {
+	if guessed && h.isLocal() {
 		u.Scheme = "http"
 	}
 	port, err := readPort(u)
@@ -70,20 +68,20 @@ func NormalizeURL(raw string, policy Policy) (string, error) {
 	return strings.ToLower(u.Scheme) + "://" + h.text + port + prefix, nil
 }
 
-// cleaned is an address as a person copied it from a browser, without what a page's own
-// state is: a fragment and a query.
-func cleaned(raw string) string {
+// withoutQuery returns an address without its fragment and query: an address copied from a browser may hold the
+// state of the page there.
+func withoutQuery(raw string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(raw), "#")
 	text, _, _ = strings.Cut(text, "?")
 	return text
 }
 
-// documentAt is the address of a document that a person named, without a fragment: its
-// origin as NormalizeURL writes it, its path and its query as they are. It returns ErrURL and
-// ErrTarget as NormalizeURL does, at the field.
-func documentAt(raw string, policy Policy) (string, error) {
+// normalizeDocumentURL returns the address of a document that a person named, without a fragment. The origin is
+// written as by NormalizeURL; the path and the query are unchanged. It returns ErrURL and ErrTarget as NormalizeURL
+// does, at the field.
+func normalizeDocumentURL(raw string, policy Policy) (string, error) {
 	text, _, _ := strings.Cut(strings.TrimSpace(raw), "#")
-	if reason := oddText(text); reason != "" {
+	if reason := textProblem(text); reason != "" {
 		return "", atDocument(ErrURL.With("reason", reason))
 	}
 	path, query, asks := strings.Cut(text, "?")
@@ -106,14 +104,14 @@ func documentAt(raw string, policy Policy) (string, error) {
 	return at, nil
 }
 
-// atDocument says that the document's address is what is wrong.
+// atDocument attributes an error to the field of the document's address.
 func atDocument(err error) error {
 	return fault.Of(err).At(fault.Field{Loc: []any{"body", "document_url"}, Msg: "is not the address of a document that may be read", Type: "value_error"})
 }
 
-// LeadsTo is where the Location of an answer leads from the URL that was asked, for a
-// person: scheme://host[:port]. A path and a query may hold secrets. It is "" for what is
-// no such place.
+// LeadsTo resolves the Location header of a response against the requested URL, and returns its origin for a
+// person: scheme://host[:port]. The path and the query are left out, because they may hold secrets. It returns ""
+// when the location is no HTTP address.
 func LeadsTo(asked, location string) string {
 	from, err := url.Parse(asked)
 	if err != nil || location == "" {
@@ -134,7 +132,7 @@ func LeadsTo(asked, location string) string {
 	return to.Scheme + "://" + h.text + port
 }
 
-func oddText(s string) string {
+func textProblem(s string) string {
 	switch {
 	case s == "":
 		return "empty"
@@ -152,7 +150,7 @@ func oddText(s string) string {
 
 func startsWithPort(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
 
-func oddParts(u *url.URL, text string) string {
+func partsProblem(u *url.URL, text string) string {
 	authority := text[strings.Index(text, "://")+3:]
 	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
 		authority = authority[:i]
@@ -192,7 +190,7 @@ func readPort(u *url.URL) (string, error) {
 	return ":" + text, nil
 }
 
-// The last segments that name documentation rather than a service.
+// documentation lists last segments that name documentation rather than a service.
 var documentation = map[string]bool{
 	"docs": true, "redoc": true, "swagger": true, "swagger-ui": true, "swagger-ui.html": true, "index.html": true,
 	"openapi.json": true, "openapi.yaml": true, "openapi.yml": true, "swagger.json": true, "swagger.yaml": true,
@@ -231,12 +229,12 @@ func readPrefix(u *url.URL) (string, error) {
 	return b.String(), nil
 }
 
-// names is IDNA 2008 as a resolver applies it, with DNS lengths.
+// names returns the profile of IDNA 2008 that resolvers apply, with the length limits of DNS.
 var names = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 })
 
-// host is a host as it is written in a base URL, and its address when it is one.
+// host is a host as it is written in a base URL. addr is set when the host is an address.
 type host struct {
 	text string
 	addr netip.Addr
@@ -269,8 +267,7 @@ func readHost(name string) (host, error) {
 	return host{text: ascii}, nil
 }
 
-// plainName accepts the names that IDNA refuses and networks use: letters,
-// digits, hyphens and underscores.
+// plainName accepts names that IDNA refuses but networks use: letters, digits, hyphens and underscores.
 func plainName(name string) (string, error) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	for label := range strings.SplitSeq(name, ".") {
@@ -286,8 +283,7 @@ func plainName(name string) (string, error) {
 	return name, nil
 }
 
-// looksNumeric reports whether resolvers could read a name as an IPv4 address:
-// its last label is a number.
+// looksNumeric reports whether resolvers could read a name as an IPv4 address: its last label is a number.
 func looksNumeric(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if digits := strings.TrimPrefix(last, "0x"); digits != last {
@@ -296,37 +292,37 @@ func looksNumeric(name string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-func (h host) loopback() bool {
+func (h host) isLoopback() bool {
 	if h.addr.IsValid() {
 		return h.addr.IsLoopback() && !h.addr.Is4In6()
 	}
 	return h.text == "localhost" || strings.HasSuffix(h.text, ".localhost")
 }
 
-func (h host) private() bool {
+func (h host) isPrivate() bool {
 	if h.addr.IsValid() {
 		return h.addr.IsPrivate() && !h.addr.Is4In6()
 	}
-	return !strings.Contains(h.text, ".") && !h.loopback() || strings.HasSuffix(h.text, ".local") ||
+	return !strings.Contains(h.text, ".") && !h.isLoopback() || strings.HasSuffix(h.text, ".local") ||
 		strings.HasSuffix(h.text, ".internal") || strings.HasSuffix(h.text, ".lan") || strings.HasSuffix(h.text, ".home.arpa")
 }
 
-func (h host) local() bool { return h.loopback() || h.private() }
+func (h host) isLocal() bool { return h.isLoopback() || h.isPrivate() }
 
-func (h host) allowed(p Policy) error {
+func (h host) check(p Policy) error {
 	switch {
-	case h.loopback():
+	case h.isLoopback():
 		if p.AllowLoopback {
 			return nil
 		}
 	case h.addr.IsValid() && p.Private.Contain(h.addr):
 		return nil
 	case h.text == "metadata.google.internal" || h.text == "instance-data.ec2.internal":
-	case h.private():
+	case h.isPrivate():
 		if !h.addr.IsValid() && len(p.Private) > 0 {
 			return nil
 		}
-	case !h.addr.IsValid() || public(h.addr):
+	case !h.addr.IsValid() || isPublic(h.addr):
 		return nil
 	}
 	return ErrTarget.With("host", h.text)

@@ -35,7 +35,7 @@ func TestNormalizeURL(t *testing.T) {
 		{"rooms", private, "http://rooms"},
 		{"rooms:8080", all, "http://rooms:8080"},
 		{"https://localhost:8443", loopback, "https://localhost:8443"},
-		// what is cut
+		// paths that are cut
 		{"https://a.example/", Policy{}, "https://a.example"},
 		{"https://a.example///", Policy{}, "https://a.example"},
 		{"https://a.example/docs", Policy{}, "https://a.example"},
@@ -125,7 +125,7 @@ func TestNormalizeURL(t *testing.T) {
 		{"http://[::1%25eth0]", all, "host"},
 		{"http://[fe80::1%25lo]", all, "host"},
 		{"http://[::g]", all, "form"},
-		// what is not public
+		// not public
 		{"http://localhost", Policy{}, "target"},
 		{"http://LOCALHOST.", Policy{}, "target"},
 		{"http://a.localhost", Policy{}, "target"},
@@ -195,7 +195,7 @@ func FuzzNormalizeURLIsStable(f *testing.F) {
 	})
 }
 
-func TestALocationIsToldByItsHost(t *testing.T) {
+func TestLeadsToReturnsOnlyOrigin(t *testing.T) {
 	const asked = "https://rooms.example/bookings"
 	for location, want := range map[string]string{
 		"":                                     "",
@@ -230,13 +230,13 @@ func TestALocationIsToldByItsHost(t *testing.T) {
 	}
 }
 
-func TestAnAddressFromABrowserIsCleaned(t *testing.T) {
+func TestRegistrationCleansBrowserAddress(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://api.example.com/docs#/default/list_rooms": "https://api.example.com",
 		"https://api.example.com/v1/?key=1#top\n":          "https://api.example.com/v1",
 		"api.example.com?x=#y":                             "https://api.example.com",
 	} {
-		if got, err := NormalizeURL(cleaned(raw), Policy{}); err != nil || got != want {
+		if got, err := NormalizeURL(withoutQuery(raw), Policy{}); err != nil || got != want {
 			t.Errorf("%q: %q %v, want %q", raw, got, err, want)
 		}
 	}
@@ -247,12 +247,12 @@ func TestAnAddressFromABrowserIsCleaned(t *testing.T) {
 		"https://docs.example.com?format=openapi":     "https://docs.example.com/?format=openapi",
 		"https://docs.example.com/a?next=https://b/c": "https://docs.example.com/a?next=https://b/c",
 	} {
-		if got, err := documentAt(raw, Policy{}); err != nil || got != want {
+		if got, err := normalizeDocumentURL(raw, Policy{}); err != nil || got != want {
 			t.Errorf("document %q: %q %v, want %q", raw, got, err, want)
 		}
 	}
 	for _, raw := range []string{"http://127.0.0.1/x", "https://u:p@docs.example.com/x", "ftp://docs.example.com/x", "https://10.0.0.1/x", "#", "https:///x", "https://docs.example.com/%zz", "a b"} {
-		if got, err := documentAt(raw, Policy{}); err == nil {
+		if got, err := normalizeDocumentURL(raw, Policy{}); err == nil {
 			t.Errorf("document %q: %q", raw, got)
 		}
 	}

@@ -21,12 +21,12 @@ const (
 	maxPower  = 400     // of ten, in one number
 )
 
-// errValue is the reason a JSON text is not one we send.
+// errValue means that a JSON text must not be sent.
 var errValue = errors.New("not a usable JSON value")
 
-// readValue reads exactly one JSON value, numbers as written (json.Number). It
-// refuses what two readers could understand differently or what costs more to
-// check than to write: a repeated member, nesting beyond 64, giant numbers.
+// readValue reads exactly one JSON value; numbers keep their digits (json.Number). It refuses values that two
+// readers could understand differently, and values that cost more to check than to write: a repeated member,
+// nesting beyond 64, giant numbers.
 func readValue(raw json.RawMessage) (any, error) {
 	if len(raw) > maxValue {
 		return nil, fmt.Errorf("%w: more than %d bytes", errValue, maxValue)
@@ -34,7 +34,7 @@ func readValue(raw json.RawMessage) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("%w: not UTF-8", errValue)
 	}
-	if jcs.HalfPair(raw) { // another text would be sent
+	if jcs.HalfPair(raw) { // it would be sent as another text
 		return nil, fmt.Errorf("%w: half a surrogate pair", errValue)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -116,14 +116,13 @@ func checkNumber(s string) error {
 	return nil
 }
 
-// member is one member of an object, in the order written.
+// member is one member of an object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// members returns an object's members in the order written, and false when raw
-// is no object.
+// members returns an object's members in the order written, and false when raw is no object.
 func members(raw json.RawMessage) ([]member, bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -144,14 +143,13 @@ func members(raw json.RawMessage) ([]member, bool) {
 	return list, true
 }
 
-// absent reports whether a value stands for nothing: no text, or null.
-func absent(raw json.RawMessage) bool {
+// isAbsent reports whether raw holds no value: it is empty, or null.
+func isAbsent(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// scalarText writes a scalar as it goes into a URL or a form, and reports false
-// for an object, a list or null.
+// scalarText returns a scalar as text for a URL or a form, and false for an object, a list or null.
 func scalarText(raw json.RawMessage) (string, bool) {
 	raw = bytes.TrimSpace(raw)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// verbs say which methods a verb means, in Spanish and English.
+// verbs maps each verb, in Spanish and English, to the methods that it means.
 var verbs = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
 	for methods, list := range map[string]string{
@@ -24,8 +24,7 @@ var verbs = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// synonyms join the words of the two languages for what services often do and
-// are about, by stem.
+// synonyms maps a stem to the stems of its synonyms and translations, for words that are common in services.
 var synonyms = sync.OnceValue(func() map[string]string {
 	table := map[string]string{}
 	for _, group := range []string{
@@ -56,7 +55,7 @@ var synonyms = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// stopwords carry no meaning in a query.
+// stopwords holds words without meaning in a query.
 var stopwords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`a al an and are as at be by can con como cual de del do el ella ellos en es esa ese esta este for
