@@ -10,7 +10,7 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// heavySchemas are schemas of up to n bytes that are made to cost much.
+// heavySchemas returns schemas of up to n bytes that are costly to check.
 func heavySchemas(n int) map[string]string {
 	list := func(form string) string {
 		var b strings.Builder
@@ -43,9 +43,8 @@ func heavySchemas(n int) map[string]string {
 	}
 }
 
-// The slowest of them took a hundred times as long as the others. The ratio is
-// within one run.
-func TestNoSchemaOfAToolCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
+// The slowest of them took a hundred times as long as the others. The ratio is measured within one run.
+func TestDiscoveryLimitsCostOfHeavySchema(t *testing.T) {
 	read := func(schema string) time.Duration {
 		if len(schema) > maxSchema {
 			t.Fatal(len(schema))
@@ -65,7 +64,7 @@ func TestNoSchemaOfAToolCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
 	}
 }
 
-func TestASchemaIsNotReadBeyondItsLevels(t *testing.T) {
+func TestSchemaNestingIsLimited(t *testing.T) {
 	for levels, want := range map[int]int{40: 1, 200: 0} {
 		schema := `{"type":"object","properties":{"a":` + strings.Repeat(`{"properties":{"a":`, levels/2) + `{}` + strings.Repeat("}}", levels/2) + `}}`
 		ops, warnings := operations(listing{tools: []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `}`)}}, true)
@@ -75,8 +74,8 @@ func TestASchemaIsNotReadBeyondItsLevels(t *testing.T) {
 	}
 }
 
-// TestReadingEventsCostsWhatItsLengthAllows holds what a stream brings, however it is cut.
-func TestReadingEventsCostsWhatItsLengthAllows(t *testing.T) {
+// TestEventParsingIsLinear covers streams that are cut at any place.
+func TestEventParsingIsLinear(t *testing.T) {
 	const size = 256 << 10
 	hostile := cost.Repeated(size, "\n", "\r", "\r\n", ":", "data\n", "data:\n", "data: x\n\n", "event: x\n", "id: 1\nretry: 1\n", "data: [1,\n", "\n\r")
 	hostile["a line without an end"] = "data: " + strings.Repeat("x", size)

@@ -17,11 +17,11 @@ import (
 const (
 	totalTime   = 60 * time.Second
 	requestTime = 10 * time.Second
-	maxTimeouts = 2 // after which the server is taken to be away
+	maxTimeouts = 2 // after this number the server counts as unreachable
 )
 
-// Discoverer lists what a server offers. Client must be one that is guarded; it is
-// never redirected. It implements tool.Discoverer.
+// Discoverer lists the tools of a server. Client must be guarded; redirects are not followed. It implements
+// tool.Discoverer.
 type Discoverer struct {
 	Client *http.Client
 	Bearer Exchanger
@@ -29,9 +29,8 @@ type Discoverer struct {
 	Total  time.Duration // of a discovery; default 60 s
 }
 
-// Discover connects to the server at a target, lists its tools, and says where and
-// how it was reached: at the address itself or, when that is only a host, at the
-// places where servers usually are.
+// Discover connects to the server at a target, lists its tools, and returns the address and transport that worked.
+// It tries the address itself and, when that is only a host, the usual paths of MCP servers.
 func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
@@ -39,7 +38,7 @@ func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, er
 	switch {
 	case err == nil:
 		return found, nil
-	case ctx.Err() != nil: // the caller went away: that says nothing about the server
+	case ctx.Err() != nil: // the caller left: it proves nothing about the server
 		return tool.Found{}, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Found{}, tool.ErrUnreachable.With("reason", "timeout")
@@ -48,7 +47,7 @@ func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, er
 }
 
 func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, error) {
-	places, err := places(t.Base)
+	places, err := candidateURLs(t.Base)
 	if err != nil {
 		return tool.Found{}, err
 	}
@@ -66,16 +65,15 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 		if causeOf(err) == "timeout" {
 			timeouts++
 		}
-		if ctx.Err() != nil || over(err) || timeouts >= maxTimeouts {
+		if ctx.Err() != nil || hostFailed(err) || timeouts >= maxTimeouts {
 			break
 		}
 	}
 	return tool.Found{}, why
 }
 
-// over reports whether the other places cannot be reached either: they are all on
-// one host.
-func over(err error) bool {
+// hostFailed reports whether the other addresses cannot be reached either, because they are all on one host.
+func hostFailed(err error) bool {
 	switch causeOf(err) {
 	case "target", "dns", "refused", "tls", "token":
 		return true
@@ -83,12 +81,12 @@ func over(err error) bool {
 	return errors.Is(err, tool.ErrRequest) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// weight says which of two failures tells more: that of a server that understood.
+// weight ranks failures by how much they explain. A failure of a server that understood the request ranks highest.
 func weight(err error) int {
 	switch {
 	case errors.Is(err, tool.ErrRefusedUs), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrTarget):
 		return 4
-	case errors.Is(err, tool.ErrSpeech) && speaks(err):
+	case errors.Is(err, tool.ErrSpeech) && speaksProtocol(err):
 		return 3
 	case errors.Is(err, tool.ErrUnreachable):
 		return 2
@@ -96,9 +94,9 @@ func weight(err error) int {
 	return 1
 }
 
-// places are where a server may be, in the order in which they are tried. A
-// framework that wants a slash at the end redirects, and that is not followed.
-func places(base string) ([]string, error) {
+// candidateURLs returns the addresses where a server may be, in the order in which they are tried. They include one
+// with a slash at the end, because some frameworks redirect to it, and redirects are not followed.
+func candidateURLs(base string) ([]string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		return nil, tool.ErrURL.With("reason", "form")
@@ -107,17 +105,17 @@ func places(base string) ([]string, error) {
 	list := []string{base, base + "/"}
 	if strings.Trim(u.Path, "/") == "" {
 		list = []string{base, base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/"}
-	} else if strings.HasSuffix(u.Path, "/") { // it is known to be there
+	} else if strings.HasSuffix(u.Path, "/") { // the server was found there before
 		slices.Reverse(list)
 	}
 	return list, nil
 }
 
-// visit lists the tools of the server at one place: over Streamable HTTP, or as in
-// 2024-11-05 when it does not take that.
+// visit lists the tools of the server at one address: over Streamable HTTP, or over the transport of 2024-11-05
+// when the server does not accept that.
 func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Credential) (tool.Found, error) {
 	for attempt := 0; ; attempt++ {
-		sent, err := exchanged(ctx, d.Bearer, key)
+		sent, err := exchangeKey(ctx, d.Bearer, key)
 		if errors.Is(err, tool.ErrNotSent) {
 			err = tool.ErrUnreachable.With("reason", "token").Because(err)
 		}
@@ -139,9 +137,9 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Cre
 
 // listAt lists the tools of a server at an address, over one transport.
 func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *tool.Credential) (tool.Found, error) {
-	e := newErrand(at, key)
+	e := newExchanges(at, key)
 	within := ctx
-	if via == tool.TransportSSE { // no exchange of its own bounds the wait for an answer on the stream
+	if via == tool.TransportSSE { // on a stream no timeout of a single exchange limits the wait for an answer
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, w.timeout)
 		defer cancel()
@@ -151,11 +149,11 @@ func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *to
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	defer s.close()
-	e = s.errand(key)
+	e = s.exchanges(key)
 	l, err := s.list(within, e)
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	ops, warnings := operations(l, true)
-	return tool.Found{BaseURL: at, Transport: via, Title: plain(s.title(), false), Operations: ops, Warnings: warnings}, nil
+	return tool.Found{BaseURL: at, Transport: via, Title: plainText(s.title(), false), Operations: ops, Warnings: warnings}, nil
 }

@@ -21,13 +21,13 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestAServerIsFoundWhereServersUsuallyAre(t *testing.T) {
-	slashed := http.NewServeMux() // as some frameworks have it
+func TestDiscoverTriesUsualPaths(t *testing.T) {
+	slashed := http.NewServeMux() // some frameworks want the slash
 	slashed.Handle("/mcp/", mounted("/mcp/", tool.TransportStreamable, false, echo()))
 	slashed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://127.0.0.1:1/mcp/", http.StatusTemporaryRedirect)
 	})
-	site := http.NewServeMux() // a page, and a server below
+	site := http.NewServeMux() // a web page, with a server below it
 	site.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
 	site.Handle("/mcp", mounted("/mcp", tool.TransportStreamable, false, echo("2025-06-18")))
 	locked := http.NewServeMux()
@@ -49,7 +49,7 @@ func TestAServerIsFoundWhereServersUsuallyAre(t *testing.T) {
 		"behind a lock":   {locked, "", "/mcp", tool.TransportStreamable},
 		"somewhere else":  {mounted("/a/b", tool.TransportSSE, false, echo()), "/a/b", "/a/b", tool.TransportSSE},
 	} {
-		s := over(t, c.handler)
+		s := serve(t, c.handler)
 		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL + c.asked})
 		if err != nil || found.BaseURL != s.URL+c.want || found.Transport != c.via || len(found.Operations) != 1 {
 			t.Errorf("%s: %+v %v", name, found, err)
@@ -57,7 +57,7 @@ func TestAServerIsFoundWhereServersUsuallyAre(t *testing.T) {
 	}
 }
 
-func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
+func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 	answer := func(code int, media, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", media)
@@ -66,18 +66,18 @@ func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
 		})
 	}
 	initialized := func(result string) http.Handler {
-		c := crookedServer(t, nil)
+		c := newFaultyServer(t, nil)
 		c.tools = func() string { return result }
 		return c
 	}
-	version := crookedServer(t, nil)
+	version := newFaultyServer(t, nil)
 	version.gate = func(w http.ResponseWriter, method string) bool {
 		if method == "initialize" {
 			say(w, `{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2023-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
 		}
 		return method != "initialize"
 	}
-	other := over(t, answer(200, "application/json", "{}"))
+	other := serve(t, answer(200, "application/json", "{}"))
 	elsewhere := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -121,7 +121,7 @@ func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
 		"a huge list":           {initialized(`{"tools":[{"name":"a","description":"` + strings.Repeat("x", 9<<20) + `"}]}`), tool.ErrSpeech, "size"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := over(t, c.handler)
+			s := serve(t, c.handler)
 			d := discoverer(t)
 			d.Each = 500 * time.Millisecond
 			if name == "a huge list" {
@@ -148,7 +148,7 @@ func TestDiscoverySaysWhyThereIsNothing(t *testing.T) {
 	}
 }
 
-func TestToolsThatCannotBeUsedAreLeftOut(t *testing.T) {
+func TestDiscoverOmitsUnusableTools(t *testing.T) {
 	const object = `"inputSchema":{"type":"object"}`
 	for name, c := range map[string]struct{ tools, kept, warning string }{
 		"two of one name":       {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `}`, "b", "2 tools have the name a"},
@@ -172,7 +172,7 @@ func TestToolsThatCannotBeUsedAreLeftOut(t *testing.T) {
 		"no type":               {`{"name":"a","inputSchema":{}}`, "a", ""},
 		"look-ahead":            {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","pattern":"^(?=a)b"}}}}`, "a", ""},
 	} {
-		s := crookedServer(t, nil)
+		s := newFaultyServer(t, nil)
 		s.tools = func() string { return `{"tools":[` + c.tools + `]}` }
 		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 		var kept []string
@@ -186,8 +186,8 @@ func TestToolsThatCannotBeUsedAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaysOfAToolIsTidied(t *testing.T) {
-	s := crookedServer(t, nil)
+func TestDiscoverCleansToolDescriptions(t *testing.T) {
+	s := newFaultyServer(t, nil)
 	s.tools = func() string {
 		return `{"tools":[
 			{"name":"a","description":"\n  First\u202e line\u0007.  \nSecond.` + strings.Repeat("ñ", 5000) + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}},
@@ -206,17 +206,17 @@ func TestWhatAServerSaysOfAToolIsTidied(t *testing.T) {
 	}
 }
 
-func TestEveryPageIsListedAndThereIsAnEnd(t *testing.T) {
+func TestDiscoverReadsAllPagesUpToLimit(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, &sdk.ServerOptions{PageSize: 7})
 	for i := range 50 {
 		server.AddTool(&sdk.Tool{Name: fmt.Sprintf("t%02d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
 	}
-	s := over(t, mounted("/", tool.TransportStreamable, false, server))
+	s := serve(t, mounted("/", tool.TransportStreamable, false, server))
 	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 	if err != nil || len(found.Operations) != 50 || len(found.Warnings) != 0 {
 		t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
 	}
-	endless := crookedServer(t, nil)
+	endless := newFaultyServer(t, nil)
 	var page atomic.Int32
 	endless.tools = func() string {
 		n := page.Add(1)
@@ -226,7 +226,7 @@ func TestEveryPageIsListedAndThereIsAnEnd(t *testing.T) {
 	if err != nil || len(found.Operations) != 32 || endless.lists.Load() != 32 || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, "pages") }) {
 		t.Errorf("%d tools in %d pages, %v %v", len(found.Operations), endless.lists.Load(), found.Warnings, err)
 	}
-	crowd := crookedServer(t, nil)
+	crowd := newFaultyServer(t, nil)
 	for _, end := range []string{`],"nextCursor":"more"}`, `]}`} {
 		crowd.tools = func() string {
 			var list []string
@@ -242,7 +242,7 @@ func TestEveryPageIsListedAndThereIsAnEnd(t *testing.T) {
 	}
 }
 
-// bearers gives token-1, token-2, … for keys of the place "oauth".
+// bearers returns token-1, token-2, … for keys of the place "oauth".
 type bearers struct {
 	n, forgotten atomic.Int32
 	err          error
@@ -264,12 +264,12 @@ func (b *bearers) Forget(_, refused tool.Credential) {
 
 var _ mcp.Exchanger = (*bearers)(nil)
 
-func TestARefusedTokenIsReplacedOnceAndNeverForACall(t *testing.T) {
+func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
 	key := &tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: "https://x.test"}, Secret: secret}
-	s := crookedServer(t, ok)
+	s := newFaultyServer(t, ok)
 	var takes atomic.Value
 	takes.Store("token-2")
-	lock := over(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	lock := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+takes.Load().(string) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// events reads a stream of server-sent events as it comes in.
+// events parses a stream of server-sent events while it arrives.
 type events struct {
 	each  func(name string, data []byte)
-	id    string        // of the last event that is whole; "": the stream cannot be resumed
-	retry time.Duration // after which the server wants to be asked for the rest
-	next  string        // id of the event that is being read
+	id    string        // of the last complete event; "": the stream cannot be resumed
+	retry time.Duration // the pause that the server wants before the stream is resumed
+	next  string        // id of the incomplete event
 
 	line, data []byte
 	name       string
-	some       bool // a data line was seen
-	cr         bool // the last byte was one
-	begun      bool // the first line was read: a mark of the byte order may stand before it
+	hasData    bool // the event has a data line
+	cr         bool // the last byte was a carriage return
+	started    bool // the first line was read; a byte order mark may stand before it
 }
 
 func (s *events) feed(p []byte) {
@@ -38,14 +38,14 @@ func (s *events) feed(p []byte) {
 		s.line = append(s.line, p[:at]...)
 		s.cr = p[at] == '\r'
 		p = p[at+1:]
-		s.take()
+		s.endLine()
 	}
 }
 
-// read feeds on a stream until enough is true. It returns what the stream ended with,
-// errNoReply when it was whole.
+// read parses a stream until enough returns true. Else it returns the error that ended the stream, or errNoReply
+// when the stream ended without one.
 func (s *events) read(body io.Reader, enough func() bool) error {
-	s.line, s.data, s.name, s.some, s.cr, s.begun, s.next = nil, nil, "", false, false, false, s.id
+	s.line, s.data, s.name, s.hasData, s.cr, s.started, s.next = nil, nil, "", false, false, false, s.id
 	chunk := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(chunk)
@@ -64,20 +64,19 @@ func (s *events) read(body io.Reader, enough func() bool) error {
 	}
 }
 
-// end gives out an event that the stream ended in: whether it is whole shows when
-// it is read as JSON.
+// end emits the incomplete event at the end of the stream. The JSON parser finds out whether it is whole.
 func (s *events) end() {
 	if len(s.line) > 0 {
-		s.take()
+		s.endLine()
 	}
-	s.give()
+	s.emit()
 }
 
-func (s *events) take() {
+func (s *events) endLine() {
 	line := s.line
 	s.line = s.line[:0]
-	if !s.begun {
-		line, s.begun = bytes.TrimPrefix(line, []byte("\ufeff")), true
+	if !s.started {
+		line, s.started = bytes.TrimPrefix(line, []byte("\ufeff")), true
 	}
 	if len(line) == 0 {
 		s.dispatch()
@@ -89,13 +88,13 @@ func (s *events) take() {
 	case "event":
 		s.name = strings.Clone(string(value))
 	case "data":
-		if s.some {
+		if s.hasData {
 			s.data = append(s.data, '\n')
 		}
-		s.data, s.some = append(s.data, value...), true
+		s.data, s.hasData = append(s.data, value...), true
 	case "id":
 		switch {
-		case bytes.IndexByte(value, 0) >= 0: // as the standard has it
+		case bytes.IndexByte(value, 0) >= 0: // the standard ignores an id with NUL
 		case len(value) > maxEventID:
 			s.next = ""
 		default:
@@ -108,15 +107,15 @@ func (s *events) take() {
 	}
 }
 
-// dispatch ends an event: whoever resumes the stream has it.
+// dispatch ends an event: a resumed stream continues after it.
 func (s *events) dispatch() {
 	s.id = s.next
-	s.give()
+	s.emit()
 }
 
-func (s *events) give() {
-	if s.some && len(s.data) > 0 {
+func (s *events) emit() {
+	if s.hasData && len(s.data) > 0 {
 		s.each(s.name, s.data)
 	}
-	s.data, s.name, s.some = nil, "", false
+	s.data, s.name, s.hasData = nil, "", false
 }

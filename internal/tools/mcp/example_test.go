@@ -14,8 +14,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// An agent is discovered, and then spoken to: its tool is called only while it is
-// the one that was discovered.
+// An agent is discovered and then called: its tool is called only while it equals the discovered one.
 func Example() {
 	agent := sdk.NewServer(&sdk.Implementation{Name: "reserva", Version: "1"}, nil)
 	sdk.AddTool(agent, &sdk.Tool{Name: tool.ChatTool, Description: "Reservas"},
@@ -29,7 +28,7 @@ func Example() {
 		})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return agent }, nil))
 	defer server.Close()
-	guarded := server.Client() // outbound.NewClient, elsewhere
+	guarded := server.Client() // elsewhere: outbound.NewClient
 
 	found, err := mcp.Discoverer{Client: guarded}.Discover(context.Background(), tool.Target{Base: server.URL})
 	if err != nil {

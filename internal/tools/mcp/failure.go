@@ -12,7 +12,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// reason says in a word why an exchange failed: target, key, size, or netfail's.
+// reason names the cause of a failed exchange in one word: target, key, size, or a word of neterr.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, tool.ErrTarget):
@@ -25,20 +25,19 @@ func reason(err error) string {
 	return neterr.Reason(err)
 }
 
-// cleaned is an error without the key and without what only says where it arose.
-// It unwraps to a context's error and nothing else.
-type cleaned struct {
+// cleanedError is an error without the key and without the URL. It unwraps only to an error of the context.
+type cleanedError struct {
 	text  string
 	cause error
 }
 
-func (c cleaned) Error() string { return c.text }
-func (c cleaned) Unwrap() error { return c.cause }
+func (c cleanedError) Error() string { return c.text }
+func (c cleanedError) Unwrap() error { return c.cause }
 
-// maxCause is how much of a stranger's words an error holds, in bytes.
+// maxCause is the maximum length of foreign text in an error, in bytes.
 const maxCause = 300
 
-func (e *errand) clean(err error) error {
+func (e *exchanges) clean(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -46,11 +45,11 @@ func (e *errand) clean(err error) error {
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	text := redact.Text(known(strings.ToValidUTF8(err.Error(), "?"), e.secret()))
+	text := redact.Text(redactSecret(strings.ToValidUTF8(err.Error(), "?"), e.secret()))
 	if len(text) > maxCause {
 		text = strings.ToValidUTF8(text[:maxCause], "")
 	}
-	c := cleaned{text: text}
+	c := cleanedError{text: text}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			c.cause = cause
@@ -59,17 +58,17 @@ func (e *errand) clean(err error) error {
 	return c
 }
 
-func (e *errand) secret() string {
+func (e *exchanges) secret() string {
 	if e.key == nil {
 		return ""
 	}
 	return e.key.Secret
 }
 
-// known takes the key out of a text.
-func known(text, secret string) string { return string(redact.Known([]byte(text), secret)) }
+// redactSecret removes the key from a text.
+func redactSecret(text, secret string) string { return string(redact.Known([]byte(text), secret)) }
 
-// causeOf is the reason of a failure that is a fault by now.
+// causeOf returns the cause of a failure that is already a fault.
 func causeOf(err error) string {
 	f := fault.Of(err)
 	switch {

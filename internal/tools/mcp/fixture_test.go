@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// versions are all that are spoken, and how their servers are reached.
+// versions lists all supported versions, and how their servers are reached.
 var versions = []struct {
 	name string
 	via  tool.Transport
@@ -34,7 +34,7 @@ var versions = []struct {
 	{"2024-11-05 SSE", tool.TransportSSE, []string{"2024-11-05"}},
 }
 
-// site is a real server, and what arrived at it.
+// site is a real server that records its requests.
 type site struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -59,7 +59,7 @@ func (s *site) last() *http.Request {
 	return s.seen[len(s.seen)-1]
 }
 
-func over(t *testing.T, h http.Handler) *site {
+func serve(t *testing.T, h http.Handler) *site {
 	t.Helper()
 	s := &site{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,7 @@ func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
-// echo is a server whose tool answers with its arguments, as they were written.
+// echo returns a server whose tool returns its arguments as they were written.
 func echo(only ...string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "echo", Title: "Echo", Version: "1"}, &sdk.ServerOptions{SupportedProtocolVersions: slices.Clone(only)})
 	s.AddTool(&sdk.Tool{

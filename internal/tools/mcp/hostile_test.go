@@ -15,114 +15,118 @@ import (
 
 const fine = `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done"}]}}`
 
-func TestWhatBecameOfACallIsToldExactly(t *testing.T) {
+func TestCallToolReportsExactOutcome(t *testing.T) {
 	nothing := func() {}
-	slowly := func() { time.Sleep(20 * time.Millisecond) } // a slow server is what is tested
+	slowly := func() { time.Sleep(20 * time.Millisecond) } // the test needs a slow server
 	huge := strings.Repeat("x", 10<<20)
 	type answers = func(http.ResponseWriter, *http.Request, string)
 	cases := []struct {
 		name   string
-		answer func(c *crooked) answers
+		answer func(c *faultyServer) answers
 		err    error
 		reason string // of err
 		status int
 		failed bool
 		calls  int32 // 0: one
 	}{
-		{name: "plain", answer: func(*crooked) answers { return status(200, fine, "Content-Type", "application/json; charset=utf-8") }, status: 200},
-		{name: "stream", answer: func(*crooked) answers { return stream("event: message\r\ndata: " + fine + "\r\n\r\n") }, status: 200},
-		{name: "stream in lines", answer: func(*crooked) answers {
+		{name: "plain", answer: func(*faultyServer) answers {
+			return status(200, fine, "Content-Type", "application/json; charset=utf-8")
+		}, status: 200},
+		{name: "stream", answer: func(*faultyServer) answers { return stream("event: message\r\ndata: " + fine + "\r\n\r\n") }, status: 200},
+		{name: "stream in lines", answer: func(*faultyServer) answers {
 			return stream(": hello\nid: 7\nretry: 1\ndata:\n\nevent: other\ndata: x\n\n" + `data: {"jsonrpc":"2.0",` + "\ndata: " + `"id":ID,"result":{"content":[]}}` + "\n\n")
 		}, status: 200},
-		{name: "stream without its last line", answer: func(*crooked) answers { return stream("data: " + fine) }, status: 200},
-		{name: "list of messages", answer: func(*crooked) answers {
+		{name: "stream without its last line", answer: func(*faultyServer) answers { return stream("data: " + fine) }, status: 200},
+		{name: "list of messages", answer: func(*faultyServer) answers {
 			return status(200, `[{"jsonrpc":"2.0","method":"notifications/message","params":{}},`+fine+`]`, "Content-Type", "application/json")
 		}, status: 200},
-		{name: "another session", answer: func(*crooked) answers {
+		{name: "another session", answer: func(*faultyServer) answers {
 			return status(200, fine, "Content-Type", "application/json", "Mcp-Session-Id", "stolen")
 		}, status: 200},
-		{name: "failed", answer: func(*crooked) answers { return result(`{"content":[],"isError":true}`) }, status: 200, failed: true},
-		{name: "wants input", answer: func(*crooked) answers {
+		{name: "failed", answer: func(*faultyServer) answers { return result(`{"content":[],"isError":true}`) }, status: 200, failed: true},
+		{name: "wants input", answer: func(*faultyServer) answers {
 			return result(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"x"}}}}`)
 		}, status: 200, failed: true},
-		{name: "error", answer: func(*crooked) answers {
+		{name: "error", answer: func(*faultyServer) answers {
 			return status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"unknown tool"}}`, "Content-Type", "application/json")
 		}, status: 200, failed: true},
-		{name: "error with a status", answer: func(*crooked) answers {
+		{name: "error with a status", answer: func(*faultyServer) answers {
 			return status(400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"header mismatch"}}`, "Content-Type", "application/json")
 		}, status: 200, failed: true},
-		{name: "error with 500", answer: func(*crooked) answers {
+		{name: "error with 500", answer: func(*faultyServer) answers {
 			return status(500, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"oh"}}`, "Content-Type", "application/json")
 		}, status: 200, failed: true},
 
-		{name: "throttled", answer: func(*crooked) answers { return status(429, "slow", "Retry-After", "7") }, status: 429, failed: true},
-		{name: "throttled, without a time", answer: func(*crooked) answers { return status(429, "slow") }, status: 429, failed: true},
-		{name: "unavailable until", answer: func(*crooked) answers { return status(503, "", "Retry-After", "7") }, status: 503, failed: true},
-		{name: "too large for it", answer: func(*crooked) answers { return status(413, "") }, status: 413, failed: true},
-		{name: "redirect", answer: func(*crooked) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere?key=x") }, status: 307, failed: true},
+		{name: "throttled", answer: func(*faultyServer) answers { return status(429, "slow", "Retry-After", "7") }, status: 429, failed: true},
+		{name: "throttled, without a time", answer: func(*faultyServer) answers { return status(429, "slow") }, status: 429, failed: true},
+		{name: "unavailable until", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "7") }, status: 503, failed: true},
+		{name: "too large for it", answer: func(*faultyServer) answers { return status(413, "") }, status: 413, failed: true},
+		{name: "redirect", answer: func(*faultyServer) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere?key=x") }, status: 307, failed: true},
 
-		{name: "401", answer: func(*crooked) answers { return status(401, "") }, err: tool.ErrRefusedUs},
-		{name: "403", answer: func(*crooked) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrRefusedUs},
-		{name: "session forgotten for ever", answer: func(*crooked) answers { return status(404, "session not found") }, err: tool.ErrNotSent, reason: "session", calls: 2},
-		{name: "session forgotten, as some say", answer: func(*crooked) answers {
+		{name: "401", answer: func(*faultyServer) answers { return status(401, "") }, err: tool.ErrRefusedUs},
+		{name: "403", answer: func(*faultyServer) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrRefusedUs},
+		{name: "session forgotten for ever", answer: func(*faultyServer) answers { return status(404, "session not found") }, err: tool.ErrNotSent, reason: "session", calls: 2},
+		{name: "session forgotten, as some say", answer: func(*faultyServer) answers {
 			return status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no valid session"}}`, "Content-Type", "application/json")
 		}, err: tool.ErrNotSent, reason: "session", calls: 2},
 
-		{name: "never", answer: func(c *crooked) answers { return func(http.ResponseWriter, *http.Request, string) { <-c.done } }, err: tool.ErrLost, reason: "timeout"},
-		{name: "garbage", answer: func(*crooked) answers { return status(200, "}{", "Content-Type", "application/json") }, err: tool.ErrLost},
-		{name: "page", answer: func(*crooked) answers { return status(200, fine, "Content-Type", "text/html") }, err: tool.ErrLost},
-		{name: "nothing", answer: func(*crooked) answers { return status(200, "", "Content-Type", "application/json") }, err: tool.ErrLost},
-		{name: "accepted", answer: func(*crooked) answers { return status(202, "") }, err: tool.ErrLost},
-		{name: "wrong id", answer: func(*crooked) answers {
+		{name: "never", answer: func(c *faultyServer) answers { return func(http.ResponseWriter, *http.Request, string) { <-c.done } }, err: tool.ErrLost, reason: "timeout"},
+		{name: "garbage", answer: func(*faultyServer) answers { return status(200, "}{", "Content-Type", "application/json") }, err: tool.ErrLost},
+		{name: "page", answer: func(*faultyServer) answers { return status(200, fine, "Content-Type", "text/html") }, err: tool.ErrLost},
+		{name: "nothing", answer: func(*faultyServer) answers { return status(200, "", "Content-Type", "application/json") }, err: tool.ErrLost},
+		{name: "accepted", answer: func(*faultyServer) answers { return status(202, "") }, err: tool.ErrLost},
+		{name: "wrong id", answer: func(*faultyServer) answers {
 			return status(200, `{"jsonrpc":"2.0","id":9ID,"result":{"content":[]}}`, "Content-Type", "application/json")
 		}, err: tool.ErrLost},
-		{name: "id as a text", answer: func(*crooked) answers {
+		{name: "id as a text", answer: func(*faultyServer) answers {
 			return status(200, `{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}`, "Content-Type", "application/json")
 		}, err: tool.ErrLost},
-		{name: "wrong id in a stream", answer: func(*crooked) answers { return stream(`data: {"jsonrpc":"2.0","id":9ID,"result":{}}` + "\n\n") }, err: tool.ErrLost},
-		{name: "result and error", answer: func(*crooked) answers {
+		{name: "wrong id in a stream", answer: func(*faultyServer) answers { return stream(`data: {"jsonrpc":"2.0","id":9ID,"result":{}}` + "\n\n") }, err: tool.ErrLost},
+		{name: "result and error", answer: func(*faultyServer) answers {
 			return status(200, `{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":""}}`, "Content-Type", "application/json")
 		}, err: tool.ErrLost},
-		{name: "result is a list", answer: func(*crooked) answers { return result(`[]`) }, err: tool.ErrLost},
-		{name: "content is a text", answer: func(*crooked) answers { return result(`{"content":"x"}`) }, err: tool.ErrLost},
-		{name: "deep", answer: func(*crooked) answers {
+		{name: "result is a list", answer: func(*faultyServer) answers { return result(`[]`) }, err: tool.ErrLost},
+		{name: "content is a text", answer: func(*faultyServer) answers { return result(`{"content":"x"}`) }, err: tool.ErrLost},
+		{name: "deep", answer: func(*faultyServer) answers {
 			return result(`{"content":[],"structuredContent":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`)
 		}, err: tool.ErrLost},
-		{name: "stream ends", answer: func(*crooked) answers { return stream("id: 1\ndata:\n\n") }, err: tool.ErrLost},
-		{name: "stream ends in the middle", answer: func(*crooked) answers { return stream("id: 1\nretry: 1\ndata: " + fine[:40]) }, err: tool.ErrLost},
-		{name: "more than is read", answer: func(*crooked) answers { return result(`{"content":[{"type":"text","text":"` + huge + huge + `"}]}`) }, err: tool.ErrLost, reason: "size"},
-		{name: "stream of more than is read", answer: func(c *crooked) answers {
+		{name: "stream ends", answer: func(*faultyServer) answers { return stream("id: 1\ndata:\n\n") }, err: tool.ErrLost},
+		{name: "stream ends in the middle", answer: func(*faultyServer) answers { return stream("id: 1\nretry: 1\ndata: " + fine[:40]) }, err: tool.ErrLost},
+		{name: "more than is read", answer: func(*faultyServer) answers {
+			return result(`{"content":[{"type":"text","text":"` + huge + huge + `"}]}`)
+		}, err: tool.ErrLost, reason: "size"},
+		{name: "stream of more than is read", answer: func(c *faultyServer) answers {
 			return c.forever("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", "data: "+huge, nothing)
 		}, err: tool.ErrLost, reason: "size"},
-		{name: "endless stream", answer: func(c *crooked) answers {
+		{name: "endless stream", answer: func(c *faultyServer) answers {
 			return c.forever("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", ": ping\n\n", slowly)
 		}, err: tool.ErrLost, reason: "timeout"},
-		{name: "a byte at a time", answer: func(c *crooked) answers {
+		{name: "a byte at a time", answer: func(c *faultyServer) answers {
 			return c.forever("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", "x", slowly)
 		}, err: tool.ErrLost, reason: "timeout"},
-		{name: "slow headers", answer: func(c *crooked) answers { return c.forever("HTTP/1.1 200 OK\r\n", "X", slowly) }, err: tool.ErrLost, reason: "timeout"},
-		{name: "1xx flood", answer: func(c *crooked) answers { return c.forever("", "HTTP/1.1 102 Processing\r\n\r\n", nothing) }, err: tool.ErrLost},
-		{name: "upgrade", answer: func(*crooked) answers {
+		{name: "slow headers", answer: func(c *faultyServer) answers { return c.forever("HTTP/1.1 200 OK\r\n", "X", slowly) }, err: tool.ErrLost, reason: "timeout"},
+		{name: "1xx flood", answer: func(c *faultyServer) answers { return c.forever("", "HTTP/1.1 102 Processing\r\n\r\n", nothing) }, err: tool.ErrLost},
+		{name: "upgrade", answer: func(*faultyServer) answers {
 			return bytesOf("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
 		}, err: tool.ErrLost},
-		{name: "hung up", answer: func(*crooked) answers { return bytesOf("") }, err: tool.ErrLost},
-		{name: "half the status", answer: func(*crooked) answers { return bytesOf("HTTP/1.1 20") }, err: tool.ErrLost},
-		{name: "half the body", answer: func(*crooked) answers {
+		{name: "hung up", answer: func(*faultyServer) answers { return bytesOf("") }, err: tool.ErrLost},
+		{name: "half the status", answer: func(*faultyServer) answers { return bytesOf("HTTP/1.1 20") }, err: tool.ErrLost},
+		{name: "half the body", answer: func(*faultyServer) answers {
 			return bytesOf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + fine)
 		}, err: tool.ErrLost},
-		{name: "500", answer: func(*crooked) answers { return status(500, "oh") }, err: tool.ErrLost, reason: "status"},
-		{name: "502", answer: func(*crooked) answers { return status(502, "<html>") }, err: tool.ErrLost, reason: "status"},
-		{name: "503", answer: func(*crooked) answers { return status(503, "") }, err: tool.ErrLost, reason: "status"},
+		{name: "500", answer: func(*faultyServer) answers { return status(500, "oh") }, err: tool.ErrLost, reason: "status"},
+		{name: "502", answer: func(*faultyServer) answers { return status(502, "<html>") }, err: tool.ErrLost, reason: "status"},
+		{name: "503", answer: func(*faultyServer) answers { return status(503, "") }, err: tool.ErrLost, reason: "status"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			server := crookedServer(t, nil)
+			server := newFaultyServer(t, nil)
 			server.answers = c.answer(server)
 			call := server.do(t)
 			patience := time.Second
 			if c.reason != "timeout" {
-				patience = time.Minute // none of it waits
+				patience = time.Minute // no case waits that long
 			}
 			a, err := client(t, func(o *mcp.Options) { o.Timeout = patience }).CallTool(t.Context(), call)
 			if n := server.calls.Load(); n != max(1, c.calls) {

@@ -7,12 +7,12 @@ import (
 	"net/http"
 )
 
-// maxStream is how much is read of the one stream of a session (TransportSSE): a
-// list of tools and an answer.
+// maxStream is the maximum number of bytes that are read from the stream of a session (TransportSSE). It has room
+// for a list of tools and an answer.
 const maxStream = maxListing + maxAnswer
 
 // listen opens the stream on which a server of protocol 2024-11-05 answers.
-func (w *wire) listen(req *http.Request, e *errand) (*http.Response, error) {
+func (w *wire) listen(req *http.Request, e *exchanges) (*http.Response, error) {
 	x, err := e.begin(message{Method: methodStream}, req)
 	if err != nil {
 		return nil, err
@@ -29,23 +29,23 @@ func (w *wire) listen(req *http.Request, e *errand) (*http.Response, error) {
 	if res.StatusCode != http.StatusOK || mediaType(res.Header) != eventStream {
 		_ = res.Body.Close()
 		if res.StatusCode == http.StatusOK {
-			return answered(req, http.StatusNotAcceptable, nil, nil), e.end(x, errNoReply)
+			return newResponse(req, http.StatusNotAcceptable, nil, nil), e.end(x, errNoReply)
 		}
-		return answered(req, res.StatusCode, nil, nil), nil
+		return newResponse(req, res.StatusCode, nil, nil), nil
 	}
-	told := answered(req, http.StatusOK, nil, nil)
-	told.Header.Set("Content-Type", eventStream)
-	told.ContentLength = -1
-	told.Body = newTap(res.Body, e)
-	return told, nil
+	forSDK := newResponse(req, http.StatusOK, nil, nil)
+	forSDK.Header.Set("Content-Type", eventStream)
+	forSDK.ContentLength = -1
+	forSDK.Body = newTap(res.Body, e)
+	return forSDK, nil
 }
 
-// methodStream stands for the request of the stream, which is no message.
+// methodStream marks the GET request that opens the stream; it carries no message.
 const methodStream = "GET"
 
-// tap reads the stream of a session and passes on what the SDK needs of it: where
-// to send messages, that there is an answer, and what the server asks of us, which
-// the SDK declines. The answers themselves go to their exchanges.
+// tap reads the stream of a session and passes on only the part that the SDK needs: the address to which messages
+// are posted, the fact that an answer arrived, and the requests of the server, which the SDK declines. The answers
+// themselves go to their exchanges.
 type tap struct {
 	body   io.ReadCloser
 	of     io.Reader
@@ -55,8 +55,8 @@ type tap struct {
 	err    error
 }
 
-func newTap(body io.ReadCloser, e *errand) *tap {
-	t := &tap{body: body, of: &bounded{of: body, left: maxStream}}
+func newTap(body io.ReadCloser, e *exchanges) *tap {
+	t := &tap{body: body, of: &limitedReader{of: body, left: maxStream}}
 	t.events.each = func(name string, data []byte) {
 		if name == "endpoint" {
 			t.pass(name, data)
@@ -64,14 +64,14 @@ func newTap(body io.ReadCloser, e *errand) *tap {
 		}
 		for _, m := range messages(data) {
 			e.note(m)
-			if m.asks() && t.asked < maxAsked && len(m.ID) <= maxID {
+			if m.isRequest() && t.asked < maxAsked && len(m.ID) <= maxID {
 				t.asked++
-				t.pass("", m.asked())
+				t.pass("", m.sdkRequest())
 			}
 			switch x := e.deliver(m); {
 			case x == nil:
 			case x.method == methodList, x.method == methodCall:
-				t.pass("", x.token())
+				t.pass("", x.placeholder())
 			default:
 				t.pass("", m.raw)
 			}

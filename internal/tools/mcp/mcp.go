@@ -1,18 +1,15 @@
-// Package mcp wraps the SDK of the Model Context Protocol as a client of servers
-// that somebody registered: it discovers their tools, and calls them.
+// Package mcp is a client of registered servers that speak the Model Context Protocol. It wraps the official SDK,
+// discovers the tools of a server, and calls them.
 //
-// What stays true: a tool is called only while its live definition has the
-// fingerprint that was approved; a tools/call is handed to the network once, and a
-// second time only when the server refused the first because it forgot the session;
-// what became of it is told exactly (not sent, lost, answered);
-// a key goes to the server's own origin only, and is in no answer and no error;
-// what a server asks of us (sampling, elicitation, roots) is declined; what it
-// says of its tools can make them riskier and never safer; and every answer is
-// bounded in size and time. Protocol versions 2024-11-05 to 2026-07-28 are spoken.
+// These invariants hold. A tool is called only while its current definition has the approved fingerprint. A
+// tools/call is handed to the network once, and a second time only when the server refused the first because it
+// forgot the session. The outcome is reported exactly (not sent, lost, answered). A key goes only to the server's
+// own origin, and no answer and no error contains it. Requests of the server (sampling, elicitation, roots) are
+// declined. A server's description of its tools can raise their risk and never lower it. Every answer is limited in
+// size and time. The protocol versions are 2024-11-05 to 2026-07-28.
 //
-// The SDK negotiates and frames. All that touches the network goes through wire,
-// which reads every answer itself: only there is it known what happened to a
-// request.
+// The SDK negotiates and frames. All network traffic goes through wire, which reads every answer itself, because
+// only there it is known whether a request was sent.
 package mcp
 
 import (
@@ -23,23 +20,22 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Exchanger makes a credential that can be sent of one that cannot: what is in
-// the place "oauth" becomes a bearer token, anything else stays as it is.
+// Exchanger turns a credential into one that can be sent: it exchanges a credential of the place "oauth" for a
+// bearer token, and returns any other unchanged.
 type Exchanger interface {
 	// Exchange returns tool.ErrRefusedUs when the token endpoint refuses.
 	Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error)
-	// Forget drops what Exchange gave for key, if it is still refused.
+	// Forget drops the token that Exchange returned for key, if it is still the refused one.
 	Forget(key, refused tool.Credential)
 }
 
-// Options say how servers are called. HTTP must be guarded, and its transport an
-// *http.Transport, of which calls get one that keeps no connection; redirects are not
-// followed whatever it says. Bearer may be nil where no key is of the place "oauth".
+// Options configures a Client. HTTP must be guarded, and its transport an *http.Transport: calls use a copy of it
+// that keeps no connection. Redirects are never followed. Bearer may be nil when no key is of the place "oauth".
 type Options struct {
 	HTTP     *http.Client
 	Bearer   Exchanger
 	Now      func() time.Time
-	Timeout  time.Duration // of one exchange, its answer included; default that of HTTP, else 30 s
-	Sessions int           // that are kept for reuse; default 64
-	Idle     time.Duration // after which a session is closed; default 5 min
+	Timeout  time.Duration // limit of one exchange with its answer; default that of HTTP, else 30 s
+	Sessions int           // maximum number of sessions kept for reuse; default 64
+	Idle     time.Duration // idle time after which a session is closed; default 5 min
 }

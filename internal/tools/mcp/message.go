@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// The methods that matter here.
+// The JSON-RPC methods that this package handles.
 const (
 	methodDiscover = "server/discover"
 	methodList     = "tools/list"
@@ -13,7 +13,7 @@ const (
 	methodChanged  = "notifications/tools/list_changed"
 )
 
-// message is one JSON-RPC message, either way.
+// message is one JSON-RPC message, in either direction.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -22,14 +22,13 @@ type message struct {
 	raw    []byte
 }
 
-// problem is what a server says went wrong.
+// problem is the error object of a message.
 type problem struct {
 	Code    json.Number `json:"code"`
 	Message string      `json:"message"`
 }
 
-// messages reads one message or, as 2025-03-26 has it, a list of them. What is
-// neither is nothing.
+// messages parses one message, or a list of them as in version 2025-03-26. Anything else gives no message.
 func messages(raw []byte) []message {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -51,11 +50,11 @@ func messages(raw []byte) []message {
 	return list
 }
 
-// maxBatch is how many messages are read of a list: what is beside an answer in one
-// is little, and a list of nothings would be large when it is read.
+// maxBatch limits how many messages of a list are read. A genuine list holds few messages beside an answer, and a
+// list of empty elements would need much memory.
 const maxBatch = 1000
 
-// elements are the first elements of a JSON list; nil for what is none.
+// elements returns the first maxBatch elements of a JSON list, or nil.
 func elements(raw []byte) []json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {
@@ -72,21 +71,21 @@ func elements(raw []byte) []json.RawMessage {
 	return each
 }
 
-// asks reports whether the message is a request, which awaits an answer.
-func (m message) asks() bool { return m.Method != "" && !m.nobodys() }
+// isRequest reports whether the message is a request, which expects an answer.
+func (m message) isRequest() bool { return m.Method != "" && !m.hasNoID() }
 
-// nobodys reports whether the message has no id.
-func (m message) nobodys() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
+// hasNoID reports whether the message has no id.
+func (m message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
 
-// answers reports whether the message is the answer to the request with an id.
-func (m message) answers(id string) bool {
+// isAnswerTo reports whether the message answers the request with an id.
+func (m message) isAnswerTo(id string) bool {
 	return m.Method == "" && id != "" && string(m.ID) == id && (m.Error != nil) != (len(m.Result) > 0)
 }
 
 const maxID = 256
 
-// declined is our answer to a request of a server.
-func (m message) declined() []byte {
+// declineReply returns the answer to a request of a server: it declines all but a ping.
+func (m message) declineReply() []byte {
 	id := m.ID
 	if len(id) > maxID {
 		id = json.RawMessage("null")
@@ -98,9 +97,8 @@ func (m message) declined() []byte {
 	return []byte(text + `,"error":{"code":-32601,"message":"not supported by this client"}}`)
 }
 
-// asked is a request of a server as the SDK gets to see it: a ping, or something
-// that nobody knows.
-func (m message) asked() []byte {
+// sdkRequest returns a request of a server in the form that the SDK gets: a ping, or an unknown method.
+func (m message) sdkRequest() []byte {
 	method := "declined"
 	if m.Method == "ping" {
 		method = m.Method
@@ -108,9 +106,9 @@ func (m message) asked() []byte {
 	return []byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"` + method + `"}`)
 }
 
-// token tells the SDK whether a tools/list or tools/call was answered. What the
-// answer says is read from the exchange.
-func (x *exchange) token() []byte {
+// placeholder returns an answer without content, which tells the SDK only whether a tools/list or tools/call
+// succeeded. The real answer is read from the exchange.
+func (x *exchange) placeholder() []byte {
 	text := `{"jsonrpc":"2.0","id":` + x.id
 	switch reply := x.answer(); {
 	case reply == nil || reply.Error != nil:

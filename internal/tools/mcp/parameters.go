@@ -14,10 +14,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Since 2026-07-28 a tool may ask for some of its arguments to be repeated as
-// headers (x-mcp-header), for proxies to see.
+// Since 2026-07-28 a tool may ask that some of its arguments are repeated as headers (x-mcp-header), so that
+// proxies can read them.
 
-// parameter is an argument that is repeated: where it is, and in which header.
+// parameter is an argument that is repeated: its path in the arguments, and its header.
 type parameter struct {
 	path   []string
 	header string
@@ -33,13 +33,12 @@ var (
 	errHeaderType  = errors.New("an argument that goes into a header is no text, integer or boolean")
 )
 
-// headerParameters returns the arguments that a schema wants repeated. What it
-// cannot want makes the tool unusable.
+// headerParameters returns the arguments that a schema wants repeated. An invalid wish makes the tool unusable.
 func headerParameters(schema json.RawMessage) ([]parameter, error) {
 	if !strings.Contains(string(schema), "x-mcp-header") && !strings.Contains(string(schema), `\u`) {
 		return nil, nil
 	}
-	var s annotated
+	var s annotatedSchema
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, errHeaderName
 	}
@@ -51,26 +50,26 @@ func headerParameters(schema json.RawMessage) ([]parameter, error) {
 	return found, nil
 }
 
-type annotated struct {
-	Type       json.RawMessage      `json:"type"`
-	Header     json.RawMessage      `json:"x-mcp-header"`
-	Properties map[string]annotated `json:"properties"`
+type annotatedSchema struct {
+	Type       json.RawMessage            `json:"type"`
+	Header     json.RawMessage            `json:"x-mcp-header"`
+	Properties map[string]annotatedSchema `json:"properties"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler: a schema may also be true or false.
-func (s *annotated) UnmarshalJSON(raw []byte) error {
-	type bare annotated
+func (s *annotatedSchema) UnmarshalJSON(raw []byte) error {
+	type bare annotatedSchema
 	var b bare
 	if len(raw) > 0 && raw[0] == '{' {
 		if err := json.Unmarshal(raw, &b); err != nil {
 			return err
 		}
 	}
-	*s = annotated(b)
+	*s = annotatedSchema(b)
 	return nil
 }
 
-func (s annotated) collect(at []string, seen map[string]bool, found *[]parameter) error {
+func (s annotatedSchema) collect(at []string, seen map[string]bool, found *[]parameter) error {
 	for name, p := range s.Properties {
 		path := append(append([]string{}, at...), name)
 		if p.Header != nil {
@@ -101,8 +100,8 @@ const (
 	maxInteger     = 1<<53 - 1
 )
 
-// headerValues are the headers of one call. It is tool.ErrRequest when an argument
-// does not fit into one.
+// headerValues returns the headers of one call. It returns tool.ErrRequest when an argument does not fit into a
+// header.
 func headerValues(parameters []parameter, arguments map[string]json.RawMessage) (map[string]string, error) {
 	values := map[string]string{}
 	for _, p := range parameters {
@@ -131,8 +130,8 @@ func lookup(object map[string]json.RawMessage, path []string) (json.RawMessage, 
 	return lookup(inner, path[1:])
 }
 
-// headerText writes a value as SEP-2243 has it: what a header cannot hold as it is
-// goes in base64, in a frame that says so.
+// headerText writes a value as SEP-2243 defines: text that a header cannot hold is written in base64, inside a
+// frame.
 func headerText(raw json.RawMessage) (string, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {

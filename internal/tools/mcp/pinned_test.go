@@ -16,12 +16,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// ok answers a call as it should be.
+// ok answers a call correctly.
 func ok(w http.ResponseWriter, r *http.Request, id string) {
 	result(`{"content":[{"type":"text","text":"done"}]}`)(w, r, id)
 }
 
-func TestAToolThatIsAnotherIsNotCalled(t *testing.T) {
+func TestCallToolRefusesChangedTool(t *testing.T) {
 	const first = `{"name":"do","description":"Does it","inputSchema":{"type":"object"}}`
 	for name, now := range map[string]string{
 		"renamed":             `{"tools":[{"name":"do2","description":"Does it","inputSchema":{"type":"object"}}]}`,
@@ -35,7 +35,7 @@ func TestAToolThatIsAnotherIsNotCalled(t *testing.T) {
 		"gone":                `{"tools":[]}`,
 		"broken":              `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"nothing"}}]}`,
 	} {
-		s := crookedServer(t, ok)
+		s := newFaultyServer(t, ok)
 		call := s.do(t)
 		s.tools = func() string { return now }
 		_, err := client(t).CallTool(t.Context(), call)
@@ -45,12 +45,12 @@ func TestAToolThatIsAnotherIsNotCalled(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReadOfAToolDoesNotChangeIt(t *testing.T) {
+func TestUnusedFieldsDoNotChangeTool(t *testing.T) {
 	for name, now := range map[string]string{
 		"hints":  `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"destructiveHint":false}}]}`,
 		"others": `{"tools":[{"name":"more","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"},"name":"do","description":"Does it","_meta":{"x":1},"icons":[]}]}`,
 	} {
-		s := crookedServer(t, ok)
+		s := newFaultyServer(t, ok)
 		call := s.do(t)
 		s.tools = func() string { return now }
 		if a, err := client(t).CallTool(t.Context(), call); err != nil || a.Failed {
@@ -59,8 +59,8 @@ func TestWhatIsNotReadOfAToolDoesNotChangeIt(t *testing.T) {
 	}
 }
 
-func TestToolsAreListedAsOftenAsTheCallTrusts(t *testing.T) {
-	s := crookedServer(t, ok)
+func TestCallToolListsToolsWhenTrustExpires(t *testing.T) {
+	s := newFaultyServer(t, ok)
 	call := s.do(t)
 	s.lists.Store(0)
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -85,8 +85,8 @@ func TestToolsAreListedAsOftenAsTheCallTrusts(t *testing.T) {
 	}
 }
 
-func TestAToolThatIsApprovedAnewIsCalledAtOnce(t *testing.T) {
-	s := crookedServer(t, ok)
+func TestNewlyApprovedToolIsCalledAtOnce(t *testing.T) {
+	s := newFaultyServer(t, ok)
 	call := s.do(t)
 	call.Trust = time.Hour
 	c := client(t)
@@ -96,7 +96,7 @@ func TestAToolThatIsApprovedAnewIsCalledAtOnce(t *testing.T) {
 	s.tools = func() string {
 		return `{"tools":[{"name":"do","description":"Does it better","inputSchema":{"type":"object"}}]}`
 	}
-	anew := s.do(t) // as a refresh does
+	anew := s.do(t) // as after a refresh
 	anew.Trust = time.Hour
 	if a, err := c.CallTool(t.Context(), anew); err != nil || a.Failed {
 		t.Errorf("%+v %v", a, err)
@@ -106,8 +106,8 @@ func TestAToolThatIsApprovedAnewIsCalledAtOnce(t *testing.T) {
 	}
 }
 
-func TestANotifiedChangeEndsTrust(t *testing.T) {
-	s := crookedServer(t, nil)
+func TestListChangedNotificationEndsTrust(t *testing.T) {
+	s := newFaultyServer(t, nil)
 	var quiet atomic.Bool
 	s.answers = func(w http.ResponseWriter, r *http.Request, id string) {
 		if quiet.Load() {
@@ -128,7 +128,7 @@ func TestANotifiedChangeEndsTrust(t *testing.T) {
 	}
 }
 
-func TestAForgottenSessionIsOpenedAnewOnce(t *testing.T) {
+func TestCallToolReopensForgottenSessionOnce(t *testing.T) {
 	for _, at := range []string{"tools/list", "tools/call"} {
 		for _, how := range []func(http.ResponseWriter){
 			func(w http.ResponseWriter) { http.Error(w, "session not found", http.StatusNotFound) },
@@ -138,7 +138,7 @@ func TestAForgottenSessionIsOpenedAnewOnce(t *testing.T) {
 				_, _ = fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
 			},
 		} {
-			s := crookedServer(t, ok)
+			s := newFaultyServer(t, ok)
 			call := s.do(t)
 			c := client(t)
 			if _, err := c.CallTool(t.Context(), call); err != nil {
@@ -163,9 +163,9 @@ func TestAForgottenSessionIsOpenedAnewOnce(t *testing.T) {
 	}
 }
 
-func TestFiftyCallsAtOnceShareASessionAndAListing(t *testing.T) {
+func TestConcurrentCallsShareSessionAndListing(t *testing.T) {
 	for _, v := range versions {
-		s := over(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
+		s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
 		at, ops := registered(t, s.URL, nil)
 		c := client(t)
 		var wg sync.WaitGroup
@@ -190,8 +190,8 @@ func TestFiftyCallsAtOnceShareASessionAndAListing(t *testing.T) {
 	}
 }
 
-func TestSessionsAreBoundedAndClosedWhenIdle(t *testing.T) {
-	s := crookedServer(t, ok)
+func TestSessionsAreLimitedAndClosedWhenIdle(t *testing.T) {
+	s := newFaultyServer(t, ok)
 	var open, most atomic.Int32
 	s.gate = func(w http.ResponseWriter, method string) bool {
 		switch method {
@@ -225,7 +225,7 @@ func TestSessionsAreBoundedAndClosedWhenIdle(t *testing.T) {
 
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := &pipe{handler: &crooked{tools: func() string { return oneTool }, answers: ok}}
+		net := &pipe{handler: &faultyServer{tools: func() string { return oneTool }, answers: ok}}
 		c := mcp.NewClient(mcp.Options{HTTP: &http.Client{Transport: net}, Now: time.Now, Idle: time.Minute})
 		found, err := mcp.Discoverer{Client: &http.Client{Transport: net}}.Discover(t.Context(), tool.Target{Base: "http://x.test"})
 		if err != nil {
@@ -247,13 +247,13 @@ func TestIdleSessionsEnd(t *testing.T) {
 			}
 		}
 		time.Sleep(61 * time.Second)
-		synctest.Wait() // what is left would keep the test from its end
+		synctest.Wait() // a remaining goroutine would keep the test from ending
 	})
 }
 
 // pipe answers requests without a network.
 type pipe struct {
-	handler *crooked
+	handler *faultyServer
 	ends    atomic.Int32
 }
 
@@ -271,8 +271,8 @@ func (p *pipe) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func TestCallsNeedAnObject(t *testing.T) {
-	s := crookedServer(t, ok)
+func TestCallToolRefusesArgumentsThatAreNoObject(t *testing.T) {
+	s := newFaultyServer(t, ok)
 	call := s.do(t)
 	for _, arguments := range []string{``, `null`, `[]`, `"x"`, `{`, `{} {}`} {
 		call.Arguments = json.RawMessage(arguments)

@@ -9,9 +9,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// pool keeps what is worth keeping between calls: per server and key, an open
-// session and what is known of the server's tools. It is bounded, and what nobody
-// used for a while is closed.
+// pool caches, per server and key, an open session and the server's tools. Its size is limited, and an idle slot is
+// closed.
 type pool struct {
 	most int
 	idle time.Duration
@@ -21,7 +20,7 @@ type pool struct {
 	slots  map[slotKey]*slot
 	closed bool
 	quiet  *sync.Cond // signalled when busy is 0
-	busy   int        // uses of slots, and sessions that say farewell
+	busy   int        // uses of slots, and sessions that are being closed
 }
 
 func newPool(most int, idle time.Duration, now func() time.Time) *pool {
@@ -30,15 +29,15 @@ func newPool(most int, idle time.Duration, now func() time.Time) *pool {
 	return p
 }
 
-// done ends what was counted in busy.
+// done ends one use that busy counts.
 func (p *pool) done() {
 	if p.busy--; p.busy == 0 {
 		p.quiet.Broadcast()
 	}
 }
 
-// part closes a session that nobody uses any more, without waiting for it.
-func (p *pool) part(h *held) {
+// closeSession closes an unused session, without waiting for it.
+func (p *pool) closeSession(h *sharedSession) {
 	p.busy++
 	go func() {
 		h.close()
@@ -48,7 +47,7 @@ func (p *pool) part(h *held) {
 	}()
 }
 
-// slotKey says whose session it is. It holds a key's hash, not the key.
+// slotKey identifies a slot. It holds a hash of the key, not the key.
 type slotKey struct {
 	server, base string
 	via          tool.Transport
@@ -69,44 +68,44 @@ func keyOf(s tool.Server, key *tool.Credential) slotKey {
 	return k
 }
 
-// slot is what is kept for one server and key. Whoever opens a session or lists
-// the tools holds busy; the rest is guarded by the pool's mutex.
+// slot holds the session and the tools for one server and key. A goroutine that opens a session or lists the tools
+// holds busy; the pool's mutex guards the other fields.
 type slot struct {
 	key   slotKey
 	busy  chan struct{} // of capacity 1
 	users int
 	used  time.Time
-	timer *time.Timer // runs while nobody uses it
+	timer *time.Timer // runs while the slot is unused
 
-	open    *held
-	known   map[string]live
-	listed  time.Time // when that listing was asked for; zero: never
-	changes int       // how often the server said that its tools changed
-	seen    int       // changes, when that listing was asked for
+	open    *sharedSession
+	known   map[string]liveTool
+	listed  time.Time // when that listing was requested; zero: never
+	changes int       // number of notifications that the tools changed
+	seen    int       // the value of changes when that listing was requested
 }
 
-// held is an open session and how many calls are on it.
-type held struct {
+// sharedSession is an open session with the number of calls on it.
+type sharedSession struct {
 	*session
 	users int
-	gone  bool // nobody new may use it
+	gone  bool // no new call may use it
 }
 
-// live is a tool as its server describes it now.
-type live struct {
+// liveTool is the current definition of a tool.
+type liveTool struct {
 	fingerprint string
 	parameters  []parameter
 }
 
-// take returns the slot of a key. When there is no room for one more it is one
-// that is forgotten after its use.
-func (p *pool) take(key slotKey) *slot {
+// acquire returns the slot of a key. When the pool is full, the slot is a temporary one, which is dropped after its
+// use.
+func (p *pool) acquire(key slotKey) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.slots[key]
 	if s == nil {
 		s = &slot{key: key, busy: make(chan struct{}, 1)}
-		if p.room() {
+		if p.makeRoom() {
 			p.slots[key] = s
 		}
 	}
@@ -119,8 +118,8 @@ func (p *pool) take(key slotKey) *slot {
 	return s
 }
 
-// room makes room for one more slot, and reports whether there is any.
-func (p *pool) room() bool {
+// makeRoom makes room for one more slot, and reports whether there is room.
+func (p *pool) makeRoom() bool {
 	if p.closed {
 		return false
 	}
@@ -140,7 +139,7 @@ func (p *pool) room() bool {
 	return true
 }
 
-// remove forgets a slot that nobody uses.
+// remove drops an unused slot.
 func (p *pool) remove(s *slot) {
 	if s.timer != nil {
 		s.timer.Stop()
@@ -152,7 +151,7 @@ func (p *pool) remove(s *slot) {
 	p.discard(s)
 }
 
-// discard takes the session out of a slot; it is closed when its last call is over.
+// discard removes the session from a slot. The session is closed when its last call ends.
 func (p *pool) discard(s *slot) {
 	h := s.open
 	s.open = nil
@@ -161,12 +160,12 @@ func (p *pool) discard(s *slot) {
 	}
 	h.gone = true
 	if h.users == 0 {
-		p.part(h)
+		p.closeSession(h)
 	}
 }
 
-// give ends a use of a slot.
-func (p *pool) give(s *slot) {
+// release ends a use of a slot.
+func (p *pool) release(s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.done()
@@ -181,7 +180,7 @@ func (p *pool) give(s *slot) {
 	}
 }
 
-// expire forgets a slot whose time is over, unless somebody came for it meanwhile.
+// expire drops a slot after its idle time, unless it was acquired meanwhile.
 func (p *pool) expire(s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,11 +189,11 @@ func (p *pool) expire(s *slot) {
 	}
 }
 
-// shared reports whether calls share a session. Where each has its own (a stream
-// does not outlive its call) nobody waits for another's.
-func (s *slot) shared() bool { return s.key.via != tool.TransportSSE }
+// isShared reports whether calls share a session. With TransportSSE each call opens its own, because a stream does
+// not outlive its call; then no call waits for another.
+func (s *slot) isShared() bool { return s.key.via != tool.TransportSSE }
 
-// lock waits until nobody else opens a session or lists tools in a slot.
+// lock waits until no other goroutine opens a session or lists tools in the slot.
 func (s *slot) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -209,8 +208,8 @@ func (s *slot) lock(ctx context.Context) error {
 
 func (s *slot) unlock() { <-s.busy }
 
-// join returns the slot's open session, nil when there is none. leave ends its use.
-func (p *pool) join(s *slot) *held {
+// joinSession returns the slot's open session, nil when there is none. leaveSession ends its use.
+func (p *pool) joinSession(s *slot) *sharedSession {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.open != nil {
@@ -219,12 +218,12 @@ func (p *pool) join(s *slot) *held {
 	return s.open
 }
 
-// keep puts an open session into a slot, and joins it.
-func (p *pool) keep(s *slot, opened *session) *held {
-	h := &held{session: opened, users: 1}
+// addSession puts an open session into a slot, and joins it.
+func (p *pool) addSession(s *slot, opened *session) *sharedSession {
+	h := &sharedSession{session: opened, users: 1}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !s.shared() {
+	if !s.isShared() {
 		h.gone = true
 		return h
 	}
@@ -232,8 +231,8 @@ func (p *pool) keep(s *slot, opened *session) *held {
 	return h
 }
 
-// leave ends the use of a session. lost says that it is of no more use to anybody.
-func (p *pool) leave(s *slot, h *held, lost bool) {
+// leaveSession ends the use of a session. lost means that the session cannot be used again.
+func (p *pool) leaveSession(s *slot, h *sharedSession, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if lost && s.open == h {
@@ -241,26 +240,26 @@ func (p *pool) leave(s *slot, h *held, lost bool) {
 	}
 	h.users--
 	if h.users == 0 && h.gone {
-		p.part(h)
+		p.closeSession(h)
 	}
 }
 
-// recall returns what is known of a tool, and whether that is recent enough.
-func (p *pool) recall(s *slot, name string, since time.Time) (live, bool) {
+// knownTool returns the cached definition of a tool, and whether it is recent enough.
+func (p *pool) knownTool(s *slot, name string, since time.Time) (liveTool, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.listed.IsZero() || s.listed.Before(since) || s.changes != s.seen {
-		return live{}, false
+		return liveTool{}, false
 	}
 	return s.known[name], true
 }
 
-// learn keeps a listing that was asked for at a time, when the server had said so
-// often that its tools changed.
-func (p *pool) learn(s *slot, known map[string]live, at time.Time, changes int) {
+// storeListing caches a listing. at is the time of its request, and changes the number of change notifications at
+// that time.
+func (p *pool) storeListing(s *slot, known map[string]liveTool, at time.Time, changes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !at.Before(s.listed) { // one that was asked for later can have come first
+	if !at.Before(s.listed) { // a listing that was requested later can have arrived first
 		s.known, s.listed, s.seen = known, at, changes
 	}
 }
@@ -271,15 +270,14 @@ func (p *pool) changes(s *slot) int {
 	return s.changes
 }
 
-// stale notes that a server said that its tools changed.
-func (p *pool) stale(s *slot) {
+// noteChange counts a notification that the tools changed.
+func (p *pool) noteChange(s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.changes++
 }
 
-// close closes every session, and waits until they are and until the calls that
-// are under way are over.
+// close closes every session, and waits until all are closed and the calls in progress end.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestALongAnswerLosesItsBlobsFirst(t *testing.T) {
+func TestLongAnswerDropsBlobsFirst(t *testing.T) {
 	blob := strings.Repeat("AAAA", 300)
 	result := func(text int) string {
 		return `{"content":[{"type":"text","text":"` + strings.Repeat("ñ", text) + `"},{"type":"image","mimeType":"image/png","data":"` + blob + `"},` +
@@ -52,7 +52,7 @@ func TestALongAnswerLosesItsBlobsFirst(t *testing.T) {
 	}
 }
 
-func TestAnAnswerFitsWhateverIsInIt(t *testing.T) {
+func TestAnswerFitsLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) map[string]any {
 			name := rapid.SampledFrom([]string{"text", "data", "other"}).Draw(t, "name")
@@ -73,7 +73,7 @@ func TestAnAnswerFitsWhateverIsInIt(t *testing.T) {
 	})
 }
 
-// FuzzEvents holds that a stream means the same however it is cut into pieces.
+// FuzzEvents checks that a stream has the same events however it is cut into pieces.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"data: a\n\n", "event: x\r\ndata: a\r\ndata: b\r\n\r\n", "data:a\rdata: b\r\r", ": c\n\nid: 1\nretry: 5\ndata\n\n", "data: a", "event: e\n\ndata: x\n\n", "\r\n\n\r", "dat\xff: a\n\n",
@@ -99,8 +99,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzListing holds that whatever a server lists, what is kept of it can be named,
-// checked and pinned, and is the same the next time.
+// FuzzListing checks that every listed tool that is kept can be named, checked and pinned, and is the same the next
+// time.
 func FuzzListing(f *testing.F) {
 	for _, seed := range []string{
 		`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`,
@@ -117,7 +117,7 @@ func FuzzListing(f *testing.F) {
 		}
 		ops, _ := operations(l, true)
 		seen := map[string]bool{}
-		again := lives("http://x.test", l)
+		again := liveTools("http://x.test", l)
 		for _, op := range ops {
 			fingerprint := tool.Fingerprint("http://x.test", op)
 			if !toolName().MatchString(op.Name) || seen[op.Name] || fingerprint == "" || again[op.Name].fingerprint != fingerprint {
@@ -137,7 +137,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-func TestAResultOfVeryManyValuesIsNotReadAsATree(t *testing.T) {
+func TestResultWithTooManyValuesIsNotParsed(t *testing.T) {
 	list := "[" + strings.Repeat("{},", 1<<20) + "{}]"
 	for name, c := range map[string]struct {
 		result string
@@ -158,18 +158,18 @@ func TestAResultOfVeryManyValuesIsNotReadAsATree(t *testing.T) {
 			t.Errorf("%s: %+v %.100s", name, a.Failed, a.Body)
 		}
 	}
-	text := `{"content":[{"type":"text","text":"` + `\"` + strings.Repeat(",{", 1<<20) + `"}]}` // in a text they are no values
+	text := `{"content":[{"type":"text","text":"` + `\"` + strings.Repeat(",{", 1<<20) + `"}]}` // commas inside a text count as no values
 	if a, ok := answerOf(&message{Result: json.RawMessage(text)}, 1<<20, ""); !ok || !bytes.Contains(a.Body, []byte(`"text":"\",{,{`)) {
 		t.Errorf("%v %.100s", ok, a.Body)
 	}
 }
 
-func TestAListOfMessagesIsReadAsFarAsOneIsMeant(t *testing.T) {
+func TestBatchOfMessagesIsReadUpToLimit(t *testing.T) {
 	answer := `{"jsonrpc":"2.0","id":7,"result":{}}`
 	if list := messages([]byte("[" + strings.Repeat("{},", 1<<20) + answer + "]")); len(list) != maxBatch {
 		t.Errorf("%d messages", len(list))
 	}
-	if list := messages([]byte(" [{}," + answer + "]")); len(list) != 2 || !list[1].answers("7") {
+	if list := messages([]byte(" [{}," + answer + "]")); len(list) != 2 || !list[1].isAnswerTo("7") {
 		t.Errorf("%+v", list)
 	}
 	for _, raw := range []string{"[", "[}", "[{},", "[{]"} {

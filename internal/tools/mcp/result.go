@@ -13,11 +13,11 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// defaultLimit is how much of an answer is kept when a call does not say.
+// defaultLimit is the number of bytes of an answer that are kept when the call has no limit.
 const defaultLimit = 1 << 20
 
-// answerOf makes an answer of a message: the tool's result, or the error that the
-// server gave instead. It reports false for what is neither.
+// answerOf turns a message into an answer: the tool's result, or the server's error. It returns false when the
+// message holds neither.
 func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 	a := tool.Answer{Status: http.StatusOK, Headers: map[string]string{}}
 	if m.Error != nil {
@@ -26,11 +26,11 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 			code = "0"
 		}
 		a.Failed, a.Unheard = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
-		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(known(m.Error.Message, secret))}}
-		return a, fit(&a, said, limit)
+		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecret(m.Error.Message, secret))}}
+		return a, fitBody(&a, said, limit)
 	}
 	if int64(len(m.Result)) > min(cmp.Or(max(limit, 0), defaultLimit), maxAnswer) && values(m.Result) > maxValues {
-		return tooMany(m.Result)
+		return tooManyValues(m.Result)
 	}
 	dec := json.NewDecoder(bytes.NewReader(m.Result))
 	dec.UseNumber()
@@ -51,15 +51,15 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 	}
 	failed, _ := result["isError"].(bool)
 	kind, _ := result["resultType"].(string)
-	a.Failed = failed || kind == "input_required" // it wants something of us first: there is nothing we give
-	return a, fit(&a, withoutSecret(kept, secret), limit)
+	a.Failed = failed || kind == "input_required" // the server wants input first, and this client gives none
+	return a, fitBody(&a, withoutSecret(kept, secret), limit)
 }
 
-// maxValues is how many values a result may hold that is to be cut to its limit: as
-// a tree each takes some hundred bytes, however few it has as JSON.
+// maxValues limits the values in a result that must be cut to its size limit: as a tree each value takes some
+// hundred bytes, even when it is short in JSON.
 const maxValues = 100_000
 
-// values counts the values of a JSON text, about.
+// values estimates the number of values in a JSON text.
 func values(raw []byte) int {
 	n, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -75,9 +75,9 @@ func values(raw []byte) int {
 	return n
 }
 
-// tooMany is the answer of a result with more values than are read: of it there is
-// whether the tool failed, and how large it was.
-func tooMany(raw json.RawMessage) (tool.Answer, bool) {
+// tooManyValues returns the answer for a result with too many values. It holds only whether the tool failed, and
+// the size of the result.
+func tooManyValues(raw json.RawMessage) (tool.Answer, bool) {
 	var result struct {
 		Content json.RawMessage `json:"content"`
 		IsError any             `json:"isError"`
@@ -93,15 +93,14 @@ func tooMany(raw json.RawMessage) (tool.Answer, bool) {
 	}, err == nil
 }
 
-// withoutSecret returns a value with a secret taken out of its texts, however they
-// were escaped.
+// withoutSecret returns a value with the secret removed from its texts. The texts are unescaped already.
 func withoutSecret(v any, secret string) any {
 	if len(secret) < redact.MinSecret {
 		return v
 	}
 	switch v := v.(type) {
 	case string:
-		return known(v, secret)
+		return redactSecret(v, secret)
 	case []any:
 		for i, e := range v {
 			v[i] = withoutSecret(e, secret)
@@ -109,20 +108,20 @@ func withoutSecret(v any, secret string) any {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for k, e := range v {
-			clean[known(k, secret)] = withoutSecret(e, secret)
+			clean[redactSecret(k, secret)] = withoutSecret(e, secret)
 		}
 		return clean
 	}
 	return v
 }
 
-// fit writes a value as the answer's body. What is too long loses its blobs first,
-// then the ends of its texts; it stays JSON as long as that is possible at all.
-func fit(a *tool.Answer, v any, limit int64) bool {
+// fitBody writes a value as the answer's body. When it is too long, it first drops the blobs, then cuts the texts;
+// the body stays valid JSON as long as possible.
+func fitBody(a *tool.Answer, v any, limit int64) bool {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	f := fitting{tree: v, limit: int(min(limit, maxAnswer))}
+	f := bodyFitter{tree: v, limit: int(min(limit, maxAnswer))}
 	if !f.write() {
 		return false
 	}
@@ -139,14 +138,14 @@ func fit(a *tool.Answer, v any, limit int64) bool {
 	return true
 }
 
-type fitting struct {
+type bodyFitter struct {
 	tree  any
 	limit int
 	body  []byte
 	cut   bool
 }
 
-func (f *fitting) write() bool {
+func (f *bodyFitter) write() bool {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -157,7 +156,7 @@ func (f *fitting) write() bool {
 	return true
 }
 
-// part is a text of one block: where it is, and under which name.
+// part is a text in one block: the object that holds it, and its name there.
 type part struct {
 	in   map[string]any
 	name string
@@ -165,9 +164,8 @@ type part struct {
 
 func (p part) text() string { s, _ := p.in[p.name].(string); return s }
 
-// parts returns the texts of the content's blocks that have one of the names, the
-// longest first.
-func (f *fitting) parts(names ...string) []part {
+// parts returns the texts in the content's blocks that have one of the names, longest first.
+func (f *bodyFitter) parts(names ...string) []part {
 	root, _ := f.tree.(map[string]any)
 	blocks, _ := root["content"].([]any)
 	var list []part
@@ -192,12 +190,11 @@ func (f *fitting) parts(names ...string) []part {
 	return list
 }
 
-// minBlob is the length from which a blob is longer than what is said in its place.
+// minBlob is the length from which a blob is longer than the note that replaces it.
 const minBlob = 32
 
-// leaveOutBlobs takes out as many blobs as must be, the largest first, and says how
-// large they were.
-func (f *fitting) leaveOutBlobs() {
+// leaveOutBlobs removes as many blobs as necessary, the largest first, and notes their size.
+func (f *bodyFitter) leaveOutBlobs() {
 	over := len(f.body) - f.limit
 	for _, p := range f.parts("data", "blob") {
 		if over <= 0 {
@@ -214,10 +211,10 @@ func (f *fitting) leaveOutBlobs() {
 	f.write()
 }
 
-// maxCut is how many texts are cut before all are left out.
+// maxCut limits how many texts are cut before all content is dropped.
 const maxCut = 100
 
-func (f *fitting) cutTexts() {
+func (f *bodyFitter) cutTexts() {
 	for i, p := range f.parts("text", "message") {
 		over := len(f.body) - f.limit
 		if over <= 0 || i == maxCut {
@@ -230,11 +227,11 @@ func (f *fitting) cutTexts() {
 	}
 }
 
-func (f *fitting) leaveOutStructure() { f.leaveOut("structuredContent", nil) }
-func (f *fitting) leaveOutContent()   { f.leaveOut("content", []any{}) }
+func (f *bodyFitter) leaveOutStructure() { f.leaveOut("structuredContent", nil) }
+func (f *bodyFitter) leaveOutContent()   { f.leaveOut("content", []any{}) }
 
-// leaveOut replaces a member, and says how large it was.
-func (f *fitting) leaveOut(name string, by any) {
+// leaveOut replaces a member, and notes its size.
+func (f *bodyFitter) leaveOut(name string, by any) {
 	root, _ := f.tree.(map[string]any)
 	if root[name] == nil {
 		return

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// How a stream that broke off is gone on with. A server may end its streams at will, and
-// say when to come again; one that cannot be reached is asked a few times.
+// Limits for resuming a broken stream. A server may end its streams at any time, and name the pause before the next
+// request. A server that cannot be reached is asked a few times.
 const (
 	lastEventHeader = "Last-Event-Id"
 	maxEventID      = 1 << 10 // bytes
 	maxResumed      = 60      // streams of one exchange
-	maxLost         = 4       // in a row that did not come
+	maxLost         = 4       // failed requests in a row
 	usualRetry      = time.Second
 	leastRetry      = 100 * time.Millisecond
 	mostRetry       = 10 * time.Second
 )
 
-// errEnded is that a stream cannot be gone on with.
+// errEnded means that a stream cannot be resumed.
 var errEnded = errors.New("the stream cannot be resumed")
 
-// resume asks for the rest of a stream whose last event had an id. It is a request that
-// has no effect: what was posted is not posted again.
-func (w *wire) resume(ctx context.Context, of *http.Request, e *errand, x *exchange, s *events) (io.ReadCloser, error) {
+// resume requests the rest of a stream whose last event had an id. The request has no effect: the posted message is
+// not posted again.
+func (w *wire) resume(ctx context.Context, of *http.Request, e *exchanges, x *exchange, s *events) (io.ReadCloser, error) {
 	wait := min(max(s.retry, leastRetry), mostRetry)
 	for range maxLost {
 		pause := time.NewTimer(wait)
@@ -36,7 +36,7 @@ func (w *wire) resume(ctx context.Context, of *http.Request, e *errand, x *excha
 			return nil, ctx.Err()
 		case <-pause.C:
 		}
-		rest, err := w.rest(ctx, of, e, x, s.id)
+		rest, err := w.requestRest(ctx, of, e, x, s.id)
 		if err == nil || errors.Is(err, errEnded) {
 			return rest, err
 		}
@@ -45,13 +45,13 @@ func (w *wire) resume(ctx context.Context, of *http.Request, e *errand, x *excha
 	return nil, errEnded
 }
 
-// rest makes one such request. It returns errEnded when the server has no such stream.
-func (w *wire) rest(ctx context.Context, of *http.Request, e *errand, x *exchange, after string) (io.ReadCloser, error) {
+// requestRest sends one such request. It returns errEnded when the server has no such stream.
+func (w *wire) requestRest(ctx context.Context, of *http.Request, e *exchanges, x *exchange, after string) (io.ReadCloser, error) {
 	req := of.Clone(ctx)
 	req.Method = http.MethodGet
 	for name := range req.Header {
 		if strings.HasPrefix(name, "Mcp-") && name != "Mcp-Protocol-Version" && name != sessionHeader || strings.HasPrefix(name, "Content-") {
-			delete(req.Header, name) // they are of what was posted
+			delete(req.Header, name) // they belong to the posted message
 		}
 	}
 	req.Header.Set("Accept", eventStream)
@@ -69,7 +69,7 @@ func (w *wire) rest(ctx context.Context, of *http.Request, e *errand, x *exchang
 	}
 	_ = res.Body.Close()
 	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError && res.StatusCode != http.StatusNotImplemented {
-		return nil, errNoReply // for now
+		return nil, errNoReply // for now: the caller retries
 	}
 	return nil, errEnded
 }

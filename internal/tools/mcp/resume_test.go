@@ -15,16 +15,16 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// soon has streams resumed without much of a wait.
+// soon makes streams resume after a short pause.
 const soon = "retry: 1\n\n"
 
-// begun is the head of a stream that breaks off: HTTP ends it in the middle.
-const begun = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+// streamHead is the head of a stream that breaks off in the middle of its HTTP body.
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
-// rests answers who resumes a stream with one piece after the other, the last for all that
-// follow, and remembers who came.
+// rests answers requests that resume a stream with one piece after the other; the last piece answers all further
+// requests. It records the requests.
 type rests struct {
 	pieces []func(w http.ResponseWriter, r *http.Request)
 	id     func() string // of the call
@@ -50,7 +50,7 @@ func (s *rests) after() (ids []string) {
 	return ids
 }
 
-// piece is the rest of a stream; ID in it is that of the call.
+// piece returns a rest of a stream; the text ID in it becomes the call's id.
 func (s *rests) piece(text string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) { stream(text)(w, r, s.id()) }
 }
@@ -59,16 +59,16 @@ func refused(code int) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-func TestAStreamThatBreaksOffIsResumed(t *testing.T) {
+func TestBrokenStreamIsResumed(t *testing.T) {
 	answer := "id: last\ndata: " + fine + "\n\n"
 	for name, c := range map[string]struct {
 		first  func(http.ResponseWriter, *http.Request, string)
 		pieces func(*rests) []func(http.ResponseWriter, *http.Request)
-		after  string // the ids that were asked for, in order
+		after  string // the requested event ids, in order
 		lost   bool
 	}{
 		"the connection is lost": {
-			bytesOf(begun + chunked(soon+"id: e1\ndata: {}\n\n")),
+			bytesOf(streamHead + chunked(soon+"id: e1\ndata: {}\n\n")),
 			func(s *rests) []func(http.ResponseWriter, *http.Request) { return list(s.piece(answer)) }, "e1", false,
 		},
 		"the server ends it": {
@@ -132,7 +132,7 @@ func TestAStreamThatBreaksOffIsResumed(t *testing.T) {
 			if c.pieces != nil {
 				s.pieces = c.pieces(s)
 			}
-			server := crookedServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
+			server := newFaultyServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
 				called = id
 				c.first(w, r, id)
 			})
@@ -161,13 +161,12 @@ func TestAStreamThatBreaksOffIsResumed(t *testing.T) {
 
 func list[T any](of ...T) []T { return of }
 
-// TestTheBoundsOfAnAnswerAreOfAllItsStreams: a server that never ends its answer, whatever
-// it says in each stream, is not read for ever.
-func TestTheBoundsOfAnAnswerAreOfAllItsStreams(t *testing.T) {
+// TestAnswerLimitsCoverAllStreams uses a server that never ends its answer.
+func TestAnswerLimitsCoverAllStreams(t *testing.T) {
 	t.Parallel()
 	s := &rests{id: func() string { return "1" }}
 	s.pieces = list(s.piece("id: e2\ndata: " + strings.Repeat("x", 1<<20) + "\n\n"))
-	server := crookedServer(t, stream(soon+"id: e1\n\n"))
+	server := newFaultyServer(t, stream(soon+"id: e1\n\n"))
 	server.rest = s.ServeHTTP
 	_, err := client(t, func(o *mcp.Options) { o.Timeout = time.Minute }).CallTool(t.Context(), server.do(t))
 	if n := len(s.after()); !errors.Is(err, tool.ErrLost) || n < 10 || n > 20 {
@@ -175,11 +174,11 @@ func TestTheBoundsOfAnAnswerAreOfAllItsStreams(t *testing.T) {
 	}
 }
 
-// TestWhoResumesAStreamMayLeave: also while they wait to ask.
-func TestWhoResumesAStreamMayLeave(t *testing.T) {
+// TestResumeStopsWhenCallerLeaves covers the pause before a request too.
+func TestResumeStopsWhenCallerLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	server := crookedServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
+	server := newFaultyServer(t, func(w http.ResponseWriter, r *http.Request, id string) {
 		stream("retry: 600000\n\nid: e1\n\n")(w, r, id)
 		time.AfterFunc(100*time.Millisecond, cancel)
 	})
@@ -189,10 +188,10 @@ func TestWhoResumesAStreamMayLeave(t *testing.T) {
 	}
 }
 
-// TestAListIsReadFromAStreamThatBreaksOff: registration resumes as a call does.
-func TestAListIsReadFromAStreamThatBreaksOff(t *testing.T) {
+// TestListIsReadFromBrokenStream checks that registration resumes a stream as a call does.
+func TestListIsReadFromBrokenStream(t *testing.T) {
 	t.Parallel()
-	server := crookedServer(t, result(`{}`))
+	server := newFaultyServer(t, result(`{}`))
 	s := &rests{}
 	var mu sync.Mutex
 	asked := ""

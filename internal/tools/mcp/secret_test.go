@@ -15,10 +15,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// places are where a key may go.
+// places lists the places of a key.
 var places = []tool.KeyPlace{{In: "bearer"}, {In: "header", Name: "X-Api-Key"}, {In: "query", Name: "api key"}}
 
-func arrived(r *http.Request, place tool.KeyPlace) bool {
+func carriesKey(r *http.Request, place tool.KeyPlace) bool {
 	switch place.In {
 	case "bearer":
 		return r.Header.Get("Authorization") == "Bearer "+secret
@@ -28,10 +28,10 @@ func arrived(r *http.Request, place tool.KeyPlace) bool {
 	return r.URL.Query().Get(place.Name) == secret
 }
 
-func TestTheKeyGoesWithEveryRequestAndIsInNoAnswer(t *testing.T) {
+func TestKeyIsSentWithEveryRequestAndNeverReturned(t *testing.T) {
 	for _, v := range versions {
 		for _, place := range places {
-			s := over(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
+			s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
 			key := &tool.Credential{Place: place, Secret: secret}
 			at, ops := registered(t, s.URL, key)
 			call := callOf(at, ops["echo"], `{"text":`+string(quoted(secret))+`}`)
@@ -40,7 +40,7 @@ func TestTheKeyGoesWithEveryRequestAndIsInNoAnswer(t *testing.T) {
 			if err != nil || strings.Contains(string(a.Body), "s3cr3t") || !strings.Contains(string(a.Body), "[redacted]") {
 				t.Errorf("%s %s: %v %s", v.name, place.In, err, a.Body)
 			}
-			if n := s.requests(func(r *http.Request) bool { return !arrived(r, place) || r.Header.Get("Referer") != "" }); n != 0 {
+			if n := s.requests(func(r *http.Request) bool { return !carriesKey(r, place) || r.Header.Get("Referer") != "" }); n != 0 {
 				t.Errorf("%s %s: %d requests without the key", v.name, place.In, n)
 			}
 		}
@@ -52,7 +52,7 @@ func quoted(s string) []byte {
 	return b
 }
 
-// escaped writes every character of a text as JSON may, and nobody does.
+// escaped writes every character of a text as a JSON escape, which is valid but unusual.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -61,7 +61,7 @@ func escaped(s string) string {
 	return b.String()
 }
 
-func TestAnEchoedKeyIsTakenOutWhereverItStands(t *testing.T) {
+func TestEchoedKeyIsRedacted(t *testing.T) {
 	for name, body := range map[string]string{
 		"text":    `{"content":[{"type":"text","text":` + string(quoted("key: "+secret)) + `}]}`,
 		"escaped": `{"content":[{"type":"text","text":"` + escaped(secret) + `"}]}`,
@@ -69,7 +69,7 @@ func TestAnEchoedKeyIsTakenOutWhereverItStands(t *testing.T) {
 		"in URL":  `{"content":[{"type":"resource_link","uri":"http://x.test/?k=s3cr3t-k3y%2Fwith%2Bodd%3D%22chars"}]}`,
 		"twice":   `{"content":[{"type":"text","text":` + string(quoted(string(quoted(secret)))) + `}]}`,
 	} {
-		s := crookedServer(t, result(body))
+		s := newFaultyServer(t, result(body))
 		call := s.do(t)
 		call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
 		for _, limit := range []int64{1 << 20, 60, 40, 20} {
@@ -80,7 +80,7 @@ func TestAnEchoedKeyIsTakenOutWhereverItStands(t *testing.T) {
 			}
 		}
 	}
-	s := crookedServer(t, status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":`+string(quoted("no: "+secret))+`}}`, "Content-Type", "application/json"))
+	s := newFaultyServer(t, status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":`+string(quoted("no: "+secret))+`}}`, "Content-Type", "application/json"))
 	call := s.do(t)
 	call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
 	if a, err := client(t).CallTool(t.Context(), call); err != nil || string(a.Body) != `{"error":{"code":-32000,"message":"no: [redacted]"}}` {
@@ -88,7 +88,7 @@ func TestAnEchoedKeyIsTakenOutWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestErrorsHoldNoKey(t *testing.T) {
+func TestErrorsContainNoKey(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	echoing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,7 @@ func TestErrorsHoldNoKey(t *testing.T) {
 		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":1,"message":`+string(quoted(r.URL.String()+r.Header.Get("X-Api-Key")))+`}}`)
 	}))
 	defer echoing.Close()
-	hung := crookedServer(t, bytesOf(""))
+	hung := newFaultyServer(t, bytesOf(""))
 	call := hung.do(t)
 	for _, place := range places {
 		key := &tool.Credential{Place: place, Secret: secret}
@@ -130,8 +130,8 @@ func TestErrorsHoldNoKey(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentWhenTheServerCannotBeReached(t *testing.T) {
-	s := crookedServer(t, ok)
+func TestNothingIsSentWhenServerIsUnreachable(t *testing.T) {
+	s := newFaultyServer(t, ok)
 	call := s.do(t)
 	call.Idempotency, call.TraceID = "run-1", "trace-1"
 	c := client(t, func(o *mcp.Options) { o.Timeout = 300 * time.Millisecond })

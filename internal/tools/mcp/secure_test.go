@@ -18,7 +18,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// secured is a client that would rather speak HTTP/2 over TLS.
+// secured returns a client that prefers HTTP/2 over TLS.
 func secured(t *testing.T, s *httptest.Server) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -28,7 +28,7 @@ func secured(t *testing.T, s *httptest.Server) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 5 * time.Second}
 }
 
-func TestServersBehindTLSAreDiscoveredAndCalled(t *testing.T) {
+func TestTLSServerIsDiscoveredAndCalled(t *testing.T) {
 	for _, v := range versions {
 		var two, one atomic.Int32
 		handler := mounted("/", v.via, v.only == nil, echo(v.only...))
@@ -64,7 +64,7 @@ func TestServersBehindTLSAreDiscoveredAndCalled(t *testing.T) {
 	}
 }
 
-func TestAnUnverifiedServerGetsNothing(t *testing.T) {
+func TestUnverifiedTLSServerGetsNoRequest(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
@@ -75,7 +75,7 @@ func TestAnUnverifiedServerGetsNothing(t *testing.T) {
 	}
 }
 
-func TestNoHandshakeBringsUsDown(t *testing.T) {
+func TestMalformedHandshakeDoesNotPanic(t *testing.T) {
 	for _, answer := range []string{
 		`null`, `7`, `[]`, `"x"`, `{}`, `{"protocolVersion":7}`, `{"protocolVersion":"2025-06-18"}`, `{"protocolVersion":"2025-06-18","capabilities":null,"serverInfo":null}`,
 		`{"protocolVersion":"2025-06-18","capabilities":7}`, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"\u0000\u202e"}}`,
@@ -83,7 +83,7 @@ func TestNoHandshakeBringsUsDown(t *testing.T) {
 		`{"supportedVersions":["2026-07-28"],"_meta":{"io.modelcontextprotocol/serverInfo":[]}}`, `{"supportedVersions":null}`, `{"supportedVersions":["1"]}`,
 		strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 	} {
-		s := crookedServer(t, nil)
+		s := newFaultyServer(t, nil)
 		s.handshake = answer
 		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 		if err != nil && !errors.Is(err, tool.ErrSpeech) || err == nil && len(found.Operations) != 1 || strings.ContainsAny(found.Title, "\x00\u202e") {

@@ -12,20 +12,19 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// legacyVersion is asked of servers that answer on one stream: they know no
-// negotiation before it.
+// legacyVersion is the version requested from servers that answer on one stream: they do not negotiate before it.
 const legacyVersion = "2025-11-25"
 
-// session is an open conversation with a server.
+// session is an open session with a server.
 type session struct {
-	root *errand // that opened it
+	root *exchanges // the exchanges that opened it
 	sdk  *mcp.ClientSession
 	end  context.CancelFunc
 }
 
-// errand returns an errand on the session.
-func (s *session) errand(key *tool.Credential) *errand {
-	e := newErrand(s.root.base, key)
+// exchanges returns a new record for requests on the session.
+func (s *session) exchanges(key *tool.Credential) *exchanges {
+	e := newExchanges(s.root.base, key)
 	e.changed = s.root.changed
 	if s.root.streamed {
 		e.streamed, e.stream = true, s.root
@@ -33,9 +32,9 @@ func (s *session) errand(key *tool.Credential) *errand {
 	return e
 }
 
-// open connects and agrees on a version. The errand holds what happened, also when
-// that fails; it belongs to the session from then on.
-func open(ctx context.Context, w *wire, via tool.Transport, e *errand) (*session, error) {
+// open connects and negotiates a version. The record holds the exchanges, also after a failure. Afterwards it
+// belongs to the session.
+func open(ctx context.Context, w *wire, via tool.Transport, e *exchanges) (*session, error) {
 	var transport mcp.Transport = &mcp.StreamableClientTransport{
 		Endpoint: e.base, HTTPClient: w.client(), MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxAnswer,
 	}
@@ -46,10 +45,10 @@ func open(ctx context.Context, w *wire, via tool.Transport, e *errand) (*session
 		opts = &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "piloto", Version: "1"}, &mcp.ClientOptions{
-		Capabilities:   &mcp.ClientCapabilities{}, // there is nothing that we do for a server
+		Capabilities:   &mcp.ClientCapabilities{}, // this client offers no capability
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
-	lasting, end := context.WithCancel(context.WithoutCancel(ctx)) // a stream is read for as long as the session lives
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx)) // a stream is read as long as the session lives
 	stop := context.AfterFunc(ctx, end)
 	s, err := client.Connect(e.in(lasting), transport, opts)
 	if !stop() {
@@ -66,13 +65,13 @@ func open(ctx context.Context, w *wire, via tool.Transport, e *errand) (*session
 	return &session{root: e, sdk: s, end: end}, nil
 }
 
-// close ends the session, and tells the server.
+// close ends the session, and notifies the server.
 func (s *session) close() {
 	_ = s.sdk.Close()
 	s.end()
 }
 
-// title is what the server calls itself.
+// title returns the server's title or name.
 func (s *session) title() string {
 	res := s.sdk.InitializeResult()
 	if res == nil || res.ServerInfo == nil {
@@ -91,9 +90,9 @@ const (
 	maxTools   = 2000
 )
 
-// list reads the server's tools, page by page, as they are written. The errand
-// holds what happened when that fails.
-func (s *session) list(ctx context.Context, e *errand) (listing, error) {
+// list reads the server's tools, page by page, without parsing them. After a failure the record holds the last
+// exchange.
+func (s *session) list(ctx context.Context, e *exchanges) (listing, error) {
 	var all listing
 	ctx = e.in(ctx)
 	bytesRead, cursor := 0, ""
@@ -130,7 +129,7 @@ func (s *session) list(ctx context.Context, e *errand) (listing, error) {
 	}
 }
 
-// listing is what tools/list gave, unread.
+// listing holds the tools of tools/list, not yet parsed.
 type listing struct {
 	tools    []json.RawMessage
 	warnings []string
@@ -140,7 +139,7 @@ func (l *listing) warn(format string, args ...any) {
 	l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
 }
 
-// add takes in one page, and returns the cursor of the next.
+// add appends one page, and returns the cursor of the next.
 func (l *listing) add(result json.RawMessage) (next string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`

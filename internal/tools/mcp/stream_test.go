@@ -20,8 +20,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// old is a server of 2024-11-05, written by hand: requests are posted, and answers
-// come on one stream. Its answer to a call is what a test says.
+// old is a hand-written server of 2024-11-05: requests are posted, and answers arrive on one stream. The test sets
+// its answer to a call.
 type old struct {
 	answers  func(w http.ResponseWriter, id string, send func(string)) // may write a status, or send events
 	endpoint string
@@ -29,7 +29,7 @@ type old struct {
 	mu       sync.Mutex
 	streams  map[string]chan string
 	said     []string
-	heard    chan struct{} // one for each answer of ours
+	heard    chan struct{} // one value for each answer of the client
 	n        int
 }
 
@@ -107,7 +107,7 @@ func (o *old) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestWhatBecameOfACallOnAStreamIsToldExactly(t *testing.T) {
+func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 	answer := func(text string) func(http.ResponseWriter, string, func(string)) {
 		return func(w http.ResponseWriter, id string, send func(string)) {
 			w.WriteHeader(http.StatusAccepted)
@@ -151,7 +151,7 @@ func TestWhatBecameOfACallOnAStreamIsToldExactly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := &old{answers: c.answers, endpoint: "/sse"}
-			s := over(t, o)
+			s := serve(t, o)
 			at, ops := registered(t, s.URL+"/sse", nil)
 			if at.Transport != tool.TransportSSE {
 				t.Fatalf("%+v", at)
@@ -171,10 +171,10 @@ func TestWhatBecameOfACallOnAStreamIsToldExactly(t *testing.T) {
 	}
 }
 
-func TestAStreamThatWantsToBeWrittenToElsewhereIsNot(t *testing.T) {
-	other := over(t, http.NotFoundHandler())
+func TestSSERefusesEndpointOnOtherOrigin(t *testing.T) {
+	other := serve(t, http.NotFoundHandler())
 	o := &old{endpoint: "/sse"}
-	s := over(t, o)
+	s := serve(t, o)
 	at, ops := registered(t, s.URL+"/sse", nil)
 	for _, endpoint := range []string{other.URL + "/x", strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/sse", "//" + strings.TrimPrefix(other.URL, "http://"), strings.Replace(s.URL, "://", "://u:p@", 1)} {
 		o.endpoint = endpoint
@@ -189,13 +189,13 @@ func TestAStreamThatWantsToBeWrittenToElsewhereIsNot(t *testing.T) {
 	}
 }
 
-// asking is what a server asks of us while it works.
+// asking holds requests that a server sends during its work.
 const asking = `data: {"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n\n" +
 	`data: {"jsonrpc":"2.0","id":71,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"the key?"}}],"maxTokens":9}}` + "\n\n" +
 	`data: {"jsonrpc":"2.0","id":72,"method":"elicitation/create","params":{"message":"the key?","requestedSchema":{"type":"object","properties":{}}}}` + "\n\n" +
 	`data: {"jsonrpc":"2.0","id":73,"method":"roots/list"}` + "\n\n"
 
-func TestWhatAServerAsksOfUsIsDeclined(t *testing.T) {
+func TestServerRequestsAreDeclined(t *testing.T) {
 	check := func(name string, said []string) {
 		t.Helper()
 		for _, id := range []string{`"p"`, "71", "72", "73"} {
@@ -218,7 +218,7 @@ func TestWhatAServerAsksOfUsIsDeclined(t *testing.T) {
 			}
 		}
 	}
-	s := crookedServer(t, stream(asking+"data: "+fine+"\n\n"))
+	s := newFaultyServer(t, stream(asking+"data: "+fine+"\n\n"))
 	call := s.do(t)
 	if a, err := client(t).CallTool(t.Context(), call); err != nil || a.Failed {
 		t.Fatalf("%+v %v", a, err)
@@ -236,7 +236,7 @@ func TestWhatAServerAsksOfUsIsDeclined(t *testing.T) {
 		}
 		send("data: " + strings.ReplaceAll(fine, "ID", id) + "\n\n")
 	}
-	at, ops := registered(t, over(t, o).URL+"/sse", nil)
+	at, ops := registered(t, serve(t, o).URL+"/sse", nil)
 	o.said = nil
 	if a, err := client(t).CallTool(t.Context(), callOf(at, ops["do"], `{}`)); err != nil || a.Failed {
 		t.Fatalf("%+v %v", a, err)
@@ -246,13 +246,13 @@ func TestWhatAServerAsksOfUsIsDeclined(t *testing.T) {
 	o.mu.Unlock()
 }
 
-func TestArgumentsAreRepeatedAsHeadersWhereAToolWantsThem(t *testing.T) {
+func TestCallToolRepeatsArgumentsAsHeaders(t *testing.T) {
 	server := echo()
 	server.AddTool(&sdk.Tool{Name: "route", InputSchema: json.RawMessage(`{"type":"object","properties":{
 		"city":{"type":"string","x-mcp-header":"City"},"n":{"type":"integer","x-mcp-header":"N"},"yes":{"type":"boolean","x-mcp-header":"Yes"},
 		"in":{"type":"object","properties":{"deep":{"type":"string","x-mcp-header":"Deep"}}}}}`)},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("ok"), nil })
-	s := over(t, mounted("/", tool.TransportStreamable, true, server)) // it checks them
+	s := serve(t, mounted("/", tool.TransportStreamable, true, server)) // the SDK's server checks the headers
 	at, ops := registered(t, s.URL, nil)
 	c := client(t)
 	for arguments, want := range map[string]map[string]string{
@@ -280,9 +280,9 @@ func TestArgumentsAreRepeatedAsHeadersWhereAToolWantsThem(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsCaller(t *testing.T) {
+func TestCallToolEndsWithContext(t *testing.T) {
 	arrived := make(chan struct{}, 2)
-	s := crookedServer(t, nil)
+	s := newFaultyServer(t, nil)
 	s.answers = func(http.ResponseWriter, *http.Request, string) { arrived <- struct{}{}; <-s.done }
 	call := s.do(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -299,7 +299,7 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForAnothersStream(t *testing.T) {
+func TestSSECallsDoNotShareStream(t *testing.T) {
 	const callers = 8
 	o := &old{endpoint: "/", heard: make(chan struct{}, 16), answers: func(w http.ResponseWriter, id string, send func(string)) {
 		send("data: {\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[]}}\n\n")
@@ -307,8 +307,8 @@ func TestNobodyWaitsForAnothersStream(t *testing.T) {
 	}}
 	var meet atomic.Bool
 	var here atomic.Int32
-	all := make(chan struct{}) // everybody's stream is asked for at once, or nobody's is opened
-	s := over(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	all := make(chan struct{}) // all streams are opened at the same time, or the test blocks
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && meet.Load() {
 			if here.Add(1) == callers {
 				close(all)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAToolThatIsOnlyDoneAsATaskIsLeftOut: we wait for an answer, and start no tasks.
-func TestAToolThatIsOnlyDoneAsATaskIsLeftOut(t *testing.T) {
+// TestDiscoverOmitsTaskOnlyTool: the client waits for an answer, and starts no tasks.
+func TestDiscoverOmitsTaskOnlyTool(t *testing.T) {
 	for support, left := range map[string]bool{"required": true, "optional": false, "forbidden": false} {
 		raw := json.RawMessage(fmt.Sprintf(`{"name":"report","inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, support))
 		ops, warnings := operations(listing{tools: []json.RawMessage{raw}}, true)

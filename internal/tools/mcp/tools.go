@@ -19,7 +19,7 @@ const (
 	maxSummary     = 200     // characters
 	maxDescription = 4 << 10 // bytes
 	maxSchema      = 64 << 10
-	maxLevels      = 100 // of objects and lists inside each other in a schema
+	maxLevels      = 100 // maximum nesting of objects and lists in a schema
 	maxWarnings    = 50
 )
 
@@ -43,9 +43,9 @@ type definition struct {
 	} `json:"annotations"`
 }
 
-// operations makes operations of a listing. A tool that cannot be used as it is
-// described is left out, with a warning: so are all that share a name. Compiling
-// schemas is what takes long, and is left out when they are only compared.
+// operations turns a listing into operations. A tool that cannot be used as described is omitted with a warning,
+// and so are all tools that share a name. Compiling schemas is slow, so compile is false when the tools are only
+// compared.
 func operations(l listing, compile bool) (ops []tool.Operation, warnings []string) {
 	l.warnings = append([]string(nil), l.warnings...)
 	seen := map[string]int{}
@@ -57,7 +57,7 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 			continue
 		}
 		if !toolName().MatchString(d.Name) {
-			l.warn("a tool has the name %q, which is none: left out", brief(d.Name, 60))
+			l.warn("a tool has the name %q, which is none: left out", truncateRunes(d.Name, 60))
 			continue
 		}
 		seen[d.Name]++
@@ -68,12 +68,12 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 			if n > 1 {
 				l.warn("%d tools have the name %s: all of them were left out", n, d.Name)
 			}
-			seen[d.Name] = 0 // said once
+			seen[d.Name] = 0 // one warning per name
 			continue
 		}
 		op, err := d.operation()
 		if err == nil && compile {
-			err = compiled(op)
+			err = checkSchemas(op)
 		}
 		if err != nil {
 			l.warn("%s: %v: left out", d.Name, err)
@@ -87,24 +87,24 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 	return ops, l.warnings
 }
 
-// operation is what we know of the tool by then. Only one annotation is read, and
-// only when it says that the tool is dangerous.
+// operation converts the tool into an operation. Of its hints only the destructive one is read, because it can only
+// raise the risk.
 func (d definition) operation() (tool.Operation, error) {
 	op := tool.Operation{
 		Entry:       tool.Entry{Name: d.Name, Summary: d.summary()},
-		Description: cut(plain(d.Description, true), maxDescription),
+		Description: truncateBytes(plainText(d.Description, true), maxDescription),
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
 	}
 	if d.Execution.TaskSupport == "required" {
 		return op, errors.New("it is only done as a task, and tasks are not waited for")
 	}
-	input, err := written(d.InputSchema, true)
+	input, err := compactSchema(d.InputSchema, true)
 	if err != nil {
 		return op, fmt.Errorf("its input schema %w", err)
 	}
 	op.Body = &tool.Body{Required: true, MediaType: "application/json", Schema: input}
 	if len(d.OutputSchema) > 0 && string(d.OutputSchema) != "null" {
-		if op.Output, err = written(d.OutputSchema, false); err != nil {
+		if op.Output, err = compactSchema(d.OutputSchema, false); err != nil {
 			return op, fmt.Errorf("its output schema %w", err)
 		}
 	}
@@ -117,34 +117,34 @@ func (d definition) operation() (tool.Operation, error) {
 func (d definition) summary() string {
 	for _, text := range []string{d.Title, d.Annotations.Title, d.Description} {
 		for line := range strings.Lines(text) {
-			if line = plain(line, false); line != "" {
-				return brief(line, maxSummary)
+			if line = plainText(line, false); line != "" {
+				return truncateRunes(line, maxSummary)
 			}
 		}
 	}
 	return ""
 }
 
-// written checks one of a tool's schemas and returns it without white space. What
-// goes in is an object; what comes out may be anything.
-func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
+// compactSchema checks one of a tool's schemas and returns it without white space. An input schema must describe an
+// object; an output schema may describe anything.
+func compactSchema(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("is missing")
 	}
 	if len(raw) > maxSchema {
 		return nil, fmt.Errorf("is larger than %d bytes", maxSchema)
 	}
-	tree, err := decoded(raw)
+	tree, err := decodeObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("is not an object")
 	}
 	if t, ok := tree["type"]; object && ok && t != "object" {
 		return nil, fmt.Errorf("describes no object")
 	}
-	if deeper(tree, maxLevels) {
+	if isDeeper(tree, maxLevels) {
 		return nil, fmt.Errorf("is nested deeper than %d", maxLevels)
 	}
-	if !selfContained(tree) {
+	if !isSelfContained(tree) {
 		return nil, fmt.Errorf("refers to another document")
 	}
 	var b bytes.Buffer
@@ -154,21 +154,21 @@ func written(raw json.RawMessage, object bool) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// deeper reports whether a value has more than so many levels.
-func deeper(v any, levels int) bool {
+// isDeeper reports whether a value has more levels than the limit.
+func isDeeper(v any, levels int) bool {
 	if levels < 0 {
 		return true
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, e := range v {
-			if deeper(e, levels-1) {
+			if isDeeper(e, levels-1) {
 				return true
 			}
 		}
 	case []any:
 		for _, e := range v {
-			if deeper(e, levels-1) {
+			if isDeeper(e, levels-1) {
 				return true
 			}
 		}
@@ -176,21 +176,21 @@ func deeper(v any, levels int) bool {
 	return false
 }
 
-// selfContained reports whether nothing in a schema refers outside of it.
-func selfContained(v any) bool {
+// isSelfContained reports whether a schema has no reference to another document.
+func isSelfContained(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
 			if s, ok := e.(string); ok && (k == "$ref" || k == "$dynamicRef" || k == "$recursiveRef") && !strings.HasPrefix(s, "#") {
 				return false
 			}
-			if !selfContained(e) {
+			if !isSelfContained(e) {
 				return false
 			}
 		}
 	case []any:
 		for _, e := range v {
-			if !selfContained(e) {
+			if !isSelfContained(e) {
 				return false
 			}
 		}
@@ -198,25 +198,25 @@ func selfContained(v any) bool {
 	return true
 }
 
-// compiled refuses a tool whose schemas cannot be checked against.
-func compiled(op tool.Operation) error {
-	if !usable(op.Body.Schema) {
+// checkSchemas refuses a tool whose schemas cannot be used for validation.
+func checkSchemas(op tool.Operation) error {
+	if !isUsable(op.Body.Schema) {
 		return errors.New("its input schema is not a valid JSON Schema")
 	}
-	if len(op.Output) > 0 && !usable(op.Output) {
+	if len(op.Output) > 0 && !isUsable(op.Output) {
 		return errors.New("its output schema is not a valid JSON Schema")
 	}
 	return nil
 }
 
-// usable reports whether a schema is an object that values can be checked against.
-func usable(raw json.RawMessage) bool {
-	_, err := decoded(raw)
+// isUsable reports whether a schema is an object that can be used for validation.
+func isUsable(raw json.RawMessage) bool {
+	_, err := decodeObject(raw)
 	return err == nil && tool.Usable(schema.Compiler{}, raw)
 }
 
-// decoded is a JSON object, its numbers as they are written.
-func decoded(raw json.RawMessage) (object map[string]any, err error) {
+// decodeObject decodes a JSON object; numbers keep their digits.
+func decodeObject(raw json.RawMessage) (object map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err = dec.Decode(&object); err == nil && object == nil {
@@ -225,8 +225,8 @@ func decoded(raw json.RawMessage) (object map[string]any, err error) {
 	return object, err
 }
 
-// plain is a text without characters that do not show; with its lines, or on one.
-func plain(text string, lines bool) string {
+// plainText returns a text without invisible characters, with its lines or on one line.
+func plainText(text string, lines bool) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && lines:
@@ -241,16 +241,16 @@ func plain(text string, lines bool) string {
 	return strings.TrimSpace(text)
 }
 
-// brief cuts a text to so many characters.
-func brief(text string, most int) string {
+// truncateRunes cuts a text to most characters.
+func truncateRunes(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return strings.TrimSpace(string(runes[:most-1])) + "…"
 	}
 	return text
 }
 
-// cut cuts a text to so many bytes.
-func cut(text string, most int) string {
+// truncateBytes cuts a text to most bytes.
+func truncateBytes(text string, most int) string {
 	if len(text) > most {
 		return strings.TrimSpace(strings.ToValidUTF8(text[:most-len("…")], "")) + "…"
 	}

@@ -11,10 +11,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// unavailable says why a server cannot be spoken with, from what happened to the
-// last request of an errand: ErrTarget, ErrUnreachable, ErrRefusedUs, ErrSpeech,
-// ErrRequest, or the context's own error. err is what the SDK or we made of it.
-func unavailable(ctx context.Context, e *errand, err error) error {
+// unavailable returns the reason why a server cannot be used, from its last exchange: ErrTarget, ErrUnreachable,
+// ErrRefusedUs, ErrSpeech, ErrRequest, or the context's own error. err is the error that the SDK or this package
+// returned.
+func unavailable(ctx context.Context, e *exchanges, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -41,7 +41,7 @@ func unavailable(ctx context.Context, e *errand, err error) error {
 	case status >= 300:
 		return tool.ErrSpeech.With("reason", "status").With("status", strconv.Itoa(status))
 	}
-	for _, cause := range []error{x.err, err} { // it began to answer
+	for _, cause := range []error{x.err, err} { // the response began
 		if r := reason(cause); cause != nil && (r == "timeout" || r == "reset") {
 			return tool.ErrUnreachable.With("reason", r).Because(e.clean(cause))
 		}
@@ -52,7 +52,7 @@ func unavailable(ctx context.Context, e *errand, err error) error {
 	return speech(err).Because(e.clean(err))
 }
 
-// speech is ErrSpeech with its reason: size, tools, version, endpoint, or answer.
+// speech returns ErrSpeech with its reason: size, tools, version, endpoint, or answer.
 func speech(err error) *fault.Error {
 	why := "answer"
 	switch {
@@ -69,8 +69,7 @@ func speech(err error) *fault.Error {
 	return tool.ErrSpeech.With("reason", why)
 }
 
-// noStreamable reports whether a server does not take messages at an address, which
-// one of 2024-11-05 does not.
+// noStreamable reports whether a server does not accept messages at an address. A server of 2024-11-05 does not.
 func noStreamable(err error) bool {
 	switch fault.Of(err).Args["status"] {
 	case "400", "404", "405":
@@ -79,8 +78,8 @@ func noStreamable(err error) bool {
 	return false
 }
 
-// speaks reports whether a server that gave an error is one of the protocol.
-func speaks(err error) bool {
+// speaksProtocol reports whether the error came from a server that speaks the protocol.
+func speaksProtocol(err error) bool {
 	switch fault.Of(err).Args["reason"] {
 	case "refused", "tools", "version", "endpoint", "size":
 		return true

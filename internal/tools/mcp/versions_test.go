@@ -13,7 +13,7 @@ import (
 func TestEveryVersionIsDiscoveredAndCalled(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v.name, func(t *testing.T) {
-			s := over(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
+			s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
 			found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +46,7 @@ func TestEveryVersionIsDiscoveredAndCalled(t *testing.T) {
 	}
 }
 
-func TestAResultIsKeptAsData(t *testing.T) {
+func TestCallToolReturnsResultAsData(t *testing.T) {
 	server := echo()
 	server.AddTool(&sdk.Tool{Name: "all", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{
@@ -59,7 +59,7 @@ func TestAResultIsKeptAsData(t *testing.T) {
 			IsError:           true,
 		}, nil
 	})
-	s := over(t, mounted("/", tool.TransportStreamable, false, server))
+	s := serve(t, mounted("/", tool.TransportStreamable, false, server))
 	at, ops := registered(t, s.URL, nil)
 	a, err := client(t).CallTool(t.Context(), callOf(at, ops["all"], `{}`))
 	want := `{"content":[{"text":"a < b","type":"text"},{"data":"AQID","mimeType":"image/png","type":"image"},{"data":"BA==","mimeType":"audio/wav","type":"audio"},` +

@@ -16,23 +16,23 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Limits of every exchange, in bytes but for the last.
+// Limits of every exchange, in bytes except the last.
 const (
 	maxAnswer        = 16 << 20
-	maxRefusal       = 64 << 10 // of an answer that is none
+	maxRefusal       = 64 << 10 // of a response without an answer
 	maxRequest       = 8 << 20
 	maxSessionID     = 1 << 10
 	maxInformational = 8 // 1xx responses before a final one
 )
 
 const (
-	exchangeTime  = 30 * time.Second
-	farewellTime  = 2 * time.Second // to tell a server that a session is over
-	declineTime   = 5 * time.Second
-	probeTime     = 5 * time.Second // to find out whether a server knows discovery
-	eventStream   = "text/event-stream"
-	userAgent     = "piloto/1"
-	sessionHeader = "Mcp-Session-Id"
+	exchangeTime   = 30 * time.Second
+	endSessionTime = 2 * time.Second // to notify a server that a session ends
+	declineTime    = 5 * time.Second
+	probeTime      = 5 * time.Second // to find out whether a server supports discovery
+	eventStream    = "text/event-stream"
+	userAgent      = "piloto/1"
+	sessionHeader  = "Mcp-Session-Id"
 )
 
 var (
@@ -43,12 +43,12 @@ var (
 	errProtocol = errors.New("the answer is not a complete HTTP response")
 )
 
-// wire carries the SDK's requests. The SDK never sees the network: it gets an
-// answer that was read to its end here, as one plain JSON message, so that it can
-// neither reconnect nor repeat anything. A stream that broke off is resumed here.
+// wire sends the SDK's requests. The SDK never reaches the network itself: it gets a response that was read to its
+// end here, as one plain JSON message, so that it can neither reconnect nor repeat a request. A broken stream is
+// resumed here.
 type wire struct {
 	reads   http.RoundTripper // may keep connections
-	calls   http.RoundTripper // each tools/call on a connection of its own: whatever fails before it is handed out was not sent
+	calls   http.RoundTripper // each tools/call on its own connection: a failure before the connection is handed out means that nothing was sent
 	timeout time.Duration
 }
 
@@ -62,14 +62,14 @@ func newWire(client *http.Client, timeout time.Duration) *wire {
 	}
 	w.calls = w.reads
 	if t, ok := w.reads.(*http.Transport); ok {
-		w.calls = once(t)
+		w.calls = singleUse(t)
 	}
 	return w
 }
 
-// once is a transport like another that opens a connection for each request, and
-// speaks HTTP/1.1 on it. A clone still offers servers what the original speaks.
-func once(t *http.Transport) *http.Transport {
+// singleUse returns a copy of a transport that opens a connection for each request, and speaks HTTP/1.1 on it. A
+// plain clone would still offer HTTP/2 to servers.
+func singleUse(t *http.Transport) *http.Transport {
 	c := t.Clone()
 	c.DisableKeepAlives = true
 	c.ForceAttemptHTTP2 = false
@@ -83,7 +83,7 @@ func once(t *http.Transport) *http.Transport {
 	return c
 }
 
-// client is what the SDK sends with. It follows no redirect and keeps no cookie.
+// client returns the HTTP client of the SDK. It follows no redirect and keeps no cookie.
 func (w *wire) client() *http.Client {
 	return &http.Client{
 		Transport:     w,
@@ -91,8 +91,8 @@ func (w *wire) client() *http.Client {
 	}
 }
 
-// RoundTrip implements http.RoundTripper. A request belongs to the errand in its
-// context, and goes to that errand's origin or nowhere.
+// RoundTrip implements http.RoundTripper. A request belongs to the exchanges in its context, and is sent only to
+// their origin.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -103,7 +103,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, errTooLarge
 		}
 	}
-	e := errandOf(req.Context())
+	e := exchangesOf(req.Context())
 	if e == nil || !tool.SameOrigin(e.base, req.URL.String()) || req.URL.User != nil {
 		return nil, errForeign
 	}
@@ -113,24 +113,23 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.MethodGet:
 		return w.listen(req, e)
 	}
-	return w.farewell(req, e)
+	return w.endSession(req, e)
 }
 
-// post sends one message. What is told to the SDK is what it needs to go on; what
-// happened is in the errand.
-func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, error) {
+// post sends one message. The SDK gets only the data that it needs to continue; the exchange holds the full result.
+func (w *wire) post(req *http.Request, e *exchanges, body []byte) (*http.Response, error) {
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
 		return nil, err
 	}
 	if m.Method == "notifications/cancelled" {
-		return answered(req, http.StatusAccepted, nil, nil), nil // what was given up is in doubt, whatever they say to this
+		return newResponse(req, http.StatusAccepted, nil, nil), nil // a cancelled call is in doubt, whatever the server answers to this
 	}
 	x, err := e.begin(m, req)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), w.patience(x.method))
+	ctx, cancel := context.WithTimeout(req.Context(), w.timeoutOf(x.method))
 	defer cancel()
 	out, err := w.outgoing(watch(ctx, x), req, body, e)
 	if err != nil {
@@ -141,7 +140,7 @@ func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, 
 		by = w.calls
 		e.call.write(out.Header)
 	} else {
-		repeatable(out, body)
+		allowRetry(out, body)
 	}
 	res, err := by.RoundTrip(out)
 	if err != nil {
@@ -152,33 +151,33 @@ func (w *wire) post(req *http.Request, e *errand, body []byte) (*http.Response, 
 		return nil, e.end(x, errProtocol)
 	}
 	x.status, x.header = res.StatusCode, res.Header
-	if e.streamed || !m.asks() {
+	if e.streamed || !m.isRequest() {
 		said := refusal(res, x)
-		return answered(req, res.StatusCode, res.Header, said), e.end(x, nil)
+		return newResponse(req, res.StatusCode, res.Header, said), e.end(x, nil)
 	}
 	err = w.read(ctx, req, res, e, x)
 	_ = e.end(x, err)
-	return x.told(req, err)
+	return x.sdkResponse(req, err)
 }
 
-// patience is how long an exchange may take. A server that knows no discovery, and
-// does not say so, must leave time for what came before it.
-func (w *wire) patience(method string) time.Duration {
+// timeoutOf returns the timeout of an exchange. A server that does not support discovery may not answer it at all;
+// the older handshake then needs the rest of the time.
+func (w *wire) timeoutOf(method string) time.Duration {
 	if method == methodDiscover {
 		return min(probeTime, w.timeout/2)
 	}
 	return w.timeout
 }
 
-// told is what the SDK learns of an exchange: all of a handshake, and of the rest
-// only whether there was an answer.
-func (x *exchange) told(req *http.Request, err error) (*http.Response, error) {
+// sdkResponse returns the response that the SDK gets: the full one of a handshake, and of other exchanges only
+// whether there was an answer.
+func (x *exchange) sdkResponse(req *http.Request, err error) (*http.Response, error) {
 	switch x.method {
 	case methodList, methodCall:
-		return answered(req, http.StatusOK, x.header, x.token()), nil
+		return newResponse(req, http.StatusOK, x.header, x.placeholder()), nil
 	}
 	if reply := x.answer(); reply != nil {
-		return answered(req, x.status, x.header, reply.raw), nil
+		return newResponse(req, x.status, x.header, reply.raw), nil
 	}
 	if x.status < 300 {
 		if err == nil {
@@ -186,11 +185,11 @@ func (x *exchange) told(req *http.Request, err error) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return answered(req, x.status, x.header, nil), nil
+	return newResponse(req, x.status, x.header, nil), nil
 }
 
-// answered is a response that was read.
-func answered(req *http.Request, status int, header http.Header, body []byte) *http.Response {
+// newResponse returns a response with a body that was read already.
+func newResponse(req *http.Request, status int, header http.Header, body []byte) *http.Response {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if id := header.Get(sessionHeader); id != "" && len(id) <= maxSessionID {
 		h.Set(sessionHeader, id)
@@ -201,9 +200,9 @@ func answered(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
-// outgoing is the request as it goes out. Its body cannot be had again, so that
-// net/http cannot repeat it; repeatable makes an exception of what has no effect.
-func (w *wire) outgoing(ctx context.Context, req *http.Request, body []byte, e *errand) (*http.Request, error) {
+// outgoing returns the request in the form that is sent. Its body cannot be read again, so that net/http cannot
+// repeat it; allowRetry makes an exception for requests without an effect.
+func (w *wire) outgoing(ctx context.Context, req *http.Request, body []byte, e *exchanges) (*http.Request, error) {
 	out := req.Clone(ctx)
 	out.Body, out.GetBody, out.ContentLength = nil, nil, 0
 	if len(body) > 0 {
@@ -213,15 +212,14 @@ func (w *wire) outgoing(ctx context.Context, req *http.Request, body []byte, e *
 	return out, e.sign(out)
 }
 
-// repeatable lets net/http send a request again on a new connection when the kept
-// one turns out to be dead.
-func repeatable(out *http.Request, body []byte) {
+// allowRetry lets net/http send a request again on a new connection when a kept one is dead.
+func allowRetry(out *http.Request, body []byte) {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	out.Header["X-Idempotency-Key"] = []string{} // says so to net/http, and is not sent
+	out.Header["X-Idempotency-Key"] = []string{} // it marks the request for net/http as idempotent, and is not sent
 }
 
-// watch notes when a connection is handed to the request, from where on bytes may
-// have left, and ends a flood of informational responses.
+// watch records when a connection is handed to the request: from then on bytes may have been sent. It also ends a
+// flood of informational responses.
 func watch(ctx context.Context, x *exchange) context.Context {
 	informational := 0
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -235,9 +233,9 @@ func watch(ctx context.Context, x *exchange) context.Context {
 	})
 }
 
-// farewell ends a session. Nobody waits long for it.
-func (w *wire) farewell(req *http.Request, e *errand) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), min(farewellTime, w.timeout))
+// endSession ends a session, with a short timeout.
+func (w *wire) endSession(req *http.Request, e *exchanges) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), min(endSessionTime, w.timeout))
 	defer cancel()
 	out, err := w.outgoing(ctx, req, nil, e)
 	if err != nil {
@@ -248,16 +246,16 @@ func (w *wire) farewell(req *http.Request, e *errand) (*http.Response, error) {
 		return nil, err
 	}
 	_ = res.Body.Close()
-	return answered(req, res.StatusCode, nil, nil), nil
+	return newResponse(req, res.StatusCode, nil, nil), nil
 }
 
 // read finds the answer to an exchange in a response.
-func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, e *errand, x *exchange) error {
+func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, e *exchanges, x *exchange) error {
 	if res.StatusCode > 299 {
 		refusal(res, x)
 		return nil
 	}
-	body := &bounded{of: res.Body, left: maxAnswer}
+	body := &limitedReader{of: res.Body, left: maxAnswer}
 	switch mediaType(res.Header) {
 	case eventStream:
 		return w.readEvents(ctx, req, body, e, x)
@@ -276,22 +274,22 @@ func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, 
 	return errNoReply
 }
 
-// readEvents reads a stream until the answer is in it, and what follows it on others when
-// it breaks off. What else is in it is declined or dropped. The bounds are of all of it.
-func (w *wire) readEvents(ctx context.Context, req *http.Request, body *bounded, e *errand, x *exchange) error {
+// readEvents reads a stream until it contains the answer, and resumes it when it breaks off. Other messages are
+// declined or dropped. The limits cover all resumed streams together.
+func (w *wire) readEvents(ctx context.Context, req *http.Request, body *limitedReader, e *exchanges, x *exchange) error {
 	asked := 0
 	s := events{retry: usualRetry, each: func(name string, data []byte) {
 		for _, m := range messages(data) {
 			e.note(m)
 			switch {
 			case x.offer(m):
-			case m.asks() && asked < maxAsked:
+			case m.isRequest() && asked < maxAsked:
 				asked++
 				w.decline(ctx, req, e, m)
 			}
 		}
 	}}
-	last := io.NopCloser(body) // the first is closed by who asked for it
+	last := io.NopCloser(body) // the caller closes the first body
 	defer func() { _ = last.Close() }()
 	for range maxResumed {
 		err := s.read(body, func() bool { return x.answer() != nil })
@@ -308,18 +306,18 @@ func (w *wire) readEvents(ctx context.Context, req *http.Request, body *bounded,
 	return errNoReply
 }
 
-// maxAsked is how many requests of a server are declined during one exchange.
+// maxAsked limits how many requests of a server are declined during one exchange.
 const maxAsked = 16
 
-// decline answers a request of the server: a ping with nothing, anything else with
-// the word that we do not do it. Whether that arrives is the server's affair.
-func (w *wire) decline(ctx context.Context, of *http.Request, e *errand, m message) {
+// decline answers a request of the server: a ping with an empty result, any other with an error. Failures to
+// deliver the answer are ignored.
+func (w *wire) decline(ctx context.Context, of *http.Request, e *exchanges, m message) {
 	ctx, cancel := context.WithTimeout(ctx, min(declineTime, w.timeout))
 	defer cancel()
 	req := of.Clone(ctx)
-	req.Header.Del("Mcp-Method") // they are of the request that is under way
+	req.Header.Del("Mcp-Method") // they belong to the request in progress
 	req.Header.Del("Mcp-Name")
-	out, err := w.outgoing(ctx, req, m.declined(), e)
+	out, err := w.outgoing(ctx, req, m.declineReply(), e)
 	if err != nil {
 		return
 	}
@@ -328,8 +326,7 @@ func (w *wire) decline(ctx context.Context, of *http.Request, e *errand, m messa
 	}
 }
 
-// refusal reads what stands in an answer that is none: a JSON-RPC error, to the
-// exchange or to nobody in particular.
+// refusal reads the JSON-RPC error in a response without an answer. The error may name the request, or none.
 func refusal(res *http.Response, x *exchange) []byte {
 	if res.StatusCode < 300 {
 		return nil
@@ -343,7 +340,7 @@ func refusal(res *http.Response, x *exchange) []byte {
 			continue
 		}
 		x.offer(m)
-		x.unaddressed = x.unaddressed || m.nobodys()
+		x.unaddressed = x.unaddressed || m.hasNoID()
 		return m.raw
 	}
 	return nil
@@ -354,13 +351,13 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-// bounded is a reader that ends with errTooLarge.
-type bounded struct {
+// limitedReader ends with errTooLarge.
+type limitedReader struct {
 	of   io.Reader
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLarge
 	}

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestEventsAreReadAsTheStandardHasThem(t *testing.T) {
+func TestEventsFollowStandard(t *testing.T) {
 	for stream, want := range map[string]string{
 		"data: a\n\n": `""="a" `,
 		"event: x\r\ndata: a\r\ndata:  b\r\n\r\n": `"x"="a\n b" `,
@@ -35,7 +35,7 @@ func TestEventsAreReadAsTheStandardHasThem(t *testing.T) {
 	}
 }
 
-func TestACallCannotBeRepeated(t *testing.T) {
+func TestCallRequestCannotBeRepeated(t *testing.T) {
 	var arrived atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived.Add(1)
@@ -45,7 +45,7 @@ func TestACallCannotBeRepeated(t *testing.T) {
 	defer s.Close()
 	w := newWire(s.Client(), 0)
 	defer s.Client().CloseIdleConnections()
-	send := func(e *errand, to, method string) error {
+	send := func(e *exchanges, to, method string) error {
 		body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`)
 		req, err := http.NewRequestWithContext(e.in(t.Context()), http.MethodPost, to, body)
 		if err != nil {
@@ -57,11 +57,11 @@ func TestACallCannotBeRepeated(t *testing.T) {
 		}
 		return err
 	}
-	e := newErrand(s.URL, nil)
+	e := newExchanges(s.URL, nil)
 	if err := send(e, s.URL, methodCall); !errors.Is(err, errRepeated) {
-		t.Errorf("an errand for no call: %v", err)
+		t.Errorf("exchanges without a call: %v", err)
 	}
-	e.call = &effect{}
+	e.call = &callHeaders{}
 	for i, want := range []error{nil, errRepeated, errRepeated} {
 		if err := send(e, s.URL, methodCall); !errors.Is(err, want) {
 			t.Errorf("%d: %v, want %v", i, err, want)
@@ -79,7 +79,7 @@ func TestACallCannotBeRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.outgoing(t.Context(), req, []byte("{}"), newErrand(s.URL, &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "secret"}))
+	out, err := w.outgoing(t.Context(), req, []byte("{}"), newExchanges(s.URL, &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "secret"}))
 	if err != nil || out.GetBody != nil || out.Body == nil || req.Header.Get("Authorization") != "" {
 		t.Errorf("%+v %v: net/http could send it again", out, err)
 	}

@@ -15,27 +15,27 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// crooked is a server of 2025-06-18, written by hand, whose tools and whose answer
-// to a call are what a test says. Once it is closed, whoever still waits in it goes.
-type crooked struct {
+// faultyServer is a hand-written server of 2025-06-18. The test sets its tools and its answer to a call. After it
+// is closed, its handlers return.
+type faultyServer struct {
 	*httptest.Server
 	tools   func() string                                           // the result of tools/list
 	answers func(w http.ResponseWriter, r *http.Request, id string) // to tools/call
-	gate    func(w http.ResponseWriter, method string) bool         // false: it answered by itself
-	listed  func(w http.ResponseWriter, r *http.Request, id string) // to tools/list; nil: with tools
-	rest    func(w http.ResponseWriter, r *http.Request)            // answers who resumes a stream; nil: nobody may
+	gate    func(w http.ResponseWriter, method string) bool         // false: the gate answered
+	listed  func(w http.ResponseWriter, r *http.Request, id string) // answers tools/list; nil: with tools
+	rest    func(w http.ResponseWriter, r *http.Request)            // answers a request that resumes a stream; nil: none may resume
 
-	handshake string // the result of any request before tools/list; "": a good one
+	handshake string // the result of any request before tools/list; "": a valid one
 
 	calls, lists, opened atomic.Int32
 	done                 chan struct{}
 	mu                   sync.Mutex
-	said                 []string // what was posted that is no request
+	said                 []string // posted messages that are no request
 	headers              []http.Header
 }
 
-// behind puts a gate before everything else, while others may still be in there.
-func (c *crooked) behind(gate func(w http.ResponseWriter, method string) bool) {
+// behind installs a gate, while other requests may still be in progress.
+func (c *faultyServer) behind(gate func(w http.ResponseWriter, method string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gate = gate
@@ -43,9 +43,9 @@ func (c *crooked) behind(gate func(w http.ResponseWriter, method string) bool) {
 
 const oneTool = `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"}}]}`
 
-func crookedServer(t *testing.T, answers func(w http.ResponseWriter, r *http.Request, id string)) *crooked {
+func newFaultyServer(t *testing.T, answers func(w http.ResponseWriter, r *http.Request, id string)) *faultyServer {
 	t.Helper()
-	c := &crooked{tools: func() string { return oneTool }, answers: answers, done: make(chan struct{})}
+	c := &faultyServer{tools: func() string { return oneTool }, answers: answers, done: make(chan struct{})}
 	c.Server = httptest.NewServer(c)
 	t.Cleanup(func() {
 		close(c.done)
@@ -55,7 +55,7 @@ func crookedServer(t *testing.T, answers func(w http.ResponseWriter, r *http.Req
 	return c
 }
 
-func (c *crooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *faultyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var m struct {
 		ID     json.RawMessage
@@ -122,7 +122,7 @@ func status(code int, body string, header ...string) func(http.ResponseWriter, *
 	}
 }
 
-// stream answers a call with events; ID in them is that of the call.
+// stream answers a call with events; the text ID in them becomes the call's id.
 func stream(text string) func(http.ResponseWriter, *http.Request, string) {
 	return status(http.StatusOK, text, "Content-Type", "text/event-stream")
 }
@@ -139,9 +139,8 @@ func bytesOf(text string) func(http.ResponseWriter, *http.Request, string) {
 	}
 }
 
-// forever answers a call with something again and again, until the server closes
-// or nobody listens.
-func (c *crooked) forever(head, piece string, pause func()) func(http.ResponseWriter, *http.Request, string) {
+// forever answers a call with the same piece again and again, until the server closes or the client leaves.
+func (c *faultyServer) forever(head, piece string, pause func()) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, _ *http.Request, id string) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -161,8 +160,8 @@ func (c *crooked) forever(head, piece string, pause func()) func(http.ResponseWr
 	}
 }
 
-// do is the tool of oneTool, as a call of a crooked server.
-func (c *crooked) do(t *testing.T) tool.Call {
+// do returns a call of the tool of oneTool on the server.
+func (c *faultyServer) do(t *testing.T) tool.Call {
 	t.Helper()
 	s, ops := registered(t, c.URL, nil)
 	call := callOf(s, ops["do"], `{}`)
