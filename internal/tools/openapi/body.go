@@ -11,7 +11,7 @@ const (
 	formMedia = "application/x-www-form-urlencoded"
 )
 
-// rank says how gladly a media type is sent: lower is better, -1 not at all.
+// rank returns the normal form of a media type and its preference: lower is better, -1 cannot be sent.
 func rank(media string) (string, int) {
 	base, _, err := mime.ParseMediaType(media)
 	if err != nil {
@@ -32,8 +32,8 @@ func rank(media string) (string, int) {
 	return base, -1
 }
 
-// choose returns the best of some media types and its place among them. Of those
-// that cannot be sent it is the first, so that it can be named.
+// choose returns the best of some media types and its index. When none can be sent, it returns the first, so that a
+// message can name it.
 func choose(media []string) (string, int) {
 	best, at, bestRank := "", -1, -1
 	for i, m := range media {
@@ -60,7 +60,7 @@ func (s *skeleton) body3(op *node, where string) {
 	if at < 0 {
 		return
 	}
-	s.body(where, name, body.get("required").truth(), content.kids.nodes[at].get("schema"))
+	s.body(where, name, body.get("required").isTrue(), content.kids.nodes[at].get("schema"))
 }
 
 func (s *skeleton) body2(op, body *node, form []*node, where string) {
@@ -83,7 +83,7 @@ func (s *skeleton) body2(op, body *node, form []*node, where string) {
 		if name == formMedia {
 			name = jsonMedia
 		}
-		s.body(where, name, body.get("required").truth(), body.get("schema"))
+		s.body(where, name, body.get("required").isTrue(), body.get("schema"))
 	case len(form) > 0:
 		name := formMedia
 		onlyMultipart := len(media) > 0 && !slices.Contains(media, formMedia) && slices.Contains(media, "multipart/form-data")
@@ -95,13 +95,13 @@ func (s *skeleton) body2(op, body *node, form []*node, where string) {
 	}
 }
 
-// formSchema makes one object schema of 2.0 form fields.
+// formSchema combines form fields of 2.0 into one object schema.
 func formSchema(form []*node) (schema *node, required bool) {
 	properties, names := &kids{}, &kids{}
 	for _, p := range form {
 		name := p.get("name").scalar()
 		properties.names, properties.nodes = append(properties.names, name), append(properties.nodes, *withoutRequired(p))
-		if p.get("required").truth() {
+		if p.get("required").isTrue() {
 			names.nodes = append(names.nodes, node{kind: text, text: name})
 		}
 	}
@@ -115,8 +115,7 @@ func formSchema(form []*node) (schema *node, required bool) {
 	return &node{kind: object, kids: k}, len(names.nodes) > 0
 }
 
-// body writes a request body. A read has none: what a service would make of one
-// is not defined.
+// body writes a request body. A GET, HEAD or TRACE has none, because the meaning of such a body is not defined.
 func (s *skeleton) body(where, media string, required bool, schema *node) {
 	if strings.HasPrefix(where, "GET ") || strings.HasPrefix(where, "HEAD ") || strings.HasPrefix(where, "TRACE ") {
 		if required {

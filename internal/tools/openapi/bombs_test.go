@@ -11,9 +11,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// repeated are documents of a few bytes, or of no more than a service may have,
-// in which one thing stands for very many: each was minutes of work, or gigabytes.
-func repeated() map[string][]byte {
+// expandingDocuments returns documents in which one part stands for very many. They are a few bytes long, or at most as large
+// as is allowed. Each once took minutes of work, or gigabytes.
+func expandingDocuments() map[string][]byte {
 	list := func(n int, form string) string {
 		var b strings.Builder
 		for i := range n {
@@ -64,13 +64,13 @@ func repeated() map[string][]byte {
 	}
 }
 
-// A document costs what its bytes allow: it is read or refused, in seconds and
-// within memory, and the error says which bound it broke.
-func TestWhatStandsForManyIsBounded(t *testing.T) {
-	for name, document := range repeated() {
+// A document costs no more than its size allows: it is read or refused within seconds and a memory limit, and the
+// error names the limit.
+func TestExpandingDocumentsAreLimited(t *testing.T) {
+	for name, document := range expandingDocuments() {
 		var err error
 		var found tool.Found
-		took, peak := measured(t, func() { found, err = Parse(t.Context(), document, "https://a.example/openapi.json") })
+		took, peak := measure(t, func() { found, err = Parse(t.Context(), document, "https://a.example/openapi.json") })
 		if err != nil && (!errors.Is(err, tool.ErrDocument) || strings.Contains(fault.Of(err).Error(), "too long")) {
 			t.Errorf("%s: %v, want ErrDocument", name, err)
 		}

@@ -8,23 +8,23 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Limits of the schemas that are kept.
+// Limits of the schemas that are stored.
 const (
-	describedSize = 8 << 10   // up to here a schema keeps its descriptions
-	schemaSize    = 256 << 10 // all schemas of one operation, with what they refer to; beyond it {} stands in
+	describedSize = 8 << 10   // a schema up to this size keeps its descriptions
+	schemaSize    = 256 << 10 // all schemas of one operation, with their definitions; a larger one is replaced by {}
 	schemaCount   = 5000      // subschemas of one schema
 	bundleSize    = 64 << 20  // all different schemas of a document
 	bundleSteps   = 200_000   // references followed for them
-	maxPrograms   = 500_000   // steps of all their patterns
+	maxPrograms   = 500_000   // steps of all their patterns together
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.
 type bundle struct {
-	names    map[string]string // reference → name in $defs, "" when it names nothing
-	taken    map[string]int    // names in $defs → the last number that was put behind them
+	names    map[string]string // reference → name in $defs, "" for a reference to nothing
+	taken    map[string]int    // names in $defs → the last number that was appended to them
 	nodes    map[string]*node
 	defs     map[string]*converted
-	ready    map[string]string // schema without $defs → with them
+	ready    map[string]string // schema without $defs → the same schema with $defs
 	patterns map[string]bool
 	programs tool.Patterns
 	circles  circles
@@ -40,8 +40,8 @@ func newBundle() *bundle {
 	}
 }
 
-// name returns the name in $defs of what a reference names; false, with a
-// warning, when that is outside the document or nowhere.
+// name returns the name in $defs for the target of a reference. It returns false, with a warning, when the target
+// is outside the document or missing.
 func (b *bundle) name(d *document, ref, where string) (string, bool) {
 	if name, ok := b.names[ref]; ok {
 		return name, name != ""
@@ -67,7 +67,7 @@ func (b *bundle) name(d *document, ref, where string) (string, bool) {
 	return name, true
 }
 
-// definition converts a definition, or returns what it was converted to.
+// definition converts a definition, or returns the earlier result.
 func (b *bundle) definition(d *document, name string) *converted {
 	if c := b.defs[name]; c != nil {
 		return c
@@ -84,13 +84,13 @@ func (b *bundle) convert(d *document, n *node, where string) *converted {
 	return &c.out
 }
 
-// schema returns a schema with everything it refers to in its own $defs, and {}
-// with a warning when that is more than most bytes, or too much in all.
+// schema returns a schema with its definitions in its own $defs. It returns {} with a warning when the schema has
+// more than most bytes, or when the schemas of the document are too large together.
 func (b *bundle) schema(d *document, n *node, where string, most int) string {
 	root := b.convert(d, n, where)
 	done, ok := b.ready[root.full]
 	if !ok {
-		done = b.keep(d, root, where)
+		done = b.cache(d, root, where)
 	}
 	if len(done) > most {
 		d.warn("%s: its schema is too large and is not checked", where)
@@ -99,8 +99,8 @@ func (b *bundle) schema(d *document, n *node, where string, most int) string {
 	return done
 }
 
-func (b *bundle) keep(d *document, root *converted, where string) string {
-	done := b.close(d, root, where)
+func (b *bundle) cache(d *document, root *converted, where string) string {
+	done := b.assemble(d, root, where)
 	if b.left -= len(done); b.left < 0 || b.steps < 0 {
 		d.warn("the schemas of this document are too large together: from %s on, any value is accepted", where)
 		done = "{}"
@@ -109,7 +109,7 @@ func (b *bundle) keep(d *document, root *converted, where string) string {
 	return done
 }
 
-func (b *bundle) close(d *document, root *converted, where string) string {
+func (b *bundle) assemble(d *document, root *converted, where string) string {
 	full, lean, schemas := len(root.full), len(root.lean), root.schemas
 	names := slices.Clone(root.deps)
 	seen := map[string]bool{}
@@ -134,10 +134,10 @@ func (b *bundle) close(d *document, root *converted, where string) string {
 			return "{}"
 		}
 	}
-	return assemble(b, root, seen, full <= describedSize)
+	return joinDefinitions(b, root, seen, full <= describedSize)
 }
 
-func assemble(b *bundle, root *converted, names map[string]bool, full bool) string {
+func joinDefinitions(b *bundle, root *converted, names map[string]bool, full bool) string {
 	form := func(c *converted) string {
 		if full {
 			return c.full

@@ -2,14 +2,13 @@ package openapi
 
 import "slices"
 
-// circles finds the definitions that come back to themselves without a step into
-// the value: no value could ever be found valid against one. It is Tarjan's
-// algorithm, continued from call to call, so that each definition is visited once.
-// One that leads on through more than maxChain others is taken for one of them.
+// circles finds the definitions that refer back to themselves for the same value: no value could ever be valid
+// against one. It is Tarjan's algorithm, continued from call to call, so that each definition is visited once. A
+// definition whose chain is longer than maxChain counts as one of them.
 type circles struct {
 	order, low map[string]int
 	stack      []string
-	in         map[string]bool // in a circle; present once decided
+	in         map[string]bool // whether the definition is in a circle; present once decided
 }
 
 const maxChain = 1000

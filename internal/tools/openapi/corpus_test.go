@@ -13,11 +13,11 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// corpus names a folder of documents with a MANIFEST.tsv (file, bytes, spec,
-// paths, operations, …) that says how many operations each has.
+// corpus names the environment variable with a folder of documents. Its MANIFEST.tsv (file, bytes, spec, paths,
+// operations, …) holds the number of operations in each.
 const corpus = "PILOTO_OPENAPI_CORPUS"
 
-func TestFindsTheOperationsOfTheCorpus(t *testing.T) {
+func TestParseFindsOperationsOfCorpus(t *testing.T) {
 	folder := os.Getenv(corpus)
 	if folder == "" {
 		t.Skip(corpus + " is not set")
@@ -51,7 +51,7 @@ func TestFindsTheOperationsOfTheCorpus(t *testing.T) {
 					largest = max(largest, len(s))
 					if !compiled[s] {
 						compiled[s] = true
-						compiles(t, op, s)
+						checkCompiles(t, op, s)
 					}
 				}
 			}

@@ -25,50 +25,48 @@ const (
 	totalTime   = 60 * time.Second
 	requestTime = 10 * time.Second
 	maxPage     = 512 << 10 // bytes of an HTML page that may name the document
-	maxTimeouts = 2         // after which the service is taken to be away
+	maxTimeouts = 2         // after this number the service counts as unreachable
 )
 
-// places are where documents usually are, most usual first.
+// places lists the usual paths of documents, the most usual first.
 var places = []string{
 	"/openapi.json", "/swagger.json", "/openapi.yaml", "/v3/api-docs", "/v2/api-docs", "/api/openapi.json",
 	"/swagger/v1/swagger.json", "/api-docs", "/docs/openapi.json", "/api/swagger.json", "/swagger.yaml", "/openapi.yml",
 	"/api/v3/openapi.json", "/api/v1/openapi.json", "/v1/openapi.json", "/api-docs.json", "/docs/swagger.json", "/.well-known/openapi.json",
 }
 
-// pages are where people look at the document; they name it.
+// pages lists the usual paths of documentation pages; they link the document.
 var pages = []string{"", "/docs", "/swagger-ui/index.html", "/redoc"}
 
-// Discoverer finds a service's document. Client must be one that is guarded and
-// follows no redirect. Each bounds one request (default 10 s), Total a discovery
-// (default 60 s).
+// Discoverer finds a service's document. Client must be guarded and must follow no redirect. Each limits one
+// request (default 10 s), Total a discovery (default 60 s).
 type Discoverer struct {
 	Client *http.Client
 	Each   time.Duration
 	Total  time.Duration
 }
 
-// Discover looks for the document of the service at base: where it was known to
-// be, at base itself when that looks like a document, at the usual places below
-// base and then below its origin, and where an HTML page there says. Where a person said
-// that it is, it looks there alone.
+// Discover looks for the document of the service at base: at its last known address, at base itself when that looks
+// like a document, at the usual paths below base and then below its origin, and at the addresses that an HTML page
+// there links. When a person gave an address, only that address is read.
 func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
-	found, err := d.search(within, t)
-	if err != nil && ctx.Err() != nil { // the caller went away: that says nothing about the service
+	found, err := d.find(within, t)
+	if err != nil && ctx.Err() != nil { // the caller left: it proves nothing about the service
 		return tool.Found{}, ctx.Err()
 	}
 	return found, err
 }
 
-func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, error) {
+func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error) {
 	u, err := url.Parse(t.Base)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := quest{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
 	if t.Said != "" {
-		return q.said(ctx, t.Said)
+		return q.readSaid(ctx, t.Said)
 	}
 	known := t.Known
 	if looksLikeDocument(u.Path) {
@@ -81,7 +79,7 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 		}
 	}
 	for _, page := range pages {
-		for _, at := range q.named(ctx, strings.TrimSuffix(q.base, "/")+page) {
+		for _, at := range q.linkedFrom(ctx, strings.TrimSuffix(q.base, "/")+page) {
 			if found, done, err := q.try(ctx, at); done {
 				return found, err
 			}
@@ -90,17 +88,17 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 	return tool.Found{}, q.why
 }
 
-// said reads the document that a person said is at a place, of the service at base: its
-// relative servers are below base, and a prefix that base has stays.
-func (q *quest) said(ctx context.Context, at string) (tool.Found, error) {
+// readSaid reads the document at the address that a person gave. Relative servers in the document are below base,
+// and the prefix of base is kept.
+func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	if !tool.SameOrigin(at, q.origin) {
-		q.key = nil // it is for the service
+		q.key = nil // the key belongs to the service
 	}
 	q.origin = originOf(at)
 	raw, err := q.fetch(ctx, at, maxDocument)
 	switch {
 	case err != nil:
-		q.over(ctx, err)
+		q.noteFailure(ctx, err)
 		return tool.Found{}, q.why
 	case raw == nil:
 		return tool.Found{}, q.why
@@ -132,19 +130,19 @@ func looksLikeDocument(p string) bool {
 	return strings.HasSuffix(p, "/api-docs")
 }
 
-// quest is one search for a document.
-type quest struct {
+// search is one search for a document.
+type search struct {
 	client       *http.Client
 	each         time.Duration
 	base, origin string
-	key          *tool.Credential // nil: the service has none
+	key          *tool.Credential // nil: the service has no key
 	tried        []string
 	timeouts     int
 	answered     bool
-	why          *fault.Error // why nothing was found, as far as is known
+	why          *fault.Error // the most useful reason so far why nothing was found
 }
 
-func (q *quest) candidates(known string) []string {
+func (q *search) candidates(known string) []string {
 	var list []string
 	add := func(at string) {
 		if at != "" && !slices.Contains(list, at) {
@@ -165,15 +163,15 @@ func (q *quest) candidates(known string) []string {
 	return list
 }
 
-// try reads one place. done says that there is nothing more to look for.
-func (q *quest) try(ctx context.Context, at string) (found tool.Found, done bool, err error) {
+// try reads one address. done means that the search ends.
+func (q *search) try(ctx context.Context, at string) (found tool.Found, done bool, err error) {
 	if slices.Contains(q.tried, at) || !tool.SameOrigin(at, q.origin) {
 		return tool.Found{}, false, nil
 	}
 	q.tried = append(q.tried, at)
 	raw, err := q.fetch(ctx, at, maxDocument)
 	if err != nil {
-		done := q.over(ctx, err)
+		done := q.noteFailure(ctx, err)
 		return tool.Found{}, done, q.why
 	}
 	if raw == nil {
@@ -192,9 +190,9 @@ func (q *quest) try(ctx context.Context, at string) (found tool.Found, done bool
 	return tool.Found{}, false, nil
 }
 
-// over notes why a place could not be reached, and reports whether the others
-// could not be either: they are all on one host.
-func (q *quest) over(ctx context.Context, err error) bool {
+// noteFailure records why an address could not be reached, and reports whether the search must end, because all
+// addresses are on one host.
+func (q *search) noteFailure(ctx context.Context, err error) bool {
 	var f *fault.Error
 	switch {
 	case errors.Is(err, tool.ErrDocument) && errors.As(err, &f):
@@ -204,7 +202,7 @@ func (q *quest) over(ctx context.Context, err error) bool {
 		q.why = tool.ErrTarget.Because(err)
 		return true
 	case !q.answered:
-		q.why = tool.ErrUnreachable.With("reason", neterr.Reason(err)).Because(plain(err))
+		q.why = tool.ErrUnreachable.With("reason", neterr.Reason(err)).Because(withoutURL(err))
 	}
 	if isTimeout(err) {
 		q.timeouts++
@@ -218,8 +216,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// plain takes off the URL that net/http puts before an error.
-func plain(err error) error {
+// withoutURL removes the URL that net/http puts before an error.
+func withoutURL(err error) error {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
 		return inURL.Err
@@ -227,9 +225,8 @@ func plain(err error) error {
 	return err
 }
 
-// fetch returns what is at a place, nil for anything but 200. A server error is
-// taken as not being there now.
-func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error) {
+// fetch returns the body at an address, and nil for any status but 200. A 5xx counts as unreachable for now.
+func (q *search) fetch(ctx context.Context, at string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.each)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -238,7 +235,7 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 	}
 	req.Header.Set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
 	req.Header.Set("User-Agent", "piloto/1")
-	res, err := q.ask(req)
+	res, err := q.send(req)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +251,7 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 	}
 	q.answered = true
 	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
-		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // said, never followed
+		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
 	}
 	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
 		q.why = tool.ErrRefusedUs.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
@@ -267,19 +264,19 @@ func (q *quest) fetch(ctx context.Context, at string, most int64) ([]byte, error
 		return nil, err
 	}
 	if int64(len(raw)) > most {
-		return nil, refused("more than %d bytes", most).With("at", at)
+		return nil, documentError("more than %d bytes", most).With("at", at)
 	}
 	return raw, nil
 }
 
-// naming finds what an HTML page says of its document: Swagger UI's and FastAPI's
-// url: "…", ReDoc's spec-url="…", Scalar's data-url="…".
-var naming = sync.OnceValue(func() *regexp.Regexp {
+// links matches the address of the document in an HTML page: url: "…" of Swagger UI and FastAPI, spec-url="…" of
+// ReDoc, data-url="…" of Scalar.
+var links = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:\burl['"]?\s*:\s*|spec-?url\s*=\s*|data-url\s*=\s*)["']([^"'<>\s]{1,500})["']`)
 })
 
-// named returns the places, on the same origin, that a page names.
-func (q *quest) named(ctx context.Context, page string) []string {
+// linkedFrom returns the addresses, on the same origin, that a page links.
+func (q *search) linkedFrom(ctx context.Context, page string) []string {
 	raw, err := q.fetch(ctx, page, maxPage)
 	if err != nil || len(raw) == 0 {
 		return nil
@@ -289,7 +286,7 @@ func (q *quest) named(ctx context.Context, page string) []string {
 		return nil
 	}
 	var list []string
-	for _, m := range naming().FindAllSubmatch(raw, 5) {
+	for _, m := range links().FindAllSubmatch(raw, 5) {
 		if u, err := at.Parse(string(m[1])); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
 			u.Fragment = ""
 			list = append(list, u.String())

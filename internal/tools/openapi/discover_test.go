@@ -17,7 +17,7 @@ import (
 
 const small = `{"openapi":"3.0.0","info":{"title":"Small"},"paths":{"/x":{"get":{"responses":{}}}}}`
 
-// site serves pages by path, and remembers what was asked for.
+// site serves pages by path, and records the requests.
 type site struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -58,13 +58,13 @@ func discoverer() Discoverer {
 	}
 }
 
-func TestDiscoverLooksWhereDocumentsAre(t *testing.T) {
+func TestDiscoverTriesUsualPaths(t *testing.T) {
 	withServer := strings.Replace(small, `"paths"`, `"servers":[{"url":"/api/v3"}],"paths"`, 1)
 	cases := []struct {
 		name        string
 		pages       map[string]string
 		base, known string // below the site
-		at, want    string // document and base found, below the site
+		at, want    string // the document and base that are found, below the site
 	}{
 		{"the usual place", map[string]string{"/openapi.json": small}, "", "", "/openapi.json", ""},
 		{"swagger", map[string]string{"/swagger.json": small}, "", "", "/swagger.json", ""},
@@ -95,7 +95,7 @@ func TestDiscoverLooksWhereDocumentsAre(t *testing.T) {
 	}
 }
 
-func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
+func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 	away := serve(t, nil)
 	away.Close()
 	down := serve(t, nil)
@@ -109,7 +109,7 @@ func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
 	locked := serve(t, nil)
 	locked.other = http.StatusForbidden
 	plain := httptest.NewUnstartedServer(http.NotFoundHandler())
-	plain.StartTLS() // by nobody's authority
+	plain.StartTLS() // its certificate has no trusted authority
 	defer plain.Close()
 	cases := []struct {
 		name   string
@@ -146,9 +146,9 @@ func TestDiscoverSaysWhyItFoundNothing(t *testing.T) {
 	}
 }
 
-// TestADocumentIsReadWhereAPersonSaid: there alone, and calls go to the service, which alone
-// is shown the key.
-func TestADocumentIsReadWhereAPersonSaid(t *testing.T) {
+// TestDiscoverReadsDocumentAtGivenAddress: only that address is read, calls go to the service, and only the service
+// gets the key.
+func TestDiscoverReadsDocumentAtGivenAddress(t *testing.T) {
 	const there = `"servers":[{"url":"/v2"},{"url":"https://other.example"}],"paths"`
 	for name, x := range map[string]struct{ prefix, want string }{"at its host": {"", "/v2"}, "below a prefix": {"/v9", "/v9"}} {
 		docs := serve(t, map[string]string{"/rooms.json": strings.Replace(small, `"paths"`, there, 1)})
@@ -174,7 +174,7 @@ type refusing struct{}
 
 func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, tool.ErrTarget }
 
-func TestDiscoverFetchesNothingTheDocumentNames(t *testing.T) {
+func TestDiscoverFetchesNoReferenceOfDocument(t *testing.T) {
 	elsewhere := serve(t, map[string]string{"/schema.json": `{"type":"string"}`})
 	s := serve(t, nil)
 	s.pages = map[string]string{"/openapi.json": `{"openapi":"3.1.0","servers":[{"url":"` + elsewhere.URL + `"}],"paths":{"/x":{"post":{"requestBody":{"content":{
@@ -192,7 +192,7 @@ func TestDiscoverFetchesNothingTheDocumentNames(t *testing.T) {
 	}
 }
 
-func TestDiscoverRefusesWhatIsTooLarge(t *testing.T) {
+func TestDiscoverRefusesLargeDocument(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/openapi.json" {
 			w.WriteHeader(http.StatusNotFound)
@@ -211,7 +211,7 @@ func TestDiscoverRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-func TestDiscoverEndsWithItsCaller(t *testing.T) {
+func TestDiscoverEndsWithContext(t *testing.T) {
 	arrived := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
@@ -225,13 +225,13 @@ func TestDiscoverEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// TestADocumentBehindTheKeyIsFound: the key is sent once it was asked for, to the
-// service's own origin, and what the document says of it is taken out.
-func TestADocumentBehindTheKeyIsFound(t *testing.T) {
+// TestDiscoverSendsKeyForDocumentWhenAsked: the key is sent after a refusal only, to the service's own origin, and
+// it is removed from the document.
+func TestDiscoverSendsKeyForDocumentWhenAsked(t *testing.T) {
 	const secret = "key-of-the-service"
 	for name, x := range map[string]struct {
 		key  *tool.Credential
-		open bool // to whoever shows no key, and to nobody who does
+		open bool // open to a request without a key, and closed to one with a key
 		ok   bool
 	}{
 		"bearer":          {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, false, true},

@@ -1,16 +1,13 @@
-// Package openapi finds and reads OpenAPI documents: Swagger 2.0, OpenAPI 3.0 and
-// 3.1, JSON and YAML, written by anybody.
+// Package openapi finds and reads OpenAPI documents from any author: Swagger 2.0, OpenAPI 3.0 and 3.1, in JSON and
+// YAML.
 //
-// What stays true: nothing a document says is ever fetched; the work and memory
-// it costs are bounded before anything is made of it; and calls go to the origin
-// that was registered, whatever servers the document names.
+// These invariants hold. No reference of a document is ever fetched. The work and memory for a document are limited
+// before it is processed. Calls go to the registered origin, whatever servers the document names.
 //
-// A document goes through three forms. The tree is all of it, compact and
-// counted (readJSON, readYAML). The skeleton is what decides which calls there
-// are, with every reference followed and every schema replaced by a number; it is
-// small and well formed, and kin-openapi loads it. The bundle turns the schemas
-// of the tree into self-contained JSON Schema 2020-12. One broken corner of a
-// document costs a warning, not the document.
+// A document takes three forms. The tree is the whole document, compact and counted (readJSON, readYAML). The
+// skeleton contains the operations, with every reference followed and every schema replaced by a number; it is
+// small and well formed, and kin-openapi loads it. The bundle turns the schemas of the tree into self-contained
+// JSON Schema 2020-12. A broken part of a document causes a warning; the rest is used.
 package openapi
 
 import (
@@ -25,12 +22,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// parseTime is how long reading one document may take.
+// parseTime limits the time for reading one document.
 const parseTime = 20 * time.Second
 
-// Parse reads a document that was found at documentURL. It returns ErrNoDocument
-// for what is not an OpenAPI document and ErrDocument, with Args["reason"], for
-// one that cannot be used. The service is taken to be on documentURL's origin.
+// Parse reads a document that was found at documentURL. It returns ErrNoDocument for a text that is no OpenAPI
+// document, and ErrDocument, with Args["reason"], for a document that cannot be used. The service is assumed to be
+// on documentURL's origin.
 func Parse(ctx context.Context, document []byte, documentURL string) (tool.Found, error) {
 	u, err := url.Parse(documentURL)
 	if err != nil || u.Host == "" {
@@ -39,8 +36,8 @@ func Parse(ctx context.Context, document []byte, documentURL string) (tool.Found
 	return parseWithin(ctx, document, documentURL, u.Scheme+"://"+u.Host)
 }
 
-// parseWithin reads a document in a goroutine that is left behind when the
-// context ends: it notices soon after, and what it costs until then is bounded.
+// parseWithin reads a document in its own goroutine. When the context ends, the goroutine is left to end by itself:
+// it checks the context often, and its work is limited.
 func parseWithin(ctx context.Context, document []byte, documentURL, registered string) (tool.Found, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, parseTime)
@@ -53,8 +50,8 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 	go func() {
 		var o outcome
 		defer func() {
-			if r := recover(); r != nil { // in a parser, from what a stranger wrote: one document's end, not the process's
-				o = outcome{err: refused("it cannot be read").Because(fmt.Errorf("panic: %v", r))}
+			if r := recover(); r != nil { // a parser panicked on a foreign document: this refuses one document, and the process goes on
+				o = outcome{err: documentError("it cannot be read").Because(fmt.Errorf("panic: %v", r))}
 			}
 			done <- o
 		}()
@@ -67,10 +64,10 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 		}
 	case <-ctx.Done():
 	}
-	if errors.Is(caller.Err(), context.Canceled) { // nobody waits: that says nothing about the document
+	if errors.Is(caller.Err(), context.Canceled) { // the caller left: it proves nothing about the document
 		return tool.Found{}, caller.Err()
 	}
-	return tool.Found{}, refused("it takes too long to read").Because(ctx.Err())
+	return tool.Found{}, documentError("it takes too long to read").Because(ctx.Err())
 }
 
 func parse(ctx context.Context, raw []byte, documentURL, registered string) (tool.Found, error) {
@@ -93,11 +90,11 @@ func parse(ctx context.Context, raw []byte, documentURL, registered string) (too
 	return s.extract(documentURL, registered)
 }
 
-// read makes the tree of a document, in JSON or YAML.
+// read builds the tree of a document, in JSON or YAML.
 func read(b *builder, raw []byte) (*node, error) {
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
 	if len(raw) > maxDocument {
-		return nil, refused("more than %d bytes", maxDocument)
+		return nil, documentError("more than %d bytes", maxDocument)
 	}
 	if len(raw) == 0 || raw[0] == '<' {
 		return nil, tool.ErrNoDocument
@@ -120,8 +117,8 @@ func read(b *builder, raw []byte) (*node, error) {
 	return root, nil
 }
 
-// claims reports whether something unreadable was meant to be a document: it says
-// so near its beginning, or it is too much to be anything else.
+// claims reports whether an unreadable text was meant to be a document: it says so near its beginning, or it is
+// very large.
 func claims(raw []byte) bool {
 	head := raw[:min(len(raw), 4096)]
 	return len(raw) > 1<<20 || bytes.Contains(head, []byte("openapi")) || bytes.Contains(head, []byte("swagger"))

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// version is the family of a document.
+// version is the specification that a document follows.
 type version int
 
 const (
@@ -17,29 +17,29 @@ const (
 	openapi31
 )
 
-// maxWarnings bounds what is said about one document; the rest is counted.
+// maxWarnings limits the warnings about one document; the rest is counted.
 const maxWarnings = 100
 
-// document is a document as it was read, with what was noticed about it.
+// document is a parsed document, with the warnings about it.
 type document struct {
-	ctx      context.Context
-	root     *node
-	version  version
-	warnings []string
-	said     map[string]bool
-	unsaid   int
-	found    map[string]*node // what references name
+	ctx        context.Context
+	root       *node
+	version    version
+	warnings   []string
+	reported   map[string]bool
+	unreported int
+	found      map[string]*node // the targets of references
 }
 
-// maxReference bounds a reference, in bytes: a few can be used very often, and
-// lead to one another.
+// maxReference limits the length of a reference, in bytes: a few references can be used very often, and lead to one
+// another.
 const maxReference = 4 << 10
 
 func newDocument(ctx context.Context, root *node) (*document, error) {
-	d := &document{ctx: ctx, root: root, said: map[string]bool{}, found: map[string]*node{}}
+	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}}
 	if v := root.get("swagger").scalar(); v != "" {
 		if v != "2.0" && v != "2" {
-			return nil, refused("Swagger %s is not supported", clip(v, 20))
+			return nil, documentError("Swagger %s is not supported", clip(v, 20))
 		}
 		d.version = swagger2
 		return d, nil
@@ -53,12 +53,12 @@ func newDocument(ctx context.Context, root *node) (*document, error) {
 		d.version = openapi31
 		d.warn("OpenAPI %s is read as 3.1", clip(v, 20))
 	default:
-		return nil, refused("OpenAPI %s is not supported", clip(v, 20))
+		return nil, documentError("OpenAPI %s is not supported", clip(v, 20))
 	}
 	return d, nil
 }
 
-// warn notes something a person should know, once.
+// warn records a warning for the person who registers the service, once.
 func (d *document) warn(format string, args ...any) {
 	s := strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f {
@@ -67,24 +67,24 @@ func (d *document) warn(format string, args ...any) {
 		return r
 	}, fmt.Sprintf(format, args...))
 	switch {
-	case d.said[s]:
+	case d.reported[s]:
 	case len(d.warnings) >= maxWarnings:
-		d.unsaid++
+		d.unreported++
 	default:
-		d.said[s] = true
+		d.reported[s] = true
 		d.warnings = append(d.warnings, s)
 	}
 }
 
 func (d *document) allWarnings() []string {
-	if d.unsaid > 0 {
-		return append(d.warnings, fmt.Sprintf("and %d more", d.unsaid))
+	if d.unreported > 0 {
+		return append(d.warnings, fmt.Sprintf("and %d more", d.unreported))
 	}
 	return d.warnings
 }
 
-// resolve follows an object's $ref, and the $ref found there, as long as they
-// are local. What it refers to is nil when it is outside the document or missing.
+// resolve follows an object's $ref, and the $ref found there, as long as they are local. It returns nil, with a
+// warning, when the target is outside the document or missing.
 func (d *document) resolve(n *node, what string) *node {
 	for range 32 {
 		r := n.get("$ref").str()
@@ -102,8 +102,7 @@ func (d *document) resolve(n *node, what string) *node {
 
 var fromToken = strings.NewReplacer("~1", "/", "~0", "~")
 
-// at returns what a local reference names, nil for nothing. Nothing outside the
-// document is ever fetched.
+// at returns the target of a local reference, or nil. It never fetches another document.
 func (d *document) at(ref string) *node {
 	if len(ref) > maxReference {
 		return nil

@@ -12,11 +12,11 @@ import (
 
 // extract loads the skeleton and lists its operations.
 func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
-	loader := openapi3.NewLoader() // follows nothing outside: the skeleton has no reference at all
+	loader := openapi3.NewLoader() // it loads no other document: the skeleton has no reference
 	loader.Context = s.ctx
 	doc, err := loader.LoadFromData([]byte(s.b.String()))
 	if err != nil {
-		return tool.Found{}, refused("its operations cannot be read").Because(err)
+		return tool.Found{}, documentError("its operations cannot be read").Because(err)
 	}
 	places := s.keyPlaces(doc)
 	e := extractor{skeleton: s, bundle: newBundle(), places: places}
@@ -49,7 +49,7 @@ func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
 	}, nil
 }
 
-// keyPlaces lists where the document's security schemes want a key.
+// keyPlaces lists the places of a key in the document's security schemes.
 func (s *skeleton) keyPlaces(doc *openapi3.T) []tool.KeyPlace {
 	var places []tool.KeyPlace
 	for _, name := range s.schemes {
@@ -78,7 +78,7 @@ type extractor struct {
 	*skeleton
 	bundle *bundle
 	places []tool.KeyPlace
-	left   int // bytes of schema the operation at hand may still have
+	left   int // bytes of schema that the current operation may still use
 }
 
 func (e *extractor) operation(path, method string, op *openapi3.Operation) tool.Operation {
@@ -104,7 +104,7 @@ func (e *extractor) operation(path, method string, op *openapi3.Operation) tool.
 		}
 	}
 	if op.RequestBody != nil && op.RequestBody.Value != nil {
-		for media, m := range op.RequestBody.Value.Content { // exactly one
+		for media, m := range op.RequestBody.Value.Content { // there is exactly one
 			out.Body = &tool.Body{Required: op.RequestBody.Value.Required, MediaType: media, Schema: e.schema(m.Schema, where+" body")}
 		}
 	}
@@ -135,12 +135,12 @@ func (e *extractor) parameter(out *tool.Operation, p *openapi3.Parameter, where 
 	})
 }
 
-// schema returns the schema a handle stands for.
+// schema returns the schema that a handle replaces.
 func (e *extractor) schema(ref *openapi3.SchemaRef, where string) json.RawMessage {
 	if ref == nil || ref.Value == nil {
 		return json.RawMessage("{}")
 	}
-	i, ok := ref.Value.Extensions[handle].(float64)
+	i, ok := ref.Value.Extensions[handleKey].(float64)
 	if !ok || i < 0 || int(i) >= len(e.schemas) {
 		return json.RawMessage("{}")
 	}
@@ -149,7 +149,7 @@ func (e *extractor) schema(ref *openapi3.SchemaRef, where string) json.RawMessag
 	return json.RawMessage(s)
 }
 
-// summary is what an operation says it does, on one line.
+// summary returns the operation's summary, or the first sentence of its description, on one line.
 func summary(op *openapi3.Operation) string {
 	s := op.Summary
 	if s == "" {

@@ -12,10 +12,9 @@ func asksForKey(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// ask sends a request for a document, and again with the service's key when it was
-// refused without it: a key is shown to who asks for it. What answers has the key taken
-// out, because documents are shown. A client's credentials (in "oauth") are not sent.
-func (q *quest) ask(req *http.Request) (*http.Response, error) {
+// send requests a document, and once more with the service's key when the service refused the first request. The
+// key is removed from the response, because documents are shown. Client credentials (in "oauth") are not sent.
+func (q *search) send(req *http.Request) (*http.Response, error) {
 	res, err := q.client.Do(req)
 	if err != nil || q.key == nil || !asksForKey(res.StatusCode) {
 		return res, err
@@ -35,7 +34,7 @@ func (q *quest) ask(req *http.Request) (*http.Response, error) {
 	}
 	_ = res.Body.Close()
 	if res, err = q.client.Do(again); err != nil {
-		return nil, plain(err) // without the URL, which may have the key
+		return nil, withoutURL(err) // without the URL, which may contain the key
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
 	_ = res.Body.Close()

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// odd are the values that documents have where others belong.
+// odd lists values that documents have at places of other types.
 var odd = []string{
 	`null`, `true`, `false`, `0`, `-1`, `1.5`, `1e400`, `""`, `"x"`, `"#"`, `[]`, `{}`, `[null]`, `[[]]`, `{"":{}}`, `{"a":null}`,
 	`{"$ref":"#"}`, `{"$ref":""}`, `{"$ref":"#/paths"}`, `{"$ref":"#/components/schemas/A"}`, `{"$ref":"#/definitions/Thing"}`, `{"$ref":"http://x.example/y"}`,
@@ -49,7 +49,7 @@ func names(m map[string]any) []string {
 	return list
 }
 
-// mutate puts something odd, or another part of the document, somewhere in it.
+// mutate puts an odd value, or another part of the document, at a random place.
 func mutate(t *rapid.T, root map[string]any) {
 	all := containers(root, nil)
 	at := rapid.SampledFrom(all).Draw(t, "container")
@@ -60,7 +60,7 @@ func mutate(t *rapid.T, root map[string]any) {
 			return
 		}
 	} else if err := json.Unmarshal([]byte(rapid.SampledFrom(odd).Draw(t, "odd")), &value); err != nil {
-		return // 1e400 is for the texts below
+		return // 1e400 is used in the texts below
 	}
 	switch at := at.(type) {
 	case map[string]any:
@@ -71,9 +71,9 @@ func mutate(t *rapid.T, root map[string]any) {
 	}
 }
 
-// TestParseBearsBrokenCorners: whatever is odd in a document, it is refused with a
-// reason, or read; and what is read keeps its promises.
-func TestParseBearsBrokenCorners(t *testing.T) {
+// TestParseSurvivesBrokenParts: a document with any odd value is refused with a reason, or read; and the result
+// satisfies keepsPromises.
+func TestParseSurvivesBrokenParts(t *testing.T) {
 	var seeds []string
 	for _, file := range documents(t) {
 		raw, err := os.ReadFile(file)
@@ -84,7 +84,7 @@ func TestParseBearsBrokenCorners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seeds = append(seeds, rendered(tree))
+		seeds = append(seeds, render(tree))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		var root map[string]any
@@ -100,7 +100,7 @@ func TestParseBearsBrokenCorners(t *testing.T) {
 			found, err := parse(t.Context(), document, "https://a.example/openapi.json", "https://a.example")
 			switch {
 			case err == nil:
-				keepsPromises(rt, found)
+				checkFound(rt, found)
 			case fault.KindOf(err) == fault.Internal:
 				rt.Fatalf("an error nobody classified: %v", err)
 			}
@@ -108,14 +108,14 @@ func TestParseBearsBrokenCorners(t *testing.T) {
 	})
 }
 
-func keepsPromises(t rapid.TB, found tool.Found) {
+func checkFound(t rapid.TB, found tool.Found) {
 	t.Helper()
 	if !tool.SameOrigin(found.BaseURL, "https://a.example") {
 		t.Fatalf("base %q", found.BaseURL)
 	}
 	for _, op := range found.Operations {
 		for _, s := range schemasOf(op) {
-			compiles(t, op, s)
+			checkCompiles(t, op, s)
 		}
 		if len(tool.Fingerprint(found.BaseURL, op)) != 64 {
 			t.Fatalf("%s %s has no fingerprint", op.Method, op.Path)

@@ -10,10 +10,10 @@ import (
 
 const (
 	maxServer  = 1000 // bytes of a server's URL
-	maxSchemes = 100  // security schemes: each parameter is compared with each
+	maxSchemes = 100  // each parameter is compared with each scheme
 )
 
-// servers writes the document's servers with their variables filled in.
+// servers writes the document's servers, with values for their variables.
 func (s *skeleton) servers() {
 	if s.version == swagger2 {
 		if p := s.root.get("basePath").str(); p != "" && p != "/" {
@@ -29,7 +29,7 @@ func (s *skeleton) servers() {
 		}
 		url := ""
 		if len(raw) <= 10*maxServer {
-			url = filled(raw, v.get("variables"))
+			url = fillVariables(raw, v.get("variables"))
 		}
 		if url == "" || len(url) > maxServer {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
@@ -43,9 +43,9 @@ func (s *skeleton) servers() {
 	}
 }
 
-// filled returns a server's URL with the defaults of its variables. It stops where the
-// URL is too long to be one, because a few bytes may stand for very many.
-func filled(raw string, variables *node) string {
+// fillVariables returns a server's URL with the defaults of its variables. It stops when the URL is too long,
+// because a short template can expand to a very long text.
+func fillVariables(raw string, variables *node) string {
 	var b strings.Builder
 	for b.Len() <= maxServer {
 		before, rest, ok := strings.Cut(raw, "{")
@@ -66,9 +66,9 @@ func filled(raw string, variables *node) string {
 	return b.String()
 }
 
-// baseURL decides where calls go: always the origin that was registered. Only a
-// path prefix is taken from the document, from the first server that is relative
-// or on the same host; another origin is named in a warning and never called.
+// baseURL returns the address of calls: always on the registered origin. Only a path prefix is taken from the
+// document, from the first server that is relative or on the same host. A server on another origin causes a warning
+// and is never called.
 func (s *skeleton) baseURL(registered, documentURL string, servers []string) string {
 	origin, err := url.Parse(registered)
 	if err != nil {
@@ -101,15 +101,14 @@ func (s *skeleton) baseURL(registered, documentURL string, servers []string) str
 	return registered
 }
 
-// foreignHost warns of a 2.0 host that is not the registered one; its basePath
-// holds wherever the service runs.
+// foreignHost warns about a host of 2.0 that is not the registered one. Its basePath is still used.
 func (s *skeleton) foreignHost(origin *url.URL) {
 	if h := s.root.get("host").str(); s.version == swagger2 && h != "" && !strings.EqualFold(h, origin.Host) {
 		s.warn("the document names the host %s: calls go to %s://%s, where it was registered", clip(h, 200), origin.Scheme, origin.Host)
 	}
 }
 
-// security writes the security schemes as those of 3.0.
+// security writes the security schemes in the form of 3.0.
 func (s *skeleton) security() {
 	schemes := s.root.get("components").get("securitySchemes")
 	if s.version == swagger2 {
@@ -151,11 +150,11 @@ func (s *skeleton) security() {
 	if schemes.size() > maxSchemes {
 		s.warn("only %d of the security schemes are read", maxSchemes)
 	}
-	s.preferred()
+	s.orderSchemes()
 }
 
-// preferred puts the schemes that all operations ask for first.
-func (s *skeleton) preferred() {
+// orderSchemes moves the schemes that every operation requires to the front.
+func (s *skeleton) orderSchemes() {
 	var first, rest []string
 	asked := map[string]bool{}
 	for _, requirement := range s.root.get("security").elements() {

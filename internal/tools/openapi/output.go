@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Limits of what is kept of an answer.
+// Limits of the outline of a response.
 const (
 	outputMembers = 50
 	outputName    = 100 // bytes
-	outputSteps   = 200 // schemas that are looked at
+	outputSteps   = 200 // schemas that are visited
 )
 
-// output is an outline of what a POST answers: the members of its 2xx JSON object
-// that are texts or whole numbers, as a JSON Schema with nothing but their types.
-// Nothing when the document does not declare any.
+// output returns an outline of the response of a POST: a JSON Schema that lists the text and integer members of its
+// 2xx JSON object with their types. It returns nil when the document declares none.
 //
-// It is no part of an operation's fingerprint: it only lets an undo be suggested,
-// whose own call is checked as any other.
+// The outline is no part of an operation's fingerprint: it is only used to suggest an undo, and the undo's own call
+// is checked as any other.
 func (d *document) output(path string) json.RawMessage {
-	op := d.quietly(d.root.get("paths").get(path)).get("post")
-	schema := d.answered(op.get("responses"))
+	op := d.resolveQuietly(d.root.get("paths").get(path)).get("post")
+	schema := d.responseSchema(op.get("responses"))
 	types := map[string]string{}
 	steps := outputSteps
 	d.members(schema, types, &steps)
@@ -48,14 +47,14 @@ func (d *document) output(path string) json.RawMessage {
 	return raw
 }
 
-// answered is the schema of the first 2xx answer that has one in JSON.
-func (d *document) answered(responses *node) *node {
+// responseSchema returns the schema of the first 2xx response that has one in JSON.
+func (d *document) responseSchema(responses *node) *node {
 	var found *node
 	responses.each(func(status string, answer *node) {
 		if found != nil || len(status) != 3 || status[0] != '2' {
 			return
 		}
-		answer = d.quietly(answer)
+		answer = d.resolveQuietly(answer)
 		if d.version == swagger2 {
 			found = answer.get("schema")
 			return
@@ -70,9 +69,9 @@ func (d *document) answered(responses *node) *node {
 	return found
 }
 
-// members notes the types of an object's plain members.
+// members collects the types of an object's plain members.
 func (d *document) members(schema *node, types map[string]string, left *int) {
-	schema = d.quietly(schema)
+	schema = d.resolveQuietly(schema)
 	if *left--; schema == nil || *left < 0 {
 		return
 	}
@@ -84,13 +83,13 @@ func (d *document) members(schema *node, types map[string]string, left *int) {
 		if *left--; *left < 0 || len(name) > outputName {
 			return
 		}
-		if t := plainType(d.quietly(member).get("type")); t != "" {
+		if t := plainType(d.resolveQuietly(member).get("type")); t != "" {
 			types[name] = t
 		}
 	})
 }
 
-// plainType is the type of a text or a whole number, also of one that may be null.
+// plainType returns "string" or "integer" for such a type, also for one that may be null, else "".
 func plainType(n *node) string {
 	names := []string{n.str()}
 	for _, one := range n.elements() {
@@ -104,8 +103,8 @@ func plainType(n *node) string {
 	return ""
 }
 
-// quietly is resolve for what nobody misses when it is not there.
-func (d *document) quietly(n *node) *node {
+// resolveQuietly follows references as resolve does, without warnings.
+func (d *document) resolveQuietly(n *node) *node {
 	for range 32 {
 		r := n.get("$ref").str()
 		if r == "" {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestWhatAPostAnswersIsOutlined holds what is kept of an answer: plain members and
-// their types, through references and allOf, and nothing that is not declared.
-func TestWhatAPostAnswersIsOutlined(t *testing.T) {
+// TestOutputOutlinesResponseOfPost checks the outline: plain members and their types, through references and allOf,
+// and only declared ones.
+func TestOutputOutlinesResponseOfPost(t *testing.T) {
 	answer := func(status, media, schema string) string {
 		return `{"` + status + `":{"description":"","content":{"` + media + `":{"schema":` + schema + `}}}}`
 	}

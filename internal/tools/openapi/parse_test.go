@@ -65,7 +65,7 @@ func TestParseGolden(t *testing.T) {
 			}
 			for _, op := range found.Operations {
 				for _, s := range schemasOf(op) {
-					compiles(t, op, s)
+					checkCompiles(t, op, s)
 				}
 			}
 		})
@@ -94,16 +94,15 @@ func describe(f tool.Found) string {
 	return b.String()
 }
 
-// compiles holds a schema to what it promises: JSON Schema 2020-12 that needs
-// nothing from outside.
-func compiles(t rapid.TB, op tool.Operation, schema string) {
+// checkCompiles checks that a schema is valid JSON Schema 2020-12 and self-contained.
+func checkCompiles(t rapid.TB, op tool.Operation, schema string) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	if err != nil {
 		t.Fatalf("%s %s: %v in %s", op.Method, op.Path, err, schema)
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(denied{})
+	c.UseLoader(denyLoader{})
 	if err := c.AddResource("schema:", doc); err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +111,9 @@ func compiles(t rapid.TB, op tool.Operation, schema string) {
 	}
 }
 
-type denied struct{}
+type denyLoader struct{}
 
-func (denied) Load(url string) (any, error) { return nil, errors.New("would load " + url) }
+func (denyLoader) Load(url string) (any, error) { return nil, errors.New("would load " + url) }
 
 func TestParseRefuses(t *testing.T) {
 	cases := []struct {
@@ -145,7 +144,7 @@ func TestParseRefuses(t *testing.T) {
 
 func head(rest string) []byte { return []byte(`{"openapi":"3.0.0","info":{"title":"x"},` + rest + `}`) }
 
-// bombs are documents that cost more than they look.
+// bombs returns documents that cost more than their size suggests.
 func bombs() map[string][]byte {
 	alias := "openapi: 3.0.0\na: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'k'; c++ {
@@ -188,10 +187,9 @@ func nestedMapping(n int) []byte {
 	return []byte(b.String())
 }
 
-// measured runs f with little memory allowed and returns the processor time it
-// took (a shared machine does not count) and the most that was in use beyond what
-// was there before.
-func measured(t *testing.T, f func()) (took time.Duration, peak uint64) {
+// measure runs f with a low memory limit. It returns the processor time of f, because other load on the machine
+// must not count, and the peak of memory above the level before.
+func measure(t *testing.T, f func()) (took time.Duration, peak uint64) {
 	t.Helper()
 	runtime.GC()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(256 << 20))
@@ -214,15 +212,15 @@ func measured(t *testing.T, f func()) (took time.Duration, peak uint64) {
 			}
 		}
 	}()
-	start := used(t)
+	start := usedTime(t)
 	f()
-	took = used(t) - start
+	took = usedTime(t) - start
 	close(stop)
 	<-stopped
 	return took, peak
 }
 
-func used(t *testing.T) time.Duration {
+func usedTime(t *testing.T) time.Duration {
 	t.Helper()
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -231,10 +229,10 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-func TestBombsAreRefusedInTimeAndMemory(t *testing.T) {
+func TestBombsAreRefusedWithinTimeAndMemory(t *testing.T) {
 	for name, document := range bombs() {
 		var err error
-		took, peak := measured(t, func() {
+		took, peak := measure(t, func() {
 			_, err = Parse(t.Context(), document, "https://a.example/openapi.json")
 		})
 		if !errors.Is(err, tool.ErrDocument) {
@@ -247,10 +245,10 @@ func TestBombsAreRefusedInTimeAndMemory(t *testing.T) {
 	}
 }
 
-// TestLargeSchemasAreLeftOut: documents that are large or twisted in a way that
-// only matters for checking are read, and say what is not checked.
-func TestLargeSchemasAreLeftOut(t *testing.T) {
-	ring := func(n int, form string) string { // n definitions, each made of the next two
+// TestLargeSchemasAreOmitted: a document that is large or twisted only in its schemas is read, with warnings for
+// the schemas that are not checked.
+func TestLargeSchemasAreOmitted(t *testing.T) {
+	ring := func(n int, form string) string { // n definitions, each built from the next two
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, `"s%d":`+form+`,`, i, (i+1)%n, (i+7)%n)
@@ -277,7 +275,7 @@ func TestLargeSchemasAreLeftOut(t *testing.T) {
 	for name, document := range documents {
 		var found tool.Found
 		var err error
-		took, peak := measured(t, func() { found, err = Parse(t.Context(), document, "https://a.example/openapi.json") })
+		took, peak := measure(t, func() { found, err = Parse(t.Context(), document, "https://a.example/openapi.json") })
 		if err != nil || len(found.Operations) == 0 || len(found.Warnings) == 0 {
 			t.Errorf("%s: %d operations, %d warnings, %v", name, len(found.Operations), len(found.Warnings), err)
 			continue
@@ -296,7 +294,7 @@ func TestLargeSchemasAreLeftOut(t *testing.T) {
 			}
 			total += size
 		}
-		compiles(t, found.Operations[0], schemasOf(found.Operations[0])[0])
+		checkCompiles(t, found.Operations[0], schemasOf(found.Operations[0])[0])
 		t.Logf("%-15s %8v %4d MB, schemas %d KB, %.120q", name, took.Round(time.Millisecond), peak>>20, total>>10, found.Warnings[0])
 	}
 }
@@ -323,13 +321,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		found, err := parse(t.Context(), raw, "https://a.example/openapi.json", "https://a.example") // a panic must be seen here
+		found, err := parse(t.Context(), raw, "https://a.example/openapi.json", "https://a.example") // the test must see a panic here
 		if err != nil {
 			if k := fault.KindOf(err); k == fault.Internal {
 				t.Fatalf("an error nobody classified: %v", err)
 			}
 			return
 		}
-		keepsPromises(t, found)
+		checkFound(t, found)
 	})
 }

@@ -1,7 +1,7 @@
 package openapi
 
-// usablePattern reports whether RE2 knows a pattern and it is small: matching is
-// then linear in the text. Each pattern is looked at once.
+// usablePattern reports whether RE2 can compile a pattern and it is small: matching is then linear in the text.
+// Each pattern is checked once.
 func (c *converter) usablePattern(p string) bool {
 	if known, ok := c.bundle.patterns[p]; ok {
 		return known

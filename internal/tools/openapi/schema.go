@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxText is how much of a schema's description is kept, in bytes.
+// maxText limits a schema's description, in bytes.
 const maxText = 200
 
-// converted is one schema as JSON Schema 2020-12, twice: with descriptions and
-// without. deps are the definitions it refers to; inPlace those among them that
-// apply to the same value (not to a property or element of it).
+// converted is one schema as JSON Schema 2020-12, twice: with descriptions (full) and without (lean). deps lists
+// the definitions that it refers to. inPlace lists those among them that apply to the same value, not to a property
+// or element of it.
 type converted struct {
 	full, lean string
 	deps       []string
@@ -19,8 +19,8 @@ type converted struct {
 	schemas    int
 }
 
-// converter turns schemas of any version into JSON Schema 2020-12, keeping only
-// keywords whose value has the right form, so that what it writes compiles.
+// converter turns schemas of any version into JSON Schema 2020-12. It keeps only keywords whose value has the right
+// form, so that the result compiles.
 type converter struct {
 	*document
 	bundle *bundle
@@ -35,7 +35,7 @@ func (c *converter) write(s string) {
 	c.lean.WriteString(s)
 }
 
-// convert writes one schema. below says that it applies to part of the value.
+// convert writes one schema. below means that the schema applies to a part of the value.
 func (c *converter) convert(n *node, below bool, depth int) {
 	c.out.schemas++
 	if n != nil && n.kind == boolean {
@@ -46,7 +46,7 @@ func (c *converter) convert(n *node, below bool, depth int) {
 		c.write("{}")
 		return
 	}
-	if n.get("nullable").truth() && n.get("type") == nil && combines(n) {
+	if n.get("nullable").isTrue() && n.get("type") == nil && combines(n) {
 		c.write(`{"anyOf":[`)
 		c.object(n, below, depth)
 		c.write(`,{"type":"null"}]}`)
@@ -75,7 +75,7 @@ func (c *converter) object(n *node, below bool, depth int) {
 				c.out.inPlace = append(c.out.inPlace, name)
 			}
 		}
-		if c.version != openapi31 { // siblings of $ref mean nothing before 3.1
+		if c.version != openapi31 { // before 3.1 the siblings of $ref have no meaning
 			c.write("}")
 			return
 		}
@@ -111,8 +111,8 @@ func (w *members) raw(name, value string) {
 	w.c.write(value)
 }
 
-// described is a member of the full form only.
-func (w *members) described(name, value string) {
+// fullOnly writes a member into the full form only.
+func (w *members) fullOnly(name, value string) {
 	if w.any.full {
 		w.c.full.WriteByte(',')
 	}
@@ -142,7 +142,7 @@ func (c *converter) types(n *node, w *members) {
 			types = append(types, t)
 		}
 	}
-	nullable := n.get("nullable").truth() || n.get("x-nullable").truth()
+	nullable := n.get("nullable").isTrue() || n.get("x-nullable").isTrue()
 	if nullable && len(types) > 0 && !slices.Contains(types, "null") {
 		types = append(types, "null")
 	}
@@ -155,21 +155,21 @@ func (c *converter) types(n *node, w *members) {
 	}
 	c.enum(n, types, nullable, w)
 	if v := n.get("const"); v != nil {
-		w.raw("const", rendered(v))
+		w.raw("const", render(v))
 	}
 	if f := n.get("format").str(); f != "" && len(f) <= 40 {
 		w.raw("format", quote(f))
 	}
 	if v := n.get("default"); v != nil && v.kind != list && v.kind != object && len(v.text) <= 100 {
-		w.raw("default", rendered(v))
+		w.raw("default", render(v))
 	}
 	if s := n.get("description").str(); s != "" {
-		w.described("description", clip(s, maxText))
+		w.fullOnly("description", clip(s, maxText))
 	}
 }
 
-// enum writes the allowed values. YAML reads 1 and true where a text was meant;
-// where only a text can be, they are one.
+// enum writes the allowed values. YAML may read 1 and true where a text was meant; when only texts are allowed,
+// they are written as texts.
 func (c *converter) enum(n *node, types []string, nullable bool, w *members) {
 	values := n.get("enum").elements()
 	if len(values) == 0 {
@@ -183,7 +183,7 @@ func (c *converter) enum(n *node, types []string, nullable bool, w *members) {
 		if onlyText && (v.kind == number || v.kind == boolean) {
 			v.kind = text
 		}
-		if s := rendered(&v); !have[s] {
+		if s := render(&v); !have[s] {
 			have[s] = true
 			parts = append(parts, s)
 		}
@@ -197,19 +197,19 @@ func (c *converter) enum(n *node, types []string, nullable bool, w *members) {
 	w.raw("enum", "["+strings.Join(parts, ",")+"]")
 }
 
-func rendered(n *node) string {
+func render(n *node) string {
 	var b strings.Builder
 	n.write(&b)
 	return b.String()
 }
 
-func isNumber(n *node) bool { return n != nil && n.kind == number && usable(n.text) }
+func isNumber(n *node) bool { return n != nil && n.kind == number && isUsable(n.text) }
 
 func (c *converter) numbers(n *node, w *members) {
 	for _, side := range []struct{ plain, exclusive string }{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
 		limit, exclusive := n.get(side.plain), n.get(side.exclusive)
 		switch {
-		case isNumber(limit) && exclusive.truth():
+		case isNumber(limit) && exclusive.isTrue():
 			w.raw(side.exclusive, limit.text)
 			continue
 		case isNumber(limit):
@@ -250,24 +250,24 @@ func (c *converter) lists(n *node, depth int, w *members) {
 	case items == nil:
 	case items.kind == list:
 		if items.size() > 0 && n.get("prefixItems") == nil {
-			c.several("prefixItems", items, true, depth, w)
+			c.writeSchemaList("prefixItems", items, true, depth, w)
 		}
 	default:
-		c.one("items", items, true, depth, w)
+		c.writeSchema("items", items, true, depth, w)
 	}
-	c.several("prefixItems", n.get("prefixItems"), true, depth, w)
-	if n.get("uniqueItems").truth() {
+	c.writeSchemaList("prefixItems", n.get("prefixItems"), true, depth, w)
+	if n.get("uniqueItems").isTrue() {
 		w.raw("uniqueItems", "true")
 	}
 	if c.version == openapi31 {
-		c.one("contains", n.get("contains"), true, depth, w)
-		c.one("unevaluatedItems", n.get("unevaluatedItems"), true, depth, w)
+		c.writeSchema("contains", n.get("contains"), true, depth, w)
+		c.writeSchema("unevaluatedItems", n.get("unevaluatedItems"), true, depth, w)
 	}
 }
 
 func (c *converter) objects(n *node, below bool, depth int, w *members) {
 	properties := n.get("properties")
-	c.named("properties", properties, true, depth, w)
+	c.writeSchemaMap("properties", properties, true, depth, w)
 	var required []string
 	seen := map[string]bool{}
 	for _, v := range n.get("required").elements() {
@@ -275,7 +275,7 @@ func (c *converter) objects(n *node, below bool, depth int, w *members) {
 			continue
 		}
 		seen[v.text] = true
-		if !c.readOnly(properties.get(v.text)) {
+		if !c.isReadOnly(properties.get(v.text)) {
 			required = append(required, v.text)
 		}
 	}
@@ -287,40 +287,39 @@ func (c *converter) objects(n *node, below bool, depth int, w *members) {
 		w.raw("required", "["+strings.Join(parts, ",")+"]")
 	}
 	if v := n.get("additionalProperties"); v != nil && (v.kind == boolean || v.kind == object) {
-		c.one("additionalProperties", v, true, depth, w)
+		c.writeSchema("additionalProperties", v, true, depth, w)
 	}
 	if c.version != openapi31 {
 		return
 	}
-	c.named("patternProperties", n.get("patternProperties"), true, depth, w)
-	c.named("dependentSchemas", n.get("dependentSchemas"), below, depth, w)
-	c.one("propertyNames", n.get("propertyNames"), true, depth, w)
-	c.one("unevaluatedProperties", n.get("unevaluatedProperties"), true, depth, w)
+	c.writeSchemaMap("patternProperties", n.get("patternProperties"), true, depth, w)
+	c.writeSchemaMap("dependentSchemas", n.get("dependentSchemas"), below, depth, w)
+	c.writeSchema("propertyNames", n.get("propertyNames"), true, depth, w)
+	c.writeSchema("unevaluatedProperties", n.get("unevaluatedProperties"), true, depth, w)
 }
 
-// readOnly reports whether a property is set by the service: it is then not
-// required of a request.
-func (c *converter) readOnly(n *node) bool {
-	if n.get("readOnly").truth() {
+// isReadOnly reports whether the service sets a property: a request then need not contain it.
+func (c *converter) isReadOnly(n *node) bool {
+	if n.get("readOnly").isTrue() {
 		return true
 	}
 	r := n.get("$ref").str()
-	return r != "" && c.at(r).get("readOnly").truth()
+	return r != "" && c.at(r).get("readOnly").isTrue()
 }
 
 func (c *converter) combinations(n *node, below bool, depth int, w *members) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
-		c.several(name, n.get(name), below, depth, w)
+		c.writeSchemaList(name, n.get(name), below, depth, w)
 	}
-	c.one("not", n.get("not"), below, depth, w)
+	c.writeSchema("not", n.get("not"), below, depth, w)
 	if c.version == openapi31 {
 		for _, name := range []string{"if", "then", "else"} {
-			c.one(name, n.get(name), below, depth, w)
+			c.writeSchema(name, n.get(name), below, depth, w)
 		}
 	}
 }
 
-func (c *converter) one(name string, n *node, below bool, depth int, w *members) {
+func (c *converter) writeSchema(name string, n *node, below bool, depth int, w *members) {
 	if n == nil || n.kind != object && n.kind != boolean {
 		return
 	}
@@ -328,7 +327,7 @@ func (c *converter) one(name string, n *node, below bool, depth int, w *members)
 	c.convert(n, below, depth+1)
 }
 
-func (c *converter) several(name string, n *node, below bool, depth int, w *members) {
+func (c *converter) writeSchemaList(name string, n *node, below bool, depth int, w *members) {
 	nodes := n.elements()
 	if len(nodes) == 0 {
 		return
@@ -344,7 +343,7 @@ func (c *converter) several(name string, n *node, below bool, depth int, w *memb
 	c.write("]")
 }
 
-func (c *converter) named(name string, n *node, below bool, depth int, w *members) {
+func (c *converter) writeSchemaMap(name string, n *node, below bool, depth int, w *members) {
 	if n.size() == 0 || n.kind != object {
 		return
 	}

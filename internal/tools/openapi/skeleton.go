@@ -7,24 +7,23 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Limits of what is listed.
+// Limits of the operations.
 const (
 	maxOperations = 10_000
 	maxParameters = 500      // of one operation or path
-	maxInAll      = 100_000  // parameters of all operations: one path item may stand for many
+	maxInAll      = 100_000  // parameters of all operations: one path item may be used many times
 	maxSkeleton   = 16 << 20 // bytes
 	maxProse      = 2000
 )
 
-// methods are the operations of a path item, in the order they are listed.
+// methods lists the methods of a path item, in the order of the catalogue.
 var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "trace"}
 
-// handle is the extension that stands for a schema in the skeleton.
-const handle = "x-schema"
+// handleKey is the extension that replaces a schema in the skeleton.
+const handleKey = "x-schema"
 
-// skeleton is what of a document decides which calls there are, as an OpenAPI
-// 3.0 document in which every member has the right form, every reference was
-// followed, and every schema is a handle: little enough for any loader.
+// skeleton is the part of a document that defines the calls, written as an OpenAPI 3.0 document. Every member has
+// the right form, every reference is followed, and every schema is a handle, so that any loader can read it.
 type skeleton struct {
 	*document
 	b       strings.Builder
@@ -37,7 +36,7 @@ type skeleton struct {
 
 func (s *skeleton) schema(n *node) string {
 	s.schemas = append(s.schemas, n)
-	return `{"` + handle + `":` + strconv.Itoa(len(s.schemas)-1) + `}`
+	return `{"` + handleKey + `":` + strconv.Itoa(len(s.schemas)-1) + `}`
 }
 
 // build writes the skeleton.
@@ -51,7 +50,7 @@ func (s *skeleton) build() error {
 	s.b.WriteString(`}},"paths":{`)
 	paths := s.root.get("paths")
 	if paths != nil && paths.kind != object && paths.kind != null {
-		return refused("paths is not an object")
+		return documentError("paths is not an object")
 	}
 	first := true
 	var err error
@@ -60,10 +59,10 @@ func (s *skeleton) build() error {
 			return
 		}
 		if err = s.ctx.Err(); err == nil && s.count > maxOperations {
-			err = refused("more than %d operations", maxOperations)
+			err = documentError("more than %d operations", maxOperations)
 		}
 		if s.inAll > maxInAll || s.b.Len() > maxSkeleton {
-			err = refused("its operations are too large together")
+			err = documentError("its operations are too large together")
 		}
 		if reason := tool.TemplateProblem(path); reason != "" {
 			s.warn("%s is left out: %s", clip(path, 200), reason)
@@ -154,7 +153,7 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node) {
 	s.b.WriteByte('}')
 }
 
-// ownHeader names the headers OpenAPI says to ignore as parameters.
+// ownHeader reports whether OpenAPI ignores a header as a parameter.
 func ownHeader(name string) bool {
 	return strings.EqualFold(name, "accept") || strings.EqualFold(name, "content-type") || strings.EqualFold(name, "authorization")
 }
@@ -175,7 +174,7 @@ func (s *skeleton) parameters(n *node, where string) []*node {
 	return out
 }
 
-// merge lets an operation's parameters replace those of its path.
+// merge replaces the parameters of a path by those of an operation.
 func (s *skeleton) merge(shared, own []*node) []*node {
 	type key struct{ name, in string }
 	of := func(p *node) key { return key{p.get("name").scalar(), p.get("in").str()} }
@@ -190,7 +189,7 @@ func (s *skeleton) merge(shared, own []*node) []*node {
 		}
 	}
 	for _, p := range own {
-		if k := of(p); mine[k] { // the first of those with one name
+		if k := of(p); mine[k] { // the first of several with one name
 			out = append(out, p)
 			delete(mine, k)
 		}
@@ -201,7 +200,7 @@ func (s *skeleton) merge(shared, own []*node) []*node {
 func (s *skeleton) parameter(p *node) {
 	in := p.get("in").str()
 	s.b.WriteString(`{"name":` + quote(clip(p.get("name").scalar(), 200)) + `,"in":"` + in + `"`)
-	if p.get("required").truth() || in == "path" {
+	if p.get("required").isTrue() || in == "path" {
 		s.b.WriteString(`,"required":true`)
 	}
 	style, explode, schema := s.style3(p)
@@ -214,7 +213,7 @@ func (s *skeleton) parameter(p *node) {
 	s.b.WriteString(`,"explode":` + strconv.FormatBool(explode) + `,"schema":` + s.schema(schema) + `}`)
 }
 
-// style3 reads how a 3.x parameter is written; one with a content is JSON text.
+// style3 returns the style of a parameter of 3.x. A parameter with a content is JSON text.
 func (s *skeleton) style3(p *node) (style string, explode bool, schema *node) {
 	if content := p.get("content"); content.size() > 0 && p.get("schema") == nil {
 		return "json", false, content.kids.nodes[0].get("schema")
@@ -226,12 +225,12 @@ func (s *skeleton) style3(p *node) (style string, explode bool, schema *node) {
 	}
 	explode = style == "" && p.get("in").str() == "query"
 	if e := p.get("explode"); e != nil && e.kind == boolean {
-		explode = e.truth()
+		explode = e.isTrue()
 	}
 	return style, explode, p.get("schema")
 }
 
-// style2 reads how a 2.0 parameter is written; it is its own schema.
+// style2 returns the style of a parameter of 2.0. The parameter is its own schema.
 func style2(p *node) (style string, explode bool, schema *node) {
 	switch p.get("collectionFormat").str() {
 	case "multi":
@@ -246,8 +245,8 @@ func style2(p *node) (style string, explode bool, schema *node) {
 	return style, explode, withoutRequired(p)
 }
 
-// withoutRequired returns a 2.0 parameter as a schema: "required" there is not
-// the schema keyword, and a description is the parameter's.
+// withoutRequired returns a parameter of 2.0 as a schema: its "required" is not the schema keyword, and its
+// description describes the parameter.
 func withoutRequired(p *node) *node {
 	k := &kids{}
 	p.each(func(name string, value *node) {

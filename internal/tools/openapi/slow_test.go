@@ -2,5 +2,5 @@
 
 package openapi
 
-// slow is how much longer things may take: the race detector is not what is measured.
+// slow multiplies the time limits; the race detector needs more time.
 const slow = 1

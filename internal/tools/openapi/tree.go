@@ -12,14 +12,14 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Limits of a document, before anything is made of it.
+// Limits of a document, checked before it is processed.
 const (
 	maxDocument = 32 << 20  // bytes
 	maxDepth    = 200       // levels of nesting
 	maxNodes    = 1_000_000 // values
 )
 
-// kind of a node.
+// kind is the type of a node.
 type kind uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	object
 )
 
-// node is one value of a document: compact, in the order written, and bounded by
-// the parser that made it. Scalars keep their spelling.
+// node is one value of a document: compact, in the order written, and limited by the parser that built it. Scalars
+// keep their spelling.
 type node struct {
 	kind kind
 	text string
@@ -40,18 +40,18 @@ type node struct {
 }
 
 type kids struct {
-	names []string // of an object's values; duplicates are gone
+	names []string // of an object's values, without duplicates
 	nodes []node
-	index map[string]int32 // made for large objects
+	index map[string]int32 // only for large objects
 }
 
 const indexFrom = 12
 
-func refused(reason string, args ...any) *fault.Error {
+func documentError(reason string, args ...any) *fault.Error {
 	return tool.ErrDocument.With("reason", fmt.Sprintf(reason, args...))
 }
 
-// size returns how many values the node holds.
+// size returns the number of values in the node.
 func (n *node) size() int {
 	if n == nil || n.kids == nil {
 		return 0
@@ -78,7 +78,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// each calls f for every member of an object, or nothing.
+// each calls f for every member of an object.
 func (n *node) each(f func(name string, value *node)) {
 	if n == nil || n.kind != object {
 		return
@@ -88,7 +88,7 @@ func (n *node) each(f func(name string, value *node)) {
 	}
 }
 
-// elements returns the values of a list, none for anything else.
+// elements returns the values of a list, and none for any other node.
 func (n *node) elements() []node {
 	if n == nil || n.kind != list {
 		return nil
@@ -96,7 +96,7 @@ func (n *node) elements() []node {
 	return n.kids.nodes
 }
 
-// str returns a text, or "".
+// str returns the text of a text node, else "".
 func (n *node) str() string {
 	if n == nil || n.kind != text {
 		return ""
@@ -104,7 +104,7 @@ func (n *node) str() string {
 	return n.text
 }
 
-// scalar returns the spelling of a text, number or boolean, or "".
+// scalar returns the spelling of a text, number or boolean, else "".
 func (n *node) scalar() string {
 	if n == nil || n.kind == null || n.kind == list || n.kind == object {
 		return ""
@@ -112,13 +112,13 @@ func (n *node) scalar() string {
 	return n.text
 }
 
-// truth returns whether the node is true; documents write "true" too.
-func (n *node) truth() bool { return n.scalar() == "true" }
+// isTrue reports whether the node is true, or the text "true".
+func (n *node) isTrue() bool { return n.scalar() == "true" }
 
-// nothing is what all empty lists and objects hold.
+// nothing is shared by all empty lists and objects.
 var nothing kids
 
-// builder makes nodes and counts them.
+// builder builds nodes and counts them.
 type builder struct {
 	ctx        context.Context
 	left       int
@@ -127,10 +127,10 @@ type builder struct {
 
 func (b *builder) spend(depth int) error {
 	if depth > maxDepth {
-		return refused("nested deeper than %d", maxDepth)
+		return documentError("nested deeper than %d", maxDepth)
 	}
 	if b.left--; b.left < 0 {
-		return refused("more than %d values", maxNodes)
+		return documentError("more than %d values", maxNodes)
 	}
 	if b.left&0xfff == 0 {
 		return b.ctx.Err()
@@ -138,7 +138,7 @@ func (b *builder) spend(depth int) error {
 	return nil
 }
 
-// object closes an object. Of members with the same name the last one counts.
+// object builds an object. The last of several members with the same name is kept.
 func (b *builder) object(names []string, nodes []node) node {
 	if len(nodes) == 0 {
 		return node{kind: object, kids: &nothing}
@@ -183,22 +183,22 @@ func (b *builder) list(nodes []node) node {
 	return node{kind: list, kids: &kids{nodes: append([]node(nil), nodes...)}}
 }
 
-// reader reads JSON that encoding/json has found to be valid.
+// reader parses JSON that encoding/json has validated.
 type reader struct {
 	*builder
 	src   string
 	at    int
-	names []string // of the objects that are open, innermost last
+	names []string // of the open objects, innermost last
 	nodes []node
 }
 
-// readJSON reads a text for which json.Valid holds.
+// readJSON parses a text that json.Valid accepts.
 func readJSON(b *builder, raw []byte) (*node, error) {
 	if !utf8.Valid(raw) {
-		return nil, refused("not UTF-8")
+		return nil, documentError("not UTF-8")
 	}
 	if countJSON(raw) > maxNodes {
-		return nil, refused("more than %d values", maxNodes)
+		return nil, documentError("more than %d values", maxNodes)
 	}
 	r := reader{builder: b, src: string(raw)}
 	root, err := r.value(0)
@@ -208,9 +208,8 @@ func readJSON(b *builder, raw []byte) (*node, error) {
 	return &root, nil
 }
 
-// countJSON returns about how many values a valid text has (an empty
-// list counts twice): so many are never
-// made of one that has too many.
+// countJSON estimates the number of values in a valid text (an empty list counts twice), so that a text with too
+// many is refused before it is parsed.
 func countJSON(raw []byte) int {
 	n, inside := 1, false
 	for i := 0; i < len(raw); i++ {
@@ -226,7 +225,7 @@ func countJSON(raw []byte) int {
 	return n
 }
 
-func (r *reader) space() byte {
+func (r *reader) skipSpace() byte {
 	for {
 		switch c := r.src[r.at]; c {
 		case ' ', '\t', '\n', '\r':
@@ -241,13 +240,13 @@ func (r *reader) value(depth int) (node, error) {
 	if err := r.spend(depth); err != nil {
 		return node{}, err
 	}
-	switch c := r.space(); c {
+	switch c := r.skipSpace(); c {
 	case '{':
 		return r.object(depth)
 	case '[':
 		return r.list(depth)
 	case '"':
-		return node{kind: text, text: r.quoted()}, nil
+		return node{kind: text, text: r.readString()}, nil
 	case 't', 'f', 'n':
 		word, k := "null", null
 		if c == 't' {
@@ -267,13 +266,13 @@ func (r *reader) value(depth int) (node, error) {
 
 func (r *reader) object(depth int) (node, error) {
 	names, nodes := len(r.names), len(r.nodes)
-	for r.at++; r.space() != '}'; {
+	for r.at++; r.skipSpace() != '}'; {
 		if r.src[r.at] == ',' {
 			r.at++
-			r.space()
+			r.skipSpace()
 		}
-		name := r.quoted()
-		r.space()
+		name := r.readString()
+		r.skipSpace()
 		r.at++ // the colon
 		v, err := r.value(depth + 1)
 		if err != nil {
@@ -289,7 +288,7 @@ func (r *reader) object(depth int) (node, error) {
 
 func (r *reader) list(depth int) (node, error) {
 	nodes := len(r.nodes)
-	for r.at++; r.space() != ']'; {
+	for r.at++; r.skipSpace() != ']'; {
 		if r.src[r.at] == ',' {
 			r.at++
 		}
@@ -305,8 +304,8 @@ func (r *reader) list(depth int) (node, error) {
 	return n, nil
 }
 
-// quoted reads a string; one without escapes shares the document's memory.
-func (r *reader) quoted() string {
+// readString reads a string. A string without escapes shares the document's memory.
+func (r *reader) readString() string {
 	from := r.at
 	escaped := false
 	for r.at++; r.src[r.at] != '"'; r.at++ {
@@ -321,19 +320,19 @@ func (r *reader) quoted() string {
 	}
 	var s string
 	if json.Unmarshal([]byte(r.src[from:r.at]), &s) != nil {
-		return "" // cannot be: the text is valid JSON
+		return "" // impossible: the text is valid JSON
 	}
 	return s
 }
 
-// write writes a node as JSON. Numbers that no double comes near are written as
-// texts, so that no reader spends its life on 1e999999999.
+// write writes a node as JSON. A number outside the range of a double is written as a text, so that no reader tries
+// to expand 1e999999999.
 func (n *node) write(b *strings.Builder) {
 	switch n.kind {
 	case text:
 		b.WriteString(quote(n.text))
 	case number:
-		if usable(n.text) {
+		if isUsable(n.text) {
 			b.WriteString(n.text)
 		} else {
 			b.WriteString(quote(n.text))
@@ -380,8 +379,8 @@ func quote(s string) string {
 	return string(raw)
 }
 
-// usable reports whether a number is short and within what doubles reach.
-func usable(s string) bool {
+// isUsable reports whether a number is short and in the range of a double.
+func isUsable(s string) bool {
 	if len(s) > 64 {
 		return false
 	}

@@ -11,37 +11,36 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A YAML reader needs some 300 bytes for each value before it can be asked how
-// many there are, so what could be a value is counted beforehand. What aliases
-// stand for is bounded by what is written: a document that was written to be read
-// uses them to say a thing twice, not a million times.
+// The YAML library needs some 300 bytes for each value before the values can be counted, so possible values are
+// counted beforehand. The values that aliases repeat are limited by the size of the document: a genuine document
+// uses aliases to repeat a value a few times, not a million times.
 const (
 	maxYAML        = 16 << 20
-	maxYAMLMarks   = 400_000 // line ends, commas and opening brackets; a comment counts four times more
-	maxAliased     = 20_000  // values by alias, and as many as the document has bytes for
-	maxAliasedText = 1 << 20 // bytes of text by alias, and as many as the document has
+	maxYAMLMarks   = 400_000 // line ends, commas and opening brackets; a comment counts as four
+	maxAliased     = 20_000  // values by alias, plus one per bytesPerValue bytes of the document
+	maxAliasedText = 1 << 20 // bytes of text by alias, plus the size of the document
 	bytesPerValue  = 16      // of a document, for each value by alias
 )
 
 func readYAML(b *builder, raw []byte) (*node, error) {
 	if len(raw) > maxYAML {
-		return nil, refused("more than %d bytes of YAML", maxYAML)
+		return nil, documentError("more than %d bytes of YAML", maxYAML)
 	}
 	if !utf8.Valid(raw) {
-		return nil, refused("not UTF-8")
+		return nil, documentError("not UTF-8")
 	}
 	if countMarks(raw) > maxYAMLMarks {
-		return nil, refused("more than %d values in YAML", maxYAMLMarks)
+		return nil, documentError("more than %d values in YAML", maxYAMLMarks)
 	}
-	if deep(raw) {
-		return nil, refused("nested deeper than %d", maxDepth)
+	if isTooDeep(raw) {
+		return nil, documentError("nested deeper than %d", maxDepth)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return nil, refused("not YAML").Because(err)
+		return nil, documentError("not YAML").Because(err)
 	}
 	if len(doc.Content) != 1 {
-		return nil, refused("empty")
+		return nil, documentError("empty")
 	}
 	y := yamlReader{
 		builder: b, open: map[*yaml.Node]bool{},
@@ -67,9 +66,9 @@ func countMarks(raw []byte) int {
 	return n
 }
 
-// deep reports whether the document could be nested too deep for what has to
-// walk it: more brackets open at once than allowed, or a run of "- - - -".
-func deep(raw []byte) bool {
+// isTooDeep reports whether the document could be nested too deep for the recursive parser: more open brackets than
+// allowed, or a run of "- - - -".
+func isTooDeep(raw []byte) bool {
 	open := 0
 	for _, c := range raw {
 		switch c {
@@ -87,16 +86,16 @@ func deep(raw []byte) bool {
 type yamlReader struct {
 	*builder
 	open        map[*yaml.Node]bool // anchors being expanded
-	aliased     int                 // values that aliases may still stand for
-	aliasedText int                 // bytes of text likewise
+	aliased     int                 // values that aliases may still repeat
+	aliasedText int                 // bytes of text that aliases may still repeat
 }
 
-// repeat counts a value, or members, and their text, that stand where an alias is.
+// repeat counts values, or members, and their text, that an alias repeats.
 func (y *yamlReader) repeat(values, text int) error {
 	y.aliased -= values
 	y.aliasedText -= text
 	if y.aliased < 0 || y.aliasedText < 0 {
-		return refused("its YAML aliases stand for too much")
+		return documentError("its YAML aliases stand for too much")
 	}
 	return nil
 }
@@ -115,7 +114,7 @@ func (y *yamlReader) value(n *yaml.Node, depth int) (node, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
 		if y.open[n.Alias] {
-			return node{}, refused("a YAML alias holds itself").Because(errCycle)
+			return node{}, documentError("a YAML alias holds itself").Because(errCycle)
 		}
 		y.open[n.Alias] = true
 		defer delete(y.open, n.Alias)
@@ -170,9 +169,9 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
 		return y.object(names, nodes), nil
 	}
 	if y.left -= len(merged); y.left < 0 {
-		return node{}, refused("more than %d values", maxNodes)
+		return node{}, documentError("more than %d values", maxNodes)
 	}
-	before := y.duplicates // a member beside a merge replaces it: that is what merging is for
+	before := y.duplicates // a member beside a merge replaces the merged one: this is the purpose of merging
 	out := y.object(append(merged, names...), append(mergedNodes, nodes...))
 	y.duplicates = before
 	return out, nil

@@ -17,7 +17,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestResponsesAreLimited(t *testing.T) {
 	const limit = 64 << 10
 	bomb := func() []byte {
 		var b bytes.Buffer
@@ -39,7 +39,7 @@ func TestAnswersAreBounded(t *testing.T) {
 					return
 				}
 				if every > 0 {
-					time.Sleep(every) // a slow server is what is tested
+					time.Sleep(every) // the test needs a slow server
 				}
 			}
 		}
@@ -101,8 +101,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestABombIsNotUnpacked (guarantee I19): 200 MB in 200 KB cost what is kept of them.
-func TestABombIsNotUnpacked(t *testing.T) {
+// TestGzipBombIsNotUnpacked (guarantee I19): 200 MB in 200 KB cost only the memory of the kept part.
+func TestGzipBombIsNotUnpacked(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	zeros := make([]byte, 1<<20)
@@ -127,7 +127,7 @@ func TestABombIsNotUnpacked(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsEchoedIsTakenOut(t *testing.T) {
+func TestEchoedKeyIsRedacted(t *testing.T) {
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/y?k="+r.URL.Query().Get("k"))
 		w.Header().Set("Link", r.URL.String())
@@ -149,7 +149,7 @@ func TestAKeyThatIsEchoedIsTakenOut(t *testing.T) {
 	if a, err := sender(2*time.Second).Send(t.Context(), to(cut.url, "POST"), key, 1000); err != nil || string(a.Body) != "key: " || !a.Truncated {
 		t.Errorf("%v %s", err, a.Body)
 	}
-	for limit := range int64(200) { // wherever the answer is cut
+	for limit := range int64(200) { // the response is cut at every place
 		a, err := sender(2*time.Second).Send(t.Context(), to(echo.URL, "GET"), key, limit)
 		if err != nil {
 			t.Fatal(err)
@@ -160,9 +160,9 @@ func TestAKeyThatIsEchoedIsTakenOut(t *testing.T) {
 	}
 }
 
-// TestWhatArrivesMatchesTheTemplate sends what tool.Build made of hostile values
-// to a server that reads bytes.
-func TestWhatArrivesMatchesTheTemplate(t *testing.T) {
+// TestArrivingRequestMatchesTemplate sends the requests that tool.Build builds from hostile values to a server that
+// reads bytes.
+func TestArrivingRequestMatchesTemplate(t *testing.T) {
 	r := serveRaw(t, say("HTTP/1.1 204 No Content\r\n\r\n"))
 	s := tool.Server{BaseURL: r.url + "/v1"}
 	op := tool.Operation{

@@ -13,28 +13,27 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// ErrBusiness is a source that told nothing of a company; Args["reason"] is a word
-// for the log: target, dns, refused, tls, timeout, reset, protocol, status,
-// too_large, unreadable or declined.
+// ErrBusiness means that a source returned no context of a company. Args["reason"] is a word for the log: target,
+// dns, refused, tls, timeout, reset, protocol, status, too_large, unreadable or declined.
 var ErrBusiness = fault.New(fault.Upstream, "business.unread")
 
-// maxBusinessAnswer is how much of an answer about a company is read, in bytes.
+// maxBusinessAnswer limits the size of a response about a company, in bytes.
 const maxBusinessAnswer = 256 << 10
 
-// Businesses asks services what there is to know of a company (document 001). It
-// sends no key, follows no redirect, and asks once.
+// Businesses requests the business context of companies from services (document 001). It sends no key, follows no
+// redirect, and does not retry.
 type Businesses struct{ client *http.Client }
 
-// NewBusinesses returns a Businesses for what opts allow.
+// NewBusinesses returns a Businesses with the limits of opts.
 func NewBusinesses(opts Options) Businesses { return Businesses{newOnceClient(opts)} }
 
-// Context asks a URL for the business context of a company:
+// Context requests the business context of a company from a URL:
 //
 //	POST {"codOpe":"OBTENER_CONTEXTO_NEGOCIO","id_empresa":7}
 //	→ {"success":true,"contexto_negocio":"Somos un spa…"}
 //
-// The context may be a text, or an object or a list, which is told as compact
-// JSON. Without one the text is "". The error is ErrBusiness.
+// The context may be a text, or an object or a list, which is returned as compact JSON.
+// Without a context the text is "". The error is ErrBusiness.
 func (b Businesses) Context(ctx context.Context, url string, company int64) (string, error) {
 	body, err := json.Marshal(map[string]any{"codOpe": "OBTENER_CONTEXTO_NEGOCIO", "id_empresa": company})
 	if err != nil {
@@ -57,38 +56,38 @@ func (b Businesses) post(ctx context.Context, url string, body []byte) ([]byte, 
 		Header: map[string]string{"Content-Type": "application/json", "Accept": "application/json"},
 	}, nil)
 	if err != nil {
-		return nil, unread("target", err)
+		return nil, businessError("target", err)
 	}
 	res, err := b.client.Do(req)
 	if err != nil {
-		return nil, unread(reason(err), clean(err, ""))
+		return nil, businessError(reason(err), clean(err, ""))
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode/100 != 2 {
-		return nil, unread("status", errors.New(res.Status))
+		return nil, businessError("status", errors.New(res.Status))
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxBusinessAnswer+1))
 	switch {
 	case err != nil:
-		return nil, unread(reason(err), clean(err, ""))
+		return nil, businessError(reason(err), clean(err, ""))
 	case len(answer) > maxBusinessAnswer:
 		return nil, ErrBusiness.With("reason", "too_large")
 	}
 	return answer, nil
 }
 
-func unread(reason string, cause error) *fault.Error {
+func businessError(reason string, cause error) *fault.Error {
 	return ErrBusiness.With("reason", reason).Because(cause)
 }
 
-// Why an answer tells nothing.
+// The reasons why a response holds no context.
 var (
-	errUnreadable = errors.New("unreadable") // not the JSON that it should be
-	errDeclined   = errors.New("declined")   // the service says that it did not succeed
+	errUnreadable = errors.New("unreadable") // not the expected JSON
+	errDeclined   = errors.New("declined")   // the service reports a failure
 )
 
-// businessContext reads an answer as services write it that were made for people
-// who are not strict: with a mark before it, and with truth as a word or a number.
+// businessContext reads a response leniently: it accepts a byte order mark, and a boolean written as a word or a
+// number.
 func businessContext(answer []byte) (string, error) {
 	answer = bytes.TrimPrefix(answer, []byte("\xef\xbb\xbf"))
 	var said struct {

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestABusinessIsAskedForAsDocument001Says(t *testing.T) {
+func TestContextSendsRequestOfDocument001(t *testing.T) {
 	body := `{"success":true,"contexto_negocio":"Somos un spa","x":[1]}`
 	r := serveRaw(t, say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s", len(body), body)))
 	text, err := NewBusinesses(Options{AllowLoopback: true}).Context(t.Context(), r.url+"/servicio/ws.php", 9007199254740993)
@@ -30,7 +30,7 @@ func TestABusinessIsAskedForAsDocument001Says(t *testing.T) {
 	}
 }
 
-func TestWhatServicesSayOfABusiness(t *testing.T) {
+func TestContextReadsVariantsOfResponse(t *testing.T) {
 	for _, c := range []struct{ answer, text, reason string }{
 		{`{"success":true,"contexto_negocio":"Somos un spa"}`, "Somos un spa", ""},
 		{"\xef\xbb\xbf" + ` {"success":"true","contexto_negocio":" Somos "} `, "Somos", ""},
@@ -67,7 +67,7 @@ func TestWhatServicesSayOfABusiness(t *testing.T) {
 	}
 }
 
-func TestABusinessThatIsNotToldSaysWhy(t *testing.T) {
+func TestContextReturnsReasonOfFailure(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	var elsewhere int
@@ -91,7 +91,7 @@ func TestABusinessThatIsNotToldSaysWhy(t *testing.T) {
 		{"refused", closed.URL, loopback, "refused"},
 		{"guarded", closed.URL, Options{}, "target"},
 		{"metadata", "http://169.254.169.254/latest", Options{AllowLoopback: true, Private: tool.AnyNetwork()}, "target"},
-		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&names{}).serve(t)}, "dns"},
+		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&fakeDNS{}).serve(t)}, "dns"},
 		{"silent", serveRaw(t, func(net.Conn) { <-t.Context().Done() }).url, loopback, "timeout"},
 		{"redirect", answers(302, other.URL), loopback, "status"},
 		{"redirect that keeps the method", answers(307, other.URL), loopback, "status"},
@@ -117,7 +117,7 @@ func TestABusinessThatIsNotToldSaysWhy(t *testing.T) {
 	}
 }
 
-func TestABusinessIsReadAsFarAsItIsKept(t *testing.T) {
+func TestContextRefusesLargeResponse(t *testing.T) {
 	r := serveRaw(t, func(c net.Conn) {
 		if say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"success\":true,\"contexto_negocio\":\"")(c); t.Context().Err() == nil {
 			for {
@@ -132,8 +132,7 @@ func TestABusinessIsReadAsFarAsItIsKept(t *testing.T) {
 	}
 }
 
-// FuzzBusinessContext: whatever a service says is a text or a reason, and never
-// more than it said.
+// FuzzBusinessContext: every response gives a text or a reason, and the text is never longer than the response.
 func FuzzBusinessContext(f *testing.F) {
 	for _, s := range []string{
 		`{"success":true,"contexto_negocio":"x"}`, `{"success":"1","contexto_negocio":{"a":[1,{}]}}`, `{"SUCCESS":true}`, "\xef\xbb\xbf{}",
@@ -146,7 +145,7 @@ func FuzzBusinessContext(f *testing.F) {
 		if err != nil && (text != "" || err != errUnreadable && err != errDeclined) {
 			t.Errorf("%q %v", text, err)
 		}
-		if len(text) > 3*len(answer) { // a broken byte becomes a mark of three
+		if len(text) > 3*len(answer) { // a broken byte becomes a replacement character of three bytes
 			t.Errorf("%d bytes of %d", len(text), len(answer))
 		}
 		if kept := agent.BusinessText(text); !utf8.ValidString(kept) || len(kept) > agent.MaxBusiness || strings.ContainsRune(kept, 0) {

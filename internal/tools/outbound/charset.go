@@ -8,10 +8,9 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// utf8Of is a body as UTF-8, when its content type names one of the Western charsets of one
-// byte that older systems still answer in, and the body is no UTF-8 as it is. These have ASCII
-// as it is, so that a secret taken out before stays out. Of what grows over the limit the
-// end is cut.
+// utf8Of converts a body to UTF-8, when its content type names one of the Western single-byte charsets that older
+// systems still use, and the body is not UTF-8 already. These charsets contain ASCII unchanged, so a redacted
+// secret stays redacted. When the text grows over the limit, its end is cut.
 func utf8Of(contentType string, body []byte, limit int64) (text []byte, cut bool) {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || utf8.Valid(body) {
@@ -19,7 +18,7 @@ func utf8Of(contentType string, body []byte, limit int64) (text []byte, cut bool
 	}
 	var of *charmap.Charmap
 	switch strings.ToLower(parameters["charset"]) {
-	case "iso-8859-1", "latin1", "latin-1", "windows-1252", "cp1252": // who says the first means the other (WHATWG Encoding, 4.2)
+	case "iso-8859-1", "latin1", "latin-1", "windows-1252", "cp1252": // a server that names the first means the other (WHATWG Encoding, 4.2)
 		of = charmap.Windows1252
 	case "iso-8859-15", "latin-9":
 		of = charmap.ISO8859_15

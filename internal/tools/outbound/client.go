@@ -16,8 +16,8 @@ const (
 	maxHeader      = 256 << 10 // bytes of all response headers, 1xx included
 )
 
-// Options say what a deployment allows. The zero value allows public addresses
-// only. Timeout bounds a whole exchange, the body included (default 30 s).
+// Options configures the limits of a deployment. The zero value allows public addresses only. Timeout limits a
+// whole exchange with its body (default 30 s).
 type Options struct {
 	AllowLoopback bool          // 127.0.0.0/8 and ::1
 	Private       tool.Networks // beyond the public addresses
@@ -33,16 +33,15 @@ func (o Options) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// NewClient returns a client for reads: guarded, without proxy, redirects or
-// cookies. A 3xx is an answer. It speaks HTTP/1.1, everywhere: the functions are built
-// without HTTP/2, which one invocation that makes one request at a time gains nothing by.
+// NewClient returns a guarded client for reads, without proxy, redirects or cookies. A 3xx is a normal response. It
+// speaks only HTTP/1.1: the functions are built without HTTP/2, because one invocation sends one request at a time
+// and gains nothing from it.
 func NewClient(opts Options) *http.Client {
 	return newClient(opts, opts.transport())
 }
 
-// newOnceClient returns a client for unsafe requests: with a connection of its own for
-// each, because net/http repeats a request by itself only on a connection that was used
-// before.
+// newOnceClient returns a client for unsafe requests. It opens a connection for each request, because net/http
+// repeats a request by itself only on a connection that was used before.
 func newOnceClient(opts Options) *http.Client {
 	t := opts.transport()
 	t.DisableKeepAlives = true
@@ -67,7 +66,7 @@ func (o Options) transport() *http.Transport {
 	one.SetHTTP1(true)
 	return &http.Transport{
 		Protocols:              &one,
-		Proxy:                  nil, // a proxy would connect where the guard does not see
+		Proxy:                  nil, // a proxy would connect to addresses that the guard does not see
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        o.TLS.Clone(),
 		TLSHandshakeTimeout:    dialTimeout,

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// A key that is an OAuth client becomes the bearer token that its token endpoint
-// gives for it, which is kept until shortly before it expires.
+// A key that is an OAuth client is exchanged for the bearer token of its token endpoint, which is cached until
+// shortly before it expires.
 func ExampleTokens() {
 	asked := 0
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,9 +12,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// failure says what an error means for the request: NotSent while no connection
-// was handed to it, Lost from then on. Args["reason"] is one of target, dns,
-// refused, tls, timeout, cancelled, reset, protocol.
+// failure turns an error into a fault: ErrNotSent when no connection was handed to the request, else ErrLost.
+// Args["reason"] is one of target, dns, refused, tls, timeout, cancelled, reset, protocol.
 func failure(err error, handed bool, secret string) error {
 	kind := tool.ErrNotSent
 	if handed {
@@ -30,22 +29,21 @@ func reason(err error) string {
 	return neterr.Reason(err)
 }
 
-// cleaned is an error without the URL net/http puts into its own, and without
-// the key. It unwraps only to what says why.
-type cleaned struct {
+// cleanedError is an error without the key, and without the URL that net/http adds. It unwraps only to the cause.
+type cleanedError struct {
 	text  string
 	cause error
 }
 
-func (c cleaned) Error() string { return c.text }
-func (c cleaned) Unwrap() error { return c.cause }
+func (c cleanedError) Error() string { return c.text }
+func (c cleanedError) Unwrap() error { return c.cause }
 
 func clean(err error, secret string) error {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	c := cleaned{text: redact.Text(string(redact.Known([]byte(err.Error()), secret)))}
+	c := cleanedError{text: redact.Text(string(redact.Known([]byte(err.Error()), secret)))}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			c.cause = cause
@@ -58,7 +56,7 @@ func clean(err error, secret string) error {
 	return c
 }
 
-// trimBeginning takes the beginning of a secret off the end of a text that was cut.
+// trimBeginning removes the beginning of a secret from the end of a text that was cut.
 func trimBeginning(text []byte, secret string) []byte {
 	if len(secret) < redact.MinSecret {
 		return text

@@ -1,11 +1,10 @@
-// Package outbound wraps net/http as a client for services somebody registered:
-// hosts that may be hostile, slow, or in the wrong place.
+// Package outbound wraps net/http as a client for registered services: hosts that may be hostile, slow, or at a
+// wrong address.
 //
-// What stays true: no connection is opened to an address the deployment does not
-// allow, however its name was resolved; nothing is redirected, proxied or
-// remembered between requests; an unsafe request reaches the network at most
-// once; a key leaves only towards the origin it was registered for and is in no
-// error; and every answer is bounded in time and size.
+// These invariants hold. No connection is opened to an address that the deployment does not allow, however its name
+// was resolved. No request is redirected or proxied, and no state is kept between requests. An unsafe request
+// reaches the network at most once. A key is sent only to the origin that it was registered for, and no error
+// contains it. Every answer is limited in time and size.
 package outbound
 
 import (
@@ -17,9 +16,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// guard decides at every connection, on the address that was resolved.
+// guard checks the resolved address of every connection.
 type guard struct {
-	never    tool.Networks // whatever is allowed
+	never    tool.Networks // refused even when other options allow them
 	guardian *ssrf.Guardian
 }
 
@@ -42,7 +41,7 @@ func newGuard(allowLoopback bool, private tool.Networks) guard {
 	}
 }
 
-// control is a net.Dialer's Control.
+// control implements Control of net.Dialer.
 func (g guard) control(network, address string, c syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err == nil {
 		for _, p := range g.never {

@@ -103,14 +103,14 @@ func TestGuardDecidesByAddress(t *testing.T) {
 	}
 }
 
-// names is a DNS server that answers as it is told, and counts the questions.
-type names struct {
+// fakeDNS is a DNS server with configured answers, which counts the questions.
+type fakeDNS struct {
 	mu      sync.Mutex
-	answers map[string][]string // addresses by name, one for each question; the last one stays
+	answers map[string][]string // addresses by name, one for each question; the last one is repeated
 	asked   int
 }
 
-func (n *names) next(name string) string {
+func (n *fakeDNS) next(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	list := n.answers[strings.TrimSuffix(name, ".")]
@@ -124,7 +124,7 @@ func (n *names) next(name string) string {
 	return list[0]
 }
 
-func (n *names) serve(t *testing.T) *net.Resolver {
+func (n *fakeDNS) serve(t *testing.T) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -174,11 +174,11 @@ func get(t *testing.T, c *http.Client, url string) error {
 	return res.Body.Close()
 }
 
-func TestClientJudgesNamesByWhatTheyResolveTo(t *testing.T) {
+func TestClientChecksResolvedAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))
 	defer server.Close()
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	dns := &names{answers: map[string][]string{
+	dns := &fakeDNS{answers: map[string][]string{
 		"good.example.test": {"127.0.0.1"}, "inner.example.test": {"10.0.0.1"}, "meta.example.test": {"169.254.169.254"},
 		"flip.example.test": {"127.0.0.1", "10.0.0.1"},
 	}}
@@ -199,8 +199,7 @@ func TestClientJudgesNamesByWhatTheyResolveTo(t *testing.T) {
 		t.Errorf("loopback where it is not allowed: %v, want ErrTarget", err)
 	}
 
-	// A connection made before the name moved may be used again; a new one may not
-	// be made to where it points now.
+	// A connection made before the name moved may be used again. A new connection to the new address is refused.
 	for range 3 {
 		if err := get(t, client, at("flip")); err != nil {
 			t.Fatalf("kept connection: %v", err)
@@ -223,7 +222,7 @@ func TestClientIgnoresProxiesRedirectsAndCookies(t *testing.T) {
 	}))
 	defer server.Close()
 	client := NewClient(Options{AllowLoopback: true})
-	if client.Transport.(*http.Transport).Proxy != nil { // loopback is never proxied: it cannot be seen from here
+	if client.Transport.(*http.Transport).Proxy != nil { // loopback is never proxied: the test cannot observe it
 		t.Error("a proxy would connect past the guard")
 	}
 	for range 2 {

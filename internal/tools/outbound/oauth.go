@@ -21,27 +21,27 @@ import (
 
 // Limits of tokens.
 const (
-	maxTokens      = 256      // that are kept
+	maxTokens      = 256      // maximum number of cached tokens
 	maxTokenAnswer = 64 << 10 // bytes
 	maxToken       = 8 << 10
-	tokenEarly     = 30 * time.Second // before a token expires another is asked for
-	tokenDefault   = 5 * time.Minute  // where its lifetime is not said
+	tokenEarly     = 30 * time.Second // a token is renewed this long before it expires
+	tokenDefault   = 5 * time.Minute  // the lifetime when the response names none
 	tokenLongest   = 24 * time.Hour
 )
 
-// Tokens makes bearer tokens of clients' ids and secrets, by the client
-// credentials of OAuth 2.1, and keeps each until shortly before it expires. It is
-// safe for concurrent use, and asks for one token at a time.
+// Tokens exchanges client ids and secrets for bearer tokens, by the client credentials grant of OAuth 2.1, and
+// caches each until shortly before it expires. It is safe for concurrent use. For one credential it requests one
+// token at a time.
 type Tokens struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu   sync.Mutex
-	held map[[sha256.Size]byte]*token // by a hash of the credential
+	mu     sync.Mutex
+	cached map[[sha256.Size]byte]*token // by a hash of the credential
 }
 
-// token is what one credential gave. Whoever asks for it holds asking; the rest is
-// guarded by the mutex of Tokens.
+// token is the cached token of one credential. A goroutine that requests it holds asking; the mutex of Tokens
+// guards the other fields.
 type token struct {
 	asking chan struct{} // of capacity 1
 	users  int
@@ -49,22 +49,21 @@ type token struct {
 	until  time.Time
 }
 
-// NewTokens returns Tokens that are asked for as opts allow.
+// NewTokens returns Tokens that are requested with the limits of opts.
 func NewTokens(opts Options, now func() time.Time) *Tokens {
-	return &Tokens{client: NewClient(opts), now: now, held: map[[sha256.Size]byte]*token{}}
+	return &Tokens{client: NewClient(opts), now: now, cached: map[[sha256.Size]byte]*token{}}
 }
 
-// Exchange returns a credential that can be sent: the bearer token of one in the
-// place "oauth", and any other as it is. It returns tool.ErrRefusedUs when the
-// token endpoint refuses, and tool.ErrNotSent when there is no token for another
-// reason. No error holds a secret.
+// Exchange returns a credential that can be sent: the bearer token for a credential in the place "oauth", and any
+// other credential unchanged. It returns tool.ErrRefusedUs when the token endpoint refuses, and tool.ErrNotSent
+// when there is no token for another reason. No error contains a secret.
 func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error) {
 	if key.Place.In != "oauth" {
 		return key, nil
 	}
 	id := tokenID(key)
-	held := t.take(id)
-	defer t.give(id, held)
+	held := t.acquire(id)
+	defer t.release(id, held)
 	if err := ctx.Err(); err != nil {
 		return tool.Credential{}, failure(err, false, key.Secret)
 	}
@@ -74,30 +73,29 @@ func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Creden
 	case <-ctx.Done():
 		return tool.Credential{}, failure(ctx.Err(), false, key.Secret)
 	}
-	if bearer := t.valid(held); bearer != "" {
-		return sendable(bearer), nil
+	if bearer := t.validBearer(held); bearer != "" {
+		return bearerCredential(bearer), nil
 	}
-	bearer, life, err := t.ask(ctx, key)
+	bearer, life, err := t.request(ctx, key)
 	if err != nil {
 		return tool.Credential{}, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	held.bearer, held.until = bearer, t.now().Add(life-tokenEarly)
-	return sendable(bearer), nil
+	return bearerCredential(bearer), nil
 }
 
-// Forget drops the token of a credential that a server refused, unless there is
-// another by now.
+// Forget drops the token of a credential after a server refused it, unless it was renewed meanwhile.
 func (t *Tokens) Forget(key, refused tool.Credential) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if held := t.held[tokenID(key)]; held != nil && held.bearer == refused.Secret {
+	if held := t.cached[tokenID(key)]; held != nil && held.bearer == refused.Secret {
 		held.bearer = ""
 	}
 }
 
-func sendable(bearer string) tool.Credential {
+func bearerCredential(bearer string) tool.Credential {
 	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: bearer}
 }
 
@@ -111,53 +109,52 @@ func tokenID(key tool.Credential) (id [sha256.Size]byte) {
 	return id
 }
 
-// take returns the token of a credential, and keeps it while it is used.
-func (t *Tokens) take(id [sha256.Size]byte) *token {
+// acquire returns the token of a credential, and keeps it cached during its use.
+func (t *Tokens) acquire(id [sha256.Size]byte) *token {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	held := t.held[id]
+	held := t.cached[id]
 	if held == nil {
 		held = &token{asking: make(chan struct{}, 1)}
 		t.makeRoom()
-		t.held[id] = held
+		t.cached[id] = held
 	}
 	held.users++
 	return held
 }
 
-// makeRoom forgets the tokens that are over or, if none is, the one that is next
-// to be. Those that are asked for stay.
+// makeRoom drops the expired tokens or, if none is expired, the one that expires next. Tokens in use stay.
 func (t *Tokens) makeRoom() {
-	if len(t.held) < maxTokens {
+	if len(t.cached) < maxTokens {
 		return
 	}
 	now := t.now()
 	var next [sha256.Size]byte
 	var oldest *token
-	for id, held := range t.held {
+	for id, held := range t.cached {
 		switch {
 		case held.users > 0:
 		case !held.until.After(now):
-			delete(t.held, id)
+			delete(t.cached, id)
 		case oldest == nil || held.until.Before(oldest.until):
 			next, oldest = id, held
 		}
 	}
-	if len(t.held) >= maxTokens && oldest != nil {
-		delete(t.held, next)
+	if len(t.cached) >= maxTokens && oldest != nil {
+		delete(t.cached, next)
 	}
 }
 
-func (t *Tokens) give(id [sha256.Size]byte, held *token) {
+func (t *Tokens) release(id [sha256.Size]byte, held *token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	held.users--
-	if held.users == 0 && held.bearer == "" && t.held[id] == held {
-		delete(t.held, id)
+	if held.users == 0 && held.bearer == "" && t.cached[id] == held {
+		delete(t.cached, id)
 	}
 }
 
-func (t *Tokens) valid(held *token) string {
+func (t *Tokens) validBearer(held *token) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if held.bearer == "" || !t.now().Before(held.until) {
@@ -166,9 +163,9 @@ func (t *Tokens) valid(held *token) string {
 	return held.bearer
 }
 
-// ask asks for a token: with the client's secret in the header and, by those who do
-// not take that, in the form.
-func (t *Tokens) ask(ctx context.Context, key tool.Credential) (bearer string, life time.Duration, err error) {
+// request requests a token: with the client's secret in the header and, when the endpoint refuses that, in the
+// form.
+func (t *Tokens) request(ctx context.Context, key tool.Credential) (bearer string, life time.Duration, err error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if key.Place.Scope != "" {
 		form.Set("scope", key.Place.Scope)
@@ -184,7 +181,7 @@ func (t *Tokens) ask(ctx context.Context, key tool.Credential) (bearer string, l
 		return "", 0, err
 	case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
 		return "", 0, tool.ErrRefusedUs.With("reason", "token").With("status", strconv.Itoa(status)).Because(said.refusal(key.Secret))
-	case status != http.StatusOK && status != http.StatusCreated, !said.usable():
+	case status != http.StatusOK && status != http.StatusCreated, !said.isUsable():
 		return "", 0, tool.ErrNotSent.With("reason", "token").With("status", strconv.Itoa(status)).Because(errNoToken)
 	}
 	return said.AccessToken, said.life(), nil
@@ -192,22 +189,22 @@ func (t *Tokens) ask(ctx context.Context, key tool.Credential) (bearer string, l
 
 var errNoToken = errors.New("the token endpoint gave no token")
 
-// granted is what a token endpoint says.
-type granted struct {
+// tokenResponse is the response of a token endpoint.
+type tokenResponse struct {
 	AccessToken string          `json:"access_token"`
 	TokenType   string          `json:"token_type"`
 	ExpiresIn   json.RawMessage `json:"expires_in"`
 	Error       string          `json:"error"`
 }
 
-func (g granted) usable() bool {
+func (g tokenResponse) isUsable() bool {
 	bearer := g.TokenType == "" || strings.EqualFold(g.TokenType, "bearer")
 	return bearer && g.AccessToken != "" && len(g.AccessToken) <= maxToken &&
 		!strings.ContainsFunc(g.AccessToken, func(r rune) bool { return r <= 0x20 || r > 0x7e })
 }
 
-// life is how long the token is good for. Some write the number as a text.
-func (g granted) life() time.Duration {
+// life returns the lifetime of the token. Some endpoints write the number as a text.
+func (g tokenResponse) life() time.Duration {
 	seconds, err := strconv.ParseFloat(strings.Trim(string(g.ExpiresIn), `"`), 64)
 	if err != nil || seconds <= 0 {
 		return tokenDefault
@@ -218,22 +215,22 @@ func (g granted) life() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// refusal is the endpoint's own code for why it refuses.
-func (g granted) refusal(secret string) error {
+// refusal returns the endpoint's own error code.
+func (g tokenResponse) refusal(secret string) error {
 	code := cmp.Or(g.Error, "no reason given")
-	if len(code) > 100 || !printable(code) {
+	if len(code) > 100 || !isPrintable(code) {
 		code = "an unreadable reason"
 	}
 	return errors.New(redact.Text(string(redact.Known([]byte(code), secret))))
 }
 
-// post makes one request to the token endpoint. Its error is tool.ErrNotSent: what
-// the token is for did not leave.
-func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values, basic bool) (int, granted, error) {
+// post sends one request to the token endpoint. Its error is tool.ErrNotSent, because the request that needs the
+// token was not sent.
+func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values, basic bool) (int, tokenResponse, error) {
 	var handed atomic.Bool
 	req, err := http.NewRequestWithContext(watch(ctx, &handed), http.MethodPost, key.Place.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil || req.URL.User != nil {
-		return 0, granted{}, errKey
+		return 0, tokenResponse{}, errKey
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
@@ -243,16 +240,16 @@ func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values,
 	}
 	res, err := t.client.Do(req)
 	if err != nil {
-		return 0, granted{}, failure(err, false, key.Secret)
+		return 0, tokenResponse{}, failure(err, false, key.Secret)
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
-		return 0, granted{}, failure(err, false, key.Secret)
+		return 0, tokenResponse{}, failure(err, false, key.Secret)
 	}
-	var said granted
+	var said tokenResponse
 	if err := json.Unmarshal(body, &said); err != nil {
-		said = granted{}
+		said = tokenResponse{}
 	}
 	return res.StatusCode, said, nil
 }

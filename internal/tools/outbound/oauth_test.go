@@ -17,12 +17,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// issuer is a token endpoint that gives token-1, token-2, … to client "app".
+// issuer is a token endpoint that issues token-1, token-2, … to client "app".
 type issuer struct {
 	*httptest.Server
 	asked  atomic.Int32
 	given  atomic.Int32
-	form   bool   // takes the secret in the form only
+	form   bool   // accepts the secret in the form only
 	answer string // %d is the number of the token
 	status int
 	scope  atomic.Value
@@ -61,7 +61,7 @@ func (i *issuer) key() tool.Credential {
 	return tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: i.URL + "/token", Scope: "tools:call"}, Secret: secret}
 }
 
-// clock is a time that tests move.
+// clock is a clock that tests move.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -93,7 +93,7 @@ func bearer(t *testing.T, from *Tokens, key tool.Credential) string {
 	return got.Secret
 }
 
-func TestATokenIsKeptUntilShortlyBeforeItExpires(t *testing.T) {
+func TestTokenIsCachedUntilShortlyBeforeExpiry(t *testing.T) {
 	for _, form := range []bool{false, true} {
 		i := serveTokens(t, &issuer{form: form})
 		from, clock := tokens()
@@ -112,31 +112,31 @@ func TestATokenIsKeptUntilShortlyBeforeItExpires(t *testing.T) {
 	}
 }
 
-func TestARefusedTokenIsReplacedOnce(t *testing.T) {
+func TestRefusedTokenIsReplacedOnce(t *testing.T) {
 	i := serveTokens(t, &issuer{})
 	from, _ := tokens()
-	first := sendable(bearer(t, from, i.key()))
+	first := bearerCredential(bearer(t, from, i.key()))
 	from.Forget(i.key(), first)
 	if got := bearer(t, from, i.key()); got != "token-2" {
 		t.Errorf("%s after the first was refused", got)
 	}
-	from.Forget(i.key(), first) // by somebody who comes late
+	from.Forget(i.key(), first) // a late caller forgets the old token
 	if got := bearer(t, from, i.key()); got != "token-2" {
 		t.Errorf("%s: a late refusal of an old token dropped the new one", got)
 	}
 }
 
-func TestLifetimesAreReadAsTheyAreWritten(t *testing.T) {
+func TestTokenLifetimeFormats(t *testing.T) {
 	for written, want := range map[string]time.Duration{
 		`"600"`: 10 * time.Minute, `600.5`: 600500 * time.Millisecond, `1e99`: tokenLongest, `-1`: tokenDefault, `0`: tokenDefault, `null`: tokenDefault, `"x"`: tokenDefault, ``: tokenDefault, `20`: 20 * time.Second,
 	} {
-		if got := (granted{ExpiresIn: []byte(written)}).life(); got != want {
+		if got := (tokenResponse{ExpiresIn: []byte(written)}).life(); got != want {
 			t.Errorf("%s: %v, want %v", written, got, want)
 		}
 	}
 }
 
-func TestOneTokenIsAskedForAtATime(t *testing.T) {
+func TestConcurrentExchangesRequestOneToken(t *testing.T) {
 	i := serveTokens(t, &issuer{})
 	from, _ := tokens()
 	var wg sync.WaitGroup
@@ -156,7 +156,7 @@ func TestOneTokenIsAskedForAtATime(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoToken(t *testing.T) {
+func TestExchangeReturnsReasonOfFailure(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	cases := []struct {
@@ -183,7 +183,7 @@ func TestWhyThereIsNoToken(t *testing.T) {
 		if !errors.Is(err, c.want) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
-		if len(from.held) != 0 {
+		if len(from.cached) != 0 {
 			t.Errorf("%s: a failure is kept", c.name)
 		}
 	}
@@ -203,7 +203,7 @@ func TestWhyThereIsNoToken(t *testing.T) {
 	}
 }
 
-func TestTokensAreBounded(t *testing.T) {
+func TestTokenCacheIsLimited(t *testing.T) {
 	i := serveTokens(t, &issuer{})
 	from, _ := tokens()
 	for n := range maxTokens + 20 {
@@ -211,7 +211,7 @@ func TestTokensAreBounded(t *testing.T) {
 		key.Place.Scope = fmt.Sprint(n)
 		bearer(t, from, key)
 	}
-	if n := len(from.held); n > maxTokens {
+	if n := len(from.cached); n > maxTokens {
 		t.Errorf("%d tokens are kept", n)
 	}
 }
@@ -240,11 +240,11 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	}
 	send("token-1", 200)
 	refuse.Store(true)
-	send("token-1", 401) // said as it is, and not repeated
+	send("token-1", 401) // returned as it is, and not repeated
 	refuse.Store(false)
 	send("token-2", 200)
 	i.status = 401
-	from.Forget(key, sendable("token-2"))
+	from.Forget(key, bearerCredential("token-2"))
 	if _, err := s.Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrRefusedUs) {
 		t.Errorf("%v, want refused", err)
 	}
@@ -253,7 +253,7 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	}
 }
 
-func TestOtherKeysStayAsTheyAre(t *testing.T) {
+func TestExchangeReturnsOtherKeysUnchanged(t *testing.T) {
 	from, _ := tokens()
 	key := tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: secret}
 	if got, err := from.Exchange(t.Context(), key); err != nil || got != key {

@@ -20,44 +20,44 @@ import (
 
 const (
 	maxInformational = 8    // 1xx responses before a final one
-	maxHeaderValue   = 1024 // bytes of a header that is kept
+	maxHeaderValue   = 1024 // bytes of a stored header
 	userAgent        = "piloto/1"
 )
 
-// kept are the response headers that a result may hold.
-var kept = []string{"Content-Type", "Location", "ETag", "Retry-After", "Link", "X-Request-Id"}
+// keptHeaders lists the response headers that a result may hold.
+var keptHeaders = []string{"Content-Type", "Location", "ETag", "Retry-After", "Link", "X-Request-Id"}
 
 // Sender sends the requests of steps.
 type Sender struct {
 	opts   Options
-	reads  *http.Client // may keep connections, and repeat on a dead one
-	writes *http.Client // each request once, on a connection of its own
+	reads  *http.Client // may keep connections, and repeat a request on a dead one
+	writes *http.Client // sends each request once, on its own connection
 	tokens *Tokens      // nil: keys of the place "oauth" cannot be sent
 }
 
-// NewSender returns a Sender for what opts allow.
+// NewSender returns a Sender with the limits of opts.
 func NewSender(opts Options) Sender {
 	return Sender{opts: opts, reads: NewClient(opts), writes: newOnceClient(opts)}
 }
 
-// With returns a Sender that sends the tokens of keys of the place "oauth".
+// With returns a Sender that also exchanges keys of the place "oauth" for tokens.
 func (s Sender) With(tokens *Tokens) Sender {
 	s.tokens = tokens
 	return s
 }
 
-// Send sends a request and reads at most limit bytes of what comes back. The key
-// goes only onto the origin the request was built for.
+// Send sends a request and reads at most limit bytes of the response. The key is sent only to the origin that the
+// request was built for.
 //
-// The error is ErrRequest for a request that must not be sent, ErrNotSent when
-// nothing of it reached the server, and ErrLost when some of it may have and the
-// outcome is not known. An unsafe request whose status came, but whose body was
-// cut, is an answer, Truncated; a read is ErrLost. For a key of the place "oauth" it
-// may also be ErrRefusedUs; a token that the server refuses is not sent again.
+// The error is ErrRequest for a request that must not be sent, ErrNotSent when no byte of it reached the server,
+// and ErrLost when some bytes may have reached it and the outcome is unknown. When the status of an unsafe request
+// arrived and its body was cut, Send returns an answer with Truncated set; for a read it returns ErrLost. For a key
+// of the place "oauth" the error may also be ErrRefusedUs; a request whose token the server refuses is not
+// repeated.
 func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.timeout())
 	defer cancel()
-	key, forget, err := s.exchanged(ctx, key)
+	key, forget, err := s.exchangeKey(ctx, key)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -86,8 +86,8 @@ func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, 
 	return s.read(r.Method, res, secret, limit)
 }
 
-// exchanged is a key as it is sent, and what to do when the server does not take it.
-func (s Sender) exchanged(ctx context.Context, key *tool.Credential) (sent *tool.Credential, forget func(), err error) {
+// exchangeKey returns a key in the form that is sent, and the function to call when the server refuses it.
+func (s Sender) exchangeKey(ctx context.Context, key *tool.Credential) (sent *tool.Credential, forget func(), err error) {
 	forget = func() {}
 	if key == nil || key.Place.In != "oauth" || s.tokens == nil {
 		return key, forget, nil
@@ -100,16 +100,15 @@ func (s Sender) exchanged(ctx context.Context, key *tool.Credential) (sent *tool
 }
 
 func (s Sender) client(method string) *http.Client {
-	if safe(method) {
+	if isSafe(method) {
 		return s.reads
 	}
 	return s.writes
 }
 
-func safe(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
+func isSafe(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
-// watch notes when a connection is handed to the request, and ends a flood of
-// informational responses.
+// watch records when a connection is handed to the request, and ends a flood of informational responses.
 func watch(ctx context.Context, handed *atomic.Bool) context.Context {
 	informational := 0
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -166,12 +165,12 @@ func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.R
 	return req, nil
 }
 
-// read reads the body. A secret the server echoes is taken out of it: results are
-// shown, stored and given to models.
+// read reads the body. It removes a secret that the server echoes, because results are shown, stored and given to
+// models.
 func (s Sender) read(method string, res *http.Response, secret string, limit int64) (tool.Answer, error) {
-	margin := int64(3 * len(secret)) // a key may be cut where reading stops: that much is never kept
+	margin := int64(3 * len(secret)) // a key may be cut at the end of the read part: this many bytes there are never kept
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+margin))
-	if err != nil && safe(method) {
+	if err != nil && isSafe(method) {
 		return tool.Answer{}, failure(err, true, secret)
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
@@ -191,22 +190,21 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	}
 	text, cut := utf8Of(res.Header.Get("Content-Type"), body, limit)
 	a.Body, a.Truncated = text, a.Truncated || cut
-	for _, name := range kept {
-		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && printable(value) {
+	for _, name := range keptHeaders {
+		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && isPrintable(value) {
 			a.Headers[name] = value
 		}
 	}
 	return a, nil
 }
 
-func printable(value string) bool {
+func isPrintable(value string) bool {
 	return len(value) <= maxHeaderValue && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// errKey is the reason a request is not sent: its key could split a header, or
-// has no place.
+// errKey means that a request is not sent, because its key could split a header or has no valid place.
 var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 
-// errProtocol is the reason an answer is none: it is not the HTTP we asked for.
+// errProtocol means that a response is not complete HTTP.
 var errProtocol = errors.New("the answer is not a complete HTTP response")

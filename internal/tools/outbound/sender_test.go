@@ -22,8 +22,8 @@ import (
 
 const secret = "s3cr3t-k3y/with+odd=chars"
 
-// raw is a TCP server that reads one request per connection and answers as it is
-// told, byte by byte. It counts connections and requests.
+// raw is a TCP server that reads one request per connection and sends configured bytes. It counts connections and
+// requests.
 type raw struct {
 	url                   string
 	connections, requests atomic.Int32
@@ -83,7 +83,7 @@ func to(url, method string) tool.Request {
 	return tool.Request{Origin: url, Method: method, URL: url + "/x?a=1", Header: map[string]string{"Accept": "application/json"}}
 }
 
-func TestSendAnswersWithStatusHeadersAndBody(t *testing.T) {
+func TestSendReturnsStatusHeadersAndBody(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		r := serveRaw(t, say("HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nSet-Cookie: a=b\r\nX-Secret: 1\r\nEtag: \"v\"\r\nRetry-After: 5\r\nLink: "+strings.Repeat("l", 2000)+"\r\nContent-Length: 9\r\n\r\n{\"id\":12}"))
 		req := to(r.url, method)
@@ -105,8 +105,8 @@ func TestSendAnswersWithStatusHeadersAndBody(t *testing.T) {
 	}
 }
 
-// TestAnAnswerInAnOlderCharsetIsRead: what a person reads is what the service wrote.
-func TestAnAnswerInAnOlderCharsetIsRead(t *testing.T) {
+// TestSendDecodesOlderCharset: a person reads the text that the service wrote.
+func TestSendDecodesOlderCharset(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, want string }{
 		"latin 1":             {"application/json; charset=ISO-8859-1", "{\"ciudad\":\"M\xe1laga\"}", `{"ciudad":"Málaga"}`},
 		"as Windows means it": {"text/csv;charset=latin1", "5 \x80;\x93s\xed\x94", "5 €;“sí”"},
@@ -132,7 +132,7 @@ func TestAnAnswerInAnOlderCharsetIsRead(t *testing.T) {
 	}
 }
 
-func TestSendPutsTheKeyWhereItBelongs(t *testing.T) {
+func TestSendPutsKeyInItsPlace(t *testing.T) {
 	cases := []struct {
 		place tool.KeyPlace
 		want  string
@@ -181,7 +181,7 @@ func TestSendRefusesToLeaveTheOrigin(t *testing.T) {
 	}
 }
 
-func TestSendKnowsSentFromNotSent(t *testing.T) {
+func TestSendDistinguishesSentFromNotSent(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived without a verified certificate") }))
@@ -200,7 +200,7 @@ func TestSendKnowsSentFromNotSent(t *testing.T) {
 	}{
 		{"refused", closed.URL, Options{AllowLoopback: true}, tool.ErrNotSent, "refused"},
 		{"guarded", closed.URL, Options{}, tool.ErrNotSent, "target"},
-		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&names{}).serve(t)}, tool.ErrNotSent, "dns"},
+		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&fakeDNS{}).serve(t)}, tool.ErrNotSent, "dns"},
 		{"certificate", secure.URL, Options{AllowLoopback: true}, tool.ErrNotSent, "tls"},
 		{"plain text on TLS", strings.Replace(serveRaw(t, hangUp).url, "http:", "https:", 1), Options{AllowLoopback: true, Timeout: time.Second}, tool.ErrNotSent, ""},
 		{"no answer", serveRaw(t, silent).url, Options{AllowLoopback: true, Timeout: 200 * time.Millisecond}, tool.ErrLost, "timeout"},
@@ -231,7 +231,7 @@ func TestSendKnowsSentFromNotSent(t *testing.T) {
 	}
 }
 
-func TestSendStopsWhenTheCallerDoes(t *testing.T) {
+func TestSendEndsWithContext(t *testing.T) {
 	arrived := make(chan struct{})
 	r := serveRaw(t, func(net.Conn) { close(arrived); <-t.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -246,8 +246,8 @@ func TestSendStopsWhenTheCallerDoes(t *testing.T) {
 	}
 }
 
-// TestUnsafeRequestsArriveOnce: net/http repeats a request whose connection was
-// kept and turns out dead, and takes an Idempotency-Key as permission.
+// TestUnsafeRequestsArriveOnce: net/http repeats a request on a kept connection that is dead, and treats an
+// Idempotency-Key as permission.
 func TestUnsafeRequestsArriveOnce(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		var n atomic.Int32
@@ -256,7 +256,7 @@ func TestUnsafeRequestsArriveOnce(t *testing.T) {
 				say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")(c)
 				return
 			}
-			_ = c.Close() // applied, and not answered
+			_ = c.Close() // the server applies the request, and does not respond
 		})
 		s := sender(2 * time.Second)
 		for i := range 6 {

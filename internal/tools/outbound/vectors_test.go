@@ -24,8 +24,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// vectors are all the ways in which we send a request to an address that somebody gave, with
-// its key where there is one. The key of a service is tried in every place.
+// vectors returns every code path that sends a request to an address from a person, with its key where there is
+// one. A service's key is tried in every place.
 func vectors(opts Options) map[string]func(ctx context.Context, url string, key *tool.Credential) error {
 	tokens := func() *Tokens { return NewTokens(opts, time.Now) }
 	send := func(method string) func(context.Context, string, *tool.Credential) error {
@@ -75,10 +75,10 @@ func vectors(opts Options) map[string]func(ctx context.Context, url string, key 
 	}
 }
 
-// dials is a record of what was connected to.
+// dials records the connections.
 type dials struct {
 	mu      sync.Mutex
-	passed  []string // addresses that the guard let pass, whether somebody answered or not
+	passed  []string // addresses that the guard let pass, even when no server was there
 	refused int
 }
 
@@ -94,7 +94,7 @@ func (d *dials) record(ctx context.Context) context.Context {
 	}})
 }
 
-// astray returns the connections that were not to this machine.
+// astray returns the connections to other machines.
 func (d *dials) astray() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +104,7 @@ func (d *dials) astray() []string {
 	})
 }
 
-// forbidden are hosts that are, are written as, or resolve to what nobody may reach.
+// forbidden lists hosts that are, are written as, or resolve to a forbidden address.
 var forbidden = []string{
 	"10.0.0.1", "172.16.5.5", "192.168.1.1", "169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "100.64.0.1", "0.0.0.0", "0.1.2.3",
 	"198.18.0.1", "224.0.0.1", "255.255.255.255", "[::]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::ffff:a00:1]", "[64:ff9b::a9fe:a9fe]",
@@ -114,13 +114,12 @@ var forbidden = []string{
 
 func stub(t *testing.T) *net.Resolver {
 	inner, meta := []string{"10.0.0.1"}, []string{"169.254.169.254"}
-	return (&names{answers: map[string][]string{
+	return (&fakeDNS{answers: map[string][]string{
 		"inner.example.test": inner, "INNER.example.test": inner, "meta.example.test": meta, "zero.example.test": {"0.0.0.0"},
 	}}).serve(t)
 }
 
-// TestNoVectorReachesAForbiddenAddress: whatever the way and the address, no connection is
-// made except to this machine, which the test allows.
+// TestNoVectorReachesAForbiddenAddress: no code path connects to another machine; the test allows only this one.
 func TestNoVectorReachesAForbiddenAddress(t *testing.T) {
 	for name, ask := range vectors(Options{AllowLoopback: true, Resolver: stub(t), Timeout: 2 * time.Second}) {
 		t.Run(name, func(t *testing.T) {
@@ -141,10 +140,9 @@ func TestNoVectorReachesAForbiddenAddress(t *testing.T) {
 	}
 }
 
-// TestNoVectorFollowsANameThatMoves: the name first resolves to this machine, and then to a
-// forbidden address.
-func TestNoVectorFollowsANameThatMoves(t *testing.T) {
-	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // each answer ends its connection
+// TestNoVectorFollowsRebindingName: the name first resolves to this machine, and then to a forbidden address.
+func TestNoVectorFollowsRebindingName(t *testing.T) {
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // each response ends its connection
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusNotFound)
 	}))
@@ -152,7 +150,7 @@ func TestNoVectorFollowsANameThatMoves(t *testing.T) {
 	_, port, _ := net.SplitHostPort(home.Listener.Addr().String())
 	d, calls := &dials{}, 0
 	for _, inside := range []string{"10.0.0.1", "169.254.169.254"} {
-		dns := &names{answers: map[string][]string{}}
+		dns := &fakeDNS{answers: map[string][]string{}}
 		opts := Options{AllowLoopback: true, Resolver: dns.serve(t), Timeout: 2 * time.Second}
 		for name, ask := range vectors(opts) {
 			host := fmt.Sprintf("flip%d.example.test", calls)
@@ -174,7 +172,7 @@ func TestNoVectorFollowsANameThatMoves(t *testing.T) {
 	}
 }
 
-// lures are answers of a service that try to send us to another host.
+// lures returns responses of a service that try to send the client to another host.
 func lures(elsewhere string) map[string]http.HandlerFunc {
 	document := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"x","version":"1","termsOfService":%[1]q,"contact":{"url":%[1]q}},"servers":[{"url":%[1]q}],"externalDocs":{"url":%[1]q},
 		"components":{"securitySchemes":{"o":{"type":"oauth2","flows":{"clientCredentials":{"tokenUrl":"%[1]s/token","scopes":{}}}}},"schemas":{"a":{"$ref":"%[1]s/s.json"}}},
@@ -213,7 +211,7 @@ func lures(elsewhere string) map[string]http.HandlerFunc {
 			w.WriteHeader(status)
 		}
 	}
-	list["401, then 307"] = func(w http.ResponseWriter, r *http.Request) { // to who shows a key
+	list["401, then 307"] = func(w http.ResponseWriter, r *http.Request) { // to a request with a key
 		if r.Header.Get("Authorization")+r.Header.Get("X-Key") == "" && !strings.Contains(r.URL.RawQuery, "key=") {
 			list["401"](w, r)
 			return
@@ -223,8 +221,8 @@ func lures(elsewhere string) map[string]http.HandlerFunc {
 	return list
 }
 
-// TestNoKeyGoesElsewhere: whatever a service answers, no request, key, cookie or referrer
-// arrives at another host. Host is always the registered name.
+// TestNoKeyGoesElsewhere: no request, key, cookie or referrer arrives at another host, whatever the service
+// responds. Host is always the registered name.
 func TestNoKeyGoesElsewhere(t *testing.T) {
 	type arrived struct{ host, keys, trail string }
 	var mu sync.Mutex

@@ -15,16 +15,15 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// judge turns a validation error into sentences. refs holds the locations of
-// references: what is said about the value at one is not yet true or false, and
-// neither is what a combination says because of it.
-type judge struct {
+// reporter turns a validation error into problems. refs holds the locations of references: a problem of such a
+// value is dropped, because the value is not known yet, and so is a problem of a combination that depends on it.
+type reporter struct {
 	base string
 	tree any
 	refs map[string]bool
 }
 
-func (j judge) problems(err error) []tool.Problem {
+func (j reporter) problems(err error) []tool.Problem {
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
 		return []tool.Problem{{Loc: j.base, Message: "cannot be checked", Type: "complex"}}
@@ -39,9 +38,8 @@ func (j judge) problems(err error) []tool.Problem {
 	return unique
 }
 
-// of returns the problems of one error; none means that it is only about
-// references.
-func (j judge) of(e *jsonschema.ValidationError) []tool.Problem {
+// of returns the problems of one error. None means that the error concerns only references.
+func (j reporter) of(e *jsonschema.ValidationError) []tool.Problem {
 	at := location(e)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
@@ -50,14 +48,14 @@ func (j judge) of(e *jsonschema.ValidationError) []tool.Problem {
 		return j.best(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			if j.below(at) {
+			if j.hasReferenceBelow(at) {
 				return nil
 			}
 			return []tool.Problem{{Loc: j.base + at, Message: "fits more than one of the forms of which exactly one is allowed", Type: "one_of"}}
 		}
 		return j.best(e)
 	case *kind.Not, *kind.Contains, *kind.MinContains, *kind.MaxContains, *kind.UniqueItems:
-		if j.below(at) {
+		if j.hasReferenceBelow(at) {
 			return nil
 		}
 	case *kind.FalseSchema:
@@ -69,7 +67,7 @@ func (j judge) of(e *jsonschema.ValidationError) []tool.Problem {
 	return j.leaf(e, at)
 }
 
-func (j judge) all(causes []*jsonschema.ValidationError) []tool.Problem {
+func (j reporter) all(causes []*jsonschema.ValidationError) []tool.Problem {
 	var list []tool.Problem
 	for _, c := range causes {
 		list = append(list, j.of(c)...)
@@ -77,9 +75,9 @@ func (j judge) all(causes []*jsonschema.ValidationError) []tool.Problem {
 	return list
 }
 
-// best returns the problems of the alternative that fits best; none when one
-// fits but for references.
-func (j judge) best(e *jsonschema.ValidationError) []tool.Problem {
+// best returns the problems of the alternative that fits best, and none when one alternative fits except for
+// references.
+func (j reporter) best(e *jsonschema.ValidationError) []tool.Problem {
 	var best []tool.Problem
 	at := j.base + location(e)
 	for i, c := range e.Causes {
@@ -87,7 +85,7 @@ func (j judge) best(e *jsonschema.ValidationError) []tool.Problem {
 		if len(list) == 0 {
 			return nil
 		}
-		if i == 0 || better(list, best, at) {
+		if i == 0 || isBetter(list, best, at) {
 			best = list
 		}
 	}
@@ -97,14 +95,14 @@ func (j judge) best(e *jsonschema.ValidationError) []tool.Problem {
 	return best
 }
 
-func better(a, b []tool.Problem, at string) bool {
+func isBetter(a, b []tool.Problem, at string) bool {
 	if x, y := tool.WrongType(a, at), tool.WrongType(b, at); x != y {
 		return y
 	}
 	return len(a) < len(b)
 }
 
-func joinMessages(e *jsonschema.ValidationError, j judge) string {
+func joinMessages(e *jsonschema.ValidationError, j reporter) string {
 	var parts []string
 	for _, c := range e.Causes[:min(6, len(e.Causes))] {
 		if list := j.of(c); len(list) > 0 && !slices.Contains(parts, list[0].Message) {
@@ -114,8 +112,8 @@ func joinMessages(e *jsonschema.ValidationError, j judge) string {
 	return strings.Join(parts, ", or ")
 }
 
-// below reports whether a reference stands at or below a location.
-func (j judge) below(at string) bool {
+// hasReferenceBelow reports whether a reference stands at or below a location.
+func (j reporter) hasReferenceBelow(at string) bool {
 	for r := range j.refs {
 		if r == at || strings.HasPrefix(r, at+"/") {
 			return true
@@ -132,7 +130,7 @@ func location(e *jsonschema.ValidationError) string {
 	return b.String()
 }
 
-func (j judge) leaf(e *jsonschema.ValidationError, at string) []tool.Problem {
+func (j reporter) leaf(e *jsonschema.ValidationError, at string) []tool.Problem {
 	loc := j.base + at
 	one := func(typ, format string, args ...any) []tool.Problem {
 		return []tool.Problem{{Loc: loc, Message: fmt.Sprintf(format, args...), Type: typ}}
@@ -162,8 +160,8 @@ func (j judge) leaf(e *jsonschema.ValidationError, at string) []tool.Problem {
 	return j.measure(e, one)
 }
 
-// measure words the limits of size and number.
-func (j judge) measure(e *jsonschema.ValidationError, one func(string, string, ...any) []tool.Problem) []tool.Problem {
+// measure reports the limits of size and number.
+func (j reporter) measure(e *jsonschema.ValidationError, one func(string, string, ...any) []tool.Problem) []tool.Problem {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Minimum:
 		return one("minimum", "must be ≥ %s", decimal(k.Want))
@@ -201,8 +199,8 @@ func each(loc string, names []string, typ, message string) []tool.Problem {
 	return list
 }
 
-// properties names the properties of the schema at a location of the tree.
-func (j judge) properties(url string) []string {
+// properties returns the property names of the schema at a location of the tree.
+func (j reporter) properties(url string) []string {
 	_, pointer, _ := strings.Cut(url, "#")
 	at := j.tree
 	for _, part := range strings.Split(pointer, "/")[1:] {

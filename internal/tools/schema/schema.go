@@ -1,7 +1,6 @@
-// Package schema owns the judging of values by JSON Schema, and how what is wrong with
-// them is said: every problem, each with the JSON Pointer of where it is. It wraps
-// santhosh-tekuri/jsonschema, which compiles all meta-schemas when a program starts:
-// only functions that judge arguments may hold it, and are given a Compiler.
+// Package schema validates values against JSON Schema, and reports every problem with the JSON Pointer of its
+// place. It wraps santhosh-tekuri/jsonschema, which compiles all meta-schemas when a program starts. So only
+// functions that validate arguments may link it; others get no Compiler.
 package schema
 
 import (
@@ -12,7 +11,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Compiler implements tool.Compiler: draft 2020-12, with nothing loaded from anywhere.
+// Compiler implements tool.Compiler with draft 2020-12. It loads no other schema.
 type Compiler struct{}
 
 // Compile implements tool.Compiler.
@@ -37,8 +36,7 @@ func (Compiler) Compile(tree any, formats map[string]func(any) error) (tool.Sche
 
 const schemaURL = "schema:"
 
-// schema is one compiled schema and its tree, from which messages name what is
-// allowed.
+// schema is one compiled schema and its tree. Messages take the allowed names from the tree.
 type schema struct {
 	tree     any
 	compiled *jsonschema.Schema
@@ -53,32 +51,32 @@ func (s schema) Problems(v any, at string, refs map[string]bool) []tool.Problem 
 	case errors.Is(err, errComplex):
 		return []tool.Problem{{Loc: at, Message: "is too complex to be checked: make it smaller", Type: "complex"}}
 	}
-	return judge{base: at, tree: s.tree, refs: refs}.problems(err)
+	return reporter{base: at, tree: s.tree, refs: refs}.problems(err)
 }
 
-// errComplex ends a check that was given up.
+// errComplex ends a check that is too costly.
 var errComplex = errors.New("too complex")
 
 // validate returns nil, a *jsonschema.ValidationError, or errComplex.
 func (s schema) validate(v any) (err error) {
 	defer func() {
-		if recover() != nil { // a format ended it, or the library gave up on a stranger's schema
+		if recover() != nil { // a format ended the check, or the library panicked on a foreign schema
 			err = errComplex
 		}
 	}()
 	return s.compiled.Validate(v)
 }
 
-// noLoader refuses to load anything: a schema is self-contained or not used.
+// noLoader refuses to load any schema: a schema is self-contained or not used.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never loaded") }
 
-// maxPrograms bounds the patterns of one schema, in steps of their programs.
+// maxPrograms limits the patterns of one schema, in steps of their programs.
 const maxPrograms = 50_000
 
-// lenient compiles RE2; a pattern it does not know (look-ahead, …), or that costs
-// too much, matches everything, rather than making a whole schema useless.
+// lenient compiles patterns with RE2. A pattern that RE2 cannot compile (look-ahead, …), or that costs too much,
+// matches every text, so that the rest of the schema stays usable.
 func lenient(patterns *tool.Patterns) jsonschema.RegexpEngine {
 	return func(s string) (jsonschema.Regexp, error) {
 		if re := patterns.Compile(s); re != nil {

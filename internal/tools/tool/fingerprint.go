@@ -13,7 +13,8 @@ import (
 // URL, method, template, parameters, and the body's schema and media type. Titles, summaries, descriptions and
 // examples are not part of it, and neither is the order of the document.
 //
-//	The fingerprint of a tool with a name covers everything that its server declares, because the server describes itself to the model, and a description acts as an instruction.
+// The fingerprint of a tool with a name covers everything that its server declares, because the server describes
+// itself to the model, and a description acts as an instruction.
 func Fingerprint(baseURL string, op Operation) string {
 	if op.Name != "" {
 		return sum(struct {

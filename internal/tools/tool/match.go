@@ -19,7 +19,8 @@ const maxPath = 8 << 10
 // decoded, except in a segment that holds a reference: such a segment is returned as written. Literal segments win
 // over parameters.
 //
-//	A path that still holds "{id}" is ErrArguments, which names the parameter to fill. A path that matches nothing is ErrNotAllowed with the nearest entries in Args["nearest"].
+// A path that still holds "{id}" is ErrArguments, which names the parameter to fill. A path that matches nothing is
+// ErrNotAllowed with the nearest entries in Args["nearest"].
 func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
 	method = strings.ToUpper(method)
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {

@@ -1,9 +1,14 @@
 // Package tool models the services that the assistant may call: registered servers, the allowlist discovered on
 // each, and how one call becomes one request.
 //
-//	A service of KindOpenAPI is described by an OpenAPI document, and its tools are operations. A service of KindMCP speaks the Model Context Protocol, and its tools have names. A server of KindMCP may be an agent: turns are delegated to it, and no step calls it.
+// A service of KindOpenAPI is described by an OpenAPI document, and its tools are operations. A service of KindMCP
+// speaks the Model Context Protocol, and its tools have names. A server of KindMCP may be an agent: turns are
+// delegated to it, and no step calls it.
 //
-//	Three invariants hold. A call is possible only when its (method, path), or its name, matches one entry of the server's current catalogue. Every entry has a fingerprint of all that decides the meaning of a call, so that a plan can name exactly the operation that was shown. A request built here always has the registered scheme, host and port, and the template's segments.
+// Three invariants hold. A call is possible only when its (method, path), or its name, matches one entry of the
+// server's current catalogue. Every entry has a fingerprint of all that decides the meaning of a call, so that a
+// plan can name exactly the operation that was shown. A request built here always has the registered scheme, host
+// and port, and the template's segments.
 package tool
 
 import (
