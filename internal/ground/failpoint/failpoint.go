@@ -1,12 +1,9 @@
-// Package failpoint owns the named moments at which a test of crashes ends the
-// process: before and after every effect that must not part from another, and
-// between any two transitions of a state machine.
+// Package failpoint defines the named failpoints at which a crash test kills the process. They stand before and
+// after every effect, and between any two transitions of a state machine.
 //
-// What must stay true: in a build without the tag failpoints it is nothing. Every
-// function is empty and inlined, no name of a moment is in the binary, and nothing
-// reads the environment for it. With the tag, the n-th time a moment passes has
-// the name "moment#n"; the process that is armed with such a name kills itself
-// there, with SIGKILL, as a power cut does: no deferred call runs and nothing is
-// flushed. Counting, tracing and killing are one step, so that no later moment
-// passes once the named one did.
+// In a build without the tag failpoints the package does nothing: every function is empty and inlined, the binary
+// contains no name of a failpoint, and no environment variable is read for it. With the tag, the n-th pass of a
+// failpoint has the name "moment#n". A process that is armed with such a name kills itself there with SIGKILL, as a
+// power cut does: no deferred call runs and nothing is flushed. Counting, tracing and killing are one step under
+// one lock, so that no later failpoint passes after the kill.
 package failpoint

@@ -4,17 +4,17 @@ package failpoint
 
 import "time"
 
-// On says whether moments are compiled in.
+// On reports whether failpoints are compiled in.
 const On = false
 
-// Here is a moment.
+// Here marks a failpoint.
 func Here(string) {}
 
-// At is the moment before or after something of an owner: "owner.what.moment".
+// At marks the failpoint "owner.what.moment".
 func At(_, _, _ string) {}
 
-// Verb is At for the nearest exported method on the stack of a type.
+// Verb marks the failpoint "owner.Method.moment". Method is the nearest exported method of the type on the stack.
 func Verb(_, _, _ string) {}
 
-// Clock is the clock to go by: now itself.
+// Clock returns the clock to use: now itself.
 func Clock(now func() time.Time) func() time.Time { return now }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestMomentsCostNothing(t *testing.T) {
+func TestFailpointsCostNothingWithoutTag(t *testing.T) {
 	if On {
 		t.Fatal("moments are compiled in")
 	}

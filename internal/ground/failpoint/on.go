@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// On says whether moments are compiled in.
+// On reports whether failpoints are compiled in.
 const On = true
 
 var armed struct {
 	sync.Mutex
 	point string         // "moment#n"; empty: none
-	trace *os.File       // of the moments that passed, one to a line; nil: none is kept
-	hits  map[string]int // by moment
-	ahead time.Duration  // of the clock
+	trace *os.File       // one line for each passed failpoint; nil: no trace
+	hits  map[string]int // by failpoint
+	ahead time.Duration  // how far the clock is ahead
 }
 
-// Arm names the moment to die at ("moment#n"; empty: none), the file that each
-// moment is appended to (empty: none), and how far ahead the clock goes. An append
-// that was made survives the process.
+// Arm sets the failpoint at which the process dies ("moment#n"; empty: none), the file to which each passed
+// failpoint is appended (empty: none), and how far the clock is ahead. A finished append survives the process.
 func Arm(point, trace string, ahead time.Duration) error {
 	armed.Lock()
 	defer armed.Unlock()
@@ -38,7 +37,7 @@ func Arm(point, trace string, ahead time.Duration) error {
 	return err
 }
 
-// Here is a moment.
+// Here marks a failpoint: it counts and traces the pass, and kills the process at the armed one.
 func Here(name string) {
 	armed.Lock()
 	defer armed.Unlock()
@@ -52,11 +51,11 @@ func Here(name string) {
 	}
 	if hit == armed.point {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // the lock is kept: nothing passes any more
+		select {} // the lock is kept, so that no other failpoint passes
 	}
 }
 
-// At is the moment before or after something of an owner: "owner.what.moment".
+// At marks the failpoint "owner.what.moment".
 func At(owner, what, moment string) { Here(owner + "." + what + "." + moment) }
 
 // Verb is At for the nearest exported method on the stack of a type as the runtime writes it:
@@ -84,7 +83,7 @@ func Verb(owner, of, moment string) {
 	}
 }
 
-// Clock is the clock to go by: now, as far ahead as was asked for.
+// Clock returns the clock to use: now, plus the armed difference.
 func Clock(now func() time.Time) func() time.Time {
 	armed.Lock()
 	defer armed.Unlock()

@@ -14,7 +14,7 @@ func (s *store) Confirm() { s.commit() }
 
 func (*store) commit() { func() { Verb("", "(*store)", "before") }() }
 
-func TestMomentsAreCountedByTheNameOfTheVerb(t *testing.T) {
+func TestVerbCountsByNameOfMethod(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	if err := Arm("", trace, 0); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,8 @@
-// Package fault owns what a failure means to the one who caused it: a kind
-// (what they can do about it), a stable code (what a program can match on) and
-// the facts a sentence about it needs. The sentence itself is in locale, under
-// the code; its HTTP status is decided in one place, by the adapter that speaks
-// HTTP. The cause goes to the log and never to a client.
+// Package fault classifies failures. A fault has a kind (how the caller can react), a stable code (which a program
+// can match) and the arguments of a sentence about it. Package locale holds the sentence, under the code. The HTTP
+// adapter alone decides the HTTP status. The cause is logged and never sent to a client.
 //
-// The zero Kind is Internal: an error nobody classified is our mistake.
+// The zero Kind is Internal: an unclassified error is a fault of this program.
 package fault
 
 import (
@@ -12,60 +10,59 @@ import (
 	"fmt"
 )
 
-// Kind says what the caller can do about a failure.
+// Kind tells the caller how to react to a failure.
 type Kind int
 
-// The kinds. A caller corrects and repeats an Invalid request; repeats an
-// Unavailable one later; and can do nothing about an Internal one.
+// The kinds. A caller corrects and repeats an Invalid request, repeats an Unavailable one later, and cannot react
+// to an Internal one.
 const (
 	Internal        Kind = iota
-	Malformed            // the bytes could not be read as a request at all
-	Invalid              // readable, and wrong: Fields says where
-	Unauthenticated      // no token, or one that is not known
-	Forbidden            // known, and not allowed
-	NotFound             // missing, or somebody else's: the two look the same
-	NotAllowed           // the route exists, the method does not
-	Conflict             // the state moved first
-	Gone                 // it was there, and its time is over
+	Malformed            // the bytes are no readable request
+	Invalid              // readable but wrong: Fields lists the faults
+	Unauthenticated      // no token, or an unknown one
+	Forbidden            // known, but not allowed
+	NotFound             // missing, or of another account: both look the same
+	NotAllowed           // the route exists, but not with this method
+	Conflict             // the state changed first
+	Gone                 // it existed, and expired
 	TooLarge             // more bytes than the limit
-	Unsupported          // a media type we do not read
-	Throttled            // too many, too fast
-	Upstream             // another system answered, and badly
-	Unavailable          // another system, or ours, did not answer
+	Unsupported          // an unsupported media type
+	Throttled            // too many requests
+	Upstream             // another system returned a bad response
+	Unavailable          // another system, or this one, did not respond
 )
 
-// ErrStorage says that what is stored can be read and not be written, for now. The
-// adapter of the store returns it, whatever was to be written.
+// ErrStorage means that stored data can be read but not written at the moment. The adapter of the store returns it
+// for every write.
 var ErrStorage = New(Unavailable, "storage_unwritable")
 
-// ErrMoved says that a stored value changed after it was read. The caller reads it again and
+// ErrMoved means that a stored value changed after it was read. The caller reads it again and
 // decides again (package retry). Errors with a code of their own wrap it when a client has
 // to see that code.
 var ErrMoved = New(Conflict, "plan.moved")
 
-// Field is one thing wrong with a request: where it is (["body","message"]),
-// a plain sentence, and a stable type such as "missing".
+// Field is one fault of a request: its place (["body","message"]), a plain sentence, and a stable type such as
+// "missing".
 type Field struct {
 	Loc  []any  `json:"loc"`
 	Msg  string `json:"msg"`
 	Type string `json:"type"`
 }
 
-// Error is a failure with a meaning. Two are the same (errors.Is) when their
-// codes are.
+// Error is a classified failure. Two errors are the same (errors.Is) when their codes are.
 type Error struct {
 	Kind   Kind
 	Code   string            // stable, dotted: "plan.stale"
-	Args   map[string]string // what the localised sentence names
+	Args   map[string]string // the arguments of the localised sentence
 	Fields []Field           // for Invalid
 	Cause  error             // for the log only
 }
 
-// New returns an error of a kind with a stable code. It is meant for package
-// level sentinels, which With and Because refine without changing identity.
+// New returns an error of a kind with a stable code. It is meant for package-level sentinels. With and Because
+// refine a sentinel without changing its identity.
 func New(kind Kind, code string) *Error { return &Error{Kind: kind, Code: code} }
 
-// Error names the code and the cause; it is for logs.
+// Error returns the code and the cause, for logs.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Code + ": " + e.Cause.Error()
@@ -85,7 +82,7 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// With returns a copy that names one more fact for its sentence.
+// With returns a copy with one more argument for its sentence.
 func (e *Error) With(name, value string) *Error {
 	c := *e
 	c.Args = make(map[string]string, len(e.Args)+1)
@@ -96,14 +93,14 @@ func (e *Error) With(name, value string) *Error {
 	return &c
 }
 
-// Because returns a copy that carries a cause for the log.
+// Because returns a copy with a cause for the log.
 func (e *Error) Because(cause error) *Error {
 	c := *e
 	c.Cause = cause
 	return &c
 }
 
-// At returns a copy that lists what is wrong with the request.
+// At returns a copy that lists the faults of the request.
 func (e *Error) At(fields ...Field) *Error {
 	c := *e
 	c.Fields = append(append([]Field(nil), e.Fields...), fields...)
@@ -119,5 +116,5 @@ func Of(err error) *Error {
 	return &Error{Kind: Internal, Code: "internal_error", Cause: err}
 }
 
-// KindOf returns the kind of err; anything unclassified is Internal.
+// KindOf returns the kind of err, and Internal for an unclassified error.
 func KindOf(err error) Kind { return Of(err).Kind }

@@ -11,7 +11,7 @@ import (
 
 var errMoved = fault.New(fault.Conflict, "thing.moved")
 
-func TestRefiningKeepsIdentityAndTheOriginal(t *testing.T) {
+func TestRefiningKeepsIdentityAndOriginal(t *testing.T) {
 	err := fmt.Errorf("while saving: %w", errMoved.With("name", "x").Because(io.EOF).At(fault.Field{Loc: []any{"body", "a"}, Type: "missing"}))
 	if !errors.Is(err, errMoved) || !errors.Is(err, io.EOF) || fault.KindOf(err) != fault.Conflict {
 		t.Errorf("%v lost what it is", err)
@@ -28,7 +28,7 @@ func TestRefiningKeepsIdentityAndTheOriginal(t *testing.T) {
 	}
 }
 
-func TestAnUnclassifiedErrorIsOurMistake(t *testing.T) {
+func TestUnclassifiedErrorIsInternal(t *testing.T) {
 	got := fault.Of(io.ErrUnexpectedEOF)
 	if got.Kind != fault.Internal || got.Code != "internal_error" || !errors.Is(got, io.ErrUnexpectedEOF) {
 		t.Errorf("%+v", got)

@@ -2,12 +2,11 @@ package fold
 
 import "unicode/utf8"
 
-// Decode decodes every well-formed percent escape of a text, once, and leaves the others as
-// they are. "%u0041" counts as an escape, because some servers decode it. Bytes that are not
-// UTF-8 become U+FFFD.
+// Decode decodes every well-formed percent escape of a text, once, and leaves the others unchanged. "%u0041" counts
+// as an escape, because some servers decode it. Bytes that are not UTF-8 become U+FFFD.
 func Decode(text []rune) []rune {
 	out := make([]rune, 0, len(text))
-	var raw []byte // of escapes that follow each other
+	var raw []byte // bytes of consecutive escapes
 	flush := func() {
 		for len(raw) > 0 {
 			r, n := utf8.DecodeRune(raw)

@@ -1,13 +1,12 @@
-// Package fold owns which texts a receiver may take for the same one. A database may ignore
-// letter case, accents, width and invisible characters. A web server may drop dots and blanks
-// at the end of a name, and may decode twice.
+// Package fold maps texts that a receiver may treat as equal to one text. A database may ignore letter case,
+// accents, width and invisible characters. A web server may drop dots and blanks at the end of a name, and may
+// decode twice.
 //
-// Two texts that some receiver takes for the same one fold to the same text. The reverse is
-// not promised: two different things may fold to the same text. So a fold may be a reason to
-// refuse or to ask, never to allow.
+// Two texts that some receiver treats as equal fold to the same text. The reverse does not hold: two different
+// things may fold to the same text. So a fold may be a reason to refuse or to ask, never to allow.
 //
-// Each character folds by itself, whatever stands around it. A text therefore folds in
-// one pass, in pieces as well as whole, and a pattern folds as the texts it matches do.
+// Each character folds independently of its neighbours. A text therefore folds in one pass, in pieces as well as
+// whole, and a pattern folds as the texts that it matches do.
 package fold
 
 import (
@@ -19,13 +18,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// other stands for every character of more than three bytes in UTF-8, because some databases
-// keep only three.
+// other replaces every character of more than three bytes in UTF-8, because some databases store only three.
 const other = '\ufffd'
 
-// letters are the characters that Unicode does not decompose but collations do. In the Default
-// Unicode Collation Element Table they differ from the letters here only by marks. Some others
-// become slashes in a converter of code pages.
+// letters maps the characters that Unicode does not decompose but collations do. In the Default Unicode Collation
+// Element Table they differ from these letters only by marks. Some others become slashes in a converter of code
+// pages.
 var letters = map[rune]string{
 	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ı': "i", 'ŧ': "t", 'ŀ': "l", 'ŋ': "n",
 	'ƒ': "f", 'ɨ': "i", 'ƀ': "b", 'ɇ': "e", 'ʉ': "u", 'þ': "th", 'ĸ': "k", 'ȷ': "j",
@@ -33,8 +31,8 @@ var letters = map[rune]string{
 	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-", '‘': "'", '’': "'", 'ʼ': "'", '“': `"`, '”': `"`, '˜': "~", '。': ".", '｡': ".",
 }
 
-// Rune appends what a character folds to: nothing for an invisible one, several characters for
-// a ligature. An invalid character is appended as it is.
+// Rune appends the fold of a character: nothing for an invisible one, several characters for a ligature. An invalid
+// character is appended unchanged.
 func Rune(to []rune, r rune) []rune {
 	switch {
 	case r < 0:
@@ -48,21 +46,21 @@ func Rune(to []rune, r rune) []rune {
 	case r < ' ' || r == 0x7f || r > unicode.MaxRune:
 		return to
 	}
-	if with, ok := letters[r]; ok { // before it is taken apart: "¥" has a wide form
+	if with, ok := letters[r]; ok { // before the decomposition: "¥" has a wide form
 		return append(to, []rune(with)...)
 	}
 	var raw, buf [4 * utf8.UTFMax]byte
 	n := utf8.EncodeRune(raw[:], r)
 	for _, part := range string(norm.NFKD.Append(buf[:0], raw[:n]...)) {
-		to = plain(to, part)
+		to = appendPlain(to, part)
 	}
 	return to
 }
 
-// plain appends what one character of a decomposition folds to.
-func plain(to []rune, r rune) []rune {
+// appendPlain appends the fold of one character of a decomposition.
+func appendPlain(to []rune, r rune) []rune {
 	switch {
-	case unseen(r):
+	case isUnseen(r):
 		return to
 	case unicode.IsSpace(r):
 		return append(to, ' ')
@@ -74,7 +72,7 @@ func plain(to []rune, r rune) []rune {
 		return append(to, []rune(with)...)
 	}
 	switch {
-	case 'ァ' <= r && r <= 'ヶ': // katakana; hiragana is the same to a database
+	case 'ァ' <= r && r <= 'ヶ': // katakana; a database may treat hiragana as equal
 		r -= 'ァ' - 'ぁ'
 	case r > 0xffff:
 		r = other
@@ -82,31 +80,30 @@ func plain(to []rune, r rune) []rune {
 	return append(to, r)
 }
 
-// lower returns one lower-case character for all that differ only by case: the same for σ, ς
-// and Σ. The iota that is a mark is left out.
+// lower returns one lower-case character for all that differ only by case: the same for σ, ς and Σ. It skips the
+// iota that is a mark.
 func lower(r rune) rune {
 	first := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		if next < first && !unseen(next) {
+		if next < first && !isUnseen(next) {
 			first = next
 		}
 	}
 	return unicode.ToLower(first)
 }
 
-// unseen reports a character that a reader does not see as one: a mark on another, or one
-// without a glyph.
-func unseen(r rune) bool {
+// isUnseen reports whether a reader does not see the character: it is a mark on another, or has no glyph.
+func isUnseen(r rune) bool {
 	if r < 0x80 {
 		return r < ' ' || r == 0x7f
 	}
 	return unicode.In(r, unicode.Me, unicode.Cf, unicode.Cc, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
 		r == '\u2800' || // the blank Braille cell
-		norm.NFKD.PropertiesString(string(r)).CCC() != 0 // a mark; vowels that are written as marks of their own are none
+		norm.NFKD.PropertiesString(string(r)).CCC() != 0 // a mark; spacing vowel signs are not counted
 }
 
-// digit returns the ASCII digit of a decimal digit of any script. Unicode puts the digits of a
-// script in a row of ten that begins with its zero.
+// digit returns the ASCII digit for a decimal digit of any script. Unicode puts the ten digits of a script in a row
+// that begins with zero.
 func digit(r rune) rune {
 	zero := r
 	for zero > 0 && unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {
@@ -130,16 +127,16 @@ func Runes(text []rune) []rune {
 // Text folds a text.
 func Text(text string) string { return string(Runes([]rune(text))) }
 
-// Name folds the name of a member or a tool. It also drops the blanks around it, and writes
-// "_" where some readers of forms do.
+// Name folds the name of a member or a tool. It also drops the blanks around it, and writes "_" for dots and
+// blanks, as some form parsers do.
 func Name(text string) string {
 	return names().Replace(strings.TrimSpace(Text(text)))
 }
 
 var names = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(".", "_", " ", "_") })
 
-// Trim drops the dots and blanks at the end of a segment of a path, as file systems and
-// databases do, and the blanks at its beginning, as frameworks do.
+// Trim drops the dots and blanks at the end of a path segment, as file systems and databases do, and the blanks at
+// its beginning, as frameworks do.
 func Trim(segment []rune) []rune {
 	n := len(segment)
 	for n > 0 && (segment[n-1] == '.' || segment[n-1] == ' ') {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Number returns the whole number that a receiver may read in a folded segment, in plain
-// digits. "012", "+12", "12.0", "1.2e1", "1_2" and "0xc" may all be 12, and so may "12-lamps",
-// because some readers stop at the first letter. ok is false for a segment that begins with no
-// number, and for one that is plain already.
+// Number returns the integer that a receiver may read in a folded segment, in plain digits. "012", "+12", "12.0",
+// "1.2e1", "1_2" and "0xc" may all be 12, and so may "12-lamps", because some parsers stop at the first letter. ok
+// is false for a segment that does not begin with a number, and for one that is already plain.
 func Number(segment []rune) (plain []rune, ok bool) {
-	text := joinedDigits(strings.TrimPrefix(strings.TrimSpace(string(segment)), "+"))
+	text := joinDigits(strings.TrimPrefix(strings.TrimSpace(string(segment)), "+"))
 	digits := 0
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
 		digits++
@@ -38,8 +37,8 @@ func Number(segment []rune) (plain []rune, ok bool) {
 	return []rune(whole), true
 }
 
-// joinedDigits is a text without the underscores that group the digits at its beginning.
-func joinedDigits(text string) string {
+// joinDigits removes the underscores that group the digits at the beginning of a text.
+func joinDigits(text string) string {
 	digit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -54,9 +53,8 @@ func joinedDigits(text string) string {
 	return b.String()
 }
 
-// UUID returns the UUID that a receiver may read in a folded segment, in its usual form. The
-// segment may lack hyphens or have more, stand in braces, or be a URN. ok is false when it is
-// no UUID.
+// UUID returns the UUID that a receiver may read in a folded segment, in its usual form. The segment may have fewer
+// or more hyphens, stand in braces, or be a URN. ok is false when it is no UUID.
 func UUID(segment []rune) (plain []rune, ok bool) {
 	const size = 32
 	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(string(segment))), "urn:")

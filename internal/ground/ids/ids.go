@@ -1,5 +1,5 @@
-// Package ids owns identifiers: ULIDs for what we store, trace ids for
-// requests, and secrets for tokens. Time and entropy are given, never taken.
+// Package ids creates identifiers: ULIDs for stored rows, trace ids for requests, and secrets for tokens. Time and
+// entropy are parameters.
 package ids
 
 import (
@@ -15,15 +15,15 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Source makes ULIDs: sortable by the time given, and strictly increasing
-// within one Source even inside a millisecond. It is safe for concurrent use.
+// Source creates ULIDs. They sort by the time given, and strictly increase within one Source even inside a
+// millisecond. It is safe for concurrent use.
 type Source struct {
 	mu      sync.Mutex
 	entropy *ulid.MonotonicEntropy
 	last    uint64
 }
 
-// NewSource returns a Source drawing from entropy; nil means crypto/rand.
+// NewSource returns a Source that reads from entropy; nil means crypto/rand.
 func NewSource(entropy io.Reader) *Source {
 	if entropy == nil {
 		entropy = rand.Reader
@@ -31,37 +31,36 @@ func NewSource(entropy io.Reader) *Source {
 	return &Source{entropy: ulid.Monotonic(entropy, 0)}
 }
 
-// New returns the next ULID at the given time. A clock that went backwards
-// does not make a later id sort earlier.
+// New returns the next ULID at the given time. When the clock goes backwards, later ids still sort later.
 func (s *Source) New(at time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ms := max(ulid.Timestamp(at), s.last)
 	s.last = ms
 	id, err := ulid.New(ms, s.entropy)
-	if err != nil { // the low bits of this millisecond are used up
+	if err != nil { // the low bits of this millisecond are exhausted
 		s.last++
 		id = ulid.MustNew(s.last, s.entropy)
 	}
 	return id.String()
 }
 
-// Valid reports whether id is a ULID as this package writes it.
+// Valid reports whether id is a ULID in the form that this package writes.
 func Valid(id string) bool {
 	u, err := ulid.ParseStrict(id)
 	return err == nil && u.String() == id
 }
 
-// First is what sorts before every ULID made at a time or later, and after every
-// one made before it.
+// First returns a lower bound: it sorts before every ULID created at that time or later, and after every one
+// created before.
 func First(at time.Time) string {
 	var u ulid.ULID
 	_ = u.SetTime(ulid.Timestamp(at)) // it fails in the year 10889
 	return u.String()
 }
 
-// Derive returns a ULID that is always the same for the same parts. Its time
-// is of no meaning. It names what a client names in its own words.
+// Derive returns the same ULID for the same parts. Its time has no meaning. It identifies a thing that a client
+// names in its own words.
 func Derive(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -79,22 +78,21 @@ func Secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Hash returns the lower-case hex SHA-256 of a secret: what is stored of it.
+// Hash returns the lower-case hex SHA-256 of a secret. Only the hash is stored.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// NewTrace returns a fresh trace id: 32 hex digits, as W3C trace context has.
+// NewTrace returns a new trace id: 32 hex digits, as in W3C trace context.
 func NewTrace() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// ValidTrace reports whether an incoming trace id is kept: 1 to 128 characters
-// of letters, digits, and "-_.:=;", so that it can neither split a log line nor
-// a header. (X-Ray's own header form is among these.)
+// ValidTrace reports whether an incoming trace id is accepted: 1 to 128 letters, digits, and "-_.:=;", so that it
+// can split neither a log line nor a header. The header form of X-Ray is accepted too.
 func ValidTrace(id string) bool {
 	if id == "" || len(id) > 128 {
 		return false

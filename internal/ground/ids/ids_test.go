@@ -11,7 +11,7 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func TestIDsOfOneSourceNeverGoBack(t *testing.T) {
+func TestIDsOfOneSourceIncrease(t *testing.T) {
 	s := NewSource(nil)
 	var ids []string
 	for i := range 5000 {
@@ -47,7 +47,7 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 	all.Wait()
 }
 
-// exhausted is entropy that begins at the largest id of a millisecond.
+// exhausted is an entropy source that begins at the largest id of a millisecond.
 type exhausted struct{ read int }
 
 func (e *exhausted) Read(p []byte) (int, error) {
@@ -61,7 +61,7 @@ func (e *exhausted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestAMillisecondThatIsUsedUpBorrowsFromTheNext(t *testing.T) {
+func TestExhaustedMillisecondUsesNext(t *testing.T) {
 	s := NewSource(&exhausted{})
 	first, second := s.New(at), s.New(at)
 	if second <= first || !Valid(second) {
@@ -69,7 +69,7 @@ func TestAMillisecondThatIsUsedUpBorrowsFromTheNext(t *testing.T) {
 	}
 }
 
-func TestDerivedIDsAreStableAndApart(t *testing.T) {
+func TestDerivedIDsAreStableAndDistinct(t *testing.T) {
 	if again := Derive("a", "b"); Derive("a", "b") != again || !Valid(again) {
 		t.Error("not stable, or no id")
 	}
@@ -89,7 +89,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-func TestTracesThatCouldBreakALogOrAHeaderAreNone(t *testing.T) {
+func TestValidTraceRefusesUnsafeIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"abc-1": true, NewTrace(): true, "Root=1-67891233-abcdef012345678912345678;Sampled=1": true, "": false,
 		"a b": false, "a\nb": false, "a\"b": false, "é": false, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false,

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Check returns why a text has no canonical form: it is not one JSON value, or a
-// member of one of its objects stands twice.
+// Check returns the reason why a text has no canonical form: it is not one JSON value, or one of its objects has a
+// member twice.
 func Check(raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -39,18 +39,18 @@ func Check(raw json.RawMessage) error {
 			open = open[:len(open)-1]
 		}
 		if n := len(open); n > 0 && t != json.Delim('{') && t != json.Delim('[') {
-			open[n-1].inValue = false // what was read was, or ended, a member's value
+			open[n-1].inValue = false // the token was, or ended, a member's value
 		}
 	}
 }
 
-// object is an object that is being read, or with nil names a list.
+// object is an open object or, with nil names, an open list.
 type object struct {
 	names   map[string]bool
 	inValue bool
 }
 
-// expects reports whether a token is a member's name, and notes that its value follows.
+// expects reports whether a token is a member's name, and records that its value follows.
 func (o *object) expects(t json.Token) bool {
 	if o.names == nil || o.inValue || t == json.Delim('}') {
 		return false

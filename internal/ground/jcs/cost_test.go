@@ -13,8 +13,8 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestTheFormOfAValueCostsWhatItsLengthAllows: see also the digits of one number, below.
-func TestTheFormOfAValueCostsWhatItsLengthAllows(t *testing.T) {
+// TestCanonicalIsLinear: the digits of one number are tested below.
+func TestCanonicalIsLinear(t *testing.T) {
 	const size = 1 << 20
 	list := func(form string) string {
 		var b strings.Builder
@@ -37,9 +37,9 @@ func TestTheFormOfAValueCostsWhatItsLengthAllows(t *testing.T) {
 	})
 }
 
-// TestReadingANumberCostsWhatItsLengthAllows: a number of a million digits took seconds of
-// arithmetic with a million digits.
-func TestReadingANumberCostsWhatItsLengthAllows(t *testing.T) {
+// TestNumberParsingIsLinear: a number of a million digits once took seconds, because of arithmetic with a million
+// digits.
+func TestNumberParsingIsLinear(t *testing.T) {
 	const size = 1 << 20
 	cost.Alike(t, "exactDouble", func(s string) { _ = exactDouble(s) }, "0."+strings.Repeat("0", size), map[string]string{
 		"digits":            strings.Repeat("7", 300) + "." + strings.Repeat("3", size),
@@ -51,8 +51,8 @@ func TestReadingANumberCostsWhatItsLengthAllows(t *testing.T) {
 	})
 }
 
-// TestExactIsWhatArithmeticSays compares with rational numbers.
-func TestExactIsWhatArithmeticSays(t *testing.T) {
+// TestExactDoubleAgreesWithArithmetic compares with rational numbers.
+func TestExactDoubleAgreesWithArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?`).Draw(t, "number")
 		if rapid.Bool().Draw(t, "of a double") {

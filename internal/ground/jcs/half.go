@@ -6,12 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// HalfPair reports whether a JSON text writes \ud800 to \udfff without the other half.
-// That is no character, and readers of JSON quietly put another in its place.
+// HalfPair reports whether a JSON text has a lone surrogate (\ud800 to \udfff). It is no character, and JSON
+// parsers silently replace it.
 func HalfPair(text []byte) bool { return half(text, 0) >= 0 }
 
-// Legible returns a JSON text with the sign for a lost character in the place of each half
-// of a pair, so that every reader of JSON takes it.
+// Legible returns a JSON text in which U+FFFD replaces each lone surrogate, so that every JSON parser accepts it.
 func Legible(text []byte) []byte {
 	at := half(text, 0)
 	if at < 0 {
@@ -24,7 +23,7 @@ func Legible(text []byte) []byte {
 	return text
 }
 
-// half is where the first half of a pair stands alone, from a place on; -1: nowhere.
+// half returns the position of the first lone surrogate from a position on, or -1.
 func half(text []byte, from int) int {
 	for i := from; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -33,7 +32,7 @@ func half(text []byte, from int) int {
 		unit := escapedUnit(text[i:])
 		switch {
 		case unit < 0xd800 || unit > 0xdfff:
-			i++ // what is escaped
+			i++ // the escaped character
 		case unit > 0xdbff:
 			return i
 		default:
@@ -46,7 +45,7 @@ func half(text []byte, from int) int {
 	return -1
 }
 
-// escapedUnit is the code that a text begins with, as \uXXXX; -1 of any other.
+// escapedUnit returns the UTF-16 code unit of a \uXXXX escape at the start of a text, or -1.
 func escapedUnit(text []byte) int {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -58,9 +57,8 @@ func escapedUnit(text []byte) int {
 	return int(unit)
 }
 
-// Plain returns a JSON text with characters in the place of their escapes, so that a
-// person reads «té» and not «t\u00e9». It is the same JSON: what has to be escaped stays
-// so, and so does half a pair.
+// Plain returns a JSON text with characters in place of their escapes, so that a person reads «té» and not
+// «t\u00e9». The JSON value is the same: necessary escapes and lone surrogates stay.
 func Plain(text []byte) []byte {
 	var out []byte
 	for i := 0; i < len(text); i++ {
@@ -79,13 +77,13 @@ func Plain(text []byte) []byte {
 	return out
 }
 
-// escapedRune is the character that an escape at the beginning of text stands for, and
-// the length of the escape; -1 for one that is no character of its own.
+// escapedRune returns the character of the escape at the start of a text, and the length of the escape. The
+// character is -1 for a lone surrogate or a short escape.
 func escapedRune(text []byte) (rune, int) {
 	unit := escapedUnit(text)
 	switch {
 	case unit < 0:
-		return -1, 2 // \n and its like
+		return -1, 2 // \n and similar escapes
 	case unit < 0xd800 || unit > 0xdfff:
 		return rune(unit), 6
 	}

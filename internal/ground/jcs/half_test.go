@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestHalfOfAPairIsFoundAndMadeLegible(t *testing.T) {
+func TestLoneSurrogateIsFoundAndReplaced(t *testing.T) {
 	for text, legible := range map[string]string{
 		`"a"`: "", `"\ud83d\ude00"`: "", `"\\ud800"`: "", `"\\\\ud800"`: "", `"\u0041"`: "", `""`: "", `{"a":["\ufffd"]}`: "",
 		`"\ud800"`: `"\ufffd"`, `"\udc00"`: `"\ufffd"`, `"\uD83D"`: `"\ufffd"`, `"\ud83d\ud83d\ude00"`: `"\ufffd\ud83d\ude00"`,
@@ -26,11 +26,11 @@ func TestHalfOfAPairIsFoundAndMadeLegible(t *testing.T) {
 		}
 	}
 	for _, cut := range []string{`\`, `\u`, `\ud8`, `\ud800\`, `\ud800\u`, `\ud800\udc`, `"\ud800`, strings.Repeat(`\`, 7)} {
-		HalfPair([]byte(cut)) // of what is no JSON it says anything, and does not fall over
+		HalfPair([]byte(cut)) // invalid JSON may give any answer, but must not panic
 	}
 }
 
-func TestPlainIsTheSameJSONInCharacters(t *testing.T) {
+func TestPlainKeepsJSONValue(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"t\u00e9 \u003ca\u003e"}`:     `{"a":"té <a>"}`,
 		`"\ud83d\ude00 \ud83d x \ude00"`:    `"😀 \ud83d x \ude00"`,

@@ -1,12 +1,10 @@
-// Package jcs owns the canonical form of a value, so that two values that mean
-// the same have the same digest and two that do not, do not.
+// Package jcs writes the canonical form of a value, so that two values have the same digest exactly when they mean
+// the same.
 //
-// The form is RFC 8785 (JCS). RFC 8785 writes numbers as IEEE doubles, in which
-// 9007199254740993 and 9007199254740992 are the same; a number that a double
-// cannot hold exactly is therefore written as {"$number":"9007199254740993"}, and a
-// member that is called $number, $$number and so on gets one $ more, so that no
-// object poses as a number. An object in which a member stands twice has no form:
-// its readers disagree on what it means.
+// The form is RFC 8785 (JCS). RFC 8785 writes numbers as IEEE doubles, in which 9007199254740993 and
+// 9007199254740992 are the same. So a number that a double cannot hold exactly is written as
+// {"$number":"9007199254740993"}, and a member named $number, $$number and so on gets one more $, so that no object
+// is mistaken for a number. An object with a duplicate member has no form, because parsers disagree on its meaning.
 package jcs
 
 import (
@@ -23,7 +21,7 @@ import (
 
 const numberMark = "$number"
 
-// Canonical returns the canonical form of v as JSON writes it.
+// Canonical returns the canonical form of v, after v is encoded as JSON.
 func Canonical(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -81,37 +79,36 @@ func markInexact(v any) any {
 	return v
 }
 
-// exactDouble reports whether a reader of doubles sees the number that is
-// written: the shortest decimal that means the same double is the same number.
+// exactDouble reports whether a parser of doubles reads exactly the written number: the shortest decimal for that
+// double is the same number.
 func exactDouble(s string) bool {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return false
 	}
-	if f == 0 { // zero itself, or too small to be told from it
+	if f == 0 { // zero, or a number that a double rounds to zero
 		return !strings.ContainsAny(mantissa(s), "123456789")
 	}
-	if len(s) <= 15 { // DBL_DIG: every decimal of 15 digits survives
+	if len(s) <= 15 { // DBL_DIG: a double keeps every decimal of 15 digits
 		return true
 	}
 	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
 }
 
-// decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero
-// at either end, so that equal numbers are equal decimals.
+// decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero at either end, so
+// that equal numbers are equal decimals.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int
 }
 
-// decimalOf reads a number that is not zero. It looks at each digit once; arithmetic with big
-// numbers is quadratic.
+// decimalOf parses a number that is not zero. It reads each digit once; arithmetic with big numbers is quadratic.
 func decimalOf(s string) decimal {
 	digits, negative := strings.CutPrefix(s, "-")
 	d := decimal{negative: negative}
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		d.exponent, _ = strconv.Atoi(digits[i+1:]) // no double is near to what an int does not hold
+		d.exponent, _ = strconv.Atoi(digits[i+1:]) // an exponent that overflows an int is far from every double
 		digits = digits[:i]
 	}
 	whole, part, _ := strings.Cut(digits, ".")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSumTellsMeaningsApart(t *testing.T) {
+func TestSumDistinguishesMeanings(t *testing.T) {
 	cases := []struct {
 		a, b string
 		same bool
@@ -41,7 +41,7 @@ func TestSumTellsMeaningsApart(t *testing.T) {
 	}
 }
 
-func TestSumIsLowerHexOfTheCanonicalForm(t *testing.T) {
+func TestSumIsLowerHexOfCanonicalForm(t *testing.T) {
 	got, err := Sum(map[string]any{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestSumIsLowerHexOfTheCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithAMemberTwiceHasNoForm(t *testing.T) {
+func TestCanonicalRefusesDuplicateMember(t *testing.T) {
 	for in, want := range map[string]bool{
 		`{"a":1,"a":2}`:                        false,
 		`{"a":1,"\u0061":1}`:                   false,
@@ -75,7 +75,7 @@ func TestAnObjectWithAMemberTwiceHasNoForm(t *testing.T) {
 	}
 }
 
-// FuzzCanonical holds that the form of what is read back is the same form.
+// FuzzCanonical checks that the form of a parsed form is the same form.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{`{"b":[1.0,1e400],"a":{"$number":"x"}}`, `"\ud800"`, `-0`, `{"a":{"a":1},"b":[]}`} {
 		f.Add(s)

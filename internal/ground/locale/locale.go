@@ -1,9 +1,8 @@
-// Package locale owns every sentence a person reads, Spanish first: the answers
-// of the chat, the messages of a run, the errors, and the page. A sentence is a
-// key in text/LANG/*.json; both languages have the same keys and the same
-// placeholders, and a test holds that true.
+// Package locale holds every sentence that a person reads, Spanish first: the answers of the chat, the messages of
+// a run, the errors, and the page. A sentence has a key in text/LANG/*.json. Both languages have the same keys and
+// the same placeholders; a test checks this.
 //
-// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1.
+// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1, else the second.
 package locale
 
 import (
@@ -22,7 +21,7 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// Tag is one of the languages we speak.
+// Tag is a supported language.
 type Tag string
 
 // The languages. The first is the default.
@@ -37,8 +36,8 @@ func Tags() []Tag { return []Tag{Spanish, English} }
 //go:embed text prompts
 var files embed.FS
 
-// catalogue is the sentences of each language, read when the first one is needed: a
-// process that starts waits for none of them.
+// catalogue loads the sentences of a language when the first one is needed, so that the start of a process does not
+// wait for them.
 var catalogue = map[Tag]func() map[string]string{
 	Spanish: sync.OnceValue(func() map[string]string { return load(Spanish) }),
 	English: sync.OnceValue(func() map[string]string { return load(English) }),
@@ -48,8 +47,8 @@ var matcher = sync.OnceValue(func() language.Matcher {
 	return language.NewMatcher([]language.Tag{language.Spanish, language.English})
 })
 
-// Match returns the language that suits a tag or an Accept-Language header
-// best; anything unreadable or unknown is Spanish.
+// Match returns the best language for a tag or an Accept-Language header, and Spanish when it is unreadable or
+// unknown.
 func Match(accept string) Tag {
 	if len(accept) > 256 {
 		return Spanish
@@ -65,14 +64,14 @@ func Match(accept string) Tag {
 	return Tags()[i]
 }
 
-// inWords are the languages as people name them.
+// inWords maps the names of the languages, as people write them.
 var inWords = map[string]Tag{
 	"español": Spanish, "espanol": Spanish, "castellano": Spanish, "spanish": Spanish,
 	"inglés": English, "ingles": English, "english": English,
 }
 
-// Spoken returns the language that somebody wrote, as a tag or in words; the other one
-// when they wrote none that we speak.
+// Spoken returns the language that a person wrote, as a tag or by name, and otherwise when the text names no
+// supported language.
 func Spoken(written string, otherwise Tag) Tag {
 	written = strings.ToLower(strings.TrimSpace(written))
 	if tag, ok := inWords[written]; ok {
@@ -89,9 +88,8 @@ func Spoken(written string, otherwise Tag) Tag {
 	return Tags()[i]
 }
 
-// Text returns the sentence under key with its placeholders filled from
-// name, value pairs. A key that does not exist is shown as itself, so that a
-// mistake is visible and never empty.
+// Text returns the sentence under key with its placeholders filled from name, value pairs. For a key that does not
+// exist it returns the key, so that the mistake is visible.
 func Text(tag Tag, key string, pairs ...string) string {
 	args := make(map[string]string, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -100,7 +98,7 @@ func Text(tag Tag, key string, pairs ...string) string {
 	return Fill(tag, key, args)
 }
 
-// Fill is Text with the placeholders in a map.
+// Fill does the same as Text, with the placeholders in a map.
 func Fill(tag Tag, key string, args map[string]string) string {
 	sentence, ok := Lookup(tag, key)
 	if !ok {
@@ -126,7 +124,7 @@ func Fill(tag Tag, key string, args map[string]string) string {
 	})
 }
 
-// Lookup returns the sentence under key as it is written, and whether there is one.
+// Lookup returns the sentence under key with its placeholders, and whether it exists.
 func Lookup(tag Tag, key string) (string, bool) {
 	texts, ok := catalogue[tag]
 	if !ok {
@@ -148,7 +146,7 @@ func Keys(prefix string) []string {
 	return keys
 }
 
-// prompts are read when the first one is written: few functions ask a model.
+// prompts parses the prompts when the first one is needed: few functions call a model.
 var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	all := map[Tag]*render.Set{}
 	for _, tag := range Tags() {
@@ -161,7 +159,7 @@ var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	return all
 })
 
-// Prompt writes the prompt called name (prompts/LANG/name.tmpl) for a model.
+// Prompt renders the prompt called name (prompts/LANG/name.tmpl) for a model.
 func Prompt(tag Tag, name string, data map[string]any) (string, error) {
 	t, ok := prompts()[tag]
 	if !ok {
@@ -176,8 +174,7 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
 })
 
-// load reads the embedded catalogue of one language; a mistake in it is a mistake in
-// the program, and stops it.
+// load reads the embedded catalogue of one language. An error in it is a programming error, and panics.
 func load(tag Tag) map[string]string {
 	all := make(map[string]string, 2048)
 	eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
@@ -188,8 +185,8 @@ func load(tag Tag) map[string]string {
 	return all
 }
 
-// read adds the members of a JSON object of strings. Package json would take a
-// millisecond and a half for what every function reads to answer its first request.
+// read adds the members of a JSON object of strings. Package json would need a millisecond and a half for this, and
+// every function reads the catalogue for its first request.
 func read(text string, into map[string]string) error {
 	next := func() (string, error) { // the next string, without its quotes
 		open := strings.IndexByte(text, '"') + 1

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestEveryLanguageHasEveryKeyAndPlaceholder(t *testing.T) {
+func TestLanguagesHaveSameKeysAndPlaceholders(t *testing.T) {
 	for key, es := range catalogue[Spanish]() {
 		for _, tag := range Tags()[1:] {
 			other, ok := catalogue[tag]()[key]
@@ -60,7 +60,7 @@ func TestMatchFallsBackToSpanish(t *testing.T) {
 	}
 }
 
-func TestFillChoosesThePlural(t *testing.T) {
+func TestFillChoosesPlural(t *testing.T) {
 	catalogue[Spanish]()["test.plural"] = "{n} {n:paso|pasos} de {goal}"
 	defer delete(catalogue[Spanish](), "test.plural")
 	if got := Text(Spanish, "test.plural", "n", "1", "goal", "x"); got != "1 paso de x" {
@@ -71,8 +71,8 @@ func TestFillChoosesThePlural(t *testing.T) {
 	}
 }
 
-// The catalogue is read without package json, and must be what that would read.
-func TestTheCatalogueIsJSON(t *testing.T) {
+// TestCatalogueIsValidJSON compares the own parser of the catalogue with package json.
+func TestCatalogueIsValidJSON(t *testing.T) {
 	for _, tag := range Tags() {
 		want := map[string]string{}
 		eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {

@@ -1,5 +1,4 @@
-// Package neterr owns the words for why an exchange over the network came to
-// nothing, so that everyone who calls others says the same of the same failure.
+// Package neterr classifies network failures in one word, so that all callers name the same failure alike.
 package neterr
 
 import (
@@ -11,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Reason says in a word why an exchange failed: dns, refused, tls, timeout,
-// cancelled, reset or, for everything else, protocol.
+// Reason returns the cause of a failed exchange in one word: dns, refused, tls, timeout, cancelled, reset or, for
+// every other cause, protocol.
 func Reason(err error) string {
 	var dns *net.DNSError
 	var netErr net.Error

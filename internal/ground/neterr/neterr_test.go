@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestAFailureHasOneWord(t *testing.T) {
+func TestReasonClassifiesFailures(t *testing.T) {
 	for want, err := range map[string]error{
 		"cancelled": fmt.Errorf("x: %w", context.Canceled),
 		"dns":       &net.OpError{Err: &net.DNSError{Name: "nowhere.invalid", IsTimeout: true}},

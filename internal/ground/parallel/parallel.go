@@ -1,4 +1,4 @@
-// Package parallel owns reading several things at once.
+// Package parallel runs several reads at once.
 package parallel
 
 import (

@@ -1,6 +1,6 @@
 package redact
 
-// Flags that hold a password, of some programs only.
+// The flags that hold a password, for some programs only.
 const (
 	dashP   = 1 << iota // -p PASSWORD
 	joinedP             // -pPASSWORD
@@ -18,9 +18,8 @@ var programs = map[string]byte{
 	"curl": dashU, "http": 0, "wget": 0,
 }
 
-// flagged reads a flag of a command, and removes the secret that it holds. It returns where to
-// go on, or 0.
-func (s *scan) flagged(i, to int) int {
+// flagValue reads a flag of a command, and removes its secret. It returns the position after it, or 0.
+func (s *scan) flagValue(i, to int) int {
 	if s.sign(i) != '-' {
 		if to-i <= len("mariadb-dump") {
 			s.flags |= programs[s.lower(i, to)]
@@ -39,14 +38,14 @@ func (s *scan) flagged(i, to int) int {
 		return s.credentials(i + 2)
 	case s.flags&dashP != 0 && flag == "-p", s.flags&dashA != 0 && flag == "-a", s.flags&dashW != 0 && flag == "-w",
 		s.flags&capital != 0 && flag == "-p" && s.sign(i+1) == 'P':
-		return s.argued(s.argument(to))
+		return s.takeArgument(s.argument(to))
 	case s.flags&joinedP != 0 && flag[:min(2, len(flag))] == "-p" && s.sign(i+1) == 'p' && (to > i+2 || !isSpace(s.sign(to))):
-		return s.argued(i + 2)
+		return s.takeArgument(i + 2)
 	}
 	return 0
 }
 
-// argument returns where what follows a flag begins, or 0.
+// argument returns the position where the argument of a flag begins, or 0.
 func (s *scan) argument(to int) int {
 	j := to
 	if s.sign(j) == '=' {
@@ -61,8 +60,8 @@ func (s *scan) argument(to int) int {
 	return j
 }
 
-// argued takes an argument.
-func (s *scan) argued(from int) int {
+// takeArgument removes an argument.
+func (s *scan) takeArgument(from int) int {
 	if from == 0 {
 		return 0
 	}
@@ -70,7 +69,7 @@ func (s *scan) argued(from int) int {
 	return s.take(from, to)
 }
 
-// credentials takes the password of user:password, but not the group of 1000:1000.
+// credentials removes the password of user:password. It keeps the group of 1000:1000.
 func (s *scan) credentials(from int) int {
 	if from == 0 {
 		return 0

@@ -1,8 +1,7 @@
-// Package redact takes secrets out of texts: those that are known (Known), and those
-// that their name or their form gives away (Text).
+// Package redact removes secrets from texts: known secrets (Known), and secrets that their name or their form
+// reveals (Text).
 //
-// What stays true: there is no other way in this program; a text is read a bounded
-// number of times, and each of its characters a bounded number of times; redacting
-// twice is redacting once. A rule that is not sure keeps the text, because a line that
-// says nothing helps nobody.
+// Three invariants hold. All redaction of this program is done here. A text is scanned a limited number of times,
+// and each of its characters a limited number of times. Redacting twice gives the same as redacting once. When a
+// rule is not sure, it keeps the text, because an empty log line helps no reader.
 package redact

@@ -2,18 +2,18 @@ package redact
 
 import "strings"
 
-// form is a kind of key that is known by how it begins.
+// form is a kind of key with a known prefix.
 type form struct {
 	prefix string
-	least  int             // how long what follows is, at least
-	of     func(byte) bool // what follows
-	random bool            // what follows is no word: it has a digit, or letters of both cases
+	least  int             // minimum length after the prefix
+	of     func(byte) bool // accepts the bytes after the prefix
+	random bool            // the part after the prefix is no word: it has a digit, or letters of both cases
 }
 
-func upperDigit(c byte) bool { return isUpper(c) || isDigit(c) }
-func dotted(c byte) bool     { return isWord(c) || c == '.' }
+func isUpperOrDigit(c byte) bool { return isUpper(c) || isDigit(c) }
+func isDotted(c byte) bool       { return isWord(c) || c == '.' }
 
-// forms are indexed by the first byte of their prefix.
+// forms is indexed by the first byte of the prefix.
 var forms = func() map[byte][]form {
 	m := map[byte][]form{}
 	add := func(least int, of func(byte) bool, random bool, prefixes string) {
@@ -27,16 +27,16 @@ var forms = func() map[byte][]form {
 		xkeysib- PMAK- NRAK- figd_ nfp_ sbp_ sb_secret_ pscale_tkn_ pscale_pw_ AGE-SECRET-KEY-1 sess-`)
 	add(20, isWord, true, "AIza secret_ ntn_ tfp_ pul- re_")
 	add(8, isBase64, false, "whsec_ whsec-")
-	add(12, upperDigit, false, "AKIA ASIA AIDA AROA")
-	add(20, dotted, true, "ya29. hvs. hvb. SG. xoxe.xoxp- xoxe.xoxb-")
+	add(12, isUpperOrDigit, false, "AKIA ASIA AIDA AROA")
+	add(20, isDotted, true, "ya29. hvs. hvb. SG. xoxe.xoxp- xoxe.xoxb-")
 	add(20, isWord, true, "1//0")
 	add(20, isBase64, false, "LS0tLS1CRUdJTi")
 	add(32, isHex, false, "SK key- dapi")
 	return m
 }()
 
-// keyed returns where a key that begins at i ends, or 0. The word it stands in ends at to.
-func (s *scan) keyed(i, to int) int {
+// keyEnd returns the end of a key that begins at i, or 0. The word around it ends at to.
+func (s *scan) keyEnd(i, to int) int {
 	for _, f := range forms[s.sign(i)] {
 		if !s.has(i, f.prefix) {
 			continue
@@ -46,17 +46,17 @@ func (s *scan) keyed(i, to int) int {
 		for j < from+200 && f.of(s.sign(j)) {
 			j++
 		}
-		if j-from < f.least || f.random && !s.mixed(from, j) {
-			continue // what is no key was not read to its end: many may follow it
+		if j-from < f.least || f.random && !s.isMixed(from, j) {
+			continue // a rejected candidate is not read to its end: many may follow it
 		}
 		for f.of(s.sign(j)) {
 			j++
 		}
-		return s.whole(i, j, f.prefix)
+		return s.checkedEnd(i, j, f.prefix)
 	}
 	if s.has(i, "eyJ") && to-i >= 8 && s.sign(to) == '.' {
 		j := to
-		for dotted(s.sign(j)) {
+		for isDotted(s.sign(j)) {
 			j++
 		}
 		return j
@@ -64,10 +64,10 @@ func (s *scan) keyed(i, to int) int {
 	return 0
 }
 
-// whole returns the end of a key, but of one that has one length: longer ones are others.
-func (s *scan) whole(i, j int, prefix string) int {
+// checkedEnd returns the end of a key. For a kind of fixed length it returns 0 when the length differs.
+func (s *scan) checkedEnd(i, j int, prefix string) int {
 	if prefix == "AKIA" || prefix == "ASIA" {
-		return s.beside(j)
+		return s.secretKeyEnd(j)
 	}
 	if (prefix == "SK" || prefix == "dapi") && (j-i != len(prefix)+32 || isWord(s.sign(j))) {
 		return 0
@@ -75,9 +75,9 @@ func (s *scan) whole(i, j int, prefix string) int {
 	return j
 }
 
-// beside returns the end of the 40 signs of base64 that may stand behind the id of a key,
-// or the end of the id.
-func (s *scan) beside(j int) int {
+// secretKeyEnd returns the end of the 40 base64 characters that may follow the id of an AWS key, or the end of the
+// id.
+func (s *scan) secretKeyEnd(j int) int {
 	k := j
 	for c := s.sign(k); k < j+3 && (c == ':' || c == ',' || isBlank(c)); c = s.sign(k) {
 		k++
@@ -92,8 +92,8 @@ func (s *scan) beside(j int) int {
 	return k
 }
 
-// mixed reports whether what stands there is no word, and no words joined.
-func (s *scan) mixed(from, to int) bool {
+// isMixed reports whether the text is no word, and no joined words.
+func (s *scan) isMixed(from, to int) bool {
 	digit, turn := false, false
 	for i := from; i < to; i++ {
 		c := s.sign(i)
@@ -103,7 +103,7 @@ func (s *scan) mixed(from, to int) bool {
 	return digit || turn
 }
 
-// hooks are the addresses whose path is the secret.
+// hooks maps the first word of a host to the webhook addresses whose path is the secret.
 var hooks = map[string]string{
 	"hooks":      "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/ hooks.zapier.com/hooks/catch/",
 	"discord":    "discord.com/api/webhooks/",
@@ -132,7 +132,7 @@ func (s *scan) hook(i, to int) (int, int) {
 	return 0, 0
 }
 
-// telegram returns the end of a bot's token, NUMBER:KEY, with or without "bot".
+// telegram returns the end of a bot token, NUMBER:KEY, with or without "bot".
 func (s *scan) telegram(i, to int) int {
 	if s.has(i, "bot") {
 		i += 3
@@ -155,7 +155,7 @@ func (s *scan) telegram(i, to int) int {
 	return 0
 }
 
-// twilio returns the secret behind an account's id: AC, 32 digits, a colon.
+// twilio returns the secret after an account id: AC, 32 digits, a colon.
 func (s *scan) twilio(i, to int) (int, int) {
 	if to-i != 34 || !s.has(i, "AC") || s.sign(to) != ':' {
 		return 0, 0
@@ -170,14 +170,14 @@ func (s *scan) twilio(i, to int) (int, int) {
 	return to + 1, j
 }
 
-// own reports whether a word has the size of this program's tokens, 256 bits in
-// base64, and is no digest of a module.
-func (s *scan) own(i, to int) bool {
+// isOwnToken reports whether a word has the length of this program's tokens, 256 bits in base64, and is no digest
+// of a Go module.
+func (s *scan) isOwnToken(i, to int) bool {
 	return to-i == 43 && !(s.sign(i-1) == ':' && s.sign(i-2) == '1' && s.sign(i-3) == 'h')
 }
 
-// pem returns the inside of a private key that begins with the word at i. One that is
-// cut ends with the text, or with the quotes it stands in.
+// pem returns the inside of a private key that begins with the word at i. A key without an end line ends with the
+// text, or with the quotes around it.
 func (s *scan) pem(i int) (int, int) {
 	if !s.has(i, "-----BEGIN") || s.sign(i+10) != ' ' {
 		return 0, 0
@@ -205,7 +205,7 @@ func (s *scan) pem(i int) (int, int) {
 	return from, k
 }
 
-// has reports whether a text stands at i.
+// has reports whether text stands at position i.
 func (s *scan) has(i int, text string) bool {
 	if i < 0 || i+len(text) > len(s.signs) {
 		return false
@@ -214,7 +214,7 @@ func (s *scan) has(i int, text string) bool {
 	return string(s.signs[i:i+len(text)]) == text
 }
 
-// lower returns what stands there in lower case.
+// lower returns the text between two positions in lower case.
 func (s *scan) lower(from, to int) string {
 	s.ops += to - from
 	return strings.ToLower(string(s.signs[from:min(to, len(s.signs))]))

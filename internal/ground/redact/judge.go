@@ -1,6 +1,6 @@
 package redact
 
-// sentence are the words that follow a name in a sentence, and what stands for nothing.
+// sentence holds words that follow a name in a sentence; nothing holds words that mean no value.
 var (
 	sentence = words(`must should is was are be has have had will can cannot may needs required requires invalid incorrect wrong
 		missing expired not too at refused rejected the a an for of in on to from with and or but if when field policy reset
@@ -10,18 +10,18 @@ var (
 	nothing = words("null nil none true false undefined string required optional yes no empty hidden masked func struct")
 )
 
-// maxJudged is how long a value is, at most, that may be no secret beside its name.
+// maxJudged is the maximum length of a value that is checked. A longer value beside a name counts as a secret.
 const maxJudged = 512
 
-// secret reports whether the value from p to e is one, for a name of a kind. It may be
-// a text in quotes.
-func (s *scan) secret(p, e int, sep byte, k kind, quoted bool) bool {
+// isSecret reports whether the value from p to e is a secret, for a name of a kind. The value may be a text in
+// quotes.
+func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 	e = min(e, len(s.signs))
 	if e <= p {
 		return false
 	}
 	if !quoted && e-p > maxJudged {
-		return true // what is not judged is not read again
+		return true // such a value is not read again
 	}
 	long, alnum := e-p, false
 	for j := p; j < min(e, p+100) && !alnum; j++ {
@@ -34,24 +34,24 @@ func (s *scan) secret(p, e int, sep byte, k kind, quoted bool) bool {
 	word := s.isWordy(p, e)
 	switch k {
 	case weak:
-		return s.random(p, e)
+		return s.isRandom(p, e)
 	case short:
-		return !word && (quoted || sep == '=' || s.looks(p, e)) && !(long < 4 && s.digits(p, e))
+		return !word && (quoted || sep == '=' || s.looksSecret(p, e)) && !(long < 4 && s.areDigits(p, e))
 	case password:
 		if quoted || sep == '=' {
-			return !(long <= 3 && s.digits(p, e))
+			return !(long <= 3 && s.areDigits(p, e))
 		}
 		return !(long <= 24 && sentence[s.lower(p, e)])
 	case none, token, scheme, cookie:
 		if quoted || sep == '=' {
 			return true
 		}
-		return !word && !(s.digits(p, e) && long < 6)
+		return !word && !(s.areDigits(p, e) && long < 6)
 	}
 	return true
 }
 
-// isWordy reports whether all are letters, with no capital inside.
+// isWordy reports whether all characters are letters, without a capital inside.
 func (s *scan) isWordy(p, e int) bool {
 	for j := p; j < e; j++ {
 		c := s.sign(j)
@@ -62,7 +62,7 @@ func (s *scan) isWordy(p, e int) bool {
 	return true
 }
 
-func (s *scan) digits(p, e int) bool {
+func (s *scan) areDigits(p, e int) bool {
 	for j := p; j < e; j++ {
 		if !isDigit(s.sign(j)) {
 			return false
@@ -71,8 +71,8 @@ func (s *scan) digits(p, e int) bool {
 	return true
 }
 
-// identifier reports whether a value is an id: a ULID, a UUID, a digest.
-func (s *scan) identifier(p, e int) bool {
+// isIdentifier reports whether a value is an id: a ULID, a UUID, a digest.
+func (s *scan) isIdentifier(p, e int) bool {
 	n, hexes, dashes, ulid := e-p, 0, 0, 0
 	if n != 26 && n != 36 && n != 32 && n != 40 && n != 64 {
 		return false
@@ -91,10 +91,9 @@ func (s *scan) identifier(p, e int) bool {
 	return n == 26 && ulid == 26 && s.sign(p) <= '7' || n == 36 && dashes == 4 && hexes == 32 || n != 26 && hexes == n
 }
 
-// random reports whether a value looks like one that a machine drew: long, with digits
-// and letters, no id, no path, no date.
-func (s *scan) random(p, e int) bool {
-	if e-p < 16 || s.identifier(p, e) {
+// isRandom reports whether a value looks machine-generated: long, with digits and letters, and no id, path or date.
+func (s *scan) isRandom(p, e int) bool {
+	if e-p < 16 || s.isIdentifier(p, e) {
 		return false
 	}
 	digit, small, large, odd, slashes := 0, 0, 0, 0, 0
@@ -115,10 +114,10 @@ func (s *scan) random(p, e int) bool {
 	return (digit >= 2 && small+large >= 4 || e-p >= 20 && small >= 4 && large >= 4) && odd <= 1 && (slashes == 0 || e-p >= 32 && small >= 4 && large >= 4)
 }
 
-// looks reports whether a word of a sentence is a secret: it has digits or signs among
-// its letters, and is no id.
-func (s *scan) looks(p, e int) bool {
-	if e-p < 6 || e-p > 512 || e-p != 32 && s.identifier(p, e) {
+// looksSecret reports whether a word of a sentence is a secret: it has digits or signs among its letters, and is no
+// id.
+func (s *scan) looksSecret(p, e int) bool {
+	if e-p < 6 || e-p > 512 || e-p != 32 && s.isIdentifier(p, e) {
 		return false
 	}
 	digit, letter, odd, dots := 0, 0, 0, 0

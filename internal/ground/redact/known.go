@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// MinSecret is the length from which a known secret is looked for in what others say,
-// in bytes; a shorter one would take ordinary text with it.
+// MinSecret is the minimum length of a known secret that is searched for in foreign texts, in bytes. A shorter one
+// would match ordinary text.
 const MinSecret = 6
 
-// Known takes a secret out of a text, as it is and as JSON and URLs write it.
+// Known replaces a secret in a text, in its plain form and in its JSON and URL encodings.
 func Known(text []byte, secret string) []byte {
 	if len(secret) < MinSecret || len(text) == 0 {
 		return text

@@ -2,21 +2,20 @@ package redact
 
 import "strings"
 
-// kind is what a name says of the value beside it.
+// kind is the kind of secret that a name announces.
 type kind int
 
 const (
 	none     kind = iota
-	weak          // the value is a secret when it looks like a long random one
-	short         // the value is a secret when no word and no small number
+	weak          // the value is a secret when it is long and looks random
+	short         // the value is a secret when it is no word and no small number
 	token         // the value is a secret, unless it is a word of a sentence
-	password      // so it is, and a secret may be a word
-	scheme        // Authorization: a scheme, and what belongs to it
+	password      // as token, but a secret may also be a word
+	scheme        // Authorization: a scheme and its value
 	cookie        // the value takes the rest of the line
 )
 
-// names are the words that announce a secret, in lower case and without what joins
-// their parts.
+// names maps the words that announce a secret, in lower case and without separators.
 var names = func() map[string]kind {
 	m := map[string]kind{}
 	for k, list := range map[kind]string{
@@ -41,10 +40,10 @@ var names = func() map[string]kind {
 	return m
 }()
 
-// ends are the names that need no boundary before them: dbpassword is one.
+// ends lists the names that need no boundary before them, as in dbpassword.
 var ends = []string{"password", "passwd", "passphrase", "contrasena", "apikey", "secretkey", "accesstoken", "authtoken", "clientsecret"}
 
-// open are the names that hold no secret: of pages, and of keys that only find things.
+// open lists names that announce no secret: page tokens, and keys for lookups.
 var open = words(`pagetoken nexttoken continuationtoken paginationtoken synctoken resumetoken public publickey primary partition sort foreign idempotency cache object routing dedup row composite
 	unique natural index hash range lookup map translation idempotencykey`)
 
@@ -56,11 +55,10 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// maxName is how many signs of a name are read, from its end.
+// maxName is the maximum number of characters that are read of a name, from its end.
 const maxName = 48
 
-// nameAt returns what a name says that ends before the sign at to. Words that one
-// blank joins are one name.
+// nameAt returns the kind of the name that ends before position to. Words joined by one blank are one name.
 func (v *view) nameAt(to int) kind {
 	e := to
 	for e > 0 && to-e < 4 && (isDigit(v.sign(e-1)) || v.sign(e-1) == '_') { // password_1
@@ -104,15 +102,14 @@ func (v *view) nameAt(to int) kind {
 	return best
 }
 
-// begins reports whether a part of a name begins at i: behind what joins parts, or
-// with a capital letter.
+// begins reports whether a part of a name begins at i: after a separator, or with a capital letter.
 func (v *view) begins(i int) bool {
 	before, c := v.sign(i-1), v.sign(i)
 	return !isAlnum(before) || isUpper(c) && (isLower(before) || isLower(v.sign(i+1))) || isDigit(before) && isLetter(c)
 }
 
-// Name reports whether a member, a header or an attribute of this name holds a secret.
-// "token_id" and "tokens" do not: they name a hash, and a count.
+// Name reports whether a member, a header or an attribute with this name holds a secret. "token_id" and "tokens" do
+// not: they name a hash and a count.
 func Name(name string) bool {
 	if len(name) > 64 {
 		return false

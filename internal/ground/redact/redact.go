@@ -4,27 +4,25 @@ import (
 	"strings"
 )
 
-// Mark stands where a secret stood. While the rules run, a sign that no text has
-// stands for it.
+// Mark replaces a secret. While the rules run, a character that no text contains replaces it.
 const Mark = "[redacted]"
 
 const gapText = string(rune(gap))
 
-// maxPasses is how often the rules run until they find nothing more. Text that
-// needs more than this is no text, and is not shown at all.
+// maxPasses limits how often the rules run until they find no more secrets. A text that needs more passes is
+// replaced completely.
 const maxPasses = 6
 
-// Text returns text with every secret in it replaced by Mark: values that their name
-// announces, authorization schemes, user information in URLs, keys of known forms, and
-// this program's own 43-character tokens. It takes time linear in the text, and
-// redacting twice is redacting once.
+// Text returns text with every secret in it replaced by Mark: values with an announcing name, authorization
+// schemes, user information in URLs, keys of known forms, and this program's own 43-character tokens. Its time is
+// linear in the text, and redacting twice is redacting once.
 func Text(text string) string {
-	clean, _ := counted(text)
+	clean, _ := textAndCost(text)
 	return clean
 }
 
-// counted also returns how many signs were looked at.
-func counted(text string) (string, int) {
+// textAndCost also returns the number of characters that were read.
+func textAndCost(text string) (string, int) {
 	if len(text) < 6 {
 		return text, 0
 	}
@@ -47,12 +45,12 @@ func counted(text string) (string, int) {
 type scan struct {
 	*view
 	out   strings.Builder
-	kept  int  // how much of the text is decided
-	noEnd bool // no private key after this place has an end
-	flags byte // which flags of the command on this line hold a secret
+	kept  int  // the length of the text that is decided
+	noEnd bool // no private key after this position has an end line
+	flags byte // the flags with a secret of the command on this line
 }
 
-// take replaces the signs from from to to. It returns to.
+// take replaces the characters between two positions by a gap. It returns to.
 func (s *scan) take(from, to int) int {
 	to = min(to, len(s.signs))
 	empty := true
@@ -99,7 +97,7 @@ func (s *scan) run() {
 	}
 }
 
-// word reads the word at i, and what it announces. It returns where to go on.
+// word reads the word at i, and removes the secret that it is or announces. It returns the next position.
 func (s *scan) word(i int) int {
 	to := i
 	for isWord(s.sign(to)) {
@@ -108,7 +106,7 @@ func (s *scan) word(i int) int {
 		}
 		to++
 	}
-	if from, end := s.shaped(i, to); end > from {
+	if from, end := s.knownForm(i, to); end > from {
 		return s.take(from, end)
 	}
 	if s.sign(to) == '/' || s.sign(to) == '.' {
@@ -116,14 +114,14 @@ func (s *scan) word(i int) int {
 			return s.take(from, end)
 		}
 	}
-	if from, end := s.schemed(i, to); end > from {
+	if from, end := s.afterScheme(i, to); end > from {
 		return s.take(from, end)
 	}
-	if end := s.flagged(i, to); end > to {
+	if end := s.flagValue(i, to); end > to {
 		return end
 	}
 	if k := s.nameAt(to); k != none {
-		if next := s.announced(i, to, k); next > to {
+		if next := s.takeValue(i, to, k); next > to {
 			return next
 		}
 	}
@@ -133,9 +131,9 @@ func (s *scan) word(i int) int {
 	return to
 }
 
-// shaped returns the secret that is known by its form in the word from i to to.
-func (s *scan) shaped(i, to int) (int, int) {
-	if s.own(i, to) {
+// knownForm returns the secret with a known form in the word from i to to.
+func (s *scan) knownForm(i, to int) (int, int) {
+	if s.isOwnToken(i, to) {
 		return i, to
 	}
 	if from, end := s.twilio(i, to); end > 0 {
@@ -146,7 +144,7 @@ func (s *scan) shaped(i, to int) (int, int) {
 	}
 	for j := i; j < to; j++ {
 		if j == i || !isAlnum(s.sign(j-1)) {
-			if end := s.keyed(j, to); end > 0 {
+			if end := s.keyEnd(j, to); end > 0 {
 				return j, end
 			}
 		}
@@ -154,8 +152,8 @@ func (s *scan) shaped(i, to int) (int, int) {
 	return 0, 0
 }
 
-// schemed returns what follows Bearer and Basic, if it is no word.
-func (s *scan) schemed(i, to int) (int, int) {
+// afterScheme returns the credentials after Bearer and Basic, if they are no word.
+func (s *scan) afterScheme(i, to int) (int, int) {
 	if n := to - i; n != 5 && n != 6 {
 		return 0, 0
 	}
@@ -170,7 +168,7 @@ func (s *scan) schemed(i, to int) (int, int) {
 	for c := s.sign(j); isBase64(c) || c == '.' || c == '~'; c = s.sign(j) {
 		j++
 	}
-	if from == to || j-from < 6 || !s.mixed(from, min(j, from+200)) {
+	if from == to || j-from < 6 || !s.isMixed(from, min(j, from+200)) {
 		return 0, 0
 	}
 	return from, j

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// corpus reads testdata/NAME: one text a line, # for a comment, and a sign for a line
-// break.
+// corpus reads testdata/NAME: one text per line, # for a comment, and lineBreak for a line break.
 func corpus(t testing.TB, name, lineBreak string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", name))
@@ -26,13 +25,13 @@ func corpus(t testing.TB, name, lineBreak string) []string {
 	return lines
 }
 
-// unmarked takes away the signs around the secrets of a line.
+// unmarked removes the marks around the secrets of a line.
 var unmarked = strings.NewReplacer("⟦", "", "⟧", "")
 
 var marked = regexp.MustCompile(`(?s)⟦(.*?)⟧`)
 
-// left returns what of a line's secrets is still in a text: a word of six signs or
-// more, or a whole secret.
+// left returns the part of a line's secrets that is still in a text: a word of six characters or more, or a whole
+// secret.
 func left(line, got string) string {
 	for _, m := range marked.FindAllStringSubmatch(line, -1) {
 		for _, word := range append(strings.Fields(m[1]), m[1]) {
@@ -44,13 +43,11 @@ func left(line, got string) string {
 	return ""
 }
 
-// missed are the lines whose secret is left: an object of which only the name of the
-// whole says that its members are secrets.
+// missed lists the lines whose secret is not found: only the name of the outer object announces the secrets.
 var missed = []string{`{"secrets":{"a":`}
 
-// TestSecretsAreRedacted: the lines were labelled before the rules were written. The
-// rules were made on half a, and half b was then scored once: 246 of 249, where the
-// rules before them had 105.
+// TestSecretsAreRedacted: the lines were labelled before the rules were written. The rules were developed on half
+// a; half b was then scored once: 246 of 249. The older rules had 105.
 func TestSecretsAreRedacted(t *testing.T) {
 	for _, half := range []string{"secrets-a.txt", "secrets-b.txt"} {
 		lines := corpus(t, half, "↵")
@@ -70,7 +67,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// TestCanariesAreRedacted: in this corpus every secret holds the word CANARY.
+// TestCanariesAreRedacted: in this corpus every secret contains the word CANARY.
 func TestCanariesAreRedacted(t *testing.T) {
 	for _, line := range corpus(t, "secrets.txt", `\n`) {
 		got := Text(line)
@@ -95,13 +92,12 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 	}
 }
 
-// mostOps is how many signs are looked at for each byte of a text, at most, whatever
-// the text; it does not grow with the text.
+// mostOps is the maximum number of reads for each byte of a text. It does not grow with the text.
 const mostOps = 900
 
-// TestRedactionCostsTheSameForEveryByte counts what is looked at. Each unit is what
-// some rule begins with; a text is one of them again and again, up to 256 KiB.
-func TestRedactionCostsTheSameForEveryByte(t *testing.T) {
+// TestRedactionCostIsLinear counts the reads. Each unit is the beginning of a rule's match; a text repeats one
+// unit, up to 256 KiB.
+func TestRedactionCostIsLinear(t *testing.T) {
 	units := []string{
 		"a", "=", ":", `"`, "'", `\`, `\"`, "%", "%25", "&", "&quot;", "://", "a://a:", "postgres://a:b ", "@", "a:a@", "-", "--", "-----BEGIN ",
 		"-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\"", "-----END ", "eyJ", "eyJ_", "eyJaaaaaaaa.", "sk-", "sk-a", "hvs.",
@@ -114,14 +110,14 @@ func TestRedactionCostsTheSameForEveryByte(t *testing.T) {
 	for _, unit := range units {
 		for _, size := range []int{16 << 10, 256 << 10} {
 			text := strings.Repeat(unit, size/len(unit))
-			if _, ops := counted(text); ops > mostOps*size {
+			if _, ops := textAndCost(text); ops > mostOps*size {
 				t.Errorf("%q: %d looks for each of %d bytes", unit, ops/size, size)
 			}
 		}
 	}
 }
 
-// A pair of units is what one rule begins with and another does not end.
+// In a pair of units the first begins a rule's match and the second does not end it.
 func TestRedactionOfMixedUnitsIsLinear(t *testing.T) {
 	units := []string{`"`, `\"`, "'", "password=", "token: ", "://", "@", "-----BEGIN PRIVATE KEY-----", "eyJ", "<token>", "sk-", " ", "\n", "&", "cookie:", "curl -u ", "%22", "["}
 	worst, of := 0, ""
@@ -130,7 +126,7 @@ func TestRedactionOfMixedUnitsIsLinear(t *testing.T) {
 			const size = 8 << 10
 			text := strings.Repeat(a, size/2/len(a)) + strings.Repeat(b, size/2/len(b))
 			for _, text := range []string{text, strings.Repeat(a+b, size/len(a+b))} {
-				if _, ops := counted(text); ops/size > worst {
+				if _, ops := textAndCost(text); ops/size > worst {
 					worst, of = ops/size, a+b
 				}
 			}
@@ -141,7 +137,7 @@ func TestRedactionOfMixedUnitsIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzText holds that redacting twice is redacting once, and what it costs.
+// FuzzText checks that redacting twice is redacting once, and the cost.
 func FuzzText(f *testing.F) {
 	for _, name := range []string{"secrets-a.txt", "secrets-b.txt", "kept-a.txt", "kept-b.txt"} {
 		for _, line := range corpus(f, name, "↵") {
@@ -149,7 +145,7 @@ func FuzzText(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		once, ops := counted(text)
+		once, ops := textAndCost(text)
 		if twice := Text(once); twice != once {
 			t.Fatalf("%q\n became %q\n and then %q", text, once, twice)
 		}
@@ -167,7 +163,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-func TestNamesOfSecrets(t *testing.T) {
+func TestNameRecognisesSecrets(t *testing.T) {
 	for _, name := range []string{
 		"authorization", "X-VX11-Token", "x_API_KEY", "dbPassword", "contraseña", "clave", "piloto_session", "Set-Cookie",
 		"X-Amz-Security-Token", "X-Amz-Signature", "client.secret", "openai_api_key", "pwd", "credentials",

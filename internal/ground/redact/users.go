@@ -2,15 +2,14 @@ package redact
 
 import "strings"
 
-// maxUser is how much of a URL is searched for the end of its user information.
+// maxUser limits how much of a URL is searched for the end of its user information.
 const maxUser = 200
 
-// stores are the schemes whose passwords hold what a URL may not.
+// stores lists the schemes whose passwords may contain characters that a URL may not.
 var stores = words(`postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss amqp amqps mssql sqlserver
 	clickhouse nats ldap ldaps smtp smtps imap imaps ftp sftp cockroachdb snowflake oracle db`)
 
-// user takes the user information of the URL whose authority begins at i. It returns
-// where to go on.
+// user removes the user information of the URL whose authority begins at i. It returns the next position.
 func (s *scan) user(i int) int {
 	name := s.schemeBefore(i - 3)
 	at, colon := -1, -1
@@ -19,7 +18,7 @@ func (s *scan) user(i int) int {
 		if isSpace(c) || c == '"' || c == '<' || c == '>' || c == '/' && !stores[name] || (c == '?' || c == '#') && !stores[name] ||
 			c == ':' && s.sign(j+1) == '/' && s.sign(j+2) == '/' || c == '\'' && !isAlnum(s.sign(j+1)) {
 			if c == ' ' && stores[name] && colon > 0 {
-				if late := s.late(j, at); late > at {
+				if late := s.lateAt(j, at); late > at {
 					at = late
 				}
 			}
@@ -29,7 +28,7 @@ func (s *scan) user(i int) int {
 			colon = j
 		}
 		if c == '@' {
-			if at < 0 || colon < 0 || !stores[name] || s.host(j+1) {
+			if at < 0 || colon < 0 || !stores[name] || s.isHostStart(j+1) {
 				at = j
 			}
 		}
@@ -51,15 +50,15 @@ func (s *scan) schemeBefore(colon int) string {
 	return s.lower(from, colon)
 }
 
-// late returns the @ behind a password with blanks: a port or a path follows its host.
-// When the first word has no @, a host is enough.
-func (s *scan) late(from, at int) int {
+// lateAt returns the @ after a password with blanks: a port or a path follows its host. When the first word has no
+// @, a host is enough.
+func (s *scan) lateAt(from, at int) int {
 	for j := from; j < from+60; j++ {
 		c := s.sign(j)
 		if c == '\n' || c == end || c == '"' || c == ':' && s.sign(j+1) == '/' {
 			return at
 		}
-		if c == '@' && s.host(j+1) {
+		if c == '@' && s.isHostStart(j+1) {
 			k := j + 1
 			for ; k < j+80 && (isWord(s.sign(k)) || s.sign(k) == '.'); k++ {
 			}
@@ -71,13 +70,13 @@ func (s *scan) late(from, at int) int {
 	return at
 }
 
-func (s *scan) host(i int) bool { return isAlnum(s.sign(i)) || s.sign(i) == '[' }
+func (s *scan) isHostStart(i int) bool { return isAlnum(s.sign(i)) || s.sign(i) == '[' }
 
-// addressed are the words before an address of mail that is no password's.
+// addressed lists the words before a mail address that is no password.
 var addressed = words(`mailto to from cc bcc email mail correo para de sip sips xmpp acct user usuario by reply-to author npm
 	github sender`)
 
-// login returns the password of user:password@host, where no scheme stands before it.
+// login returns the password of user:password@host without a scheme.
 func (s *scan) login(i, to int) (int, int) {
 	if s.sign(to) != ':' || !isLetter(s.sign(i)) || to-i > 64 || s.sign(to+1) == '/' {
 		return 0, 0

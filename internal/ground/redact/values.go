@@ -1,8 +1,7 @@
 package redact
 
-// announced takes the value of the name from i to to. It returns where to go on, or 0
-// when nothing there is a secret.
-func (s *scan) announced(i, to int, k kind) int {
+// takeValue removes the value of the name from i to to. It returns the next position, or 0 when there is no secret.
+func (s *scan) takeValue(i, to int, k kind) int {
 	p, quoted := to, false
 	if isQuote(s.sign(p)) {
 		p, quoted = p+1, true
@@ -13,60 +12,60 @@ func (s *scan) announced(i, to int, k kind) int {
 	if next := s.inTags(i, to, k); next > 0 {
 		return next
 	}
-	if next := s.paired(i, p, k); next > 0 {
+	if next := s.pairValue(i, p, k); next > 0 {
 		return next
 	}
-	if j := s.typed(p); j > 0 {
+	if j := s.afterType(p); j > 0 {
 		p = j
 	}
-	p = s.blanks(p)
+	p = s.skipBlanks(p)
 	sep := s.sign(p)
 	switch {
 	case sep == '=' || sep == ':':
 		for c := s.sign(p); c == '=' || c == ':' && s.sign(p+1) != ':' || c == '>'; c = s.sign(p) {
 			p++
 		}
-		return s.valued(i, s.blanks(p), sep, s.levelOf(p-1), k)
+		return s.valueAt(i, s.skipBlanks(p), sep, s.levelOf(p-1), k)
 	case sep == ',' && quoted && (s.sign(i) == '-' || k >= scheme):
-		if j := s.blanks(p + 1); isQuote(s.sign(j)) {
-			return s.valued(i, j, '=', 0, k)
+		if j := s.skipBlanks(p + 1); isQuote(s.sign(j)) {
+			return s.valueAt(i, j, '=', 0, k)
 		}
 	case k < token || k >= scheme || quoted:
 	case p > to && s.sign(i) == '-':
 		if s.sign(p) != '-' && !isSpace(s.sign(p)) {
-			return s.valued(i, p, '=', 0, k)
+			return s.valueAt(i, p, '=', 0, k)
 		}
 	case p > to && isLetter(s.sign(i)):
-		return s.told(i, p, k)
+		return s.inSentence(i, p, k)
 	}
 	return 0
 }
 
-// typed returns the = behind a name and its type, or 0: var secret string = "X".
-func (s *scan) typed(p int) int {
-	j := s.blanks(p)
+// afterType returns the = after a name and its type, or 0: var secret string = "X".
+func (s *scan) afterType(p int) int {
+	j := s.skipBlanks(p)
 	if s.sign(j) == ':' {
-		j = s.blanks(j + 1)
+		j = s.skipBlanks(j + 1)
 	}
 	from := j
 	for isLetter(s.sign(j)) && j < from+12 {
 		j++
 	}
-	if to := s.blanks(j); from > p && j > from && to > j && s.sign(to) == '=' && isQuote(s.sign(s.blanks(to+1))) {
+	if to := s.skipBlanks(j); from > p && j > from && to > j && s.sign(to) == '=' && isQuote(s.sign(s.skipBlanks(to+1))) {
 		return to
 	}
 	return 0
 }
 
-// blanks returns the first sign from p on that is no blank.
-func (s *scan) blanks(p int) int {
+// skipBlanks returns the first position from p on without a blank.
+func (s *scan) skipBlanks(p int) int {
 	for j := 0; j < 16 && isBlank(s.sign(p)); j++ {
 		p++
 	}
 	return p
 }
 
-// inTags takes what stands between <name> and </name>.
+// inTags removes the text between <name> and </name>.
 func (s *scan) inTags(i, to int, k kind) int {
 	j := i - 1
 	if s.sign(j) == ':' {
@@ -92,14 +91,14 @@ func (s *scan) inTags(i, to int, k kind) int {
 			return 0
 		}
 	}
-	if !s.secret(p+1, e, '=', k, true) {
+	if !s.isSecret(p+1, e, '=', k, true) {
 		return 0
 	}
 	return s.take(p+1, e)
 }
 
-// paired takes the value of a name that is itself a value: "name":"X","value":"Y".
-func (s *scan) paired(i, p int, k kind) int {
+// pairValue removes the value of a name that is itself a value: "name":"X","value":"Y".
+func (s *scan) pairValue(i, p int, k kind) int {
 	if c := s.sign(i - 1); !isQuote(c) && !isBlank(c) || k < short {
 		return 0
 	}
@@ -115,33 +114,33 @@ func (s *scan) paired(i, p int, k kind) int {
 	if p += 5; isQuote(s.sign(p)) {
 		p++
 	}
-	p = s.blanks(p)
+	p = s.skipBlanks(p)
 	if c := s.sign(p); c != ':' && c != '=' {
 		return 0
 	}
-	return s.valued(i, s.blanks(p+1), '=', s.levelOf(p), k)
+	return s.valueAt(i, s.skipBlanks(p+1), '=', s.levelOf(p), k)
 }
 
-// valued takes the value that begins at p, behind the separator sep of a level.
-func (s *scan) valued(i, p int, sep byte, level uint8, k kind) int {
+// valueAt removes the value that begins at p, after the separator sep of a level.
+func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 	if s.has(p, "[]string{") {
 		p += 9
 	}
 	listed := false
 	for c := s.sign(p); (c == '[' || c == '{' && isQuote(s.sign(p+1)) && sep == '{') && !listed; c = s.sign(p) {
-		p, listed = s.blanks(p+1), true
+		p, listed = s.skipBlanks(p+1), true
 	}
 	if k == cookie && !isQuote(s.sign(p)) {
 		return s.take(p, s.line(i, p))
 	}
 	if isQuote(s.sign(p)) {
-		next := s.quoted(p, k)
+		next := s.takeQuoted(p, k)
 		for next > 0 && listed && s.sign(next) != end {
-			q := s.blanks(next + 1)
-			if s.sign(q) != ',' || !isQuote(s.sign(s.blanks(q+1))) {
+			q := s.skipBlanks(next + 1)
+			if s.sign(q) != ',' || !isQuote(s.sign(s.skipBlanks(q+1))) {
 				break
 			}
-			more := s.quoted(s.blanks(q+1), k)
+			more := s.takeQuoted(s.skipBlanks(q+1), k)
 			if more == 0 {
 				break
 			}
@@ -153,16 +152,16 @@ func (s *scan) valued(i, p int, sep byte, level uint8, k kind) int {
 		return s.block(p)
 	}
 	if k == scheme {
-		return s.authorized(i, p, level)
+		return s.authorization(i, p, level)
 	}
 	_, e := s.boundsAt(p, sep, level)
-	if e == p || !s.secret(p, e, sep, k, false) {
+	if e == p || !s.isSecret(p, e, sep, k, false) {
 		return s.query(i, p, e, sep)
 	}
 	return s.take(p, e)
 }
 
-// query takes the value of a parameter whose name is a secret's only in a URL.
+// query removes the value of a parameter whose name announces a secret only in a URL.
 func (s *scan) query(i, p, e int, sep byte) int {
 	if sep != '=' || e == p {
 		return 0
@@ -173,12 +172,12 @@ func (s *scan) query(i, p, e int, sep byte) int {
 	return 0
 }
 
-// quoted takes what stands in the quotes at p.
-func (s *scan) quoted(p int, k kind) int {
+// takeQuoted removes the text in the quotes at p.
+func (s *scan) takeQuoted(p int, k kind) int {
 	q, level := s.sign(p), s.levelOf(p)
 	p++
 	if s.sign(p) == q && s.sign(p+1) == q {
-		p += 2 // three open a text of many lines
+		p += 2 // three quotes open a text of many lines
 	} else if s.sign(p) == q && s.levelOf(p) <= level {
 		return 0
 	}
@@ -188,13 +187,13 @@ func (s *scan) quoted(p int, k kind) int {
 			return 0
 		}
 	}
-	if !s.secret(p, e, '=', k, true) {
+	if !s.isSecret(p, e, '=', k, true) {
 		return 0
 	}
 	return s.take(p, e)
 }
 
-// block takes the indented lines under a name.
+// block removes the indented lines below a name.
 func (s *scan) block(p int) int {
 	for !isSpace(s.sign(p)) {
 		p++
@@ -206,7 +205,7 @@ func (s *scan) block(p int) int {
 	return s.take(from, p)
 }
 
-// line returns the end of the line, or of the quotes that the name at i stands in.
+// line returns the end of the line, or of the quotes around the name at i.
 func (s *scan) line(i, p int) int {
 	q, level := s.sign(i-1), s.levelOf(i-1)
 	for ; p < len(s.signs); p++ {
@@ -218,15 +217,14 @@ func (s *scan) line(i, p int) int {
 	return p
 }
 
-// schemes are the words before the value of Authorization; what follows the others
-// takes the line.
+// schemes lists the words before the value of Authorization. For those in fields the value is the rest of the line.
 var (
 	schemes = words("bearer basic token apikey key bot")
 	fields  = words("digest negotiate ntlm aws4-hmac-sha256 hmac oauth signature")
 )
 
-// authorized takes the value of Authorization.
-func (s *scan) authorized(i, p int, level uint8) int {
+// authorization removes the value of Authorization.
+func (s *scan) authorization(i, p int, level uint8) int {
 	w := p
 	for isWord(s.sign(w)) && w < p+24 {
 		w++
@@ -244,13 +242,13 @@ func (s *scan) authorized(i, p int, level uint8) int {
 		return s.take(p, e)
 	}
 	_, e := s.boundsAt(p, ':', level)
-	if !s.secret(p, e, ':', token, false) {
+	if !s.isSecret(p, e, ':', token, false) {
 		return 0
 	}
 	return s.take(p, e)
 }
 
-// bounds returns where an argument begins and ends, without its quotes.
+// bounds returns the start and end of an argument, without its quotes.
 func (s *scan) bounds(p int, sep byte) (int, int) {
 	if q := s.sign(p); isQuote(q) {
 		level, e := s.levelOf(p), p+1
@@ -262,8 +260,8 @@ func (s *scan) bounds(p int, sep byte) (int, int) {
 	return s.boundsAt(p, sep, s.levelOf(p))
 }
 
-// boundsAt returns where a value without quotes begins and ends. Delimiters that more
-// of it may follow end it only where they do delimit.
+// boundsAt returns the start and end of a value without quotes. A delimiter that may also be part of the value ends
+// it only where it really separates.
 func (s *scan) boundsAt(p int, sep byte, level uint8) (int, int) {
 	for e := p; ; e++ {
 		c := s.sign(e)
@@ -288,7 +286,7 @@ func (s *scan) boundsAt(p int, sep byte, level uint8) (int, int) {
 	}
 }
 
-// delimits reports whether another name begins at p, or a blank, or the text ends.
+// delimits reports whether another name or a blank begins at p, or the text ends.
 func (s *scan) delimits(p int) bool {
 	if c := s.sign(p); isSpace(c) || isQuote(c) {
 		return true

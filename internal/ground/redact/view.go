@@ -6,25 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// Signs of a view that stand for more than one character of a text.
+// Characters of a view that represent more than one character of a text.
 const (
-	gap   = 0x00 // a secret that was taken out
-	end   = 0x03 // there is no sign: the text ended
-	other = 0xff // a character that no rule tells apart, or one behind a backslash
+	gap   = 0x00 // a removed secret
+	end   = 0x03 // past the end of the text
+	other = 0xff // a character that no rule distinguishes, or one after a backslash
 )
 
-// view is a text as the rules read it: escapes are decoded, full-width and accented
-// letters are plain ones, characters that nobody sees are left out.
+// view is a normalised text for the rules: escapes are decoded, full-width and accented letters are replaced by
+// plain ones, and invisible characters are dropped.
 //
-// Each sign has a level: how often it is escaped more than the text around it. A value
-// in quotes ends with a quote of its own level or of a lower one, and an escaped
-// delimiter ends nothing that began unescaped.
+// Each character has a level: how often it is escaped more than the surrounding text. A value in quotes ends with a
+// quote of its own level or a lower one, and an escaped delimiter does not end a value that began unescaped.
 type view struct {
 	text  string
 	signs []byte
 	level []uint8
-	at    []int32 // where each sign begins in text, and where the text ends
-	ops   int     // how many signs were looked at
+	at    []int32 // the start of each character in text, and the end of the text
+	ops   int     // number of characters read
 }
 
 func newView(text string) *view {
@@ -37,7 +36,7 @@ func newView(text string) *view {
 	return v
 }
 
-// sign returns a sign, or end outside of the text.
+// sign returns the character at a position, or end outside of the text.
 func (v *view) sign(i int) byte {
 	v.ops++
 	if i < 0 || i >= len(v.signs) {
@@ -58,7 +57,7 @@ func (v *view) add(at int, sign byte, level int) {
 	v.at = append(v.at, int32(at))                                                    //nolint:gosec // no text has 2 GiB
 }
 
-// decode adds the sign at i, and returns where the next one begins.
+// decode adds the character at i, and returns the start of the next one.
 func (v *view) decode(i int) int {
 	v.ops++
 	switch b := v.text[i]; {
@@ -77,14 +76,14 @@ func (v *view) decode(i int) int {
 	return i + size
 }
 
-// rune adds a character, if it can be seen.
+// rune adds a character, if it is visible.
 func (v *view) rune(at int, r rune, level int) {
 	if sign, seen := fold(r); seen {
 		v.add(at, sign, level)
 	}
 }
 
-// percent decodes %XX, also when its own sign is written %25.
+// percent decodes %XX, also when the % itself is written %25.
 func (v *view) percent(i int) int {
 	level, j := 1, i+1
 	for strings.HasPrefix(v.text[j:], "25") && level < 8 {
@@ -99,7 +98,7 @@ func (v *view) percent(i int) int {
 		return i + 1
 	}
 	j += 2
-	if code == 0xc2 || code == 0xc3 { // a letter of Latin 1
+	if code == 0xc2 || code == 0xc3 { // a letter of Latin-1
 		if strings.HasPrefix(v.text[j:], "%") {
 			if low, ok := hex(v.text, j+1, 2); ok {
 				v.rune(i, rune(code&3)<<6|rune(low&0x3f), level)
@@ -114,8 +113,8 @@ func (v *view) percent(i int) int {
 	return j
 }
 
-// backslashes decodes what stands behind a row of them. In a string within d strings a
-// quote has 2^d-1 of them before it, and every backslash of the value twice as many more.
+// backslashes decodes the character after a row of backslashes. In a string inside d strings a quote has 2^d-1
+// backslashes before it, and every backslash of the value twice as many more.
 func (v *view) backslashes(i int) int {
 	j := i
 	for j < len(v.text) && v.text[j] == '\\' {
@@ -159,7 +158,7 @@ func (v *view) backslashes(i int) int {
 	return j
 }
 
-// entities are the references that XML has, and what they stand for.
+// entities maps the XML entities to their characters.
 var entities = map[string]byte{"quot;": '"', "#34;": '"', "apos;": '\'', "#39;": '\'', "amp;": '&', "lt;": '<', "gt;": '>'}
 
 func (v *view) entity(i int) int {
@@ -214,7 +213,7 @@ var letters = func() map[rune]byte {
 	return m
 }()
 
-// fold returns the sign of a character, and whether it can be seen.
+// fold returns the plain character, and whether it is visible.
 func fold(r rune) (byte, bool) {
 	switch {
 	case r < utf8.RuneSelf:

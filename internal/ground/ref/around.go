@@ -13,20 +13,18 @@ const (
 	mostParts = 4
 )
 
-// nameLike are the members that say best what a thing is.
+// nameLike lists the members that name a thing best.
 var nameLike = []string{"name", "title", "label", "nombre", "título", "titulo"}
 
-// secretLike are parts of the names of members that may hold a secret, which nobody
-// needs to tell one thing from another.
+// secretLike lists parts of member names that may hold a secret. A secret is never needed to distinguish things.
 var secretLike = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key", "privatekey", "private_key",
 	"credential", "authorization", "cookie", "contraseña", "contrasena", "clave", "cvv", "cvc",
 }
 
-// Around returns what a reference names, and what a person would call the thing
-// that it is of: the first scalar members of the object that holds it, those that
-// are names first ("Sala Norte, 6"), in one line of at most 120 characters, and none
-// that may be a secret. It is ErrUnresolved when the reference names nothing.
+// Around returns the value of a reference, and a label of the thing that it belongs to: the first scalar members of
+// the object that holds it, names first ("Sala Norte, 6"), in one line of at most 120 characters, without members
+// that may be secret. It returns ErrUnresolved when the reference has no value.
 func Around(r Reference, look Lookup) (json.RawMessage, string, error) {
 	rs := newResults(look)
 	v, err := rs.follow(r)
@@ -45,10 +43,10 @@ func Around(r Reference, look Lookup) (json.RawMessage, string, error) {
 
 type member struct{ name, text string }
 
-// label is what the scalar members of an object say of it. The one that is named
-// already counts only when there is no other.
+// label returns a label from the scalar members of an object. The member itself is used only when there is no
+// other.
 func label(holder json.RawMessage, itself string) string {
-	members := slices.DeleteFunc(scalars(holder), secretly)
+	members := slices.DeleteFunc(scalars(holder), isSecretMember)
 	others := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.name == itself })
 	if len(others) > 0 {
 		members = others
@@ -65,17 +63,17 @@ func label(holder json.RawMessage, itself string) string {
 	return line
 }
 
-func secretly(m member) bool { return secret(m.name) }
+func isSecretMember(m member) bool { return isSecretName(m.name) }
 
-// Secret reports whether what a reference names may be a secret, by its name.
+// Secret reports whether the value of a reference may be a secret, by its name.
 func (r Reference) Secret() bool {
-	return slices.ContainsFunc(r.Path, func(s Segment) bool { return secret(s.Name) })
+	return slices.ContainsFunc(r.Path, func(s Segment) bool { return isSecretName(s.Name) })
 }
 
-// Secretive reports whether a value has a member, however deep, that may hold a secret.
+// Secretive reports whether a value has a member, at any depth, that may hold a secret.
 func Secretive(v json.RawMessage) bool {
 	dec := json.NewDecoder(bytes.NewReader(v))
-	type level struct{ object, name bool } // in an object, and whether its next text is a name
+	type level struct{ object, name bool } // whether this is an object, and whether its next text is a name
 	var open []level
 	for {
 		t, err := dec.Token()
@@ -92,7 +90,7 @@ func Secretive(v json.RawMessage) bool {
 				continue
 			}
 		} else if last >= 0 && open[last].name {
-			if name, ok := t.(string); ok && secret(name) {
+			if name, ok := t.(string); ok && isSecretName(name) {
 				return true
 			}
 			open[last].name = false
@@ -104,7 +102,7 @@ func Secretive(v json.RawMessage) bool {
 	}
 }
 
-func secret(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(secretLike, func(part string) bool { return strings.Contains(name, part) })
 }
@@ -116,8 +114,8 @@ func rank(name string) int {
 	return len(nameLike)
 }
 
-// scalars are the members of an object that are texts, numbers or truths, in their
-// order; of a scalar, itself.
+// scalars returns the members of an object that are texts, numbers or booleans, in their order. For a scalar it
+// returns the scalar itself.
 func scalars(raw json.RawMessage) []member {
 	if !isObject(raw) {
 		if s, err := scalarText(raw); err == nil {

@@ -8,23 +8,21 @@ import (
 	"strings"
 )
 
-// Condition is a small boolean over results: one comparison, or All, Any or Not of
-// some.
+// Condition is a small boolean expression over results: one comparison, or All, Any or Not of conditions.
 type Condition struct {
-	Value string          `json:"value,omitempty"` // one reference and nothing else: "${s1.status}"
+	Value string          `json:"value,omitempty"` // exactly one reference: "${s1.status}"
 	Is    Comparison      `json:"is,omitempty"`
-	To    json.RawMessage `json:"to,omitempty"` // a scalar, or one reference; of present and absent none
+	To    json.RawMessage `json:"to,omitempty"` // a scalar, or one reference; empty for present and absent
 	All   []Condition     `json:"all,omitempty"`
 	Any   []Condition     `json:"any,omitempty"`
 	Not   *Condition      `json:"not,omitempty"`
 }
 
-// Comparison is how two values are compared.
+// Comparison names how two values are compared.
 type Comparison string
 
-// The comparisons. Numbers are compared exactly, as decimals; less and more also
-// compare two texts, as Unicode has them. Values of different types are not equal,
-// and neither less nor more.
+// The comparisons. Numbers are compared exactly, as decimals; less and more also compare two texts, by code points.
+// Values of different types are not equal, and neither less nor more.
 const (
 	Equal    Comparison = "equal"
 	NotEqual Comparison = "not_equal"
@@ -32,7 +30,7 @@ const (
 	AtMost   Comparison = "at_most"
 	More     Comparison = "more"
 	AtLeast  Comparison = "at_least"
-	Present  Comparison = "present" // it names something that is not null
+	Present  Comparison = "present" // the value exists and is not null
 	Absent   Comparison = "absent"
 )
 
@@ -46,11 +44,10 @@ var symbols = map[Comparison]string{
 	Equal: "=", NotEqual: "≠", Less: "<", AtMost: "≤", More: ">", AtLeast: "≥", Present: "∃", Absent: "∄",
 }
 
-func (c Comparison) unary() bool  { return c == Present || c == Absent }
-func (c Comparison) orders() bool { return c == Less || c == AtMost || c == More || c == AtLeast }
+func (c Comparison) isUnary() bool    { return c == Present || c == Absent }
+func (c Comparison) isOrdering() bool { return c == Less || c == AtMost || c == More || c == AtLeast }
 
-// Check returns what is wrong with the condition as it is written: nothing of what
-// it names is looked at.
+// Check returns the fault of the condition as it is written. It does not look at the results.
 func (c Condition) Check() error {
 	n := 0
 	return c.check(1, &n)
@@ -83,7 +80,7 @@ func (c Condition) check(depth int, comparisons *int) error {
 	return c.checkComparison()
 }
 
-// parts are the conditions that this one is made of; a comparison has none.
+// parts returns the conditions inside this one; a comparison has none.
 func (c Condition) parts() []Condition {
 	if c.Not != nil {
 		return []Condition{*c.Not}
@@ -98,7 +95,7 @@ func (c Condition) checkComparison() error {
 	if _, known := symbols[c.Is]; !known {
 		return fmt.Errorf("is: %q is no comparison; they are equal, not_equal, less, at_most, more, at_least, present and absent", c.Is)
 	}
-	if c.Is.unary() {
+	if c.Is.isUnary() {
 		if len(c.To) > 0 {
 			return fmt.Errorf("to: %s compares with nothing", c.Is)
 		}
@@ -111,13 +108,13 @@ func (c Condition) checkComparison() error {
 	if err != nil {
 		return fmt.Errorf("to: %w", err)
 	}
-	if to.ref == nil && c.Is.orders() && to.literal.kind != number && to.literal.kind != text {
+	if to.ref == nil && c.Is.isOrdering() && to.literal.kind != number && to.literal.kind != text {
 		return fmt.Errorf("to: only numbers and texts are %s", c.Is)
 	}
 	return nil
 }
 
-// operand is what a value is compared with: a literal, or what a reference names.
+// operand is the second value of a comparison: a literal, or a reference.
 type operand struct {
 	ref     *Reference
 	literal value
@@ -141,7 +138,7 @@ func (c Condition) operand() (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// operandOf reads a text: one reference, or a literal in which "$${" is "${".
+// operandOf parses a text: one reference, or a literal in which "$${" is "${".
 func operandOf(v value) (operand, error) {
 	parts, err := split(v.text)
 	if err != nil {
@@ -200,16 +197,15 @@ func (c Condition) References() ([]Reference, error) {
 	return refs, nil
 }
 
-// Text writes the condition in symbols, which need no language:
-// "s1.status = 200 ∧ ¬(s1.body.x ∃)".
+// Text writes the condition in symbols, which need no translation: "s1.status = 200 ∧ ¬(s1.body.x ∃)".
 func (c Condition) Text() string {
 	switch {
 	case c.Not != nil:
 		return "¬(" + c.Not.Text() + ")"
 	case len(c.All) > 0:
-		return joined(c.All, " ∧ ")
+		return joinConditions(c.All, " ∧ ")
 	case len(c.Any) > 0:
-		return joined(c.Any, " ∨ ")
+		return joinConditions(c.Any, " ∨ ")
 	}
 	said := strings.TrimSuffix(strings.TrimPrefix(c.Value, "${"), "}") + " " + symbols[c.Is]
 	if len(c.To) == 0 {
@@ -221,7 +217,7 @@ func (c Condition) Text() string {
 	return Line(said + " " + string(bytes.TrimSpace(c.To)))
 }
 
-func joined(list []Condition, by string) string {
+func joinConditions(list []Condition, by string) string {
 	said := make([]string, len(list))
 	for i, c := range list {
 		said[i] = c.Text()

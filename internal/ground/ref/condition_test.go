@@ -28,7 +28,7 @@ func results1(body string) Lookup {
 	}
 }
 
-func TestAConditionHoldsOfResults(t *testing.T) {
+func TestConditionHolds(t *testing.T) {
 	look := results1(`{"n":10,"f":1.50,"big":9007199254740993,"t":"ñandú","yes":true,"nil":null,"empty":"","o":{"a":1,"b":[2]},
 		"p":{"b":[2.0],"a":1e0},"l":[1],"huge":1e999999999,"ref":"${s1.body.n}"}`)
 	for in, want := range map[string]bool{
@@ -87,7 +87,7 @@ func TestAConditionHoldsOfResults(t *testing.T) {
 	}
 }
 
-func TestAConditionOnAnUnknownStepIsAnErrorWhereverItStands(t *testing.T) {
+func TestConditionOnUnknownStepIsError(t *testing.T) {
 	for _, in := range []string{
 		`{"value":"${s9.status}","is":"absent"}`,
 		`{"value":"${s1.status}","is":"equal","to":"${s9.status}"}`,
@@ -106,7 +106,7 @@ const (
 	twos = one + "," + one
 )
 
-func TestAConditionIsRefusedWhen(t *testing.T) {
+func TestCheckRefusesInvalidCondition(t *testing.T) {
 	deep := strings.Repeat(`{"not":`, 5) + one + strings.Repeat("}", 5)
 	for name, in := range map[string]string{
 		"it says nothing":                  `{}`,
@@ -149,7 +149,7 @@ func TestAConditionIsRefusedWhen(t *testing.T) {
 	}
 }
 
-func TestAConditionReadsInSymbols(t *testing.T) {
+func TestConditionTextUsesSymbols(t *testing.T) {
 	for in, want := range map[string]string{
 		one: "s1.status ∃",
 		`{"all":[{"value":"${s1.status}","is":"equal","to":200},{"not":{"value":"${s1.body.x}","is":"present"}}]}`:                         "s1.status = 200 ∧ ¬(s1.body.x ∃)",
@@ -163,7 +163,7 @@ func TestAConditionReadsInSymbols(t *testing.T) {
 	}
 }
 
-func TestAConditionListsWhatItNames(t *testing.T) {
+func TestConditionListsReferences(t *testing.T) {
 	refs, err := condition(t, `{"any":[{"value":"${s1.status}","is":"equal","to":"${s2.body.x}"},{"not":{"value":"${item.a}","is":"absent"}}]}`).References()
 	var got []string
 	for _, r := range refs {
@@ -174,7 +174,7 @@ func TestAConditionListsWhatItNames(t *testing.T) {
 	}
 }
 
-func TestComparingADeepValueTakesNoLongerThanReadingIt(t *testing.T) {
+func TestComparingDeepValuesIsLinear(t *testing.T) {
 	const depth = 9000
 	deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 	body := `{"pad":"` + strings.Repeat("x", 100_000) + `","a":` + deep + `,"b":` + deep + `}`
@@ -183,7 +183,7 @@ func TestComparingADeepValueTakesNoLongerThanReadingIt(t *testing.T) {
 	}
 }
 
-func TestTheElementIsNamedByItsOwnName(t *testing.T) {
+func TestReferenceToItemResolves(t *testing.T) {
 	look := func(name string) (Result, bool) {
 		return Result{Body: json.RawMessage(`{"id":7,"body":"b","tags":["x"],"odd key":null}`)}, name == "item"
 	}
@@ -209,7 +209,7 @@ func TestTheElementIsNamedByItsOwnName(t *testing.T) {
 	}
 }
 
-func TestAroundSaysWhatAThingIs(t *testing.T) {
+func TestAroundReturnsLabel(t *testing.T) {
 	look := results1(`{"items":[{"id":"r-9","capacity":6,"name":"Sala\u202e\nNorte","floor":null,"tags":["a"],"open":true,"price":1.50,"z":"never"},
 		{"id":4},"loose",{"Título":"T","id":1,"note":"` + strings.Repeat("ñ", 200) + `"}],"total":2}`)
 	for in, want := range map[string][2]string{
@@ -266,14 +266,14 @@ func FuzzConditions(f *testing.F) {
 		}
 		holds, err := c.Holds(results1(body))
 		opposite, errNot := Condition{Not: &c}.Holds(results1(body))
-		deep := errNot != nil && err == nil // one level more may be one too many
+		deep := errNot != nil && err == nil // one more level may be too deep
 		if !deep && (err == nil) != (errNot == nil) || err == nil && !deep && holds == opposite {
 			t.Fatalf("%s is %v (%v), its opposite %v (%v)", text, holds, err, opposite, errNot)
 		}
 	})
 }
 
-func TestAValueWithASecretInItIsKnown(t *testing.T) {
+func TestSecretiveFindsSecretMember(t *testing.T) {
 	for v, want := range map[string]bool{
 		`"token"`: false, `{"name":"token"}`: false, `{"a":["password",{"b":1}],"c":2}`: false, `[]`: false, `7`: false, ``: false, `{"a":`: false,
 		`{"token":1}`: true, `{"a":{"b":[1,{"api_key":"x"}]}}`: true, `{"a":{},"clave":null}`: true, `[[{"x":1},{"Password":2}]]`: true,

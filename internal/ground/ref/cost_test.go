@@ -9,9 +9,9 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// TestReadingReferencesGrowsWithTheText: the end of each quoted name was once looked for in
-// all of the text, so that 256 KiB took seconds.
-func TestReadingReferencesGrowsWithTheText(t *testing.T) {
+// TestReferenceParsingIsLinear: the parser once searched all of the text for the end of each quoted name, so that
+// 256 KiB took seconds.
+func TestReferenceParsingIsLinear(t *testing.T) {
 	look := func(string) (ref.Result, bool) {
 		return ref.Result{Status: 200, Body: json.RawMessage(`{"a":1,"b":[2]}`), Headers: map[string]string{"X": "y"}}, true
 	}
@@ -45,7 +45,7 @@ func quoted(s string) json.RawMessage {
 	return raw
 }
 
-func TestAReferenceIsTheSameWhateverFollows(t *testing.T) {
+func TestReferenceDoesNotDependOnFollowingText(t *testing.T) {
 	for text, want := range map[string]string{
 		`${s1.body["a"]}`: `a`, `${s1.body["a\"]b"]}`: `a"]b`, `${s1.body["a]b"]}`: `a]b`, `${s1.body["a\\"]}`: `a\`, `${s1.body["}"]}`: `}`,
 		`${s1.body["a" ]}`: "", `${s1.body["a]}`: "", `${s1.body["a"x]}`: "",

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Holds reports whether the condition holds of the results. A value that names
-// nothing is absent, and not_equal to anything; no other comparison holds of it. A
-// step that has no result is an error, and so is a condition that Check refuses.
+// Holds reports whether the results fulfil the condition. A reference without a value is absent, and not_equal to
+// every value; all other comparisons with it are false. A step without a result is an error, and so is a condition
+// that Check refuses.
 func (c Condition) Holds(look Lookup) (bool, error) {
 	if err := c.Check(); err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func (c Condition) holds(rs results) (bool, error) {
 	if len(parts) == 0 {
 		return c.compare(rs)
 	}
-	// Every part is looked at: a step without a result is said wherever it stands.
+	// Every part is evaluated, so that a missing result is always reported.
 	found := false
 	for _, p := range parts {
 		holds, err := p.holds(rs)
@@ -50,12 +50,12 @@ func (c Condition) compare(rs results) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a, found, err := rs.named(r)
+	a, found, err := rs.lookup(r)
 	if err != nil {
 		return false, err
 	}
 	there := found && a.kind != null
-	if c.Is.unary() {
+	if c.Is.isUnary() {
 		return there == (c.Is == Present), nil
 	}
 	to, err := c.operand()
@@ -64,7 +64,7 @@ func (c Condition) compare(rs results) (bool, error) {
 	}
 	b, known := to.literal, true
 	if to.ref != nil {
-		if b, known, err = rs.named(*to.ref); err != nil {
+		if b, known, err = rs.lookup(*to.ref); err != nil {
 			return false, err
 		}
 	}
@@ -92,8 +92,8 @@ func (c Condition) compare(rs results) (bool, error) {
 	return order >= 0, nil
 }
 
-// named returns what a reference names, and whether it names anything.
-func (rs results) named(r Reference) (value, bool, error) {
+// lookup returns the value of a reference, and whether it exists.
+func (rs results) lookup(r Reference) (value, bool, error) {
 	if _, known := rs.look(r.Step); !known {
 		return value{}, false, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
 	}
@@ -108,7 +108,7 @@ func (rs results) named(r Reference) (value, bool, error) {
 	return v, err == nil, err
 }
 
-// kind is what a JSON value is.
+// kind is the type of a JSON value.
 type kind int
 
 const (
@@ -120,8 +120,8 @@ const (
 	list
 )
 
-// value is a JSON value, read. number is nil when it is too large to be told
-// exactly in little space; it then equals only what is written alike.
+// value is a parsed JSON value. number is nil when it is too large to be stored exactly; it then equals only a
+// number that is written alike.
 type value struct {
 	kind   kind
 	raw    json.RawMessage
@@ -152,8 +152,7 @@ func valueOf(raw json.RawMessage) (value, error) {
 	return v, nil
 }
 
-// Limits of a number that is compared exactly: a short text can name a number of
-// a thousand million digits.
+// Limits of a number that is compared exactly: a short text can name a number of a thousand million digits.
 const (
 	maxDigits   = 1000
 	maxExponent = 1000
@@ -179,19 +178,18 @@ func decimal(s string) *big.Rat {
 	return r
 }
 
-// order compares two numbers or two texts; false says that it cannot.
+// order compares two numbers or two texts, and returns false for other values.
 func (v value) order(w value) (int, bool) {
 	switch {
 	case v.kind == number && w.kind == number && v.number != nil && w.number != nil:
 		return v.number.Cmp(w.number), true
 	case v.kind == text && w.kind == text:
-		return strings.Compare(v.text, w.text), true // UTF-8 is in the order of code points
+		return strings.Compare(v.text, w.text), true // UTF-8 sorts by code points
 	}
 	return 0, false
 }
 
-// equal reports whether two values are the same: of one kind, objects whatever the
-// order of their members.
+// equal reports whether two values are the same: of one kind, and for objects in any order of members.
 func equal(v, w value) bool {
 	if v.kind != w.kind {
 		return false
@@ -205,13 +203,12 @@ func equal(v, w value) bool {
 	return bytes.Equal(v.raw, w.raw)
 }
 
-// tree reads a JSON value once, so that comparing a deep one takes no longer than
-// reading it.
+// tree parses a JSON value once, so that comparing a deep value takes no longer than parsing it.
 func tree(raw json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
-	_ = dec.Decode(&v) // it was valid
+	_ = dec.Decode(&v) // it was validated
 	return v
 }
 
@@ -245,8 +242,7 @@ func sameTree(a, b any) bool {
 	return a == b
 }
 
-// Same reports whether two JSON values are the same: numbers exactly, objects
-// whatever the order of their members.
+// Same reports whether two JSON values are the same: numbers exactly, objects in any order of members.
 func Same(a, b json.RawMessage) bool {
 	v, errV := valueOf(a)
 	w, errW := valueOf(b)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line makes a text one line: what stands where a person reads what will be done
-// must not pose as another line of it, nor turn the direction of what follows.
+// Line puts a text on one line. A text in the description of a plan must not look like another line of it, nor
+// change the writing direction of the text after it.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -21,10 +21,9 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Invisible reports a rune that shows nothing, or shows something else than
-// itself: controls, formats, bidi, every space but the plain one, fillers,
-// selectors, private and unassigned code points. Unicode calls some of them letters
-// and signs, so what may be printed is not always seen.
+// Invisible reports whether a rune shows nothing, or something other than itself: controls, formats, bidi controls,
+// every space but the plain one, fillers, selectors, private and unassigned code points. Unicode counts some of
+// them as letters and signs, so a printable rune is not always visible.
 func Invisible(r rune) bool {
 	switch {
 	case r == ' ':

@@ -1,15 +1,12 @@
-// Package ref owns references from one step of a plan to the result of an
-// earlier one, such as ${s1.body.items[0].id}: their grammar, where they may
-// stand, and what they become.
+// Package ref implements references from one step of a plan to the result of an earlier one, such as
+// ${s1.body.items[0].id}: their grammar, their places, and their values.
 //
-// A reference is ${STEP.body…}, ${STEP.status} or ${STEP.headers.NAME}; below
-// body, members are .name or ["any name"], elements [0]. A JSON string that is
-// one reference and nothing else becomes the value it names, type and digits
-// kept; a reference inside longer text becomes its text. "$${" is a literal "${".
+// A reference is ${STEP.body…}, ${STEP.status} or ${STEP.headers.NAME}. Below body, members are .name or ["any
+// name"], elements [0]. A JSON string that is exactly one reference becomes the referenced value with its type and
+// digits. A reference inside longer text becomes the text of the value. "$${" is a literal "${".
 //
-// Of a step that is done for each element of a list, ${item}, ${item.name} and
-// ${item[0].x} name the element: it is looked up under the name "item", as the body
-// of a result. A Condition compares what references name.
+// In a step that runs once for each element of a list, ${item}, ${item.name} and ${item[0].x} refer to the element:
+// it is looked up under the name "item", as the body of a result. A Condition compares the values of references.
 package ref
 
 import (
@@ -29,21 +26,21 @@ const (
 // Reference names a part of a step's result.
 type Reference struct {
 	Step string // or "item"
-	Part string // "body", "status" or "headers"; of the item always "body", which is not written
+	Part string // "body", "status" or "headers"; for the item always "body", which is not written
 	Path []Segment
 }
 
-// item is the name under which a reference looks up the element of a list.
+// item is the name under which a reference looks up the current element of a list.
 const item = "item"
 
-// Segment is one step down: a member name, or an element index.
+// Segment is one part of a path: a member name, or an element index.
 type Segment struct {
 	Name  string
 	Index int
 	IsIdx bool
 }
 
-// String writes the reference as it is read, without ${}.
+// String writes the reference in its source form, without ${}.
 func (r Reference) String() string {
 	var b strings.Builder
 	b.WriteString(r.Step)
@@ -64,7 +61,7 @@ func (r Reference) String() string {
 	return b.String()
 }
 
-// owner names whose result a reference names, in a sentence.
+// owner names the owner of the result, for a sentence.
 func (r Reference) owner() string {
 	if r.Step == item {
 		return "the element"
@@ -72,7 +69,7 @@ func (r Reference) owner() string {
 	return "step " + r.Step
 }
 
-// Contains reports whether text holds a reference, well formed or not.
+// Contains reports whether text contains a reference, well formed or not.
 func Contains(text string) bool {
 	parts, err := split(text)
 	if err != nil {
@@ -92,8 +89,8 @@ func Whole(text string) bool {
 	return err == nil && len(parts) == 1 && parts[0].ref != nil
 }
 
-// Literals returns what a text says around its references: one piece more than it
-// has references, of which any may be empty.
+// Literals returns the texts around the references of a text: one more than there are references. Any of them may
+// be empty.
 func Literals(text string) ([]string, error) {
 	parts, err := split(text)
 	if err != nil {
@@ -137,9 +134,8 @@ func InJSON(raw json.RawMessage) ([]Reference, error) {
 	return refs, err
 }
 
-// Span returns how much of a text that begins with "${" is a reference, to its
-// closing brace outside quotes, whatever stands in it; closed is false, and the
-// length that of the text, when there is none.
+// Span returns the length of the reference at the start of a text, which begins with "${": up to its closing brace
+// outside quotes. When there is no closing brace, closed is false and the length is that of the text.
 func Span(text string) (length int, closed bool) {
 	quoted := false
 	for i := 2; i < len(text); i++ {
@@ -155,8 +151,8 @@ func Span(text string) (length int, closed bool) {
 	return len(text), false
 }
 
-// Next returns where the first well-formed reference of a text begins and ends; the
-// length of the text twice when there is none.
+// Next returns the start and end of the first well-formed reference of a text, or twice the length of the text when
+// there is none.
 func Next(text string) (from, to int) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "${")
@@ -211,7 +207,7 @@ func split(text string) ([]part, error) {
 	return parts, nil
 }
 
-// parse reads one reference at the beginning of text and how long it is.
+// parse parses one reference at the start of a text, and returns its length.
 func parse(text string) (Reference, int, error) {
 	p := parser{text: text, at: 2}
 	r, err := p.reference()
@@ -225,8 +221,7 @@ func parse(text string) (Reference, int, error) {
 	return r, p.at, nil
 }
 
-// The errors of a text that is not a reference. They are made once, because a text may hold
-// thousands.
+// The errors of a malformed reference. They are created once, because a text may contain thousands.
 var (
 	errStep    = errors.New("a step id must follow ${")
 	errPart    = errors.New(".body, .status or .headers must follow the step id")
@@ -296,14 +291,14 @@ func (r Reference) check() error {
 	return fmt.Errorf("only .body, .status and .headers can be named, not .%s", r.Part)
 }
 
-// bracket reads an index or a quoted name. It looks no further than the longest reference, so
-// that the rest of the text is not read again for each one.
+// bracket reads an index or a quoted name. It reads at most maxLength bytes, so that the rest of the text is not
+// read again for each reference.
 func (p *parser) bracket() (Segment, error) {
 	rest := p.text[p.at:]
 	rest = rest[:min(len(rest), maxLength+1)]
 	end := strings.IndexByte(rest, ']')
 	if strings.HasPrefix(rest, `"`) {
-		end = quoted(rest)
+		end = quotedLength(rest)
 	}
 	if end < 0 || end == len(rest) || rest[end] != ']' {
 		return Segment{}, errBracket
@@ -324,9 +319,8 @@ func (p *parser) bracket() (Segment, error) {
 	return Segment{Index: i, IsIdx: true}, nil
 }
 
-// quoted returns the length of the quoted name at the start of a text; -1 when it does not
-// end.
-func quoted(text string) int {
+// quotedLength returns the length of the quoted name at the start of a text, or -1 when it does not end.
+func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':

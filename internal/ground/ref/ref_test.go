@@ -41,7 +41,7 @@ func TestResolveJSONKeepsTypesAndDigits(t *testing.T) {
 	}
 }
 
-func TestResolveRefusesWhatNamesNothing(t *testing.T) {
+func TestResolveRefusesMissingValue(t *testing.T) {
 	for _, in := range []string{
 		`"${s9.body}"`, `"${s1.body.none}"`, `"${s1.body.items[2]}"`, `"${s1.body.id.x}"`, `"${s1.headers.none}"`,
 		`"${empty.body}"`, `"x${s1.body.items[1].id}"`,
@@ -64,7 +64,7 @@ func TestResolveTextEscapesEachValue(t *testing.T) {
 	}
 }
 
-func TestALargeResultNamedOftenIsRefusedEarly(t *testing.T) {
+func TestResolveRefusesLargeTextEarly(t *testing.T) {
 	large := func(string) (Result, bool) {
 		return Result{Status: 200, Body: json.RawMessage(`{"x":"` + strings.Repeat("z", 500_000) + `"}`)}, true
 	}
@@ -99,7 +99,7 @@ func TestALargeResultNamedOftenIsRefusedEarly(t *testing.T) {
 	}
 }
 
-func TestAResultIsReadOnceHoweverManyReferencesNameIt(t *testing.T) {
+func TestResultIsParsedOnce(t *testing.T) {
 	list := json.RawMessage(`{"items":[` + strings.Repeat("1,", 100_000) + `7]}`)
 	look := func(string) (Result, bool) { return Result{Status: 200, Body: list}, true }
 	var before, after runtime.MemStats
@@ -111,7 +111,7 @@ func TestAResultIsReadOnceHoweverManyReferencesNameIt(t *testing.T) {
 	}
 }
 
-func TestMalformedReferencesAreSaid(t *testing.T) {
+func TestMalformedReferencesAreReported(t *testing.T) {
 	for _, in := range []string{
 		"${", "${}", "${s1", "${s1}", "${s1.}", "${s1.body", "${s1.nothing}", "${s1.body.}", "${s1.body[}", "${s1.body[x]}",
 		"${s1.body[-1]}", "${s1.body[01]}", "${s1.status.x}", "${s1.headers}", "${s1.headers[0]}", "${ s1.body}", `${s1.body["x]}`,
@@ -126,7 +126,7 @@ func TestMalformedReferencesAreSaid(t *testing.T) {
 	}
 }
 
-func TestLiteralsAreWhatStandsAroundReferences(t *testing.T) {
+func TestLiteralsReturnsTextAroundReferences(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                               "",
 		"/a/b":                           "/a/b",

@@ -12,29 +12,28 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// Result is what a reference can name of a finished step.
+// Result holds the parts of a finished step that a reference can name.
 type Result struct {
 	Status  int
 	Headers map[string]string
 	Body    json.RawMessage
 }
 
-// Lookup returns the result of a step, and false when it has none yet. Asked for
-// "item" it returns the element that a step is done for, as a Body.
+// Lookup returns the result of a step, and false when there is none yet. For "item" it returns the current element
+// of a list, as a Body.
 type Lookup func(step string) (Result, bool)
 
-// ErrUnresolved is the reason a reference could not be followed.
+// ErrUnresolved means that a reference has no value.
 var ErrUnresolved = errors.New("reference names nothing")
 
-// maxResolved bounds what a text comes to once its references are replaced, in
-// bytes: a small plan can name a large result thousands of times.
+// maxResolved limits the size of a text after its references are replaced, in bytes: a small plan can refer to a
+// large result thousands of times.
 const maxResolved = 1 << 20
 
 var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
 
-// ResolveText replaces every reference in a text by the text of what it names.
-// literal, when given, is applied to the text between references, and escape to each
-// replacement. Objects and arrays cannot stand inside text.
+// ResolveText replaces every reference in a text by its value as text. literal, when given, is applied to the text
+// between references, and escape to each replacement. Objects and arrays cannot stand inside text.
 func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
 	return newResults(look).text(text, literal, escape)
 }
@@ -72,8 +71,7 @@ func (rs results) text(text string, literal, escape func(string) string) (string
 	return b.String(), nil
 }
 
-// ResolveJSON replaces every reference in the string values of a JSON text. An
-// empty text stays empty.
+// ResolveJSON replaces every reference in the string values of a JSON text. An empty text stays empty.
 func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
 	rs, size := newResults(look), len(raw)
 	return mapStrings(raw, func(s string) (json.RawMessage, error) {
@@ -85,7 +83,7 @@ func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
 	})
 }
 
-// value is what a string value becomes.
+// value returns the JSON value that replaces a string value.
 func (rs results) value(s string) (json.RawMessage, error) {
 	parts, err := split(s)
 	if err != nil {
@@ -101,8 +99,8 @@ func (rs results) value(s string) (json.RawMessage, error) {
 	return marshal(text)
 }
 
-// results are the results that references name. Each part of one is read once,
-// however many references go through it.
+// results caches the results that references name. Each part of a result is parsed once, however many references go
+// through it.
 type results struct {
 	look   Lookup
 	opened map[string]container // by the reference that names it
@@ -110,7 +108,7 @@ type results struct {
 
 func newResults(look Lookup) results { return results{look, map[string]container{}} }
 
-// container is an object or a list of a result; neither when it is a scalar.
+// container is an object or a list of a result; both fields are nil for a scalar.
 type container struct {
 	object map[string]json.RawMessage
 	list   []json.RawMessage
@@ -147,7 +145,7 @@ func (rs results) follow(r Reference) (json.RawMessage, error) {
 	return v, nil
 }
 
-// open reads the value that a reference names.
+// open parses the value of a reference.
 func (rs results) open(r Reference, v json.RawMessage) container {
 	name := r.String()
 	c, ok := rs.opened[name]
@@ -189,8 +187,8 @@ func scalarText(v json.RawMessage) (string, error) {
 	return string(v), nil
 }
 
-// mapStrings rewrites every string value of a JSON text; a nil replacement keeps
-// it. Order, numbers and member names stay as they were.
+// mapStrings replaces every string value of a JSON text; a nil replacement keeps it. Order, numbers and member
+// names are unchanged.
 func mapStrings(raw json.RawMessage, f func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return raw, nil

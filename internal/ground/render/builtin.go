@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// builtins are the functions that every template has.
+// builtins maps the names of the functions that every template has.
 var builtins map[string]func([]reflect.Value) (reflect.Value, error)
 
 func init() {
 	builtins = map[string]func([]reflect.Value) (reflect.Value, error){
-		"not":   one(func(v reflect.Value) (any, error) { return !truth(v), nil }),
+		"not":   one(func(v reflect.Value) (any, error) { return !isTrue(v), nil }),
 		"len":   one(length),
 		"index": index,
 		"print": func(args []reflect.Value) (reflect.Value, error) {
-			return reflect.ValueOf(fmt.Sprint(plainly(args)...)), nil
+			return reflect.ValueOf(fmt.Sprint(interfaces(args)...)), nil
 		},
 		"eq": comparison(func(order int) bool { return order == 0 }, true),
 		"ne": comparison(func(order int) bool { return order != 0 }, true),
@@ -32,7 +32,7 @@ func init() {
 	}
 }
 
-// one is a function of one argument.
+// one wraps a function of one argument.
 func one(f func(reflect.Value) (any, error)) func([]reflect.Value) (reflect.Value, error) {
 	return func(args []reflect.Value) (reflect.Value, error) {
 		if len(args) != 1 {
@@ -51,8 +51,8 @@ func length(v reflect.Value) (any, error) {
 	return nil, errors.New("it has no length")
 }
 
-// index returns an element of a list or of a map, and of that as many times as there
-// are further arguments. A key that a map does not hold gives the zero value.
+// index returns an element of a list or a map, and indexes it again for each further argument. A missing key of a
+// map gives the zero value.
 func index(args []reflect.Value) (reflect.Value, error) {
 	if len(args) == 0 {
 		return reflect.Value{}, errors.New("of nothing")
@@ -86,7 +86,7 @@ func index(args []reflect.Value) (reflect.Value, error) {
 	return v, nil
 }
 
-// comparison compares the first argument with each other one, until it holds.
+// comparison returns a function that compares the first argument with the others, until one comparison holds.
 func comparison(holds func(order int) bool, equality bool) func([]reflect.Value) (reflect.Value, error) {
 	return func(args []reflect.Value) (reflect.Value, error) {
 		if len(args) < 2 {
@@ -102,9 +102,9 @@ func comparison(holds func(order int) bool, equality bool) func([]reflect.Value)
 	}
 }
 
-// compare orders two values of one kind; two that are only equal or not give 0 or 1.
+// compare orders two values of one kind. For values that can only be equal or not it returns 0 or 1.
 func compare(a, b reflect.Value, equality bool) (int, error) {
-	a, b = within(a), within(b)
+	a, b = unwrap(a), unwrap(b)
 	switch {
 	case !a.IsValid() || !b.IsValid():
 		if !equality {
@@ -129,15 +129,15 @@ func compare(a, b reflect.Value, equality bool) (int, error) {
 	return 0, fmt.Errorf("a %s with a %s", a.Type(), b.Type())
 }
 
-func within(v reflect.Value) reflect.Value {
+func unwrap(v reflect.Value) reflect.Value {
 	if v.IsValid() && v.Kind() == reflect.Interface {
 		return v.Elem()
 	}
 	return v
 }
 
-// plainly returns values as fmt takes them; none is nil.
-func plainly(args []reflect.Value) []any {
+// interfaces returns values in the form that fmt takes; an invalid one is nil.
+func interfaces(args []reflect.Value) []any {
 	list := make([]any, len(args))
 	for i, v := range args {
 		if v.IsValid() {

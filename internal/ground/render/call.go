@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// call calls a function with its arguments, and with what the pipeline leaves last.
+// call calls a function with its arguments, and with the value of the previous command as the last one.
 func (e *execution) call(dot reflect.Value, f *parse.IdentifierNode, nodes []parse.Node, final []reflect.Value) (reflect.Value, error) {
 	if f.Ident == "and" || f.Ident == "or" {
 		return e.logic(dot, f, nodes, final)
@@ -38,7 +38,7 @@ func (e *execution) call(dot reflect.Value, f *parse.IdentifierNode, nodes []par
 	return v, err
 }
 
-// logic evaluates the arguments of and, and of or, no further than it must.
+// logic evaluates the arguments of and, and of or, until the result is known.
 func (e *execution) logic(dot reflect.Value, f *parse.IdentifierNode, nodes []parse.Node, final []reflect.Value) (reflect.Value, error) {
 	var v reflect.Value
 	for _, n := range nodes {
@@ -46,7 +46,7 @@ func (e *execution) logic(dot reflect.Value, f *parse.IdentifierNode, nodes []pa
 		if v, err = e.value(dot, n); err != nil {
 			return v, err
 		}
-		if truth(v) == (f.Ident == "or") {
+		if isTrue(v) == (f.Ident == "or") {
 			return v, nil
 		}
 	}
@@ -84,7 +84,8 @@ func apply(function reflect.Value, args []reflect.Value) (reflect.Value, error) 
 	return out[0], nil
 }
 
-// fit makes a value an argument of a type: itself, what it holds, or what it points at.
+// fit converts a value to the type of a parameter: the value itself, the value in an interface, or the value behind
+// a pointer.
 func fit(v reflect.Value, want reflect.Type) (reflect.Value, error) {
 	if !v.IsValid() {
 		switch want.Kind() {
@@ -98,7 +99,7 @@ func fit(v reflect.Value, want reflect.Type) (reflect.Value, error) {
 			return v, nil
 		}
 		if v.CanInt() && want.Kind() == reflect.Float64 || v.CanInt() && want.Kind() == reflect.Int64 && v.Type() == reflect.TypeFor[int]() {
-			return v.Convert(want), nil // a number that stands in a template
+			return v.Convert(want), nil // a number literal of a template
 		}
 		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
 			return v, fmt.Errorf("a %s for a %s", v.Type(), want)

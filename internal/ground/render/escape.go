@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// escaper is a function of text in a pipeline. Nothing is no text.
+// escaper wraps an escaping function for a pipeline. An invalid value is the empty text.
 func escaper(f func(text string, markup bool) string) func([]reflect.Value) (reflect.Value, error) {
 	return one(func(v reflect.Value) (any, error) {
-		text, markup := written(v)
+		text, markup := textOf(v)
 		return f(text, markup), nil
 	})
 }
 
 var markupType = reflect.TypeFor[HTML]()
 
-// written is a value as text, and whether that is HTML.
-func written(v reflect.Value) (text string, markup bool) {
+// textOf returns a value as text, and whether it is HTML.
+func textOf(v reflect.Value) (text string, markup bool) {
 	if v.IsValid() && v.Type().Implements(reflect.TypeFor[fmt.Stringer]()) {
 		return fmt.Sprint(v.Interface()), false
 	}
@@ -35,11 +35,11 @@ func written(v reflect.Value) (text string, markup bool) {
 
 var (
 	special = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
-	// entities leaves the entities that HTML has already.
+	// entities keeps the entities that the HTML already has.
 	entities = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
 )
 
-// escapeHTML is for text between tags.
+// escapeHTML escapes text between tags.
 func escapeHTML(text string, markup bool) string {
 	if markup {
 		return text
@@ -47,7 +47,7 @@ func escapeHTML(text string, markup bool) string {
 	return special.Replace(text)
 }
 
-// escapeAttr is for the value of an attribute, where HTML stands without its tags.
+// escapeAttr escapes the value of an attribute; HTML loses its tags there.
 func escapeAttr(text string, markup bool) string {
 	if !markup {
 		return special.Replace(text)
@@ -61,7 +61,7 @@ func escapeAttr(text string, markup bool) string {
 	return entities.Replace(b.String())
 }
 
-// escapeRCDATA is for titles and text areas, which hold no tags.
+// escapeRCDATA escapes the content of titles and text areas, which contain no tags.
 func escapeRCDATA(text string, markup bool) string {
 	if markup {
 		return entities.Replace(text)
@@ -69,11 +69,10 @@ func escapeRCDATA(text string, markup bool) string {
 	return special.Replace(text)
 }
 
-// unsafeURL stands where an address was that is none a page may hold. html/template
-// has the same.
+// unsafeURL replaces an address that a page must not contain. html/template uses the same text.
 const unsafeURL = "#ZgotmplZ"
 
-// filterURL lets addresses of the web and of this site through.
+// filterURL accepts addresses of the web, of mail and of this site.
 func filterURL(text string, _ bool) string {
 	if scheme, _, ok := strings.Cut(text, ":"); ok && !strings.Contains(scheme, "/") {
 		switch strings.ToLower(scheme) {
@@ -85,7 +84,7 @@ func filterURL(text string, _ bool) string {
 	return text
 }
 
-// normalURL escapes what no address holds.
+// normalURL escapes the characters that an address must not contain.
 func normalURL(text string, _ bool) string { return percent(text, "!#$&*+,/:;=?@[]", true) }
 
 // escapeURL escapes a part of an address.
@@ -93,7 +92,7 @@ func escapeURL(text string, _ bool) string { return percent(text, "", false) }
 
 const hex = "0123456789abcdef"
 
-// percent escapes all but letters, digits, -._~ and what is spared.
+// percent escapes all but letters, digits, -._~ and the spared characters.
 func percent(text, spared string, escaped bool) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -114,8 +113,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// escapeScript is JSON for the data of a script: an object or a list, in which
-// encoding/json leaves no character that HTML knows.
+// escapeScript writes JSON for the data of a script: an object or a list. encoding/json escapes every character
+// that has a meaning in HTML.
 func escapeScript(v reflect.Value) (any, error) {
 	if kind := element(v).Kind(); kind != reflect.Struct && kind != reflect.Map && kind != reflect.Slice {
 		return nil, errors.New("a script is given an object or a list")

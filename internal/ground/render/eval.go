@@ -9,7 +9,7 @@ import (
 func (e *execution) pipe(dot reflect.Value, n *parse.PipeNode) (reflect.Value, error) {
 	var value reflect.Value
 	for i, c := range n.Cmds {
-		final := []reflect.Value{value} // the argument that the command before leaves
+		final := []reflect.Value{value} // the last argument, which is the value of the previous command
 		if i == 0 {
 			final = nil
 		}
@@ -49,7 +49,7 @@ func (e *execution) command(dot reflect.Value, n *parse.CommandNode, final []ref
 	return e.value(dot, first)
 }
 
-// value evaluates what is no call.
+// value evaluates a node that is no call.
 func (e *execution) value(dot reflect.Value, n parse.Node) (reflect.Value, error) {
 	switch n := n.(type) {
 	case *parse.DotNode:
@@ -85,7 +85,7 @@ func (e *execution) value(dot reflect.Value, n parse.Node) (reflect.Value, error
 	return reflect.Value{}, e.at(n, "%s has no value", n)
 }
 
-// variable returns the innermost variable of a name, which the parser saw declared.
+// variable returns the innermost variable of a name; the parser checked its declaration.
 func (e *execution) variable(name string) reflect.Value {
 	for i := len(e.vars) - 1; i >= 0; i-- {
 		if e.vars[i].name == name {
@@ -95,7 +95,7 @@ func (e *execution) variable(name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// fields follows names into structs and maps. What a map does not hold is no value.
+// fields follows names into structs and maps. A missing key of a map gives an invalid value.
 func (e *execution) fields(n parse.Node, v reflect.Value, names []string) (reflect.Value, error) {
 	for _, name := range names {
 		from := v

@@ -1,15 +1,12 @@
-// Package render owns how a template becomes text: the prompts for a model and the
-// pages for a person. It executes what text/template/parse reads, with the meaning
-// that text/template gives it, but for one thing: a template calls no method. It
-// reads fields, keys and elements, and calls the functions it is given.
+// Package render executes templates: the prompts for a model and the pages for a person. It executes the trees of
+// text/template/parse with the meaning of text/template, with one difference: a template calls no method. It reads
+// fields, keys and elements, and calls the given functions.
 //
-// A method that is called by a name known only at run time makes the linker keep
-// every exported method of every type of a program. In a function that talks to AWS
-// these are megabytes, which are read at each cold start.
+// A method call by a name known only at run time makes the linker keep every exported method of every type of a
+// program. In a function that talks to AWS these are megabytes, which are read at each cold start.
 //
-// It knows no HTML either. Where a page's values stand, and what has to be escaped
-// there, html/template says before the program is built (internal/edge/webui keeps what it
-// said beside the templates); the functions that it asks for are in escape.go.
+// The package does not parse HTML either. html/template decides before the build which values of a page need which
+// escaping, and internal/edge/webui stores this beside the templates. The escaping functions are in escape.go.
 package render
 
 import (
@@ -23,15 +20,14 @@ import (
 	"text/template/parse"
 )
 
-// HTML is text that needs no escaping: every value in it was escaped before.
+// HTML is text that needs no escaping, because every value in it was escaped before.
 type HTML string
 
-// Funcs are functions of one result, or of one and an error, by the name that
-// templates call them.
+// Funcs maps the names that templates use to functions. A function returns one result, or one and an error.
 type Funcs map[string]any
 
-// Set is templates that may call one another. Each is parsed when it is first
-// executed, and once. It may be used by many at a time.
+// Set holds templates that may call one another. Each is parsed once, when it is first executed. It is safe for
+// concurrent use.
 type Set struct {
 	sources map[string]string
 
@@ -39,15 +35,15 @@ type Set struct {
 	trees map[string]*parse.Tree
 }
 
-// New returns the templates whose sources are given by their names.
+// New returns a Set of templates from sources by name.
 func New(sources map[string]string) *Set {
 	return &Set{sources: sources, trees: map[string]*parse.Tree{}}
 }
 
 const define = `{{define "`
 
-// Sections returns the sources in a text of {{define "name"}}…{{end}}, each of which
-// begins a line, as Join writes it.
+// Sections returns the sources in a text of {{define "name"}}…{{end}}. Each define begins a line, as Join writes
+// it.
 func Sections(text string) map[string]string {
 	sources := map[string]string{}
 	for _, section := range strings.Split(text, "\n"+define)[1:] {
@@ -58,7 +54,7 @@ func Sections(text string) map[string]string {
 	return sources
 }
 
-// Join writes sources so that Sections reads them.
+// Join writes sources in the form that Sections reads.
 func Join(sources map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -70,7 +66,7 @@ func Join(sources map[string]string) string {
 // Names returns the names of the templates, sorted.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
 
-// tree returns a template, parsed.
+// tree returns a parsed template.
 func (s *Set) tree(name string) (*parse.Tree, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +78,7 @@ func (s *Set) tree(name string) (*parse.Tree, error) {
 		return nil, fmt.Errorf("render: no template %q", name)
 	}
 	t := parse.New(name)
-	t.Mode = parse.SkipFuncCheck // they are given when it is executed
+	t.Mode = parse.SkipFuncCheck // the functions are given at execution
 	nested := map[string]*parse.Tree{}
 	if _, err := t.Parse(source, "", "", nested); err != nil {
 		return nil, err
@@ -94,24 +90,23 @@ func (s *Set) tree(name string) (*parse.Tree, error) {
 	return t, nil
 }
 
-// Execute writes the template called name for data. What was written before an error
-// stays written.
+// Execute writes the template called name for data. Output that was written before an error stays.
 func (s *Set) Execute(w io.Writer, name string, data any, funcs Funcs) error {
 	e := execution{set: s, w: w, funcs: funcs}
 	return e.template(name, reflect.ValueOf(data))
 }
 
-// deepest is how far templates may call one another.
+// deepest limits how deeply templates may call one another.
 const deepest = 1000
 
-// execution is one Execute.
+// execution is the state of one Execute.
 type execution struct {
 	set   *Set
 	w     io.Writer
 	funcs Funcs
 	vars  []variable // a stack
 	depth int
-	tmpl  *parse.Tree // being executed
+	tmpl  *parse.Tree // the template in execution
 }
 
 // variable is one $name.
@@ -120,7 +115,7 @@ type variable struct {
 	value reflect.Value
 }
 
-// template executes a template with variables of its own.
+// template executes a template with its own variables.
 func (e *execution) template(name string, dot reflect.Value) error {
 	tree, err := e.set.tree(name)
 	if err != nil {
@@ -139,7 +134,7 @@ func (e *execution) template(name string, dot reflect.Value) error {
 	return inner.list(dot, tree.Root)
 }
 
-// at says where in which template an error happened.
+// at adds the place in the template to an error.
 func (e *execution) at(n parse.Node, format string, args ...any) error {
 	place, context := e.tmpl.ErrorContext(n)
 	return fmt.Errorf("render: %s: %s: %w", place, context, fmt.Errorf(format, args...))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// place is where a value stands on a page: as somebody writes it, and with the
-// functions that html/template puts behind it.
+// places lists the places of a value on a page: as an author writes it, and with the functions that html/template
+// appends.
 var places = []struct{ written, escaped string }{
 	{`<p>{{.}}</p>`, `<p>{{. | html}}</p>`},
 	{`<p title="a {{.}} b">`, `<p title="a {{. | attr}} b">`},
@@ -44,7 +44,7 @@ func FuzzValuesAreEscapedAsHTMLTemplateDoes(f *testing.F) {
 	})
 }
 
-func TestHTMLIsNotEscapedAgain(t *testing.T) {
+func TestHTMLIsNotEscapedTwice(t *testing.T) {
 	const text = `<code title="a">x &amp; y</code> "z"`
 	for _, p := range places[:4] {
 		var want, got strings.Builder
@@ -69,8 +69,8 @@ type person struct {
 	Any   any
 }
 
-// The same text means the same here and in text/template, but for methods.
-func TestTemplatesMeanWhatTextTemplateMeans(t *testing.T) {
+// Templates have the same meaning here as in text/template, except for methods.
+func TestTemplatesAgreeWithTextTemplate(t *testing.T) {
 	ana := &person{
 		Name: "Ana", Tags: []string{"a", "b"}, Boss: &person{Name: "Luz"}, Ages: map[string]int{"z": 1, "y": 2}, Since: 3 * time.Second, Any: []any{1, "x", nil},
 	}
@@ -104,19 +104,19 @@ func TestTemplatesMeanWhatTextTemplateMeans(t *testing.T) {
 	}
 }
 
-func TestATemplateCallsNoMethod(t *testing.T) {
+func TestTemplateCallsNoMethod(t *testing.T) {
 	if err := New(map[string]string{"x": `{{.IsZero}}`}).Execute(&strings.Builder{}, "x", time.Time{}, nil); err == nil {
 		t.Error("it called one")
 	}
 }
 
-func TestATemplateThatCallsItselfEnds(t *testing.T) {
+func TestRecursiveTemplateEnds(t *testing.T) {
 	if err := New(map[string]string{"x": `{{template "x"}}`}).Execute(&strings.Builder{}, "x", nil, nil); err == nil {
 		t.Error("it did not end")
 	}
 }
 
-func TestSectionsReadWhatJoinWrites(t *testing.T) {
+func TestSectionsReadsOutputOfJoin(t *testing.T) {
 	want := map[string]string{"a": "x {{if .}}y{{end}}\n", "b-c": "", "d": "\n{{range .}}\n{{end}}"}
 	got := Sections(Join(want))
 	if len(got) != len(want) {

@@ -9,7 +9,7 @@ import (
 	"text/template/parse"
 )
 
-// list executes one node after the other; its variables end with it.
+// list executes the nodes of a list; variables declared in it end with it.
 func (e *execution) list(dot reflect.Value, list *parse.ListNode) error {
 	if list == nil {
 		return nil
@@ -56,7 +56,7 @@ func (e *execution) node(dot reflect.Value, n parse.Node) error {
 	return e.at(n, "%T is not executed here", n)
 }
 
-// branch executes an if, or a with, which makes the value the dot.
+// branch executes an if, or a with, which sets the dot to the value.
 func (e *execution) branch(dot reflect.Value, n *parse.BranchNode, with bool) error {
 	mark := len(e.vars)
 	defer func() { e.vars = e.vars[:mark] }()
@@ -65,7 +65,7 @@ func (e *execution) branch(dot reflect.Value, n *parse.BranchNode, with bool) er
 		return err
 	}
 	switch {
-	case !truth(value):
+	case !isTrue(value):
 		return e.list(dot, n.ElseList)
 	case with:
 		return e.list(value, n.List)
@@ -136,7 +136,7 @@ func (e *execution) print(n parse.Node, v reflect.Value) error {
 	return err
 }
 
-// element follows pointers and interfaces; invalid at a nil.
+// element follows pointers and interfaces. It returns an invalid value for nil.
 func element(v reflect.Value) reflect.Value {
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
 		v = v.Elem()
@@ -144,8 +144,8 @@ func element(v reflect.Value) reflect.Value {
 	return v
 }
 
-// truth reports whether a value is not the empty one of its type. A struct never is.
-func truth(v reflect.Value) bool {
+// isTrue reports whether a value is not the empty one of its type. A struct is always true.
+func isTrue(v reflect.Value) bool {
 	if v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}

@@ -6,13 +6,12 @@ var (
 	owners = words("my mi tu su our your nuestra nuestro his her")
 )
 
-// maxBetween is how many words may stand between a name and its verb: the password of
-// the database of the shop is.
+// maxBetween limits the words between a name and its verb: the password of the database of the shop is.
 const maxBetween = 6
 
-// told takes the value that a sentence tells of the name from i on: my password is X,
-// the token of the shop is X, password X. What follows the name begins at p.
-func (s *scan) told(i, p int, k kind) int {
+// inSentence removes the value that a sentence assigns to the name at i: my password is X, the token of the shop is
+// X, password X. The text after the name begins at p.
+func (s *scan) inSentence(i, p int, k kind) int {
 	from, verb, first := p, false, true
 	for n := 0; n < maxBetween; n++ {
 		w := p
@@ -20,16 +19,16 @@ func (s *scan) told(i, p int, k kind) int {
 			w++
 		}
 		word := s.lower(p, min(w, len(s.signs)))
-		next := s.blanks(w)
+		next := s.skipBlanks(w)
 		if verbs[word] && (next > w || s.sign(w) == ':') {
 			if s.sign(next) == ':' {
-				next = s.blanks(next + 1)
+				next = s.skipBlanks(next + 1)
 			}
 			p, verb = next, true
 			break
 		}
 		if n > 1 && word != "" && s.sign(w) == ':' && isBlank(s.sign(w+1)) { // contraseña del wifi: X
-			p, verb = s.blanks(w+1), true
+			p, verb = s.skipBlanks(w+1), true
 			break
 		}
 		if word == "" || next == w || first && !joins[word] {
@@ -40,11 +39,11 @@ func (s *scan) told(i, p int, k kind) int {
 	if !verb {
 		p = from
 	}
-	return s.spoken(i, p, verb, k)
+	return s.sentenceValue(i, p, verb, k)
 }
 
-// spoken takes the value at p, of a sentence with or without a verb.
-func (s *scan) spoken(i, p int, verb bool, k kind) int {
+// sentenceValue removes the value at p, of a sentence with or without a verb.
+func (s *scan) sentenceValue(i, p int, verb bool, k kind) int {
 	quoted := isQuote(s.sign(p))
 	from, e := s.bounds(p, ' ')
 	if quoted && e-from > 200 || e <= from || e > len(s.signs) {
@@ -55,19 +54,19 @@ func (s *scan) spoken(i, p int, verb bool, k kind) int {
 	}
 	switch {
 	case quoted && verb:
-		if s.secret(from, e, '=', k, true) {
+		if s.isSecret(from, e, '=', k, true) {
 			return s.take(from, e)
 		}
-	case s.looks(from, e):
+	case s.looksSecret(from, e):
 		return s.take(from, e)
-	case verb && k == password && s.owned(i) && e-from >= 4 && !sentence[s.lower(from, e)]:
+	case verb && k == password && s.hasOwner(i) && e-from >= 4 && !sentence[s.lower(from, e)]:
 		return s.take(from, e)
 	}
 	return 0
 }
 
-// owned reports whether the word before the name at i says whose it is.
-func (s *scan) owned(i int) bool {
+// hasOwner reports whether the word before the name at i names an owner.
+func (s *scan) hasOwner(i int) bool {
 	if !isBlank(s.sign(i - 1)) {
 		return false
 	}
