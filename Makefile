@@ -71,7 +71,7 @@ bench: ## Measure turns and runs against a floor measured in the same run
 
 .PHONY: picture
 picture: ## Take the picture of the README anew (needs chromium)
-	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots go test -count=1 ./infra/e2e -run TestAPersonHasAPlanProposedConfirmedAndDone \
+	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots go test -count=1 ./infra/e2e -run TestPersonConfirmsPlanInBrowser \
 		&& cp $$shots/done-wide-light.png docs/page.png && rm -r $$shots
 
 .PHONY: check

@@ -1,5 +1,4 @@
-// Command authorize tells the API who is asking. It identifies and never denies: the
-// handlers render refusals.
+// Command authorize identifies the caller of a request for the API. It never denies: the handlers render refusals.
 package main
 
 import "piloto/internal/boot"

@@ -1,5 +1,5 @@
-// Command eligibility says who is answered, by whom and at what cost, and keeps
-// the settings of all that: /ai and all below it.
+// Command eligibility decides whether a turn may run, on which model and at what cost, and stores the settings of
+// that decision: /ai and all routes below it.
 package main
 
 import "piloto/internal/boot"

@@ -1,4 +1,4 @@
-// Command mcp keeps the registry of servers: /api/mcps and all below it.
+// Command mcp is the registry of services (MCP servers and OpenAPI documents): /api/mcps and all routes below it.
 package main
 
 import "piloto/internal/boot/registry"

@@ -1,5 +1,4 @@
-// Command realtime answers the WebSocket API: who connects, what they ask, and that
-// they left.
+// Command realtime handles the WebSocket API: connections, messages of clients, and disconnections.
 package main
 
 import "piloto/internal/boot"

@@ -1,5 +1,5 @@
-// Command reason thinks of another command for a step whose command failed: the
-// Reason task of the state machine.
+// Command reason asks the model for another command when the command of a step failed: the Reason task of the state
+// machine.
 package main
 
 import "piloto/internal/boot"

@@ -1,6 +1,5 @@
-// Command records reads and keeps what an account holds: projects, chats, messages and
-// runs. It also answers /health, /openapi.json, /docs, and whatever no other
-// route does.
+// Command records reads and writes the data of an account: projects, chats, messages and runs. It also answers
+// /health, /openapi.json, /docs, and every path without a route.
 package main
 
 import "piloto/internal/boot"

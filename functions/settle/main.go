@@ -1,5 +1,5 @@
-// Command settle starts and finishes a run, and says what is undone: the Start, Undo
-// and Finish tasks of the state machine.
+// Command settle starts and finishes a run, and decides which steps are undone: the Start, Undo and Finish tasks of
+// the state machine.
 package main
 
 import "piloto/internal/boot/receipts"

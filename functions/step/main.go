@@ -1,5 +1,5 @@
-// Command step runs one step of a run, and asks for its approval: the RunStep, RunItem,
-// RunUndo and AwaitApproval tasks of the state machine.
+// Command step runs one step of a run, and requests its approval: the RunStep, RunItem, RunUndo and AwaitApproval
+// tasks of the state machine.
 package main
 
 import "piloto/internal/boot/tools"

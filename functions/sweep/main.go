@@ -1,5 +1,5 @@
-// Command sweep runs each minute and whenever an execution ends without settling: it
-// restarts what a crash left, expires drafts and settles abandoned runs.
+// Command sweep runs each minute, and whenever an execution ends without finishing its run: it restarts runs after
+// a crash, expires drafts and finishes abandoned runs.
 package main
 
 import "piloto/internal/boot/receipts"

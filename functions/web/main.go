@@ -1,5 +1,4 @@
-// Command web serves the page, its fragments and its assets, and signs people in and
-// out.
+// Command web serves the page, its fragments and its assets, and signs people in and out.
 package main
 
 import "piloto/internal/boot/web"

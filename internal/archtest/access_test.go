@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// statement is one statement of a policy in template.yaml. Intrinsics stand as
-// they are written: "!GetAtt Table.Arn".
+// statement is one statement of a policy in template.yaml. Intrinsic functions are kept as they are written:
+// "!GetAtt Table.Arn".
 type statement struct {
 	effect    string
 	actions   []string
@@ -29,15 +29,14 @@ const (
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
-// grants are what each function may do beyond writing its log and its trace:
-// "action resource", and nothing else.
+// grants lists all permissions of each function, besides writing its log and its trace, as "action resource".
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
-	"chat": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"chat": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun"),
-	"turn": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"turn": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
-	"confirm": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
+	"confirm": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
 	"eligibility": append(append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
@@ -45,26 +44,26 @@ var grants = map[string][]string{
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
-	"reason": append(telling("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"reason": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
-	"settle": append(telling("GetItem", "PutItem", "Query", "UpdateItem"), signing...),
-	"step": append(telling("GetItem", "PutItem", "Query", "UpdateItem"),
+	"settle": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), signing...),
+	"step": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"),
 		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun"),
-	"sweep": append(append(append(telling("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signing...),
+	"sweep": append(append(append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signing...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
 	"web": append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 }
 
-// signing is what a function may do that signs receipts: with one key, the stack's own or
-// the one that took its place.
+// signing lists the permissions of a function that signs receipts: with one key, the stack's own or its
+// replacement.
 var signing = []string{
 	"kms:GetPublicKey !GetAtt ReceiptKey.Arn", "kms:GetPublicKey !Ref ReceiptKeyArn",
 	"kms:Sign !GetAtt ReceiptKey.Arn", "kms:Sign !Ref ReceiptKeyArn",
 }
 
-// telling is what a function may do that tells connected clients what it stores.
-func telling(actions ...string) []string {
+// pushing returns the permissions of a function that notifies connected clients of the rows that it stores.
+func pushing(actions ...string) []string {
 	return append(on(table, append(actions, "DeleteItem")...), manage+"POST/@connections/*")
 }
 
@@ -76,8 +75,7 @@ func on(resource string, actions ...string) []string {
 	return list
 }
 
-// withheld are the policies that keep a function from part of the table, and the
-// functions that are without them, each for a reason.
+// withheld maps each policy that denies a part of the table to the functions without it, each with a reason.
 var withheld = map[string]map[string]string{
 	"NoServerKeysPolicy": {
 		"mcp":  "stores the keys of servers",
@@ -98,10 +96,10 @@ var withheld = map[string]map[string]string{
 	},
 }
 
-// undividable are the actions that know no narrower resource than "*".
+// undividable lists the actions that AWS allows only on the resource "*".
 var undividable = []string{"logs:", "xray:"}
 
-func TestEachFunctionMayDoWhatItNeedsAndNoMore(t *testing.T) {
+func TestFunctionsHaveExactlyGrantedPermissions(t *testing.T) {
 	resources := rawResources(t)
 	for function, want := range grants {
 		role := resources[title(function)+"Role"]
@@ -132,7 +130,7 @@ func TestEachFunctionMayDoWhatItNeedsAndNoMore(t *testing.T) {
 				t.Errorf("%s: %s is attached: %v; only those who need what it denies are without: %v", function, policy, has(policy), without)
 			}
 		}
-		if function := resources[title(function)+"Function"]; written(find(function, "Properties", "Role")) != "!GetAtt "+title(functionName(function))+"Role.Arn" {
+		if function := resources[title(function)+"Function"]; scalarText(find(function, "Properties", "Role")) != "!GetAtt "+title(functionName(function))+"Role.Arn" {
 			t.Errorf("template.yaml:%d: the function has another role than its own", function.Line)
 		}
 	}
@@ -143,9 +141,9 @@ func TestEachFunctionMayDoWhatItNeedsAndNoMore(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllowedOnEverything(t *testing.T) {
+func TestNoStatementAllowsEveryResource(t *testing.T) {
 	for id, r := range rawResources(t) {
-		ofKey := written(find(r, "Type")) == "AWS::KMS::Key" // whose policy calls the key "*"
+		ofKey := scalarText(find(r, "Type")) == "AWS::KMS::Key" // its policy calls the key "*"
 		walkStatements(r, func(s statement) {
 			for _, a := range s.actions {
 				if strings.Contains(a, "*") && s.effect == "Allow" {
@@ -160,7 +158,7 @@ func TestNothingIsAllowedOnEverything(t *testing.T) {
 	}
 }
 
-// rawResources returns the resources of template.yaml as they are written.
+// rawResources returns the unparsed resources of template.yaml.
 func rawResources(t *testing.T) map[string]*yaml.Node {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
@@ -179,13 +177,13 @@ func rawResources(t *testing.T) map[string]*yaml.Node {
 	return all
 }
 
-// functionName is the name that a function's log group gives it.
+// functionName returns the name of the function in the name of its log group.
 func functionName(n *yaml.Node) string {
-	group := written(find(n, "Properties", "LoggingConfig", "LogGroup"))
+	group := scalarText(find(n, "Properties", "LoggingConfig", "LogGroup"))
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(group, "!Ref "), "LogGroup"))
 }
 
-// find follows keys into mappings; nil when one is missing.
+// find follows keys into mappings, and returns nil when one is missing.
 func find(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		var next *yaml.Node
@@ -206,8 +204,8 @@ func sequence(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// written is a scalar as it stands in the file, with its intrinsic.
-func written(n *yaml.Node) string {
+// scalarText returns a scalar as it is written in the file, with its intrinsic function.
+func scalarText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}
@@ -217,13 +215,13 @@ func written(n *yaml.Node) string {
 	return n.Tag + " " + n.Value
 }
 
-// oneOrMany is a scalar or a list of them.
+// oneOrMany returns a scalar, or the elements of a list.
 func oneOrMany(n *yaml.Node) []string {
 	if n == nil {
 		return nil
 	}
 	if n.Kind == yaml.ScalarNode {
-		return []string{written(n)}
+		return []string{scalarText(n)}
 	}
 	var list []string
 	items := n.Content
@@ -231,12 +229,12 @@ func oneOrMany(n *yaml.Node) []string {
 		items = items[1:]
 	}
 	for _, item := range items {
-		list = append(list, written(item))
+		list = append(list, scalarText(item))
 	}
 	return list
 }
 
-// statements reads a policy's statements; one behind !If counts as there.
+// statements returns a policy's statements. It includes those behind !If.
 func statements(n *yaml.Node) []statement {
 	var list []statement
 	for _, item := range sequence(n) {
@@ -244,7 +242,7 @@ func statements(n *yaml.Node) []statement {
 			item = item.Content[1]
 		}
 		list = append(list, statement{
-			effect:    written(find(item, "Effect")),
+			effect:    scalarText(find(item, "Effect")),
 			actions:   oneOrMany(find(item, "Action")),
 			resources: oneOrMany(find(item, "Resource")),
 			line:      item.Line,
@@ -253,7 +251,7 @@ func statements(n *yaml.Node) []statement {
 	return list
 }
 
-// walkStatements visits every policy statement below a node.
+// walkStatements calls visit for every policy statement below a node.
 func walkStatements(n *yaml.Node, visit func(statement)) {
 	if s := find(n, "Statement"); s != nil {
 		for _, one := range statements(s) {

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// paced are the tests that compare times of the machine's clock and fail for none of
-// them, and why.
+// paced lists the tests that compare times of the machine's clock but do not fail because of them, each with a
+// reason.
 var paced = map[string]string{
 	"infra/e2e": "a crash test waits before it looks again",
 }
 
-// A test that fails on a slow machine says nothing of the code. Time is measured in a
-// bubble (testing/synctest), in a benchmark, or as a count of what was done.
+// A test that fails on a slow machine proves nothing about the code. Time is measured in a bubble
+// (testing/synctest) or in a benchmark, or the test counts events instead.
 func TestNoTestIsTimed(t *testing.T) {
 	found := map[string]bool{}
 	for _, f := range sources(t, true) {
@@ -25,7 +25,7 @@ func TestNoTestIsTimed(t *testing.T) {
 			if !ok || mentions(fn, "synctest") {
 				continue
 			}
-			for _, n := range timed(fn) {
+			for _, n := range timeComparisons(fn) {
 				found[f.dir()] = true
 				if paced[f.dir()] == "" {
 					t.Errorf("%s compares what the clock of the machine says", f.at(n))
@@ -49,8 +49,8 @@ func mentions(root ast.Node, name string) (found bool) {
 	return found
 }
 
-// timed are the comparisons of a function with what time.Since returned.
-func timed(fn *ast.FuncDecl) (list []ast.Node) {
+// timeComparisons returns the comparisons of a function with a result of time.Since.
+func timeComparisons(fn *ast.FuncDecl) (list []ast.Node) {
 	since := func(e ast.Expr) bool {
 		call, ok := e.(*ast.CallExpr)
 		if !ok {

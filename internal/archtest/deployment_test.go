@@ -18,10 +18,10 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-// initials are the functions whose name is spelt in capitals.
+// initials maps the functions whose name is spelt in capitals.
 var initials = map[string]string{"mcp": "MCP"}
 
-// title is a function's name as Go and the template have it: Chat, MCP.
+// title returns a function's name as Go and the template spell it: Chat, MCP.
 func title(function string) string {
 	if s, ok := initials[function]; ok {
 		return s
@@ -56,7 +56,7 @@ func names(t *testing.T, dir, ending string) []string {
 	return list
 }
 
-func TestTemplateFoldersAndSamplesAreTheSameFunctions(t *testing.T) {
+func TestTemplateFoldersAndSamplesListSameFunctions(t *testing.T) {
 	var declared []string
 	for _, f := range readTemplate(t).Functions {
 		declared = append(declared, f.Name)
@@ -79,7 +79,7 @@ func TestTemplateFoldersAndSamplesAreTheSameFunctions(t *testing.T) {
 	}
 }
 
-func TestTemplateRoutesAreTheOnesServed(t *testing.T) {
+func TestTemplateRoutesMatchServedRoutes(t *testing.T) {
 	tpl := readTemplate(t)
 	served := map[string]string{"$default": "records"}
 	for _, r := range httpapi.Routes() {
@@ -107,9 +107,9 @@ func TestTemplateRoutesAreTheOnesServed(t *testing.T) {
 	}
 }
 
-// TestSocketRoutesAreTheOnesServed holds the WebSocket API's routes, in the template
-// as the one-process deployment reads it, equal to those that the handler answers.
-func TestSocketRoutesAreTheOnesServed(t *testing.T) {
+// TestSocketRoutesMatchTemplate compares the WebSocket API's routes in the template, as the one-process deployment
+// reads it, with those of the handler.
+func TestSocketRoutesMatchTemplate(t *testing.T) {
 	api := readTemplate(t).Socket
 	var routed []string
 	for _, r := range api.Routes {
@@ -126,9 +126,9 @@ func TestSocketRoutesAreTheOnesServed(t *testing.T) {
 	}
 }
 
-// TestPageIsRoutedToWeb compares the patterns of the page's own mux with the
-// template: what is served is routed, and what is routed is served.
-func TestPageIsRoutedToWeb(t *testing.T) {
+// TestPageRoutesMatchTemplate compares the patterns of the page's own mux with the template: every served pattern
+// is routed, and every routed one is served.
+func TestPageRoutesMatchTemplate(t *testing.T) {
 	tpl := readTemplate(t)
 	patterns := pagePatterns(t)
 	if len(patterns) < 5 {
@@ -156,8 +156,8 @@ func TestPageIsRoutedToWeb(t *testing.T) {
 	}
 }
 
-// pagePatterns returns the patterns that internal/edge/webui registers: the texts
-// that its calls begin with and that are one, where fragment means GET.
+// pagePatterns returns the patterns that internal/edge/webui registers: the first argument of its calls when it is
+// a pattern. fragment means GET.
 func pagePatterns(t *testing.T) []string {
 	var patterns []string
 	for _, f := range sources(t, false) {
@@ -192,11 +192,11 @@ func pagePatterns(t *testing.T) []string {
 	return patterns
 }
 
-// world are variables that the template sets and that boot's lambdaWorld reads, for
-// every function: no field of a configuration has their name.
+// world lists variables that the template sets and that boot's lambdaWorld reads, for every function. No field of a
+// configuration has their name.
 var world = []string{"AWS_ENDPOINT_URL"}
 
-func TestEveryVariableIsSetAndEverySetVariableIsRead(t *testing.T) {
+func TestVariablesOfTemplateAndConfigurationMatch(t *testing.T) {
 	structs := bootStructs(t)
 	for _, f := range readTemplate(t).Functions {
 		config := title(f.Name) + "Config"
@@ -237,8 +237,7 @@ func bootStructs(t *testing.T) map[string]*ast.StructType {
 	return structs
 }
 
-// variables returns the names in a struct's env tags, and in those of the
-// structs of boot that it is made of.
+// variables returns the names in a struct's env tags, and in those of the embedded structs of boot.
 func variables(structs map[string]*ast.StructType, s *ast.StructType, prefix string) []string {
 	var list []string
 	for _, field := range s.Fields.List {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// dialing is what connects without a guard, by library.
+// dialing lists the functions that connect without a guard, by library.
 var dialing = map[string][]string{
 	"net": {
 		"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "ListenPacket", "LookupHost", "LookupIP", "LookupAddr", "LookupTXT",
@@ -18,14 +18,14 @@ var dialing = map[string][]string{
 	"github.com/coder/websocket": {"Dial"},
 }
 
-// unguarded may, because nobody but who deploys says where to.
+// unguarded lists the packages that may use them, because only the operator of the deployment chooses the address.
 var unguarded = map[string]string{
 	"internal/tools/outbound": "it is the guard",
 	"internal/boot":           "the model that the deployment itself names may be anywhere",
 }
 
-// TestOnlyTheGuardDials: whatever is asked at an address that somebody gave goes through
-// package outbound. An http.Client without a transport of its own would not.
+// TestOnlyTheGuardDials checks that every request to an address from a user goes through package outbound. An
+// http.Client without a transport of its own would not.
 func TestOnlyTheGuardDials(t *testing.T) {
 	for _, f := range sources(t, false) {
 		if !within(f.dir(), "internal", "functions") || unguarded[f.dir()] != "" {

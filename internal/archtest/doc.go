@@ -1,7 +1,6 @@
-// Package archtest holds the tree to its architecture: which way imports point,
-// who may read the environment and the clock, how long a file may be, and that
-// template.yaml, the functions and their configuration say the same.
+// Package archtest checks the architecture: the direction of imports, which packages may read the environment and
+// the clock, the length of files, and that template.yaml, the functions and their configuration agree.
 //
-// It owns tests only. Every rule says why it is there; an exception says why it
-// may be one, and fails the test when it is no longer needed.
+// It contains only tests. Every rule has a reason in a comment. An exception has a reason too, and fails the test
+// when it is no longer needed.
 package archtest

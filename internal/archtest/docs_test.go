@@ -15,9 +15,8 @@ var (
 	fence   = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 )
 
-// The first thing that a newcomer reads fits two screens, and every link in it and in
-// the pages that it leads to arrives.
-func TestTheDocsLeadSomewhere(t *testing.T) {
+// A newcomer's first page fits on two screens. Every link in it, and in the pages that it links, has a target.
+func TestDocsAreShortAndLinksHaveTargets(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +43,7 @@ func TestTheDocsLeadSomewhere(t *testing.T) {
 				continue
 			}
 			links++
-			if why := arrives(page, m[1]); why != "" {
+			if why := linkProblem(page, m[1]); why != "" {
 				t.Errorf("%s: %s: %s", filepath.Base(page), m[1], why)
 			}
 		}
@@ -54,8 +53,8 @@ func TestTheDocsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// arrives says why a link of a page leads nowhere.
-func arrives(page, link string) string {
+// linkProblem returns the reason why a link of a page has no target, or "".
+func linkProblem(page, link string) string {
 	file, part, _ := strings.Cut(link, "#")
 	to := page
 	if file != "" {
@@ -80,7 +79,7 @@ func arrives(page, link string) string {
 	return "it has no such chapter"
 }
 
-// anchor is the name that GitHub gives a chapter.
+// anchor returns the name that GitHub gives a heading.
 func anchor(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// filing are the packages that may open files, and why. What a request says reaches none
-// of them: the product keeps what it knows in its table, and its pages are in its binaries.
+// filing lists the packages that may open files, each with a reason. None of them uses data of a request: the
+// product stores its data in its table, and its pages are in its binaries.
 var filing = map[string]string{
 	"internal/ground/failpoint":     "the file of a test says where to crash; a build without the tag has none of it",
 	"internal/boot/receipts":        "the key of receipts of one machine, named by its configuration",
@@ -18,7 +18,7 @@ var filing = map[string]string{
 	"infra/local/fixture":           "tests look for the root of the module",
 }
 
-// opens are the functions of the standard library that take the name of a file.
+// opens lists the functions of the standard library that take the name of a file.
 var opens = map[string][]string{
 	"os": {
 		"Open", "OpenFile", "OpenRoot", "OpenInRoot", "Create", "CreateTemp", "ReadFile", "WriteFile", "ReadDir", "Mkdir", "MkdirAll", "MkdirTemp",
@@ -34,11 +34,11 @@ var opens = map[string][]string{
 	"io/ioutil":     {"ReadFile", "WriteFile", "ReadDir", "TempFile", "TempDir"},
 }
 
-func TestOnlyTheDataFolderIsFiles(t *testing.T) {
+func TestOnlyListedPackagesOpenFiles(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range sources(t, false) {
 		if within(f.dir(), "infra") && !within(f.dir(), "infra/local", localaws) || within(f.dir(), localaws+"/conformance") {
-			continue // tools of the project: nothing of them answers a request
+			continue // tools of the project: they answer no request
 		}
 		for library, names := range opens {
 			for _, n := range calls(f, library, names...) {

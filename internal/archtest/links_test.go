@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// costly are libraries that make a program large, or slow to start, and the functions
-// that are for what they do. No other may hold them, even through others.
+// costly lists the libraries that make a program large, or slow to start, with the functions that need them. No
+// other function may link them, even indirectly.
 var costly = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":    {"chat", "mcp", "step", "turn"}, // compiles its meta-schemas at each start
 	"github.com/modelcontextprotocol/go-sdk":   {"chat", "mcp", "step", "turn"},
 	"github.com/getkin/kin-openapi":            {"mcp"},
 	"github.com/yuin/goldmark":                 {"web"},
 	"github.com/aws/aws-sdk-go-v2/service/kms": {"settle", "sweep"},
-	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and asks the network
+	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and queries the network
 	"html/template":                            {}, // calls methods by name, so that the linker drops none
 }
 
-func TestAFunctionHoldsOnlyWhatItNeeds(t *testing.T) {
-	imports := map[string][]string{} // of each of our folders
+func TestFunctionsLinkOnlyNeededLibraries(t *testing.T) {
+	imports := map[string][]string{} // of each folder of the project
 	for _, f := range sources(t, false) {
 		imports[f.dir()] = append(imports[f.dir()], f.imports()...)
 	}
@@ -29,22 +29,22 @@ func TestAFunctionHoldsOnlyWhatItNeeds(t *testing.T) {
 			continue
 		}
 		for library, users := range costly {
-			if way := wayTo(imports, dir, library, map[string]bool{}); way != nil && !slices.Contains(users, path.Base(dir)) {
+			if way := importPath(imports, dir, library, map[string]bool{}); way != nil && !slices.Contains(users, path.Base(dir)) {
 				t.Errorf("%s holds %s, which is for %v: %s", dir, library, users, strings.Join(way, " → "))
 			}
 		}
 	}
 }
 
-// wayTo returns the imports that lead from a folder to a library; nil when none do.
-func wayTo(imports map[string][]string, dir, library string, been map[string]bool) []string {
+// importPath returns the imports that lead from a folder to a library, or nil.
+func importPath(imports map[string][]string, dir, library string, been map[string]bool) []string {
 	been[dir] = true
 	for _, imported := range imports[dir] {
 		if within(imported, library) {
 			return []string{dir, imported}
 		}
 		if ours, ok := strings.CutPrefix(imported, "piloto/"); ok && !been[ours] {
-			if way := wayTo(imports, ours, library, been); way != nil {
+			if way := importPath(imports, ours, library, been); way != nil {
 				return append([]string{dir}, way...)
 			}
 		}

@@ -34,8 +34,8 @@ func TestLocalawsKnowsNothingOfPiloto(t *testing.T) {
 	}
 }
 
-// TestLocalawsStandsAlone copies the module out of the tree. There it must build with its
-// tests, pass those of two packages, and serve a table to a client.
+// TestLocalawsStandsAlone copies the module out of the tree. There it must build with its tests, pass the tests of
+// two packages, and serve a table to a client.
 func TestLocalawsStandsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own")

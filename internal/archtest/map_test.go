@@ -16,7 +16,7 @@ var (
 	arrow  = regexp.MustCompile(`(?m)^  (\w+) --> (\w+)`)
 )
 
-func page(t *testing.T, path string) string {
+func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
@@ -25,7 +25,7 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// section is a page's text from one chapter to the next.
+// section returns the text of a page from one heading to the next.
 func section(t *testing.T, text, title string) string {
 	t.Helper()
 	_, after, found := strings.Cut(text, "\n## "+title+"\n")
@@ -36,13 +36,13 @@ func section(t *testing.T, text, title string) string {
 	return before
 }
 
-// TestTheMapShowsTheRooms holds the diagram of rooms to their READMEs: an arrow is an import
-// that a README allows, and what a README allows is reached by arrows.
-func TestTheMapShowsTheRooms(t *testing.T) {
+// TestMapShowsRooms compares the diagram of rooms with their READMEs: an arrow is an import that a README allows,
+// and every allowed import is reached by arrows.
+func TestMapShowsRooms(t *testing.T) {
 	allowed := rooms(t)
 	delete(allowed, "archtest")
 	below := map[string][]string{}
-	for _, m := range arrow.FindAllStringSubmatch(section(t, page(t, "docs/architecture.md"), "The rooms"), -1) {
+	for _, m := range arrow.FindAllStringSubmatch(section(t, readPage(t, "docs/architecture.md"), "The rooms"), -1) {
 		below[m[1]] = append(below[m[1]], m[2])
 	}
 	for room, may := range allowed {
@@ -70,9 +70,9 @@ func TestTheMapShowsTheRooms(t *testing.T) {
 	}
 }
 
-func TestTheDiagramOfTheLifecycleIsTheTable(t *testing.T) {
+func TestLifecycleDiagramMatchesTable(t *testing.T) {
 	drawn := map[[2]plan.Status]bool{}
-	for _, m := range arrow.FindAllStringSubmatch(section(t, page(t, "docs/architecture.md"), "The life of a run"), -1) {
+	for _, m := range arrow.FindAllStringSubmatch(section(t, readPage(t, "docs/architecture.md"), "The life of a run"), -1) {
 		drawn[[2]plan.Status{plan.Status(m[1]), plan.Status(m[2])}] = true
 	}
 	for _, from := range plan.Statuses() {
@@ -88,16 +88,16 @@ func TestTheDiagramOfTheLifecycleIsTheTable(t *testing.T) {
 	}
 }
 
-// TestThePathsOfTheMapExist holds that every path in the map and the READMEs exists.
-func TestThePathsOfTheMapExist(t *testing.T) {
+// TestPathsOfMapExist checks that every path in the map and the READMEs exists.
+func TestPathsOfMapExist(t *testing.T) {
 	pages := map[string]string{"docs/architecture.md": "", "docs/contributing.md": "", "docs/rough-edges.md": ""}
 	for _, room := range names(t, "internal", "") {
 		pages[filepath.Join("internal", room, "README.md")] = filepath.Join("internal", room)
 	}
 	found := 0
 	for name, base := range pages {
-		text := page(t, name)
-		if base != "" { // of a README, the files to read first are named from the room
+		text := readPage(t, name)
+		if base != "" { // in a README the files to read first are relative to the room
 			_, text, _ = strings.Cut(text, "Read first:")
 		}
 		for _, m := range quoted.FindAllStringSubmatch(text, -1) {

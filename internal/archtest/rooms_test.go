@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// A room is a folder of internal. The line "May import" of its README says which rooms its
-// packages may import; the code is held to it, and nothing is listed here.
+// A room is a folder of internal. The line "May import" of its README lists the rooms that its packages may import.
+// The test reads these lines, and has no list of its own.
 var mayImport = regexp.MustCompile(`(?m)^May import: (.+)$`)
 
-// maxReadme is how many lines a room's README may have. It says what lives there, what may
-// enter, and where to start.
+// maxReadme is the maximum number of lines of a room's README. It describes the content of the room, the allowed
+// imports, and where to start.
 const maxReadme = 20
 
-// rooms returns what each room may import.
+// rooms returns the allowed imports of each room.
 func rooms(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -43,7 +43,7 @@ func rooms(t *testing.T) map[string][]string {
 	return all
 }
 
-// roomOf is the room of a package of internal.
+// roomOf returns the room of a package of internal.
 func roomOf(dir string) string {
 	below, ok := strings.CutPrefix(dir, "internal/")
 	if !ok {
@@ -53,7 +53,7 @@ func roomOf(dir string) string {
 	return room
 }
 
-func TestRoomsImportWhatTheirReadmeSays(t *testing.T) {
+func TestRoomsImportOnlyAllowedRooms(t *testing.T) {
 	allowed := rooms(t)
 	used := map[string]map[string]bool{}
 	for _, f := range sources(t, false) {
@@ -86,9 +86,9 @@ func TestRoomsImportWhatTheirReadmeSays(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsAboveItself holds that the rooms can be put in an order in which each imports
-// those before it only. Go refuses a circle of packages, not one of folders.
-func TestNoRoomIsAboveItself(t *testing.T) {
+// TestRoomsFormNoCycle checks that the rooms can be ordered so that each imports only earlier ones. Go refuses a
+// cycle of packages, but not one of folders.
+func TestRoomsFormNoCycle(t *testing.T) {
 	allowed := rooms(t)
 	delete(allowed, "archtest")
 	for len(allowed) > 0 {
@@ -110,11 +110,11 @@ func contains(m map[string][]string, key string) bool {
 	return ok
 }
 
-// outside are the libraries of what lies outside the program. A package that imports one is
-// an adapter: the others know it by an interface of their own, and boot alone by name.
+// outside lists the libraries that reach the world outside the program. A package that imports one is an adapter:
+// the other packages know it by an interface of their own, and only boot by name.
 var outside = []string{"net/http", "os", "os/exec", "github.com/aws"}
 
-// TestAdaptersAreKnownToBootAlone holds that only boot imports an adapter.
+// TestAdaptersAreKnownToBootAlone checks that only boot imports an adapter.
 func TestAdaptersAreKnownToBootAlone(t *testing.T) {
 	adapters := map[string]string{}
 	for _, f := range sources(t, false) {
@@ -153,8 +153,8 @@ func TestAdaptersAreKnownToBootAlone(t *testing.T) {
 	}
 }
 
-// TestAMainImportsBootOnly holds that a function is put together in one place.
-func TestAMainImportsBootOnly(t *testing.T) {
+// TestMainImportsOnlyBoot checks that each function is put together in one place.
+func TestMainImportsOnlyBoot(t *testing.T) {
 	for _, f := range sources(t, false) {
 		if !within(f.dir(), "functions") {
 			continue
@@ -167,9 +167,8 @@ func TestAMainImportsBootOnly(t *testing.T) {
 	}
 }
 
-// library returns the third-party library of an import path. It is empty for the standard
-// library, golang.org/x, our own packages, and the parts that all AWS clients share. Each
-// AWS service is a library of its own.
+// library returns the third-party library of an import path. It is empty for the standard library, golang.org/x,
+// the packages of this project, and the parts that all AWS clients share. Each AWS service is a library of its own.
 func library(imported string) string {
 	parts := strings.Split(imported, "/")
 	switch {
@@ -183,8 +182,8 @@ func library(imported string) string {
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
-// TestEachLibraryHasOneOwner holds that one package imports a library. boot may import any,
-// because it builds the clients, and so may what is not deployed.
+// TestEachLibraryHasOneOwner checks that only one package imports a library. boot may import any, because it
+// creates the clients, and so may packages that are not deployed.
 func TestEachLibraryHasOneOwner(t *testing.T) {
 	owners := map[string]string{}
 	for _, f := range sources(t, false) {

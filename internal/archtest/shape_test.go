@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// What still counts as one thing to read. Tables make tests longer.
+// The limits in lines of a file and of a function. Tables make tests longer.
 const (
 	maxFile     = 450
 	maxTestFile = 700
 	maxFunction = 80
 )
 
-// long are the files and functions that may be longer, each with its reason.
+// long lists the files and functions that may be longer, each with its reason.
 var long = map[string]string{}
 
-func TestFilesAndFunctionsFitOnAScreenOrSix(t *testing.T) {
+func TestFilesAndFunctionsAreShort(t *testing.T) {
 	needed := map[string]bool{}
 	tooLong := func(name string, lines, limit int) {
 		if lines <= limit {
@@ -52,7 +52,7 @@ func TestFilesAndFunctionsFitOnAScreenOrSix(t *testing.T) {
 	}
 }
 
-func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+func TestEveryPackageHasDocComment(t *testing.T) {
 	docs := map[string]string{}
 	for _, f := range sources(t, false) {
 		if _, seen := docs[f.dir()]; !seen {
@@ -80,10 +80,10 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 	}
 }
 
-// vague are names that a package takes when nobody knows what it owns.
+// vague lists names that say nothing about the content of a package.
 var vague = []string{"base", "common", "core", "helper", "helpers", "lib", "misc", "mock", "mocks", "shared", "types", "util", "utils"}
 
-func TestPackagesAreNamedForWhatTheyOwn(t *testing.T) {
+func TestPackageNamesAreSpecific(t *testing.T) {
 	for _, f := range sources(t, true) {
 		for part := range strings.SplitSeq(f.dir(), "/") {
 			if slices.Contains(vague, part) {
@@ -93,7 +93,7 @@ func TestPackagesAreNamedForWhatTheyOwn(t *testing.T) {
 	}
 }
 
-func TestAMainWiresAndStarts(t *testing.T) {
+func TestMainHasOneStartCall(t *testing.T) {
 	for _, f := range sources(t, true) {
 		if !within(f.dir(), "functions") {
 			continue
@@ -107,7 +107,7 @@ func TestAMainWiresAndStarts(t *testing.T) {
 				continue
 			}
 			starts := len(calls(f, "piloto/internal/boot", startOf(path.Base(f.dir()))))
-			for _, imported := range f.imports() { // what one function alone links has a package of its own
+			for _, imported := range f.imports() { // a package that only one function links has its own Start
 				if strings.HasPrefix(imported, "piloto/internal/boot/") {
 					starts += len(calls(f, imported, "Start")) + len(calls(f, imported, startOf(path.Base(f.dir()))))
 				}

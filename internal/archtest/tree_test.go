@@ -23,7 +23,7 @@ type file struct {
 	set    *token.FileSet
 }
 
-// dir is the folder of the file: its package, as imports name it without "piloto/".
+// dir returns the folder of the file, which is the import path of its package without "piloto/".
 func (f file) dir() string { return path.Dir(f.path) }
 
 // imports returns the paths that the file imports.
@@ -83,7 +83,7 @@ var files = sync.OnceValues(func() ([]file, error) {
 	return all, err
 })
 
-// sources returns the files that are not tests, or all.
+// sources returns the files that are not tests, or all files.
 func sources(t *testing.T, tests bool) []file {
 	t.Helper()
 	all, err := files()
@@ -102,7 +102,7 @@ func sources(t *testing.T, tests bool) []file {
 	return chosen
 }
 
-// within reports whether a package is one of these, or below one of these.
+// within reports whether a package is one of these places, or below one.
 func within(dir string, places ...string) bool {
 	for _, place := range places {
 		if dir == place || strings.HasPrefix(dir, place+"/") {

@@ -21,13 +21,12 @@ import (
 	"piloto/internal/edge/telemetry"
 )
 
-// kindOf is a resource's type.
-func kindOf(n *yaml.Node) string { return written(find(n, "Type")) }
+// kindOf returns the type of a resource.
+func kindOf(n *yaml.Node) string { return scalarText(find(n, "Type")) }
 
-// TestWhatFailsInTheBackgroundIsKept holds that an event which no try could handle
-// lands in the queue of dead letters, whoever gave up on it, that it is given up on,
-// and that somebody is told.
-func TestWhatFailsInTheBackgroundIsKept(t *testing.T) {
+// TestBackgroundFailuresAreKept checks that an event that all retries failed to handle is sent to the dead-letter
+// queue, whichever service gave up, that the number of retries is limited, and that an alarm notifies the operator.
+func TestBackgroundFailuresAreKept(t *testing.T) {
 	resources := rawResources(t)
 	const queue = "!GetAtt DeadLetters.Arn"
 	for _, f := range readTemplate(t).Functions {
@@ -36,10 +35,10 @@ func TestWhatFailsInTheBackgroundIsKept(t *testing.T) {
 		}
 		properties := find(resources[f.ID], "Properties")
 		config := find(properties, "EventInvokeConfig")
-		if got := written(find(config, "DestinationConfig", "OnFailure", "Destination")); got != queue {
+		if got := scalarText(find(config, "DestinationConfig", "OnFailure", "Destination")); got != queue {
 			t.Errorf("%s: what fails every try goes to %q", f.ID, got)
 		}
-		if tries, err := strconv.Atoi(written(find(config, "MaximumRetryAttempts"))); err != nil || tries > 2 {
+		if tries, err := strconv.Atoi(scalarText(find(config, "MaximumRetryAttempts"))); err != nil || tries > 2 {
 			t.Errorf("%s: nothing says how often an event is tried", f.ID)
 		}
 		events := find(properties, "Events")
@@ -48,24 +47,23 @@ func TestWhatFailsInTheBackgroundIsKept(t *testing.T) {
 			if kind := kindOf(e); kind != "Schedule" && kind != "EventBridgeRule" {
 				continue
 			}
-			if got := written(find(e, "Properties", "DeadLetterConfig", "Arn")); got != queue {
+			if got := scalarText(find(e, "Properties", "DeadLetterConfig", "Arn")); got != queue {
 				t.Errorf("%s.%s: what cannot be delivered goes to %q", f.ID, events.Content[i].Value, got)
 			}
 		}
 	}
 	told := slices.ContainsFunc(slices.Collect(maps.Values(resources)), func(r *yaml.Node) bool {
 		d := sequence(find(r, "Properties", "Dimensions"))
-		return kindOf(r) == "AWS::CloudWatch::Alarm" && written(find(r, "Properties", "MetricName")) == "ApproximateNumberOfMessagesVisible" &&
-			len(d) == 1 && written(find(d[0], "Value")) == "!GetAtt DeadLetters.QueueName"
+		return kindOf(r) == "AWS::CloudWatch::Alarm" && scalarText(find(r, "Properties", "MetricName")) == "ApproximateNumberOfMessagesVisible" &&
+			len(d) == 1 && scalarText(find(d[0], "Value")) == "!GetAtt DeadLetters.QueueName"
 	})
 	if !told {
 		t.Error("no alarm says that there are dead letters")
 	}
 }
 
-// TestEveryAlarmTellsSomebody holds that an alarm is not only seen, and that it says
-// what silence means.
-func TestEveryAlarmTellsSomebody(t *testing.T) {
+// TestEveryAlarmNotifies checks that every alarm has an action, and defines the meaning of missing data.
+func TestEveryAlarmNotifies(t *testing.T) {
 	n := 0
 	for id, r := range rawResources(t) {
 		if kindOf(r) != "AWS::CloudWatch::Alarm" {
@@ -76,7 +74,7 @@ func TestEveryAlarmTellsSomebody(t *testing.T) {
 		if got := oneOrMany(find(p, "AlarmActions")); !slices.Equal(got, []string{"!Ref Alarms"}) {
 			t.Errorf("template.yaml:%d: %s tells %v", r.Line, id, got)
 		}
-		if written(find(p, "TreatMissingData")) == "" || written(find(p, "AlarmDescription")) == "" {
+		if scalarText(find(p, "TreatMissingData")) == "" || scalarText(find(p, "AlarmDescription")) == "" {
 			t.Errorf("template.yaml:%d: %s does not say what silence means, or what it is about", r.Line, id)
 		}
 		if count := len(sequence(find(p, "Metrics"))); count > 10 {
@@ -88,7 +86,7 @@ func TestEveryAlarmTellsSomebody(t *testing.T) {
 	}
 }
 
-// unwatched are functions whose errors are no alarm's, for a reason.
+// unwatched lists the functions whose errors trigger no alarm, each with a reason.
 var unwatched = map[string]string{"StepFunction": "an error is how a step says that a server refused; the state machine's alarm sees the rest"}
 
 // watchedBy returns the values of the dimensions of each metric that an alarm adds up.
@@ -101,16 +99,16 @@ func watchedBy(resources map[string]*yaml.Node) map[string][]string {
 		for _, m := range sequence(find(r, "Properties", "Metrics")) {
 			metric := find(m, "MetricStat", "Metric")
 			for _, d := range sequence(find(metric, "Dimensions")) {
-				name := written(find(metric, "MetricName"))
-				watched[name] = append(watched[name], strings.TrimPrefix(written(find(d, "Value")), "!Ref "))
+				name := scalarText(find(metric, "MetricName"))
+				watched[name] = append(watched[name], strings.TrimPrefix(scalarText(find(d, "Value")), "!Ref "))
 			}
 		}
 	}
 	return watched
 }
 
-// TestEveryTableIsWatched holds that an alarm sees the throttles of each table and of each
-// of its indexes, which DynamoDB counts apart.
+// TestEveryTableIsWatched checks that an alarm covers the throttles of each table and of each of its indexes, which
+// DynamoDB counts separately.
 func TestEveryTableIsWatched(t *testing.T) {
 	watched := watchedBy(rawResources(t))
 	for _, table := range readTemplate(t).Tables {
@@ -126,8 +124,8 @@ func TestEveryTableIsWatched(t *testing.T) {
 	}
 }
 
-// TestEveryFunctionIsWatched holds that each is on the dashboard, and in an alarm
-// for its errors and one for its throttles.
+// TestEveryFunctionIsWatched checks that each function is on the dashboard, in an alarm for its errors, and in one
+// for its throttles.
 func TestEveryFunctionIsWatched(t *testing.T) {
 	resources := rawResources(t)
 	watched := watchedBy(resources)
@@ -146,9 +144,9 @@ func TestEveryFunctionIsWatched(t *testing.T) {
 
 var filtered = regexp.MustCompile(`\$\.message = "([a-z_.]+)"`)
 
-// TestMetricFiltersReadWhatIsLogged holds every pattern against the log lines of the
-// code: a line that is renamed would silence its alarm.
-func TestMetricFiltersReadWhatIsLogged(t *testing.T) {
+// TestMetricFiltersMatchLogLines compares every pattern with the log lines of the code: a renamed line would
+// silence its alarm.
+func TestMetricFiltersMatchLogLines(t *testing.T) {
 	logged := map[string]bool{}
 	for _, f := range sources(t, false) {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -164,14 +162,14 @@ func TestMetricFiltersReadWhatIsLogged(t *testing.T) {
 		if kindOf(r) != "AWS::Logs::MetricFilter" {
 			continue
 		}
-		m := filtered.FindStringSubmatch(written(find(r, "Properties", "FilterPattern")))
+		m := filtered.FindStringSubmatch(scalarText(find(r, "Properties", "FilterPattern")))
 		if m == nil || !logged[m[1]] {
 			t.Errorf("template.yaml:%d: %s reads a line that nothing logs", r.Line, id)
 		}
 	}
 }
 
-// emitted are the metrics that the logs of a turn and of a refusal tell, by namespace and name.
+// emitted returns the metrics in the logs of a turn and of a refusal, by namespace and name.
 func emitted(t *testing.T) map[string]bool {
 	t.Helper()
 	var line bytes.Buffer
@@ -185,7 +183,7 @@ func emitted(t *testing.T) map[string]bool {
 	return names
 }
 
-// namesOf reads the metrics of a line.
+// namesOf reads the metrics of a log line.
 func namesOf(t *testing.T, lines *json.Decoder, names map[string]bool) {
 	t.Helper()
 	var told struct {
@@ -206,13 +204,13 @@ func namesOf(t *testing.T, lines *json.Decoder, names map[string]bool) {
 	}
 }
 
-// TestMetricsThatAreShownAreTold holds the dashboard and the alarms against what is
-// emitted and filtered: a metric that nobody tells of is a line at zero.
-func TestMetricsThatAreShownAreTold(t *testing.T) {
+// TestShownMetricsAreEmitted compares the dashboard and the alarms with the emitted and filtered metrics: a metric
+// that is never emitted shows as a line at zero.
+func TestShownMetricsAreEmitted(t *testing.T) {
 	resources, told := rawResources(t), emitted(t)
 	for _, r := range resources {
 		for _, m := range sequence(find(r, "Properties", "MetricTransformations")) {
-			told[written(find(m, "MetricNamespace"))+" "+written(find(m, "MetricName"))] = true
+			told[scalarText(find(m, "MetricNamespace"))+" "+scalarText(find(m, "MetricName"))] = true
 		}
 	}
 	for id, r := range resources {
@@ -220,7 +218,7 @@ func TestMetricsThatAreShownAreTold(t *testing.T) {
 		if kindOf(r) != "AWS::CloudWatch::Alarm" || find(p, "MetricName") == nil {
 			continue
 		}
-		name := written(find(p, "Namespace")) + " " + written(find(p, "MetricName"))
+		name := scalarText(find(p, "Namespace")) + " " + scalarText(find(p, "MetricName"))
 		if !strings.HasPrefix(name, "AWS/") && !told[name] {
 			t.Errorf("template.yaml:%d: %s waits for %s, which nobody tells of", r.Line, id, name)
 		}
