@@ -15,9 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolServer is a server that speaks the Model Context Protocol, made with the
-// protocol's own SDK. Its tools are what a script says, the agent's "chat" at
-// first; every call of one is recorded before anything else is done with it.
+// toolServer is a server that speaks the Model Context Protocol, built with the protocol's own SDK. A script sets
+// its tools; at first it has only the agent's "chat". Every call is recorded before anything else happens.
 type toolServer struct {
 	addr   string
 	server *http.Server
@@ -40,12 +39,12 @@ type toolSpec struct {
 	ReadOnly     bool            `json:"readOnly"`
 }
 
-// How a tool answers, besides what a service does.
+// Behaviours of a tool, besides those of a service.
 const (
-	behaveSays    = "says"    // text: what it says
+	behaveSays    = "says"    // text: the tool's answer
 	behaveFails   = "fails"   // text: an error of the tool
-	behaveResult  = "result"  // JSON: the result as it is
-	behaveGarbage = "garbage" // an answer that is not of the protocol
+	behaveResult  = "result"  // JSON: the unchanged result
+	behaveGarbage = "garbage" // an answer that violates the protocol
 )
 
 var chatTool = toolSpec{
@@ -122,7 +121,7 @@ func (s *toolServer) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp
 	return said(fmt.Sprintf("%d: %s", n, in.Message)), nil
 }
 
-// ServeHTTP records calls, and cuts or spoils those whose behaviour is of the wire.
+// ServeHTTP records calls, and cuts or corrupts those whose behaviour concerns the connection.
 func (s *toolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -139,15 +138,15 @@ func (s *toolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if json.Unmarshal(body, &message) == nil && message.Method == "tools/call" {
 		got := record(&http.Request{Method: "CALL", URL: r.URL, Header: r.Header, Body: io.NopCloser(bytes.NewReader(message.Params.Arguments))})
 		got.Path = message.Params.Name
-		if s.spoils(w, got) {
+		if s.sendCorrupt(w, got) {
 			return
 		}
 	}
 	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{Stateless: true}).ServeHTTP(w, r)
 }
 
-// spoils answers what the SDK's server never would.
-func (s *toolServer) spoils(w http.ResponseWriter, got received) bool {
+// sendCorrupt sends answers that the SDK's server never sends.
+func (s *toolServer) sendCorrupt(w http.ResponseWriter, got received) bool {
 	s.mu.Lock()
 	s.calls = append(s.calls, got)
 	var how behaviour
@@ -215,8 +214,8 @@ func (s *toolServer) got() []received {
 //	tools NAME does BEHAVIOUR…      one for each call, the last for those that follow:
 //	                                says=, fails=, result=, huge=, hold, drop, status=,
 //	                                throttle=, garbage, ok
-//	tools NAME got N | waits N      how often any of its tools was called
-//	tools NAME call N               what it was called with the Nth time, for json
+//	tools NAME got N | waits N      the number of calls of its tools
+//	tools NAME call N               the arguments of its Nth call, for json
 func (s *stage) toolServers(args []string) error {
 	if len(args) < 2 {
 		return usage("tools NAME start|stop|again|release|offer|does|got|waits|call …")

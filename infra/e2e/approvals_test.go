@@ -10,10 +10,9 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// TestAnotherPersonApproves: where a rule wants a second person, whoever confirmed
-// cannot approve, and neither can somebody without the scope; two who press at
-// once are one approval.
-func TestAnotherPersonApproves(t *testing.T) {
+// TestSecondPersonApproves: when a rule requires a second person, the person who confirmed cannot approve, and
+// neither can a person without the scope. Two approvals at the same time count as one.
+func TestSecondPersonApproves(t *testing.T) {
 	t.Parallel()
 	d, _, model := scriptedOpen(t)
 	people := map[string]*client{}
@@ -35,7 +34,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 		map[string]any{"effect": "ask", "method": "POST", "path": "/orders/*/pay", "another": true, "minutes": 30, "reason": "Los cobros los mira otra persona"},
 	}))
 	chat := ana.chat(t)
-	proposed(t, ana, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
+	propose(t, ana, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
 	run := ana.say(t, chat, "confirmo").text("run.run_id")
 	if err := eventually(patience, func() error {
 		return matches(`"status":"waiting"`, ana.must(t, 200, "GET", "/api/runs/"+run, "").String())

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// attach has the kernel end a process that outlives the test that started it.
+// attach makes the kernel end a process that outlives its test.
 func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package e2e
 
 import "os/exec"
 
-// attach does nothing where the kernel cannot tie one process to another.
+// attach does nothing, because the kernel cannot tie one process to another.
 func attach(*exec.Cmd) {}

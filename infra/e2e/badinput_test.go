@@ -18,18 +18,18 @@ type bad struct {
 	headers []string
 	status  int
 	code    string
-	errors  int // how many, when all must be told at once
+	errors  int // number of faults, when all must be reported at once
 }
 
-// TestBadInputIsRefusedAndChangesNothing: each is a problem with a code and a
-// trace id, and the account is afterwards exactly as it was.
+// TestBadInputIsRefusedAndChangesNothing: each response is a problem with a code and a trace id, and the account is
+// unchanged afterwards.
 func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := c.chat(t)
-	run := proposed(t, c, model, chat, map[string]any{"mcp_id": server, "method": "GET", "path": "/orders"})
+	run := propose(t, c, model, chat, map[string]any{"mcp_id": server, "method": "GET", "path": "/orders"})
 	confirm := "/api/runs/" + run.text("run.run_id") + "/confirm"
 	good := startOrders(t)
 	page := newService(freeAddress(t), "/openapi.json", "<html>hello</html>")
@@ -77,7 +77,7 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	}
 }
 
-// everything is all that the account has, as its routes tell it.
+// everything returns all data of the account, as its routes return it.
 func everything(t testing.TB, c *client, chat, run string) string {
 	t.Helper()
 	var all strings.Builder
@@ -182,7 +182,7 @@ func badRequests(confirm, digest string) []bad {
 	}
 }
 
-// aliasBomb is a YAML document of a few hundred bytes that unfolds to gigabytes.
+// aliasBomb returns a YAML document of a few hundred bytes that expands to gigabytes.
 func aliasBomb() string {
 	var b bytes.Buffer
 	b.WriteString("openapi: 3.0.0\na0: &a0 [x,x,x,x,x,x,x,x,x]\n")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// charge has the account's turns cost credits: the same model, by an address of
-// the account's own, whose every session is small enough that many are opened.
+// charge makes the account's turns cost credits: the same model, at the account's own address. Every session is so
+// small that many are opened.
 func charge(t *testing.T, d *deployment, c *client) {
 	t.Helper()
 	c.must(t, 200, "PUT", "/ai/providers/mine", object("base_url", d.url()+"/demo/model/v1", "costs_credits", true))
@@ -16,8 +16,8 @@ func charge(t *testing.T, d *deployment, c *client) {
 	c.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":100000,"reason":"for the test"}`)
 }
 
-// audit holds the books to their rules: the balance is the sum of the ledger, each
-// session was paid once, and none gives more than it has.
+// audit checks the accounting: the balance is the sum of the ledger, each session is paid once, and none gives more
+// than it has.
 func audit(t *testing.T, c *client) {
 	t.Helper()
 	var books struct {

@@ -16,21 +16,21 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The two screens that the page is looked at on.
+// The two screen sizes of the tests.
 const (
 	wide, high     = 1280, 860
 	narrow, longer = 390, 844
 )
 
-// browser is a real one, on a deployment.
+// browser is a real browser on a deployment.
 type browser struct {
 	testing.TB
 	d   *deployment
 	ctx context.Context
 }
 
-// openBrowser starts a browser. Without one the test is skipped, and says why; and so it is
-// where functions are executables.
+// openBrowser starts a browser. The test is skipped, with a reason, when there is no browser, and when functions
+// are executables.
 func openBrowser(t testing.TB, d *deployment) *browser {
 	t.Helper()
 	if asProcesses() {
@@ -54,7 +54,7 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 	return b
 }
 
-// signInAddress has the process make an address that signs in, as -open does.
+// signInAddress makes the process create an address that signs in, as -open does.
 func (d *deployment) signInAddress(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "-open", "-data", d.data)
@@ -79,21 +79,21 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	ctx, stop := context.WithTimeout(b.ctx, 30*time.Second)
 	defer stop()
 	if b.ctx == ctx || chromedp.FromContext(b.ctx).Target == nil {
-		ctx = b.ctx // the first call's context is the browser's own
+		ctx = b.ctx // the browser belongs to the context of the first call
 	}
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.Fatalf("%v; the page reads:\n%s", err, b.text("body"))
 	}
 }
 
-// value returns what an expression of the page is.
+// value returns the value of an expression on the page.
 func value[T any](b *browser, expression string) (T, error) {
 	ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
 	defer stop()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
 
-// still is true when nothing moves but what always does.
+// still is true when nothing moves except endless animations.
 const still = `document.getAnimations().every(a => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`
 
 func (b *browser) text(css string) string {
@@ -123,7 +123,7 @@ func (b *browser) see(css string) {
 	b.until(`document.querySelector(` + strconv.Quote(css) + `)?.checkVisibility() ?? false`)
 }
 
-// reads waits until what css names has a text that matches.
+// reads waits until the element at css has a text that matches.
 func (b *browser) reads(css, pattern string) {
 	b.Helper()
 	if err := eventually(patience, func() error { return matches(pattern, b.text(css)) }); err != nil {
@@ -133,7 +133,7 @@ func (b *browser) reads(css, pattern string) {
 
 func (b *browser) click(css string) {
 	b.Helper()
-	b.until(still) // what is on its way in or out is not where it will be
+	b.until(still) // a moving element is not yet at its place
 	b.until(`(e => e && !e.disabled && e.checkVisibility())(document.querySelector(` + strconv.Quote(css) + `)) ?? false`)
 	b.do(chromedp.Click(chromedp.CSS(css)))
 }
@@ -154,7 +154,7 @@ func (b *browser) visit(path string) {
 	b.do(chromedp.Navigate(b.d.url() + path))
 }
 
-// screen sets the size of the window, and whether the person prefers the dark.
+// screen sets the size of the window, and whether the person prefers the dark theme.
 func (b *browser) screen(width, height int64, dark bool) {
 	b.Helper()
 	scheme := "light"
@@ -169,8 +169,8 @@ func (b *browser) screen(width, height int64, dark bool) {
 	}))
 }
 
-// pictures leaves what is on the screen in $PILOTO_SHOTS, wide and narrow, light
-// and dark; and holds, with or without, that nothing sticks out on the narrow one.
+// pictures writes screenshots to $PILOTO_SHOTS, wide and narrow, light and dark. It always checks that nothing
+// overflows the narrow screen.
 func (b *browser) pictures(name string) {
 	b.Helper()
 	folder := os.Getenv("PILOTO_SHOTS")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// client speaks to a deployment as one account.
+// client sends requests as one account.
 type client struct {
 	base   string
 	token  string
@@ -32,15 +32,14 @@ func newClient(base, token string) *client {
 	}
 }
 
-// answer is a response, read whole.
+// answer is a response whose body was read.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// at returns the JSON value at a path such as run.steps.0.id; count is the length of
-// a list or an object.
+// at returns the JSON value at a path such as run.steps.0.id; count is the length of a list or an object.
 func (a answer) at(path string) (any, bool) { return lookup(a.body, path) }
 
 // text is the value at a path as text, "" when there is none.
@@ -49,7 +48,7 @@ func (a answer) text(path string) string {
 	if !ok {
 		return ""
 	}
-	return written(v)
+	return scriptText(v)
 }
 
 func (a answer) String() string {
@@ -94,7 +93,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	return answer{resp.StatusCode, resp.Header, got}, err
 }
 
-// must is do for what has to answer with one status.
+// must does the same as do, for a request that must return one status.
 func (c *client) must(t testing.TB, status int, method, path, body string, headers ...string) answer {
 	t.Helper()
 	a, err := c.do(method, path, body, headers...)
@@ -107,7 +106,7 @@ func (c *client) must(t testing.TB, status int, method, path, body string, heade
 	return a
 }
 
-// chat makes a chat and returns its id.
+// chat creates a chat and returns its id.
 func (c *client) chat(t testing.TB) string {
 	t.Helper()
 	return c.must(t, 201, "POST", "/api/chats", "{}").text("chat_id")
@@ -186,8 +185,8 @@ func lookup(text []byte, path string) (any, bool) {
 	return v, true
 }
 
-// written is a JSON value as a script writes it: a string without its quotes.
-func written(v any) string {
+// scriptText returns a JSON value as a script writes it: a string without its quotes.
+func scriptText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
@@ -202,8 +201,7 @@ func written(v any) string {
 
 var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// problemOf says what keeps an answer from being an RFC 9457 problem with a
-// status and a code, or nil.
+// problemOf returns nil when an answer is an RFC 9457 problem with a status and a code, else the difference.
 func problemOf(a answer, status int, code string) error {
 	switch {
 	case a.status != status:

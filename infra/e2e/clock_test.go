@@ -15,7 +15,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// hands are those of a clock that a test moves.
+// hands are the hands of a clock that a test moves.
 type hands struct {
 	mu sync.Mutex
 	at time.Time
@@ -33,18 +33,16 @@ func (h *hands) forward(d time.Duration) {
 	h.at = h.at.Add(d)
 }
 
-// openWithClock opens the whole deployment in this process, as infra/local does,
-// with a clock that the test moves. It is not started: no sweep runs in it, so
-// that what is refused is refused by the comparison alone. Functions that are
-// processes of their own have the machine's clock: here they are in this one,
-// whatever -lambda says.
+// openWithClock opens the whole deployment in this process, as infra/local does, with a clock that the test moves.
+// It is not started: no sweep runs in it, so that only the comparison of times refuses a request. Functions in
+// processes of their own would use the machine's clock; so here they run in this process, whatever -lambda says.
 func openWithClock(t *testing.T, clock *hands, model string) *client {
 	t.Helper()
 	c, _ := openHere(t, clock, model)
 	return c
 }
 
-// openHere is openWithClock, with the deployment's table.
+// openHere does the same as openWithClock, and returns the deployment's table too.
 func openHere(t *testing.T, clock *hands, model string) (*client, *fixture.Stores) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -73,7 +71,7 @@ func openHere(t *testing.T, clock *hands, model string) (*client, *fixture.Store
 	return newClient(server.URL, testToken), fixture.Join(p.Stores)
 }
 
-func TestADraftThatExpiredIsNotConfirmed(t *testing.T) {
+func TestExpiredDraftIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	clock := &hands{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
 	model := newProvider()

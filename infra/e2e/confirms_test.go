@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// confirms is how many there are of one draft, at once. A machine that has other things to
-// do answers them in the time that a request may take; the package run has five hundred.
+// confirms is the number of simultaneous confirms of one draft. A busy machine can answer this many within the
+// timeout of a request; the test in package run uses five hundred.
 const confirms = 150
 
-// TestManyConfirmsExecuteOnce: many confirms of one draft leave a barrier
-// together: by the button, in words, and the same press again and again. One of
-// them is the one; the plan is executed once.
+// TestManyConfirmsExecuteOnce sends many confirms of one draft at the same time: by the button, in words, and
+// repeated presses. One of them wins, and the plan is executed once.
 func TestManyConfirmsExecuteOnce(t *testing.T) {
 	t.Parallel()
 	_, c, model := scripted(t)
@@ -33,7 +32,7 @@ func TestManyConfirmsExecuteOnce(t *testing.T) {
 		t.Run(round.name, func(t *testing.T) {
 			held, name := round.held, "/orders/"+strings.ReplaceAll(round.name, " ", "-")+"/pay"
 			chat := c.chat(t)
-			run := proposed(t, c, model, chat,
+			run := propose(t, c, model, chat,
 				map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "POST", "path": name},
 				map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "PUT", "path": "/orders/${s1.body.id}", "body": map[string]any{}},
 				map[string]any{"id": "s3", "title": "tres", "mcp_id": server, "method": "POST", "path": "/orders/${s2.body.id}/pay"})
@@ -71,7 +70,7 @@ func TestManyConfirmsExecuteOnce(t *testing.T) {
 	}
 }
 
-// The ways to confirm.
+// The kinds of confirm.
 const (
 	words  = "words"  // a typed yes
 	button = "button" // the digest
@@ -79,13 +78,13 @@ const (
 	press  = "press"  // the digest, with one Idempotency-Key for all
 )
 
-// attempt is one confirm, and what came of it.
+// attempt is one confirm and its answer.
 type attempt struct {
 	way string
 	answer
 }
 
-// everyMessage is all pages of a chat's messages.
+// everyMessage returns all pages of a chat's messages.
 func everyMessage(t *testing.T, c *client, chat string) string {
 	t.Helper()
 	var all strings.Builder
@@ -132,9 +131,8 @@ func confirmTogether(t *testing.T, c *client, chat string, run answer, ways []st
 	return attempts
 }
 
-// judgeConfirms holds the answers to: one winner, the same press the same answer,
-// and to everybody else a refusal that says why. Words that come too late for the
-// race are answered like any other yes without a plan.
+// judgeConfirms checks the answers: there is one winner, repeated presses get the same answer, and every other
+// confirm gets a refusal with a reason. A yes in words that comes too late is answered like any yes without a plan.
 func judgeConfirms(t *testing.T, attempts []attempt, held bool) {
 	t.Helper()
 	won := map[string]int{}

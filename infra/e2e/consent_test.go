@@ -10,10 +10,10 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// TestAYesIsToNoAnswerOfAnother: two people share a chat. What one of them changed, the
-// other has not read; of five yeses that leave together none is to the card with which
-// another was refused, and neither is a yes that is sent again under its key.
-func TestAYesIsToNoAnswerOfAnother(t *testing.T) {
+// TestYesConfirmsOnlyTheCardItsSenderSaw: two people share a chat. One of them has not read the card that the other
+// changed. Of five yeses that are sent together, none confirms the card in the refusal of another, and neither does
+// a yes that is repeated with its key.
+func TestYesConfirmsOnlyTheCardItsSenderSaw(t *testing.T) {
 	t.Parallel()
 	model := newProvider()
 	t.Cleanup(model.Close)
@@ -33,7 +33,7 @@ func TestAYesIsToNoAnswerOfAnother(t *testing.T) {
 	edited := func(chat string) (run string) {
 		t.Helper()
 		step := map[string]any{"mcp_id": server, "method": "POST", "path": "/orders", "body": map[string]any{"item": "tinta", "quantity": 1}}
-		card := proposed(t, ana, model, chat, step)
+		card := propose(t, ana, model, chat, step)
 		step["id"], step["body"] = "s1", map[string]any{"item": "tinta", "quantity": 99}
 		run = card.text("run.run_id")
 		bea.must(t, 200, "PATCH", "/api/runs/"+run+"/plan", object("digest", card.text("run.digest"), "steps", []any{step}))
@@ -48,7 +48,7 @@ func TestAYesIsToNoAnswerOfAnother(t *testing.T) {
 			if err := problemOf(ana.must(t, 409, "POST", "/api/send", body, "Idempotency-Key", key), 409, "plan.stale"); err != nil {
 				t.Error(err)
 			}
-			for range 2 { // as n8n does by itself
+			for range 2 { // as n8n retries by itself
 				a, err := ana.do("POST", "/api/send", body, "Idempotency-Key", key)
 				if err != nil || a.text("kind") == "queued" {
 					t.Fatalf("the request that was refused, sent again: %v %s", err, a)

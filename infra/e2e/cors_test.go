@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// reactPage is a page of another site that talks to the Operator contract as document 004's
-// example does, and writes what came of it.
+// reactPage is a page of another site that uses the Operator contract as the example of document 004 does, and
+// writes the result.
 const reactPage = `<!doctype html><title>otra</title><pre id="said"></pre><script type="module">
 const ask = async (path, init) => {
   try {
@@ -34,9 +34,9 @@ const said = [
 document.querySelector("#said").textContent = said.join("\n");
 </script>`
 
-// TestAPageOfAnotherOriginTalksWithATokenWhereItIsAllowed: in a real browser; nobody else's
-// page reads anything, and the cookie is for none.
-func TestAPageOfAnotherOriginTalksWithATokenWhereItIsAllowed(t *testing.T) {
+// TestAllowedOriginUsesTokenInBrowser runs in a real browser. A page of an origin that is not allowed can read
+// nothing, and the cookie is sent for no other origin.
+func TestAllowedOriginUsesTokenInBrowser(t *testing.T) {
 	var d *deployment
 	page := func() *httptest.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +84,7 @@ func TestAPageOfAnotherOriginTalksWithATokenWhereItIsAllowed(t *testing.T) {
 	}
 }
 
-// preflight asks as a browser would before a request with a token, and holds who is allowed.
+// preflight sends a browser's preflight for a request with a token, and checks the allowed origin.
 func preflight(t *testing.T, base, origin, want string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, base+"/api/runs/01HZZZZZZZZZZZZZZZZZZZZZZZ/confirm", nil)

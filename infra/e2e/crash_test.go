@@ -15,14 +15,12 @@ var (
 	crashSeed   = flag.Uint64("crash.seed", 0, "of the moments; 0: another each time")
 )
 
-const crashPeople = 3 // who use the process at the moment of the kill
+const crashPeople = 3 // the people who use the process at the moment of the kill
 
-// TestKillAtAnyMomentLosesNothing: people have the demonstration's plan of three
-// steps proposed and confirm it, and the process is killed under them. It is
-// started again on the same folder, and then: whatever was answered is there;
-// every run that was confirmed comes to its end and frees its chat, with one
-// final message and events without a gap; no unsafe request reached the service
-// twice; and the credits that the turns cost add up.
+// TestKillAtAnyMomentLosesNothing: people request the demonstration's plan of three steps and confirm it, and the
+// process is killed meanwhile. It is restarted on the same folder. Then every answered request has its effect;
+// every confirmed run ends and frees its chat, with one final message and events without a gap; no unsafe request
+// reached the service twice; and the credits of the turns add up.
 func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	t.Parallel()
 	seed := *crashSeed
@@ -35,11 +33,11 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	charge(t, d, c)
 	span := undisturbed(t, c)
 	outcomes := map[string]int{}
-	var waiting []*person // whose run the sweep will start, in its time
+	var waiting []*person // the sweep will start their run, when it is due
 	for round := range *crashRounds {
 		people := gather(c, random, round)
 		after := time.Duration(random.Int64N(int64(span)))
-		// Every third time the kill is the first thing after somebody's confirm.
+		// Every third time the kill directly follows a confirm.
 		liveThrough(d, people, after, round%3 == 2)
 		d.mustStart(t)
 		for _, p := range people {
@@ -53,7 +51,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 			t.Fatalf("round %d, killed after %s\n%s", round, after, tail(d.log.String()))
 		}
 	}
-	for _, p := range waiting { // confirmed, killed before the start: found again when it is due
+	for _, p := range waiting { // confirmed, but killed before the start: found again when it is due
 		if err := eventually(patience, func() error {
 			if time.Since(p.killed) < 16*time.Second {
 				return fmt.Errorf("it is not due yet")
@@ -65,7 +63,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	}
 	if len(waiting) > 0 {
 		d.kill()
-		d.mustStart(t) // a sweep comes with each start
+		d.mustStart(t) // each start runs a sweep
 		for _, p := range waiting {
 			if p.check(t) == "queued" {
 				t.Errorf("run %s was never started", p.run)
@@ -90,8 +88,8 @@ func gather(c *client, random *rand.Rand, round int) []*person {
 	return people
 }
 
-// undisturbed returns how long people take, from the first request to the end of
-// the last run, when nobody kills the process: the moments to choose from.
+// undisturbed returns how long people take without a kill, from the first request to the end of the last run. The
+// kills are drawn from this time.
 func undisturbed(t *testing.T, c *client) time.Duration {
 	t.Helper()
 	people := gather(c, rand.New(rand.NewPCG(1, 1)), -1)
@@ -141,15 +139,15 @@ func liveThrough(d *deployment, people []*person, after time.Duration, atConfirm
 	}
 }
 
-// person asks for a plan and confirms it, and remembers what was answered.
+// person requests a plan and confirms it, and records the answers.
 type person struct {
 	client *client
 	typed  bool   // confirms in words
-	day    string // of their reservation: nobody is in another's way
+	day    string // of their reservation: no two people use the same
 
 	chat, run, digest string
-	messages          []string // ids that were answered
-	confirmed         bool     // and answered
+	messages          []string // ids in answers
+	confirmed         bool     // and the answer arrived
 	killed            time.Time
 	outcome           string
 }
@@ -182,8 +180,8 @@ func (p *person) live() error {
 	return nil
 }
 
-// check holds what is there after the restart against what was answered before
-// the kill. It returns queued for a run that waits for the sweep.
+// check compares the state after the restart with the answers before the kill. It returns queued for a run that
+// waits for the sweep.
 func (p *person) check(t *testing.T) string {
 	t.Helper()
 	if p.chat == "" {
@@ -193,7 +191,7 @@ func (p *person) check(t *testing.T) string {
 	c := p.client
 	chat := c.must(t, 200, "GET", "/api/chats/"+p.chat, "")
 	run := p.run
-	if run == "" { // the answer was lost; the plan may be there or not
+	if run == "" { // the answer was lost; the plan may exist or not
 		for _, at := range []string{"pending_run_id", "active_run_id", "last_run_id"} {
 			run += chat.text(at)
 		}
@@ -227,8 +225,7 @@ func (p *person) check(t *testing.T) string {
 	return p.outcome
 }
 
-// moves reports whether a queued run gets anywhere within a moment: its execution
-// may have been started although nobody was told.
+// moves reports whether a queued run proceeds within a moment: its execution may have been started before the kill.
 func moves(c *client, run string) bool {
 	return eventually(time.Second, func() error {
 		if a, err := c.do("GET", "/api/runs/"+run, ""); err != nil || a.text("status") == "queued" {

@@ -14,11 +14,11 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// naming matches the members of a body and the parameters that name something.
+// naming matches the members of a body and the parameters that may hold an id.
 var naming = regexp.MustCompile(`(?i)(^|[._])(id|ids|of|server|provider|cursor|after|session|account|chat|run|project|key_id)$|_ids?$|Ids?$`)
 
-// owned are the names that cannot be another account's: they are looked up in the caller's own
-// list, or they name nothing that is stored.
+// owned lists the names that cannot refer to another account: they are looked up in the caller's own list, or they
+// refer to nothing that is stored.
 var owned = map[string]string{
 	"session_id":           "a session of a name is the asker's own",
 	"user_id":              "who speaks, as the asker says",
@@ -31,7 +31,7 @@ var owned = map[string]string{
 	"fallback.[].provider": "the provider of an assistant, swept as such",
 }
 
-// operation is what the test reads of one operation of the API's document.
+// operation holds the parts of an operation in the API's document that the test needs.
 type operation struct {
 	Parameters []struct {
 		Name, In string
@@ -43,7 +43,7 @@ type operation struct {
 	} `json:"requestBody"`
 }
 
-// names lists what a request may name in its body and its query.
+// names lists the names in the body and the query of a request that may hold an id.
 func (o operation) names(all map[string]any) []string {
 	var list []string
 	for _, p := range o.Parameters {
@@ -88,10 +88,10 @@ func (o operation) names(all map[string]any) []string {
 
 func asList(x any) []any { list, _ := x.([]any); return list }
 
-// TestNothingOfAnotherAccountCanBeNamed sends the ids of another account in every body and
-// query that may name something. The answer is the same as for an id that does not exist. A
-// new field whose name looks like an id must be added to owned, or it is tried here.
-func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
+// TestIDsOfOtherAccountAreUnknown sends the ids of another account in every body and query that may hold an id. The
+// answer is the same as for an id that does not exist. A new field whose name looks like an id must be added to
+// owned, or it is tried here.
+func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	t.Parallel()
 	d, ours, model := scriptedOpen(t)
 	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
@@ -100,19 +100,19 @@ func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 		return c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	}
 	server, project, chat := register(ours), ours.must(t, 201, "POST", "/api/projects", object("name", "Nuestro")).text("project_id"), ours.chat(t)
-	proposed(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+	propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	ours.must(t, 200, "PUT", "/ai/providers/ours", object("base_url", "https://llm.example.org/v1"))
 	ours.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":3,"reason":"alta"}`)
 	paid := ours.must(t, 201, "POST", "/ai/sessions", "").text("session_id")
 
 	own, mine := register(theirs), theirs.chat(t)
-	draft := proposed(t, theirs, model, mine, map[string]any{"mcp_id": own, "method": "DELETE", "path": "/orders/2"})
+	draft := propose(t, theirs, model, mine, map[string]any{"mcp_id": own, "method": "DELETE", "path": "/orders/2"})
 	folder := theirs.must(t, 201, "POST", "/api/projects", object("name", "Suyo")).text("project_id")
 	step := func(more string) string {
 		return fmt.Sprintf(`{"digest":%q,"steps":[{"mcp_id":%q,"method":"DELETE","path":"/orders/3"%s}]}`, draft.text("run.digest"), own, more)
 	}
 	nothing := "01HZZZZZZZZZZZZZZZZZZZZZZZ"
-	type attempt struct{ id, missing, path, body string } // ID stands for the name
+	type attempt struct{ id, missing, path, body string } // ID is replaced by the name
 	sweep := map[string]attempt{
 		"POST /api/send chat_id":           {chat, nothing, "", `{"chat_id":"ID","message":"Hola"}`},
 		"POST /api/chats project_id":       {project, nothing, "", `{"project_id":"ID"}`},
@@ -198,9 +198,9 @@ func TestNothingOfAnotherAccountCanBeNamed(t *testing.T) {
 	}
 }
 
-// TestACursorOfAnotherAccountIsNone: over every route that is read in pages, a cursor of
-// one account, of another list, changed or cut is refused in the same words.
-func TestACursorOfAnotherAccountIsNone(t *testing.T) {
+// TestCursorOfOtherAccountIsRefused: on every route that is read in pages, a cursor of another account or another
+// list, and one that was changed or cut, is refused in the same words.
+func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 	t.Parallel()
 	d, ours, model := scriptedOpen(t)
 	clients := []*client{ours, neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// onlyAsProcesses skips a test of what is there in that mode alone.
+// onlyAsProcesses skips a test in the mode without processes for functions.
 func onlyAsProcesses(t *testing.T) {
 	t.Helper()
 	if !asProcesses() {
@@ -22,7 +22,7 @@ func onlyAsProcesses(t *testing.T) {
 	}
 }
 
-// children are the processes of a deployment's functions that run, by function.
+// children returns the running processes of a deployment's functions, by function.
 func (d *deployment) children(t testing.TB) map[string][]int {
 	t.Helper()
 	found := map[string][]int{}
@@ -43,7 +43,7 @@ func (d *deployment) children(t testing.TB) map[string][]int {
 	return found
 }
 
-// parent is who started a process, 0 for one that has ended.
+// parent returns the parent of a process, 0 for a process that ended.
 func parent(pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -57,9 +57,8 @@ func parent(pid int) int {
 	return ppid
 }
 
-// TestAKillLeavesNoFunctionBehind: the functions end with the process, however that
-// ends, and the folder is free.
-func TestAKillLeavesNoFunctionBehind(t *testing.T) {
+// TestKillLeavesNoFunctionProcess: the functions end with the process, however that ends, and the folder is free.
+func TestKillLeavesNoFunctionProcess(t *testing.T) {
 	t.Parallel()
 	onlyAsProcesses(t)
 	d, c := demonstration(t)
@@ -92,9 +91,9 @@ func TestAKillLeavesNoFunctionBehind(t *testing.T) {
 	}
 }
 
-// TestFunctionsHaveNothingOfThePersonsEnvironment: neither their keys nor anything
-// else; what they need is in the secret, and in the template.
-func TestFunctionsHaveNothingOfThePersonsEnvironment(t *testing.T) {
+// TestFunctionsInheritNoEnvironment: functions get no key and no other variable of the person's environment. Their
+// settings come from the secret and the template.
+func TestFunctionsInheritNoEnvironment(t *testing.T) {
 	t.Parallel()
 	onlyAsProcesses(t)
 	model := newProvider()
@@ -112,7 +111,7 @@ func TestFunctionsHaveNothingOfThePersonsEnvironment(t *testing.T) {
 		for _, pid := range pids {
 			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 			if err != nil {
-				continue // it has ended
+				continue // it ended
 			}
 			for _, canary := range []string{"sk-canary", "PILOTO_TOKEN", testToken, "SOMETHING", "HTTP_PROXY", "PATH=" + os.Getenv("PATH")} {
 				if strings.Contains(string(env), canary) {
@@ -128,7 +127,7 @@ func TestFunctionsHaveNothingOfThePersonsEnvironment(t *testing.T) {
 	}
 }
 
-// impatient is the template with less time for two functions.
+// impatient returns the template with shorter timeouts for two functions.
 func impatient(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
@@ -153,11 +152,10 @@ func impatient(t *testing.T) string {
 	return file
 }
 
-// TestAStepThatIsCutOffIsInDoubt: its process is killed, or its time is up, while an
-// unsafe call is on its way. The call is not made again; everybody else is
-// answered meanwhile; and once nothing of the step can be under way, the run says
-// that nobody knows.
-func TestAStepThatIsCutOffIsInDoubt(t *testing.T) {
+// TestInterruptedStepIsInDoubt: the process of a step is killed, or its timeout ends, during an unsafe call. The
+// call is not repeated; other requests are answered meanwhile; and when the step can no longer be running, the run
+// is in doubt.
+func TestInterruptedStepIsInDoubt(t *testing.T) {
 	onlyAsProcesses(t)
 	for _, how := range []string{"killed", "out of time"} {
 		t.Run(how, func(t *testing.T) {
@@ -173,7 +171,7 @@ func TestAStepThatIsCutOffIsInDoubt(t *testing.T) {
 			c := newClient(d.url(), testToken)
 			upstream := startOrders(t)
 			server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
-			run := proposed(t, c, model, c.chat(t),
+			run := propose(t, c, model, c.chat(t),
 				map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "POST", "path": "/orders/1/pay"},
 				map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "POST", "path": "/orders/2/pay"})
 			id := run.text("run.run_id")
@@ -204,11 +202,11 @@ func TestAStepThatIsCutOffIsInDoubt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := eventually(patience, func() error { // it is asked again, and makes no call
+			if err := eventually(patience, func() error { // it is invoked again, and does not repeat the call
 				if err := matches(says, d.log.String()); err != nil {
 					return err
 				}
-				// One whose time is up may have had the time to write that it got no answer.
+				// A step that timed out may have had the time to write that it got no answer.
 				return matches("another invocation may still be in its call|Step.InDoubt", d.log.String())
 			}); err != nil {
 				t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 
 const decided = `{"action":"respond","agent_name":null,"response":"Una vez."}`
 
-// TestATurnOutlivesItsRequestAndItsProcess: one that was answered 202 is answered after the
-// process was killed in the middle of it, and is in the chat once.
-func TestATurnOutlivesItsRequestAndItsProcess(t *testing.T) {
+// TestTurnOutlivesRequestAndProcess: a turn whose request was answered 202 is answered after the process was killed
+// in the middle of it, and is in the chat once.
+func TestTurnOutlivesRequestAndProcess(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	first := make(chan struct{})
@@ -22,7 +22,7 @@ func TestATurnOutlivesItsRequestAndItsProcess(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if asked.Add(1) == 1 {
 			close(first)
-			<-r.Context().Done() // whoever asked was killed
+			<-r.Context().Done() // the process that asked was killed
 			return
 		}
 		_, _ = io.WriteString(w, reply{text: decided}.completion())
@@ -47,7 +47,7 @@ func TestATurnOutlivesItsRequestAndItsProcess(t *testing.T) {
 	}
 }
 
-// toReserva is a model that has the agent reserva answer.
+// toReserva makes the model delegate to the agent reserva.
 var toReserva = reply{text: `{"action":"delegate","agent_name":"reserva","response":null}`}
 
 // slowAgent registers an agent, reserva, that holds its first answer until it is released.
@@ -78,9 +78,9 @@ func isCalled(t *testing.T, agent *toolServer) {
 	}
 }
 
-// TestASlowAgentIsAnsweredOnceAndCalledOnce: the request is answered 202, the agent takes its
-// time, and its answer is read later.
-func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
+// TestSlowAgentIsCalledOnceAndAnsweredLater: the request is answered 202, the agent takes its time, and its answer
+// is read later.
+func TestSlowAgentIsCalledOnceAndAnsweredLater(t *testing.T) {
 	t.Parallel()
 	_, c, model := scripted(t)
 	slow := slowAgent(t, c)
@@ -96,15 +96,14 @@ func TestASlowAgentIsAnsweredOnceAndCalledOnce(t *testing.T) {
 	}
 }
 
-// TestThePageWaitsForATurnThatTakesLong: whoever wrote sees that it goes on, and then the
-// answer, as ever.
-func TestThePageWaitsForATurnThatTakesLong(t *testing.T) {
+// TestPageWaitsForSlowTurn: the person sees that the turn goes on, and then the answer.
+func TestPageWaitsForSlowTurn(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	b := openBrowser(t, d)
 	b.signIn()
 	b.see("#composer, textarea")
-	// As where every turn is answered apart.
+	// As if every turn were answered outside its request.
 	if _, err := value[bool](b, `(() => {
 		const real = window.fetch; window.asked = 0;
 		window.fetch = (url, options) => {
@@ -136,9 +135,9 @@ func TestThePageWaitsForATurnThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsNotAskedTwiceForAProcessThatDied: it may have done what it was asked for. The
-// customer is told that no answer came, and may ask again.
-func TestAnAgentIsNotAskedTwiceForAProcessThatDied(t *testing.T) {
+// TestAgentIsNotCalledAgainAfterKill: the agent may have acted already. The customer is informed that no answer
+// came, and may ask again.
+func TestAgentIsNotCalledAgainAfterKill(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	slow := slowAgent(t, c)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestATurnGoesOnWhenItsClientLeaves: a page that is reloaded, or a webhook that
-// gives up, finds the answer in the chat, as it does when the turn is a Lambda's.
-func TestATurnGoesOnWhenItsClientLeaves(t *testing.T) {
+// TestTurnContinuesWhenClientLeaves: after a page is reloaded, or a webhook gives up, the answer is in the chat, as
+// when a Lambda function runs the turn.
+func TestTurnContinuesWhenClientLeaves(t *testing.T) {
 	t.Parallel()
 	_, c, model := scripted(t)
 	chat := c.chat(t)
@@ -30,7 +30,7 @@ func TestATurnGoesOnWhenItsClientLeaves(t *testing.T) {
 	}
 	leave()
 	<-left
-	c.must(t, 200, "GET", "/health", "") // the process has had its chance to see it
+	c.must(t, 200, "GET", "/health", "") // the process had time to notice it
 	close(answer)
 	if err := eventually(patience, func() error {
 		a := c.must(t, 200, "GET", "/api/chats/"+chat+"/messages", "")

@@ -14,24 +14,22 @@ import (
 	"piloto/infra/local/process"
 )
 
-// lambdaMode is how every deployment here runs its functions: the same tests hold in
-// both modes.
+// lambdaMode selects how every deployment here runs its functions: the same tests pass in both modes.
 var lambdaMode = flag.String("lambda", process.InProcess, "how functions run: inprocess, or process")
 
-// functions is the folder of their executables, built once; empty: they are in the
-// process.
+// functions is the folder of their executables, built once; it is empty when functions run in the process.
 var functions string
 
 // asProcesses reports whether functions are processes of their own.
 func asProcesses() bool { return *lambdaMode == process.AsProcess }
 
-// binary is the one-process deployment, and verifier what verifies a receipt, both
-// built once for all tests; root is the folder of the module, in which they run.
+// binary is the one-process deployment, and verifier the command that verifies a receipt, both built once for all
+// tests. root is the folder of the module, in which they run.
 var binary, verifier, root string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // these build the process, and run it
+	if testing.Short() { // these tests build the process, and run it
 		fmt.Println("e2e: left out with -short")
 		return
 	}
@@ -57,7 +55,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	binary = filepath.Join(folder, "piloto")
 	args := []string{"build", "-o", binary}
 	if raceDetector {
-		args = append(args, "-race") // the process is held to it as well
+		args = append(args, "-race") // the process runs with the race detector too
 	}
 	build := exec.Command("go", append(args, "./infra/local")...)
 	build.Dir, build.Stderr = root, os.Stderr
@@ -65,7 +63,7 @@ func buildAndRun(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("go build ./infra/local: %w", err)
 	}
 	if asProcesses() {
-		functions = filepath.Join(root, "build", runtime.GOARCH) // as `make build` does: what is up to date stays
+		functions = filepath.Join(root, "build", runtime.GOARCH) // as `make build` does: executables that are up to date stay
 		tpl, err := template.Read(filepath.Join(root, "template.yaml"))
 		if err != nil {
 			return 1, err

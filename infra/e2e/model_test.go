@@ -10,24 +10,23 @@ import (
 	"sync"
 )
 
-// provider is a model provider that speaks the OpenAI chat-completions protocol.
-// It answers each request with the next of the replies it was given, and a
-// request beyond them with an error of its own that a test can see.
+// provider is a model provider that speaks the OpenAI chat-completions protocol. It answers each request with the
+// next given reply, and a request beyond the last reply with an error that a test can recognise.
 type provider struct {
 	*httptest.Server
 
 	mu       sync.Mutex
 	replies  []reply
 	requests []received
-	surplus  int // requests that no reply was left for
+	surplus  int // requests without a reply
 }
 
-// reply is what a provider answers once.
+// reply is one answer of a provider.
 type reply struct {
 	text    string
 	calls   []call
-	status  int    // other than 200: an error, with body
-	body    string // of an error, or of a 200 that is none
+	status  int    // not 200: an error, with body
+	body    string // of an error, or of a 200 without an answer
 	cut     bool   // the connection ends in the middle of the answer
 	release <-chan struct{}
 }
@@ -56,7 +55,7 @@ func (p *provider) will(r reply) {
 	p.replies = append(p.replies, r)
 }
 
-// leftovers says what of the script was not played, or was missing in it.
+// leftovers returns an error when replies of the script were not used, or were missing.
 func (p *provider) leftovers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +115,7 @@ func (r reply) write(w http.ResponseWriter) {
 	}
 }
 
-// completion is the reply in the provider's own words.
+// completion writes the reply in the provider's format.
 func (r reply) completion() string {
 	message := map[string]any{"role": "assistant", "content": r.text}
 	finish := "stop"
@@ -136,7 +135,7 @@ func (r reply) completion() string {
 		"usage", map[string]any{"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
 }
 
-// record reads a request whole.
+// record reads a request completely.
 func record(r *http.Request) received {
 	body, _ := io.ReadAll(r.Body)
 	got := received{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Headers: map[string]string{}, Body: body}
@@ -149,7 +148,7 @@ func record(r *http.Request) received {
 	return got
 }
 
-// readReply reads a reply as a script writes it: its kind, then what belongs to it.
+// readReply parses a reply of a script: its kind, then its parameters.
 //
 //	text WORDS          an answer in words
 //	call TOOL ARGUMENTS one tool call; ARGUMENTS are sent as they are, JSON or not.

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestAPersonHasAPlanProposedConfirmedAndDone: in a browser, on the real process,
-// with nothing configured.
-func TestAPersonHasAPlanProposedConfirmedAndDone(t *testing.T) {
+// TestPersonConfirmsPlanInBrowser: in a browser, on the real process, without any configuration.
+func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	t.Parallel()
 	d, c := demonstration(t)
 	b := openBrowser(t, d)
@@ -15,10 +14,10 @@ func TestAPersonHasAPlanProposedConfirmedAndDone(t *testing.T) {
 	b.see(`input[name="token"]`)
 	b.pictures("signin")
 	b.signIn()
-	b.reads(".model.demo", `(?i)demostración`) // who answers is labelled
+	b.reads(".model.demo", `(?i)demostración`) // the page names the model that answers
 	b.pictures("welcome")
 
-	// The local guard: a yes to nothing is answered by the page alone.
+	// The local guard: the page alone answers a yes without a plan.
 	b.say("confirmo")
 	b.reads("#thread", `No hay ningún plan pendiente`)
 	if n := c.must(t, 200, "GET", "/api/chats", "").text("chats.count"); n != "0" {
@@ -32,7 +31,7 @@ func TestAPersonHasAPlanProposedConfirmedAndDone(t *testing.T) {
 	if digest, _ := value[string](b, `document.querySelector(".card").dataset.digest`); digest != run.text("digest") {
 		t.Errorf("the card's digest is %s, the plan's %s", digest, run.text("digest"))
 	}
-	// Every step in full: method, host, path and arguments.
+	// Every step completely: method, host, path and arguments.
 	host := "http://" + d.addr
 	for step, want := range map[string][]string{
 		"1": {"GET", host, "/demo/rooms/rooms", `"capacity": 4`, `"start": "10:00"`},
@@ -62,7 +61,7 @@ func TestAPersonHasAPlanProposedConfirmedAndDone(t *testing.T) {
 	}
 	b.pictures("done")
 
-	b.visit("/?chat=" + chat) // as a reload
+	b.visit("/?chat=" + chat) // as after a reload
 	b.see(`.card[data-status="done"]`)
 	b.reads(".line.outcome", `3 de 3`)
 	b.until(`document.querySelectorAll('[data-action="confirm-run"]').length === 0`)
@@ -84,9 +83,8 @@ func TestAPersonHasAPlanProposedConfirmedAndDone(t *testing.T) {
 	b.until(`document.documentElement.lang === "es"`)
 }
 
-// TestAPersonWatchesARun: the timeline moves by itself, and a stop is between two
-// steps.
-func TestAPersonWatchesARun(t *testing.T) {
+// TestPersonWatchesRun: the timeline updates by itself, and a run is stopped between two steps.
+func TestPersonWatchesRun(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	upstream := startOrders(t)
@@ -113,7 +111,7 @@ func TestAPersonWatchesARun(t *testing.T) {
 	upstream.release()
 	b.see(`.card[data-status="done"]`)
 
-	// Stopped while the first step is under way: it ends, the next does not begin.
+	// Stopped during the first step: it ends, and the next does not begin.
 	upstream.behave("POST /orders", behaviour{kind: behaveHold})
 	plan()
 	b.click(`.card[data-draft] [data-action="confirm-run"]`)
@@ -123,7 +121,7 @@ func TestAPersonWatchesARun(t *testing.T) {
 	upstream.release()
 	b.see(`.card[data-status="cancelled"]`)
 
-	// An answer that was lost is said where the person looks.
+	// The page reports a lost answer.
 	upstream.behave("POST /orders", behaviour{kind: behaveDrop})
 	plan()
 	b.click(`.card[data-draft] [data-action="confirm-run"]`)
@@ -131,14 +129,14 @@ func TestAPersonWatchesARun(t *testing.T) {
 	b.reads(".line.outcome:last-of-type", `no se sabe si se aplicó`)
 	b.pictures("doubt")
 
-	// The provider fails: what happened, and what to do.
+	// The provider fails: the page reports the failure and the next action.
 	for range mostAsked {
 		model.will(reply{status: 429, body: `{"error":{"message":"slow down"}}`})
 	}
 	b.say("¿Y ahora?")
 	b.reads(".line.blocked", `pide esperar.*Reinténtalo`)
 
-	// Nobody answers: the message is not lost, and can be sent again.
+	// The process is gone: the message is not lost, and can be sent again.
 	d.kill()
 	b.say("¿Hay alguien?")
 	b.see(".line.failed .retry > button")
@@ -149,7 +147,7 @@ func TestAPersonWatchesARun(t *testing.T) {
 	b.reads("#thread", `Aquí estoy\.`)
 }
 
-func TestAPersonKeepsTheRegistry(t *testing.T) {
+func TestPersonManagesRegistry(t *testing.T) {
 	t.Parallel()
 	d, c := demonstration(t)
 	upstream := startOrders(t)
@@ -189,7 +187,7 @@ func TestAPersonKeepsTheRegistry(t *testing.T) {
 	b.click("#ask-yes")
 	b.until(`!document.querySelector("#view").innerText.includes("Pedidos")`)
 
-	// What cannot be registered is said at the form.
+	// A refused registration is reported at the form.
 	b.see(`form[data-submit="add-server"]`)
 	b.do(fill(`form[data-submit="add-server"] input[name="url"]`, "http://10.0.0.1"))
 	b.click(`form[data-submit="add-server"] button.primary`)

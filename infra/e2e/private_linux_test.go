@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// inNetwork says that the test runs in a network of its own.
+// inNetwork is the environment variable that marks the run in a network of its own.
 const inNetwork = "PILOTO_TEST_NETWORK"
 
-// TestAPrivateAddressIsReachedOnlyWhereItsNetworkIsNamed: an agent and a service on a private
-// address, in a network namespace that the test makes for itself.
-func TestAPrivateAddressIsReachedOnlyWhereItsNetworkIsNamed(t *testing.T) {
+// TestPrivateAddressNeedsItsNetworkAllowed uses an agent and a service on a private address, in a network namespace
+// that the test creates.
+func TestPrivateAddressNeedsItsNetworkAllowed(t *testing.T) {
 	if os.Getenv(inNetwork) == "" {
 		inOwnNetwork(t)
 		return
@@ -48,7 +48,7 @@ func TestAPrivateAddressIsReachedOnlyWhereItsNetworkIsNamed(t *testing.T) {
 		t.Errorf("%s", told)
 	}
 	server, chat := open.must(t, 201, "POST", "/api/mcps", asService).text("mcp_id"), open.chat(t)
-	proposed(t, open, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
+	propose(t, open, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
 	run, err := open.ended(open.say(t, chat, "confirmo").text("run.run_id"))
 	if err != nil || run.text("status") != "done" || len(orders.got("POST /orders/7/pay")) != 1 {
 		t.Errorf("%s %v", run, err)

@@ -23,32 +23,31 @@ import (
 const (
 	testToken  = "e2e-token-of-the-default-account"
 	startLimit = 2 * time.Minute // generous: the machine may be busy with other tests
-	patience   = time.Minute     // for what takes a moment on a machine that has nothing else to do
+	patience   = time.Minute     // for an event that takes a moment on an idle machine
 )
 
-// deployment is one data folder and the process that has it, or had it.
+// deployment is one data folder and the current or last process on it.
 type deployment struct {
 	data string   // its folder
 	addr string   // the same at every start
 	aws  string   // of the engines' wire protocols; empty: not served
-	env  []string // besides what every process gets
+	env  []string // besides the variables of every process
 	args []string
 
 	cmd    *exec.Cmd
-	out    *transcript // stdout of the process that runs, or ran last
-	log    *transcript // what all of them printed, their logs among it
+	out    *transcript // stdout of the current or last process
+	log    *transcript // the output of all of them, including their logs
 	exited chan struct{}
-	failed error // how the last one ended, once exited is closed
+	failed error // the error of the last process, once exited is closed
 }
 
-// unlimited lets tests ask as often as they can: they are many people with one token.
+// unlimited raises the rate limits: the tests stand for many people with one token.
 var unlimited = []string{
 	"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0", "PILOTO_BAD_TOKENS_PER_MINUTE=0",
 }
 
-// newDeployment returns a deployment on a folder and an address of its own, where
-// everybody may ask as often as they like. Whatever it started is ended with the test, which
-// fails when a function asked AWS for what its role in the template does not allow.
+// newDeployment returns a deployment on its own folder and address, without rate limits. Its processes are ended
+// with the test. The test fails when a function sent AWS a request that its role in the template does not allow.
 func newDeployment(t testing.TB, env ...string) *deployment {
 	t.Helper()
 	d := &deployment{data: t.TempDir(), addr: freeAddress(t), env: env, log: newTranscript()}
@@ -65,12 +64,12 @@ func newDeployment(t testing.TB, env ...string) *deployment {
 
 func (d *deployment) url() string { return "http://" + d.addr }
 
-// start starts the process and waits until it says that it is ready.
+// start starts the process and waits until it reports that it is ready.
 func (d *deployment) start() error {
 	if err := d.launch(); err != nil {
 		return err
 	}
-	if d.out.wait(startLimit, `(?m)^  Try `, d.exited) { // the last line of what it says
+	if d.out.wait(startLimit, `(?m)^  Try `, d.exited) { // the last line at the start
 		return nil
 	}
 	d.kill()
@@ -114,7 +113,7 @@ func (d *deployment) running() bool {
 	}
 }
 
-// kill ends the process as a power cut does: SIGKILL.
+// kill ends the process with SIGKILL, as a power cut does.
 func (d *deployment) kill() {
 	if d.running() {
 		_ = d.cmd.Process.Kill()
@@ -122,7 +121,7 @@ func (d *deployment) kill() {
 	}
 }
 
-// stop asks the process to end, as Ctrl-C does, and says how it did.
+// stop interrupts the process, as Ctrl-C does, and returns how it ended.
 func (d *deployment) stop(within time.Duration) error {
 	if err := d.interrupt(); err != nil {
 		return err
@@ -147,7 +146,7 @@ func (d *deployment) ended(within time.Duration) error {
 	return d.failed
 }
 
-// transcript is what a process wrote.
+// transcript is the output of a process.
 type transcript struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -191,7 +190,7 @@ func (t *transcript) wait(limit time.Duration, pattern string, over <-chan struc
 	}
 }
 
-// tail is the last lines of a log, for a failure to show.
+// tail returns the last lines of a log, for the message of a failure.
 func tail(text string) string {
 	const most = 4000
 	if len(text) > most {
@@ -200,19 +199,18 @@ func tail(text string) string {
 	return text
 }
 
-// given holds the addresses that freeAddress returned.
-var given sync.Map
+// usedAddresses holds the addresses that freeAddress returned.
+var usedAddresses sync.Map
 
-// freeAddress returns a loopback address nobody listens on. It is outside the
-// range from which connections take theirs, so that it stays free while the
-// process that has it is killed and started again; and it is given to nobody else
-// here, who may be about to listen on it too.
+// freeAddress returns an unused loopback address. It is outside the range of ephemeral ports, so that it stays free
+// while its process is killed and restarted. It is never returned twice, because another test may be about to
+// listen on it.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	var config net.ListenConfig
 	for range 200 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 10240+rand.IntN(20000))
-		if _, taken := given.LoadOrStore(addr, true); taken {
+		if _, taken := usedAddresses.LoadOrStore(addr, true); taken {
 			continue
 		}
 		if l, err := config.Listen(context.Background(), "tcp", addr); err == nil {
@@ -224,9 +222,8 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
-// listenOn takes an address of freeAddress. A process that is being started here holds
-// all that was open when it was forked, the listeners of freeAddress among it, until it
-// is executed: for that moment the address is in use.
+// listenOn listens on an address of freeAddress. A child process inherits the open listeners between fork and exec:
+// for that moment the address is in use, so listenOn retries.
 func listenOn(addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	var l net.Listener
@@ -237,8 +234,7 @@ func listenOn(addr string) (net.Listener, error) {
 	return l, err
 }
 
-// eventually polls until f is content, and fails with what it says when it is
-// not in time.
+// eventually polls until f returns nil, and returns its last error after the limit.
 func eventually(limit time.Duration, f func() error) error {
 	deadline := time.Now().Add(limit)
 	for pause := 5 * time.Millisecond; ; pause = min(pause*2, 100*time.Millisecond) {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// TestNobodyAsksTooOften drives a deployment with small limits: who is over one is told when
-// to ask again, in the shape of each contract, and a run can be confirmed and stopped all the
-// same.
-func TestNobodyAsksTooOften(t *testing.T) {
+// TestRateLimitsOfAllContracts drives a deployment with small limits. A caller over a limit gets the time to retry,
+// in the shape of each contract. A run can still be confirmed and stopped.
+func TestRateLimitsOfAllContracts(t *testing.T) {
 	_, c, model := scripted(t, "PILOTO_TURNS_PER_MINUTE=1", "PILOTO_WRITES_PER_MINUTE=60")
 	if got := string(c.must(t, 200, "GET", "/config", "").body); !strings.Contains(got, `"turns_per_minute","value":"1"`) {
 		t.Errorf("the configuration does not say so: %s", got)
@@ -48,9 +47,9 @@ func TestNobodyAsksTooOften(t *testing.T) {
 	}
 }
 
-// TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor sends 200 writes at once. As many pass as
-// the limit allows, and as came back meanwhile.
-func TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
+// TestConcurrentWritesPassUpToLimit sends 200 writes at once. As many pass as the limit allows, plus those that the
+// limit regains meanwhile.
+func TestConcurrentWritesPassUpToLimit(t *testing.T) {
 	_, c, _ := scripted(t, "PILOTO_WRITES_PER_MINUTE=50")
 	var all sync.WaitGroup
 	statuses := make(chan int, 200)
@@ -74,9 +73,9 @@ func TestOfManyWritesAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestGuessingIsSlow: bad tokens of an address are refused, however they are shown, by the
-// API, by the page and by the socket, and a good one passes beside them.
-func TestGuessingIsSlow(t *testing.T) {
+// TestGuessingTokensIsRateLimited: bad tokens from an address are refused by the API, by the page and by the
+// socket, and a good token passes.
+func TestGuessingTokensIsRateLimited(t *testing.T) {
 	d, c, _ := scripted(t, "PILOTO_BAD_TOKENS_PER_MINUTE=12")
 	guess := func(i int) int {
 		headers := []string{"Authorization", fmt.Sprint("Bearer guess-", i)}

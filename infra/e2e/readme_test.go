@@ -13,14 +13,14 @@ import (
 var (
 	pasted = regexp.MustCompile("(?s)```bash\n(.*?)```")
 	shown  = regexp.MustCompile("(?s)```console\n(.*?)```")
-	// What of an answer the README shows as it is: its kind and state, and what
-	// the chat says of a step or a run.
+	// The parts of an answer that the README shows unchanged: its kind and state, and the chat's messages about a
+	// step or a run.
 	asItIs = regexp.MustCompile(`"(?:kind|status)":"[a-z]+"|"✅[^"…]+`)
 )
 
-// TestTheTranscriptOfTheReadmeRunsWhenPasted pastes it into a shell, whole, against a
-// process with nothing configured, and looks for the answers that the README shows.
-func TestTheTranscriptOfTheReadmeRunsWhenPasted(t *testing.T) {
+// TestReadmeTranscriptRuns pastes the transcript into a shell, completely, against a process without configuration,
+// and looks for the answers that the README shows.
+func TestReadmeTranscriptRuns(t *testing.T) {
 	t.Parallel()
 	for _, need := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(need); err != nil {

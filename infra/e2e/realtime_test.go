@@ -23,21 +23,21 @@ import (
 	"piloto/internal/store"
 )
 
-// listener is a client of the WebSocket API. What it was told is kept.
+// listener is a client of the WebSocket API. It records the pushes.
 type listener struct {
 	conn *websocket.Conn
-	told chan told
+	told chan push
 }
 
-// told is one push.
-type told struct {
+// push is one pushed event.
+type push struct {
 	Type string          `json:"type"`
 	Seq  int64           `json:"seq"`
 	At   time.Time       `json:"at"`
 	Data json.RawMessage `json:"data"`
 }
 
-func (p told) text(path string) string { return answer{body: p.Data}.text(path) }
+func (p push) text(path string) string { return answer{body: p.Data}.text(path) }
 
 // listen connects with a query and headers; the status is that of the upgrade.
 func listen(t testing.TB, d *deployment, query string, header http.Header) (*listener, int) {
@@ -52,7 +52,7 @@ func listen(t testing.TB, d *deployment, query string, header http.Header) (*lis
 	if err != nil {
 		return nil, status
 	}
-	l := &listener{conn: conn, told: make(chan told, 1000)}
+	l := &listener{conn: conn, told: make(chan push, 1000)}
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	go func() {
 		defer close(l.told)
@@ -61,7 +61,7 @@ func listen(t testing.TB, d *deployment, query string, header http.Header) (*lis
 			if err != nil {
 				return
 			}
-			var p told
+			var p push
 			if json.Unmarshal(text, &p) == nil {
 				l.told <- p
 			}
@@ -70,7 +70,7 @@ func listen(t testing.TB, d *deployment, query string, header http.Header) (*lis
 	return l, status
 }
 
-// say sends a text and fails the test when it cannot.
+// say sends a text; a failure fails the test.
 func (l *listener) say(t testing.TB, text string) {
 	t.Helper()
 	if err := l.conn.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
@@ -78,10 +78,9 @@ func (l *listener) say(t testing.TB, text string) {
 	}
 }
 
-// until returns what was told up to the first that f wants, or an error when it
-// is not in time.
-func (l *listener) until(f func(told) bool) ([]told, error) {
-	var list []told
+// until returns the pushes up to the first that f accepts, or an error after the timeout.
+func (l *listener) until(f func(push) bool) ([]push, error) {
+	var list []push
 	over := time.After(patience)
 	for {
 		select {
@@ -99,17 +98,17 @@ func (l *listener) until(f func(told) bool) ([]told, error) {
 	}
 }
 
-func (l *listener) ping(t testing.TB) []told {
+func (l *listener) ping(t testing.TB) []push {
 	t.Helper()
 	l.say(t, `{"action":"ping"}`)
-	list, err := l.until(func(p told) bool { return p.Type == "pong" })
+	list, err := l.until(func(p push) bool { return p.Type == "pong" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
 }
 
-// store is the deployment's table, through the wire protocol that -aws serves.
+// store opens the deployment's table, through the wire protocol that -aws serves.
 func (d *deployment) store(t testing.TB) *fixture.Stores {
 	t.Helper()
 	config := aws.Config{
@@ -123,7 +122,7 @@ func (d *deployment) store(t testing.TB) *fixture.Stores {
 	return fixture.Join(store.New(config, tables.TableNames[0]))
 }
 
-// ticket is one for whoever holds a token.
+// ticket returns a ticket for a token.
 func ticket(t testing.TB, store auth.Store, token string) string {
 	t.Helper()
 	p, err := auth.Authenticate(t.Context(), store, token, time.Now(), auth.KindToken)
@@ -139,9 +138,9 @@ func ticket(t testing.TB, store auth.Store, token string) string {
 
 func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
-// TestWhatHappensIsPushedToItsAccountAndToNobodyElse: over the real process, two
-// accounts are connected; one converses, confirms and runs a plan.
-func TestWhatHappensIsPushedToItsAccountAndToNobodyElse(t *testing.T) {
+// TestEventsArePushedOnlyToTheirAccount: two accounts are connected to the real process; one converses, confirms
+// and runs a plan.
+func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 	t.Parallel()
 	d, ours, model := scriptedOpen(t)
 	neighbours(t, d, auth.ScopeChat)
@@ -158,10 +157,10 @@ func TestWhatHappensIsPushedToItsAccountAndToNobodyElse(t *testing.T) {
 	upstream := startOrders(t)
 	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := ours.chat(t)
-	run := proposed(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+	run := propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	id := run.text("run.run_id")
 	ours.must(t, 202, "POST", "/api/runs/"+id+"/confirm", object("digest", run.text("run.digest")))
-	list, err := listening.until(func(p told) bool { return p.Type == "run" && p.text("status") == "done" })
+	list, err := listening.until(func(p push) bool { return p.Type == "run" && p.text("status") == "done" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,13 +195,13 @@ func TestWhatHappensIsPushedToItsAccountAndToNobodyElse(t *testing.T) {
 		t.Errorf("the neighbour was told %v", list)
 	}
 	listening.say(t, `{"action":"subscribe","account":"neighbour","conversationId":"`+chat+`"}`)
-	if _, err := listening.until(func(p told) bool { return p.Type == "error" && p.text("code") == "realtime.action" }); err != nil {
+	if _, err := listening.until(func(p push) bool { return p.Type == "error" && p.text("code") == "realtime.action" }); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestASocketOpensOnlyForWhoMayOpenIt: every refusal is the same, and tells nothing.
-func TestASocketOpensOnlyForWhoMayOpenIt(t *testing.T) {
+// TestSocketRefusesUnauthorizedClients: every refusal is the same, and gives no reason.
+func TestSocketRefusesUnauthorizedClients(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.aws = freeAddress(t)
@@ -246,8 +245,8 @@ func TestASocketOpensOnlyForWhoMayOpenIt(t *testing.T) {
 	}
 }
 
-// TestARevokedTokenEndsItsSocketAtTheNextPing.
-func TestARevokedTokenEndsItsSocketAtTheNextPing(t *testing.T) {
+// TestRevokedTokenEndsSocketAtNextPing.
+func TestRevokedTokenEndsSocketAtNextPing(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.aws = freeAddress(t)
@@ -263,7 +262,7 @@ func TestARevokedTokenEndsItsSocketAtTheNextPing(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.say(t, `{"action":"ping"}`)
-	list, err := l.until(func(told) bool { return false })
+	list, err := l.until(func(push) bool { return false })
 	if err == nil || len(list) != 1 || list[0].text("code") != "auth_required" {
 		t.Errorf("told %v, then %v", list, err)
 	}
@@ -272,9 +271,8 @@ func TestARevokedTokenEndsItsSocketAtTheNextPing(t *testing.T) {
 	}
 }
 
-// TestSocketsPartWhenTheProcessStops: the client is told, and nothing is left; and
-// what a kill leaves is found out.
-func TestSocketsPartWhenTheProcessStops(t *testing.T) {
+// TestSocketsCloseWhenProcessStops: the client is notified, and no row is left; a row that a kill leaves is found.
+func TestSocketsCloseWhenProcessStops(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.aws = freeAddress(t)
@@ -285,7 +283,7 @@ func TestSocketsPartWhenTheProcessStops(t *testing.T) {
 	if err := d.stop(patience); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.until(func(told) bool { return false }); err == nil {
+	if _, err := l.until(func(push) bool { return false }); err == nil {
 		t.Error("the client is still connected")
 	}
 	d.mustStart(t)
@@ -297,17 +295,17 @@ func TestSocketsPartWhenTheProcessStops(t *testing.T) {
 	d.kill()
 	d.mustStart(t)
 	c := newClient(d.url(), testToken)
-	c.say(t, c.chat(t), "Hola") // nobody is there to be told, and nothing waits for that
+	c.say(t, c.chat(t), "Hola") // no client is connected, and nothing waits for one
 }
 
-// TestThePageConnectsByWhatTheAPISaysAndPartsWhenSignedOut: the session's cookie
-// gets a ticket, the ticket a socket, and signing out ends it at the next ping.
-func TestThePageConnectsByWhatTheAPISaysAndPartsWhenSignedOut(t *testing.T) {
+// TestPageConnectsWithTicketUntilSignOut: the session's cookie gets a ticket, the ticket a socket, and signing out
+// ends the socket at the next ping.
+func TestPageConnectsWithTicketUntilSignOut(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.mustStart(t)
 	_, port, _ := strings.Cut(d.addr, ":")
-	for _, host := range []string{d.addr, "localhost:" + port} { // as people call it
+	for _, host := range []string{d.addr, "localhost:" + port} { // both names of the host
 		page := newClient("http://"+host, "")
 		page.header.Set("Origin", "http://"+host)
 		session, err := page.do("POST", "/signin", "token="+testToken, "Content-Type", "application/x-www-form-urlencoded")
@@ -331,7 +329,7 @@ func TestThePageConnectsByWhatTheAPISaysAndPartsWhenSignedOut(t *testing.T) {
 		l.ping(t)
 		page.must(t, 303, "POST", "/signout", "")
 		l.say(t, `{"action":"ping"}`)
-		if list, err := l.until(func(told) bool { return false }); err == nil || len(list) != 1 || list[0].text("code") != "auth_required" {
+		if list, err := l.until(func(push) bool { return false }); err == nil || len(list) != 1 || list[0].text("code") != "auth_required" {
 			t.Errorf("told %v, then %v", list, err)
 		}
 	}

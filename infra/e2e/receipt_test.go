@@ -9,9 +9,8 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// signedReceipt waits until the receipt of an ended run is signed, and verifies it with the
-// keys and the chain of the account. A receipt that only the sweep signs is verified without
-// them.
+// signedReceipt waits until the receipt of an ended run is signed, and verifies it with the keys and the chain of
+// the account. A receipt that only the sweep signs is verified without them.
 func signedReceipt(c *client, run string) (answer, error) {
 	var keys struct{ Keys []receipt.Key }
 	var chain struct{ Links []receipt.Link }
@@ -51,7 +50,7 @@ func signedReceipt(c *client, run string) (answer, error) {
 	return a, err
 }
 
-// readInto reads an answer that must be one.
+// readInto sends a GET that must succeed, and decodes the answer.
 func readInto(c *client, path string, into any) (answer, error) {
 	a, err := c.do("GET", path, "")
 	if err == nil && a.status != 200 {

@@ -20,13 +20,13 @@ import (
 //	piloto start|stop|kill          the process: made, Ctrl-C, SIGKILL. start after
 //	                                stop or kill is a restart on the same folder.
 //	                                PILOTO_*, OPENAI_* and LOG_LEVEL go to it
-//	[!] log RE                      what the process logged
+//	[!] log RE                      the process logged a line that matches
 //	http [-header 'N: V'] M PATH [BODY|@FILE]   one request; an empty V drops the header
 //	status N                        of the answer; anything else about it is json
 //	problem N CODE                  the answer is this RFC 9457 problem, with its trace id
 //	[!] json PATH [VALUE|~ RE]      of the answer: there, equal, matching; count is a length
 //	[!] body RE                     the answer's text
-//	keep NAME PATH                  $NAME is what is there
+//	keep NAME PATH                  $NAME is the value at PATH
 //	chat [BODY]                     a new chat, $CHAT
 //	say MESSAGE KIND                POST /api/send; keeps $RUN and $DIGEST of a plan
 //	[!] reads RE                    a message of the chat
@@ -34,15 +34,15 @@ import (
 //	halts                           the run $RUN comes to wait for an approval
 //	model start                     a model provider, which piloto start then uses
 //	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
-//	model request N                 what it was asked the Nth time (-1: last), for json
+//	model request N                 its Nth request (-1: last), for json
 //	service NAME start FILE         a service that serves FILE as its OpenAPI document;
 //	                                the files of testdata/service are there for all
 //	service NAME stop|again|document FILE
 //	service NAME release            answers the requests that are held
 //	service NAME does 'M /path' BEHAVIOUR…   one for each request; see readBehaviours
-//	service NAME got 'M /path' N    how often it was asked for that
-//	service NAME waits 'M /path' N  until it was asked for that so often
-//	service NAME request 'M /path' N         what it was asked the Nth time, for json
+//	service NAME got 'M /path' N    the number of those requests
+//	service NAME waits 'M /path' N  until it got N of those requests
+//	service NAME request 'M /path' N         its Nth request, for json
 //	register NAME [BODY]            registers a service, or tools; $NAME_ID
 //	tools NAME …                    a server that speaks the Model Context Protocol; see toolServers
 func TestScripts(t *testing.T) {
@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setStage,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"piloto": command((*stage).piloto), "log": command((*stage).logged),
+			"piloto": command((*stage).piloto), "log": command((*stage).hasLogged),
 			"http": command((*stage).request), "status": command((*stage).hasStatus),
 			"problem": command((*stage).isProblem), "json": command((*stage).hasJSON),
 			"body": command((*stage).hasBody), "keep": command((*stage).keep),
@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// stage is what a script plays on.
+// stage holds the state of a script.
 type stage struct {
 	ts       *testscript.TestScript
 	t        testing.TB
@@ -74,10 +74,10 @@ type stage struct {
 	services map[string]*service
 	tools    map[string]*toolServer
 	last     answer
-	negated  bool // the command that runs is: what it looks for must not be there
+	negated  bool // the current command is negated: its condition must not hold
 }
 
-// patience is how long a command looks for what must come to be there.
+// patience is how long a command waits for its condition.
 func (s *stage) patience() time.Duration {
 	if s.negated {
 		return 0
@@ -121,8 +121,7 @@ func setStage(env *testscript.Env) error {
 
 var variable = regexp.MustCompile(`\$[A-Z][A-Z0-9_]*`)
 
-// command makes a command of the scripts of f. An f that fails ends the script,
-// or is what a negated command wants.
+// command turns f into a command of the scripts. An error of f ends the script; a negated command expects it.
 func command(f func(*stage, []string) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		s := ts.Value(stageKey{}).(*stage)
@@ -163,7 +162,7 @@ func (s *stage) piloto(args []string) error {
 	return usage("piloto start|stop|kill")
 }
 
-func (s *stage) logged(args []string) error {
+func (s *stage) hasLogged(args []string) error {
 	if len(args) != 1 {
 		return usage("log RE")
 	}
@@ -236,9 +235,9 @@ func (s *stage) hasJSON(args []string) error {
 	case !ok:
 		return fmt.Errorf("nothing at %s in %s", args[0], s.last)
 	case len(args) == 3:
-		return matches(args[2], written(v))
-	case len(args) == 2 && written(v) != args[1]:
-		return fmt.Errorf("at %s: want %s, got %s in %s", args[0], args[1], written(v), s.last)
+		return matches(args[2], scriptText(v))
+	case len(args) == 2 && scriptText(v) != args[1]:
+		return fmt.Errorf("at %s: want %s, got %s in %s", args[0], args[1], scriptText(v), s.last)
 	}
 	return nil
 }
@@ -258,7 +257,7 @@ func (s *stage) keep(args []string) error {
 	if !ok {
 		return fmt.Errorf("nothing at %s in %s", args[1], s.last)
 	}
-	s.ts.Setenv(args[0], written(v))
+	s.ts.Setenv(args[0], scriptText(v))
 	return nil
 }
 
@@ -293,7 +292,7 @@ func (s *stage) say(args []string) error {
 	return nil
 }
 
-// reads waits a while for a message, as a run writes them while it goes on.
+// reads waits for a message, because a run writes them while it proceeds.
 func (s *stage) reads(args []string) error {
 	if len(args) != 1 {
 		return usage("reads RE")
@@ -301,7 +300,7 @@ func (s *stage) reads(args []string) error {
 	return eventually(s.patience(), func() error { return s.message(args[0]) })
 }
 
-// message says whether a message of the chat matches a pattern.
+// message returns nil when a message of the chat matches a pattern.
 func (s *stage) message(pattern string) error {
 	a, err := s.client.do("GET", "/api/chats/"+s.ts.Getenv("CHAT")+"/messages?limit=200", "")
 	if err != nil {
@@ -313,8 +312,8 @@ func (s *stage) message(pattern string) error {
 		if !ok {
 			break
 		}
-		all = append(all, written(text))
-		if matches(pattern, written(text)) == nil {
+		all = append(all, scriptText(text))
+		if matches(pattern, scriptText(text)) == nil {
 			return nil
 		}
 	}
@@ -333,16 +332,16 @@ func (s *stage) ends(args []string) error {
 		return fmt.Errorf("want the run %s, got %s", args[0], s.last)
 	}
 	s.ts.Logf("%s", s.last)
-	return s.proved()
+	return s.verifyReceipt()
 }
 
-// proved verifies the run's receipt with the public keys.
-func (s *stage) proved() error {
+// verifyReceipt verifies the run's receipt with the public keys.
+func (s *stage) verifyReceipt() error {
 	_, err := signedReceipt(s.client, s.ts.Getenv("RUN"))
 	return err
 }
 
-// halts waits for the run to wait for somebody.
+// halts waits until the run waits for an approval.
 func (s *stage) halts(args []string) error {
 	if len(args) != 0 {
 		return usage("halts")
@@ -370,7 +369,7 @@ func (s *stage) model(args []string) error {
 		return s.subject(s.provider.asked(), args[1])
 	}
 	times := 1
-	if args[0] == "failing" { // each time that one turn asks
+	if args[0] == "failing" { // for each attempt of one turn
 		times, args = mostAsked, args[1:]
 	}
 	r, err := readReply(args)
@@ -380,10 +379,10 @@ func (s *stage) model(args []string) error {
 	return err
 }
 
-// mostAsked is how often a turn asks a provider whose failure may pass.
+// mostAsked is the number of attempts of a turn when the provider fails temporarily.
 const mostAsked = 3
 
-// subject makes a recorded request what json looks at.
+// subject selects a recorded request for the json command.
 func (s *stage) subject(list []received, which string) error {
 	n, err := strconv.Atoi(which)
 	if err != nil {

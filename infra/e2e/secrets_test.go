@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The canaries are secrets, one for each way in. Each may come out only where it is meant to
-// be sent.
+// The canaries are secrets, one for each input. Each may appear only where it is meant to be sent.
 const (
 	canaryKey    = "canaryKeyOfTheService7Qx2Lm9Rt4Vb"
 	canaryModel  = "sk-canaryOfTheProvider8Wz3Kn6Py1Df"
@@ -19,10 +18,9 @@ const (
 	canarySecret = "canaryOfAProviderKey3Ed6Rf9Tg2Yh5"
 )
 
-// TestNoSecretComesOut (guarantee I22) puts a secret into every input: the keys of a
-// service and of a provider, headers, cookies, queries, and the error of a service that
-// gives its own key back. None is in the log, in an answer, in an event, in a receipt or
-// in what a model is asked; and of those that are compared and not sent, none is in the
+// TestNoSecretComesOut (guarantee I22) puts a secret into every input: the keys of a service and of a provider,
+// headers, cookies, queries, and the error of a service that returns its own key. No secret is in the log, in an
+// answer, in an event, in a receipt or in a prompt. Of the secrets that are compared and not sent, none is in the
 // data folder.
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
@@ -44,10 +42,10 @@ func TestNoSecretComesOut(t *testing.T) {
 	see(c.do("GET", "/api/chats?token="+canaryQuery+"&cursor=x", ""))
 	see(c.do("GET", "/nowhere/"+"?api_key="+canaryQuery, "", "Cookie", "piloto_session="+canaryCookie))
 
-	// A service that fails, and says what it was sent.
+	// A service that fails, and returns the request.
 	chat := c.chat(t)
 	upstream.behave("POST /orders", behaviour{kind: behaveStatus, value: "500"})
-	run := proposed(t, c, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders", "body": map[string]any{"item": "tinta", "quantity": 1}})
+	run := propose(t, c, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders", "body": map[string]any{"item": "tinta", "quantity": 1}})
 	id := run.text("run.run_id")
 	upstream.behave("POST /orders", behaviour{kind: behaveBody, value: `{"id":"o-1","error":"bad header X-Api-Key: ` + canaryKey + `; password=` + canaryEcho + `"}`})
 	see(run, nil)
@@ -91,7 +89,7 @@ func TestNoSecretComesOut(t *testing.T) {
 	}
 }
 
-// around is a text near a part of it.
+// around returns the text near a part of it.
 func around(text, part string) string {
 	i := strings.Index(text, part)
 	return text[max(0, i-120):min(len(text), i+len(part)+40)]

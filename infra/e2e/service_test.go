@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// service is a service to act on. It serves its OpenAPI document and records
-// every other request before it does anything else, so that what it recorded is
-// what reached it. Without a behaviour it answers 200 (a POST 201) with what it
-// was sent and an id.
+// service is a service to act on. It serves its OpenAPI document. It records every other request before it does
+// anything else, so that each received request is recorded. Without a behaviour it answers 200 (a POST 201) with
+// the request and an id.
 type service struct {
 	addr   string
 	server *http.Server
@@ -25,16 +24,16 @@ type service struct {
 	applied    int    // requests so far, which number the ids
 	requests   []received
 	behaviours map[string][]behaviour // by "METHOD /path"
-	held       chan struct{}          // closed to let the held ones go
+	held       chan struct{}          // closed to release the held requests
 }
 
-// behaviour is how one request is answered.
+// behaviour defines the answer to one request.
 type behaviour struct {
 	kind  string
 	value string
 }
 
-// kinds of behaviour, with what their value is.
+// The kinds of behaviour, with the meaning of their value.
 const (
 	behaveDrop     = "drop"     // applied, then the connection ends without an answer
 	behaveDelay    = "delay"    // duration: answered late
@@ -81,8 +80,8 @@ func (s *service) behave(operation string, list ...behaviour) {
 	s.behaviours[operation] = list
 }
 
-// release answers what is held, and lets pass what was to be held and has not
-// come yet: a step that is running may still be on its way.
+// release answers the held requests. A request that was to be held and comes later passes, because a running step
+// may still send it.
 func (s *service) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +111,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if strings.HasSuffix(r.URL.Path, ".json") || strings.HasSuffix(r.URL.Path, "-docs") {
-		http.NotFound(w, r) // somebody looks for the document
+		http.NotFound(w, r) // a search for the document
 		return
 	}
 	got := record(r)
@@ -176,8 +175,8 @@ func (b behaviour) write(w http.ResponseWriter, r *http.Request, got received, i
 	_, _ = io.WriteString(w, body)
 }
 
-// readBehaviours reads what a script writes: kinds with their values, such as
-// "throttle=1", "drop"; "ok" is none of them.
+// readBehaviours parses the behaviours of a script: kinds with their values, such as "throttle=1", "drop"; "ok"
+// means none.
 func readBehaviours(args []string) ([]behaviour, error) {
 	kinds := []string{behaveDrop, behaveDelay, behaveHold, behaveStatus, behaveBody, behaveRedirect, behaveThrottle, behaveHuge, "ok"}
 	var list []behaviour

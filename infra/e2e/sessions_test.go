@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestAHundredSessionsRememberTheirOwn: whatever is said at once in a hundred
-// sessions, of two companies that call them by the same names, each agent call and
-// each memory holds its own session's words alone.
-func TestAHundredSessionsRememberTheirOwn(t *testing.T) {
+// TestSessionsAreIsolated: messages arrive at once in a hundred sessions, of two companies that use the same names.
+// Each agent call and each memory holds only the words of its own session.
+func TestSessionsAreIsolated(t *testing.T) {
 	t.Parallel()
 	decider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -32,7 +31,7 @@ func TestAHundredSessionsRememberTheirOwn(t *testing.T) {
 	c.must(t, 201, "POST", "/api/mcps", object("url", echo.url(), "role", "agent", "name", "eco"))
 
 	const sessions, turns = 50, 3 // of each of two companies
-	const together = 16           // more would wait for the machine longer than a turn may
+	const together = 16           // with more, the machine would be slower than the timeout of a turn
 	places := make(chan struct{}, together)
 	var wg sync.WaitGroup
 	for company := 1; company <= 2; company++ {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlansOfOneToFiftyStepsRun: chains, fans and lattices of every size there may
-// be end well, with every step sent once; a plan of one more is none.
+// TestPlansOfOneToFiftyStepsRun: chains, fans and lattices of every allowed size succeed, with every step sent
+// once. A plan with one step more is refused.
 func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 	t.Parallel()
 	_, c, model := scripted(t)
@@ -52,7 +52,7 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 				steps = append(steps, step(i, needs(i)...))
 			}
 			before := len(upstream.got(""))
-			proposed(t, c, model, chat, steps...)
+			propose(t, c, model, chat, steps...)
 			run := c.say(t, chat, "confirmo").text("run.run_id")
 			ended, err := c.ended(run)
 			if err != nil || ended.text("status") != "done" {
@@ -77,7 +77,7 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 	}
 }
 
-// receiptOf reads the receipt of a run and has the command verify it.
+// receiptOf reads the receipt of a run and verifies it with the command.
 func receiptOf(t *testing.T, c *client, run string) answer {
 	t.Helper()
 	a, err := signedReceipt(c, run)
@@ -112,8 +112,8 @@ func verify(t *testing.T, keys, file string) (string, error) {
 	return string(out), err
 }
 
-// TestLargeResultsNeverWedgeARun: answers around every limit there is are kept,
-// referenced by later steps, and read whole.
+// TestLargeResultsNeverWedgeARun: answers around every limit are stored, referenced by later steps, and read
+// completely.
 func TestLargeResultsNeverWedgeARun(t *testing.T) {
 	t.Parallel()
 	_, c, model := scripted(t)
@@ -124,7 +124,7 @@ func TestLargeResultsNeverWedgeARun(t *testing.T) {
 		for _, sign := range []string{"x", "ñ", "😀"} {
 			text := strings.Repeat(sign, size/len(sign))
 			upstream.behave("GET /orders", behaviour{behaveBody, object("id", "last", "text", text)})
-			proposed(t, c, model, chat,
+			propose(t, c, model, chat,
 				map[string]any{"id": "s1", "mcp_id": server, "method": "GET", "path": "/orders"},
 				map[string]any{"id": "s2", "mcp_id": server, "method": "POST", "path": "/orders/${s1.body.id}/pay"})
 			run := c.say(t, chat, "confirmo").text("run.run_id")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestASecondProcessOnOneFolderIsToldWhoHasIt(t *testing.T) {
+func TestSecondProcessOnFolderReportsOwner(t *testing.T) {
 	t.Parallel()
 	d, c := demonstration(t)
 	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "-data", d.data)
@@ -27,19 +27,19 @@ func TestASecondProcessOnOneFolderIsToldWhoHasIt(t *testing.T) {
 	}
 	c.chat(t) // the first is not disturbed
 
-	// After a kill the folder is free at once, whatever is still written in it.
+	// After a kill the folder is free at once, even when a write was in progress.
 	d.kill()
 	d.mustStart(t)
 	c.chat(t)
 }
 
-func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
+func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := c.chat(t)
-	run := proposed(t, c, model, chat,
+	run := propose(t, c, model, chat,
 		map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "GET", "path": "/orders"},
 		map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "POST", "path": "/orders/1/pay"})
 	upstream.behave("GET /orders", behaviour{kind: behaveHold}, behaviour{})
@@ -65,7 +65,7 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := d.stop(patience); err != nil { // some 3 s when what is under way never ends
+	if err := d.stop(patience); err != nil { // some 3 s when a step in progress never ends
 		t.Fatal(err)
 	}
 	t.Logf("stopped in %s with a turn and a step under way", time.Since(began).Round(time.Millisecond))
@@ -93,14 +93,14 @@ func TestCtrlCStopsWithinSecondsAndLosesNothing(t *testing.T) {
 	}
 }
 
-// TestCtrlCLetsAStepUnderWayEnd: a clean stop leaves nobody in doubt about a call
-// that is answered within its grace, and begins no other.
-func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
+// TestCtrlCWaitsForRunningStep: a clean stop leaves no call in doubt that is answered within the grace period, and
+// begins no other call.
+func TestCtrlCWaitsForRunningStep(t *testing.T) {
 	t.Parallel()
 	d, c, model := scripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
-	run := proposed(t, c, model, c.chat(t),
+	run := propose(t, c, model, c.chat(t),
 		map[string]any{"id": "s1", "title": "uno", "mcp_id": server, "method": "POST", "path": "/orders/1/pay"},
 		map[string]any{"id": "s2", "title": "dos", "mcp_id": server, "method": "POST", "path": "/orders/2/pay"})
 	id := run.text("run.run_id")
@@ -117,7 +117,7 @@ func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
 	if err := d.interrupt(); err != nil {
 		t.Fatal(err)
 	}
-	if err := eventually(patience, func() error { // it has begun to stop
+	if err := eventually(patience, func() error { // it began to stop
 		if _, err := c.do("GET", "/health", ""); err == nil {
 			return fmt.Errorf("it still answers")
 		}
@@ -144,7 +144,7 @@ func TestCtrlCLetsAStepUnderWayEnd(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsKeptWhenNoneIsSet(t *testing.T) {
+func TestTokenIsKeptWhenNoneIsConfigured(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "PILOTO_TOKEN=")
 	d.mustStart(t)
@@ -168,7 +168,7 @@ func TestTheTokenIsKeptWhenNoneIsSet(t *testing.T) {
 	d.mustStart(t)
 	newClient(d.url(), token).chat(t)
 
-	// One that is set replaces it: the old one is refused from then on.
+	// A configured token replaces it: the old one is refused from then on.
 	d.kill()
 	d.env = []string{"PILOTO_TOKEN=" + testToken}
 	d.mustStart(t)

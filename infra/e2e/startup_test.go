@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestWhatCannotStartSaysWhy: at once, in a line, without a stack and without a
-// data folder that was not there.
-func TestWhatCannotStartSaysWhy(t *testing.T) {
+// TestFailedStartReportsReason: it fails at once, with one line, without a stack trace and without creating a data
+// folder.
+func TestFailedStartReportsReason(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

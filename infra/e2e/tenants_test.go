@@ -15,9 +15,9 @@ import (
 	"piloto/internal/store"
 )
 
-// TestAnAccountSeesNothingOfAnother: over every route that the deployment says it
-// has, an id of one account is, for another, the same as an id of nothing.
-func TestAnAccountSeesNothingOfAnother(t *testing.T) {
+// TestAccountsAreIsolated: on every route that the deployment lists, an id of one account is, for another, the same
+// as an unknown id.
+func TestAccountsAreIsolated(t *testing.T) {
 	t.Parallel()
 	d, ours, model := scriptedOpen(t)
 	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
@@ -26,7 +26,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	project := ours.must(t, 201, "POST", "/api/projects", object("name", "Nuestro")).text("project_id")
 	chat := ours.chat(t)
-	run := proposed(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+	run := propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	model.will(reply{text: "Hola."})
 	ours.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "nuestro secreto"))
 	ours.must(t, 200, "PUT", "/ai/providers/ours", object("base_url", "https://llm.example.org/v1"))
@@ -61,7 +61,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		"/api/turns/{id}":          {later, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/router/{id_empresa}": {"7", "8"},
 	}
-	// Names of theirs that happen to be ours: whatever they are, they answer alike.
+	// Names that both accounts may use: both get the same kind of answer.
 	alike := []string{"/memory/{session_id}", "/api/router/{id_empresa}"}
 	bodies := map[string]string{
 		"POST /api/runs/{id}/confirm": object("digest", digest), "POST /api/runs/{id}/cancel": "{}",
@@ -88,14 +88,14 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 			continue
 		}
 		of, known := ids[path[:strings.Index(path, "}")+1]]
-		if !known || strings.Count(strings.Replace(path, "/steps/{step}", "", 1), "{") > 1 { // a step is its run's
+		if !known || strings.Count(strings.Replace(path, "/steps/{step}", "", 1), "{") > 1 { // a step belongs to its run
 			t.Errorf("%s: whose id is this? Classify it here", path)
 			continue
 		}
 		for method := range operations {
 			method = strings.ToUpper(method)
 			if method+" "+path == "PUT /ai/providers/{name}" {
-				continue // it makes one of their own, below
+				continue // this creates an object of their own, below
 			}
 			body := bodies[method+" "+path]
 			at := func(id string) answer {
@@ -116,7 +116,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 		t.Errorf("only %d routes were swept", swept)
 	}
 
-	// Nested ids: what refers to something of ours, in a list, a body or a filter.
+	// Nested ids: a reference to an object of ours, in a list, a body or a filter.
 	if err := problemOf(theirs.must(t, 404, "POST", "/api/send", object("chat_id", chat, "message", "Hola")), 404, "chat.not_found"); err != nil {
 		t.Error(err)
 	}
@@ -141,7 +141,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 			t.Errorf("%s shows them %s", path, a)
 		}
 	}
-	// What is paid, and who answers: a name that is ours is, for them, their own.
+	// Payment and eligibility: a name of ours is, for them, their own.
 	theirs.must(t, 404, "GET", "/ai/eligibility?conversationId="+chat, "")
 	theirs.must(t, 404, "POST", "/ai/eligibility", object("project_id", project))
 	theirs.must(t, 404, "POST", "/ai/ledger", object("kind", "refund", "of", paid, "reason", "mine"))
@@ -162,7 +162,7 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	if a, _ := theirs.do("GET", "/ai/ledger?limit=1&cursor="+entries, ""); entries == "" || a.status != 400 {
 		t.Errorf("our cursor %q answers them %s", entries, a)
 	}
-	// A key of ours says nothing of what we were answered.
+	// An idempotency key of ours does not return our answer.
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Su respuesta."}`})
 	if a := theirs.must(t, 200, "POST", "/api/agent/chat", routed("shared-name", "Hola"), "Idempotency-Key", "shared-key"); a.text("reply") != "Su respuesta." {
 		t.Errorf("our key answers them %s", a)
@@ -170,33 +170,33 @@ func TestAnAccountSeesNothingOfAnother(t *testing.T) {
 	if a := theirs.must(t, 200, "GET", "/metrics?format=json", ""); a.text("requests_total") != "1" {
 		t.Errorf("they see how our turns went: %s", a)
 	}
-	// A cursor of ours is not one of theirs.
+	// A cursor of ours is refused for them.
 	ours.chat(t)
 	cursor := ours.must(t, 200, "GET", "/api/chats?limit=1", "").text("cursor")
 	if a, _ := theirs.do("GET", "/api/chats?limit=1&cursor="+cursor, ""); cursor == "" || a.status != 400 {
 		t.Errorf("our cursor %q answers them %s", cursor, a)
 	}
-	// The same name of a session is another session.
+	// The same session name is another session.
 	model.will(reply{text: "Hola."})
 	theirs.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "el suyo"))
 	if a := ours.must(t, 200, "GET", "/operator/session/shared-name", ""); strings.Contains(a.String(), "el suyo") {
 		t.Error("two accounts share a session")
 	}
 	after := everything(t, ours, chat, run.text("run.run_id"))
-	if strings.SplitN(before, "\n", 2)[1] != strings.SplitN(after, "\n", 2)[1] { // but for the list of chats, which we added to
+	if strings.SplitN(before, "\n", 2)[1] != strings.SplitN(after, "\n", 2)[1] { // except for the list of chats, to which we added
 		t.Errorf("something of ours changed:\n%s\n%s", before, after)
 	}
 }
 
 var timestamps = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// routed is a request of the router.
+// routed returns a request of the router.
 func routed(session, message string) string {
 	return object("message", message, "session_id", session, "config", map[string]any{"id_empresa": 7})
 }
 
-// addToken stores a token through the wire protocol that -aws serves, as an
-// operator would with the AWS command line.
+// addToken stores a token through the wire protocol that -aws serves, as an operator would with the AWS command
+// line.
 func addToken(t testing.TB, d *deployment, token auth.Token) {
 	t.Helper()
 	config := aws.Config{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// tokens runs the command that makes, lists and revokes tokens of a running deployment.
+// tokens runs the command that creates, lists and revokes tokens of a running deployment.
 func (d *deployment) tokens(t testing.TB, args ...string) (out string, ok bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, append([]string{"-data", d.data, "-token"}, args...)...)
@@ -16,8 +16,8 @@ func (d *deployment) tokens(t testing.TB, args ...string) (out string, ok bool) 
 	return string(said), err == nil
 }
 
-// TestASecondPersonHasATokenUntilItIsRevoked: with it end the sessions that were opened with it.
-func TestASecondPersonHasATokenUntilItIsRevoked(t *testing.T) {
+// TestTokenOfSecondPersonWorksUntilRevoked: its sessions end with it.
+func TestTokenOfSecondPersonWorksUntilRevoked(t *testing.T) {
 	d, owner, _ := scripted(t)
 	made, ok := d.tokens(t, "make", "-user", "bea", "-scopes", "chat, approve", "-life", "1h")
 	if !ok {

@@ -10,9 +10,9 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// TestEveryRouteRefusesEveryTokenThatIsNone (guarantee I14) runs through the whole deployment.
-// Every wrong token, in every header or cookie, gets the same 401.
-func TestEveryRouteRefusesEveryTokenThatIsNone(t *testing.T) {
+// TestEveryRouteRefusesEveryBadToken (guarantee I14) drives the whole deployment. Every wrong token, in every
+// header or cookie, gets the same 401.
+func TestEveryRouteRefusesEveryBadToken(t *testing.T) {
 	t.Parallel()
 	clock := &hands{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
 	c, table := openHere(t, clock, "http://127.0.0.1:1/v1")
@@ -54,12 +54,12 @@ func TestEveryRouteRefusesEveryTokenThatIsNone(t *testing.T) {
 		return strings.ReplaceAll(string(a.body), a.header.Get("X-Trace-Id"), "TRACE")
 	}
 	for _, r := range httpapi.Routes() {
-		if r.Path == "/health" { // is open
+		if r.Path == "/health" { // public
 			continue
 		}
 		path := strings.NewReplacer("{id}", "01K0000000000000000000000A", "{step}", "s1", "{name}", "openai", "{session_id}", "s", "{id_empresa}", "7").Replace(r.Path)
 		tries := ways
-		if r.Method == "GET" { // a cookie that writes is refused for where it came from
+		if r.Method == "GET" { // a write with a cookie is refused because of its origin
 			tries = append(tries[:len(tries):len(tries)], cookies...)
 		}
 		want := told(r.Method, path, nil)

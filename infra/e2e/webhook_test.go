@@ -15,10 +15,10 @@ import (
 	"piloto/internal/access/auth"
 )
 
-// TestASignedDeliveryIsServedOnce (guarantee I23): through the real process, a
-// hundred copies of one delivery at once have one effect; what was changed, is too
-// old, or is signed with another secret has none, and is refused alike.
-func TestASignedDeliveryIsServedOnce(t *testing.T) {
+// TestSignedDeliveryIsServedOnce (guarantee I23): through the real process, a hundred simultaneous copies of one
+// delivery have one effect. A delivery that was changed, is too old, or is signed with another secret has none, and
+// all are refused alike.
+func TestSignedDeliveryIsServedOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	decider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func TestASignedDeliveryIsServedOnce(t *testing.T) {
 	id, secret := hook.text("webhook_id"), hook.text("secret")
 	body := routed("firmada", "Hola, ¿qué tal?")
 
-	// deliver signs sent and sends body, which should be the same.
+	// deliver signs signed and sends body, which should be the same.
 	deliver := func(webhook, secret, delivery string, at time.Time, signed, body string) answer {
 		t.Helper()
 		signature, err := auth.Sign(secret, delivery, at, []byte(signed))
@@ -87,7 +87,7 @@ func TestASignedDeliveryIsServedOnce(t *testing.T) {
 		t.Errorf("it is remembered as %s", a)
 	}
 
-	// Its key signs nothing else, and nothing once it is removed.
+	// Its key is valid for nothing else, and for nothing after it is removed.
 	signature, err := auth.Sign(secret, "d-8", now, nil)
 	if err != nil {
 		t.Fatal(err)

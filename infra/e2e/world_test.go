@@ -42,7 +42,7 @@ func scriptedUnstarted(t testing.TB, env ...string) (*deployment, *provider) {
 	return newDeployment(t, append(env, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")...), model
 }
 
-// scriptedOpen is scripted with its table in reach of the test.
+// scriptedOpen does the same as scripted, and gives the test access to the table.
 func scriptedOpen(t testing.TB) (*deployment, *client, *provider) {
 	t.Helper()
 	d, model := scriptedUnstarted(t)
@@ -53,8 +53,7 @@ func scriptedOpen(t testing.TB) (*deployment, *client, *provider) {
 
 const neighbour = "token-of-another-account"
 
-// neighbours gives somebody of another account a token with scopes, and returns a client
-// that has it.
+// neighbours gives a person of another account a token with scopes, and returns a client with it.
 func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
 	t.Helper()
 	addToken(t, d, auth.Token{
@@ -63,7 +62,7 @@ func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
 	return newClient(d.url(), neighbour)
 }
 
-// demonstration starts a deployment with nothing configured.
+// demonstration starts a deployment without configuration.
 func demonstration(t testing.TB) (*deployment, *client) {
 	t.Helper()
 	d := newDeployment(t)
@@ -78,8 +77,8 @@ func (d *deployment) mustStart(t testing.TB) {
 	}
 }
 
-// proposed has the model propose one request, and returns the answer with its run.
-func proposed(t testing.TB, c *client, model *provider, chat string, steps ...map[string]any) answer {
+// propose makes the model propose one request, and returns the answer with its run.
+func propose(t testing.TB, c *client, model *provider, chat string, steps ...map[string]any) answer {
 	t.Helper()
 	name, arguments := "propose_plan", object("goal", "Prueba", "steps", steps)
 	if len(steps) == 1 {
