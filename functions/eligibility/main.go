@@ -1,4 +1,4 @@
-// Command eligibility decides whether a turn may run, on which model and at what cost, and stores the settings of
+// Command eligibility decides whether a turn may run, on which model and at which cost, and stores the settings of
 // that decision: /ai and all routes below it.
 package main
 

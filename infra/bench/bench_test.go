@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestFloorWritesAreThoseThatFollowOneAnother(t *testing.T) {
+func TestFloorCountsOnlySequentialWrites(t *testing.T) {
 	sys, err := newSystem(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestFloorWritesAreThoseThatFollowOneAnother(t *testing.T) {
 	}
 }
 
-func TestWritersThatWaitShareAnFdatasync(t *testing.T) {
+func TestWaitingWritersShareFdatasync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, err := openJournal(filepath.Join(t.TempDir(), "log"))
 		if err != nil {
@@ -54,7 +54,7 @@ func TestWritersThatWaitShareAnFdatasync(t *testing.T) {
 		}
 		defer func() { _ = j.close() }()
 		const writers = 16
-		j.leading = true // somebody is writing
+		j.leading = true // another writer is writing
 		var all sync.WaitGroup
 		for range writers {
 			all.Go(func() {
@@ -79,7 +79,7 @@ func TestWritersThatWaitShareAnFdatasync(t *testing.T) {
 	})
 }
 
-func TestQuantileIsTheSmallestThatIsEnough(t *testing.T) {
+func TestQuantileReturnsSmallestSufficientValue(t *testing.T) {
 	var took []time.Duration
 	for i := range 20 {
 		took = append(took, time.Duration(20-i))
@@ -94,8 +94,8 @@ func TestQuantileIsTheSmallestThatIsEnough(t *testing.T) {
 	}
 }
 
-// TestEveryKindOfScenarioIsMeasured measures as briefly as it goes: every run
-// must end done, with each call made once.
+// TestEveryKindOfScenarioIsMeasured measures as briefly as possible: every run must end done, with each call sent
+// once.
 func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 	o := options{
 		json: true, only: regexp.MustCompile("turn|run of 1|side"), dir: t.TempDir(), template: filepath.Join("..", "..", "template.yaml"),
@@ -133,7 +133,7 @@ func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsOnlyGivenOnWhatWasCompared(t *testing.T) {
+func TestVerdictNeedsComparison(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{latency{Aim: 4, Ratio: 4}.verdict(), "≤ 4×: met"},
 		{latency{Aim: 4, Ratio: 4.01}.verdict(), "≤ 4×: MISSED"},

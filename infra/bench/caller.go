@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// caller is an HTTP client whose connections are kept. Its calls end with ctx.
+// caller is an HTTP client that keeps its connections. Its calls end with ctx.
 type caller struct {
 	ctx    context.Context
 	token  string
@@ -31,7 +31,7 @@ func (c caller) post(url string, body, answer any) error {
 
 func (c caller) get(url string, answer any) error { return c.do(http.MethodGet, url, nil, answer) }
 
-// do sends bytes and reads the answer whole; a nil answer is read and dropped.
+// do sends bytes and reads the whole answer; with a nil answer the body is dropped.
 func (c caller) do(method, url string, body []byte, answer any) error {
 	request, err := http.NewRequestWithContext(c.ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -46,7 +46,7 @@ func (c caller) do(method, url string, body []byte, answer any) error {
 	return c.send(request, answer)
 }
 
-// again makes a request with the very header and body of one that was made before.
+// again repeats a request with its exact header and body.
 func (c caller) again(url string, r recorded) error {
 	request, err := http.NewRequestWithContext(c.ctx, http.MethodPost, url, bytes.NewReader(r.body))
 	if err != nil {

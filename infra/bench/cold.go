@@ -34,31 +34,30 @@ import (
 // hello is the name of the floor of cold starts, and its folder.
 const hello = "hello"
 
-// coldLimit is how long one start may take until it has answered.
+// coldLimit is the maximum time from the start of a process until its first answer.
 const coldLimit = 20 * time.Second
 
-// region is where the engines pretend to be.
+// region is the AWS region of the engines.
 const region = "eu-west-1"
 
-// stage is what functions are started on: engines on loopback, and executables.
+// stage holds the environment of the functions: engines on loopback, and executables.
 type stage struct {
 	folder   string // NAME/bootstrap
 	endpoint string
 	events   string
-	values   map[string]string // of the variables that a template sets
-	asked    atomic.Int64      // requests that the engines were sent
+	values   map[string]string // values of the variables that a template sets
+	asked    atomic.Int64      // requests that the engines received
 }
 
 // start is one cold start.
 type start struct {
-	asks    time.Duration // from exec until it asked for its first event
-	answers time.Duration // from exec until it answered it
-	peak    int64         // bytes of resident memory by then
-	calls   int64         // that it made of the engines by then
+	asks    time.Duration // from exec until it requested its first event
+	answers time.Duration // from exec until it answered that event
+	peak    int64         // bytes of resident memory at that time
+	calls   int64         // requests to the engines until that time
 }
 
-// runCold builds every function and the floor, starts them by turns, and prints what
-// that took.
+// runCold builds every function and the floor, starts them alternately, and prints the measured times.
 func runCold(ctx context.Context, o options, out io.Writer) (err error) {
 	t, err := template.Read(o.template)
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 	return stop, nil
 }
 
-// nobody is asked by no machine here: none is started.
+// nobody is an Invoker that is never called: no state machine is started here.
 type nobody struct{}
 
 // Invoke implements stepfunctions.Invoker.
@@ -160,8 +159,8 @@ func (nobody) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *stepfunc
 	return nil, nil, errors.New("no function " + arn)
 }
 
-// compare starts a function and the floor by turns. The first of each warms the file
-// system and is not counted.
+// compare starts a function and the floor alternately. The first start of each warms the file system and is not
+// counted.
 func (s *stage) compare(ctx context.Context, f template.Function, times int) (coldRow, error) {
 	event, err := os.ReadFile(filepath.Join(s.events, f.Name+".json"))
 	if err != nil {
@@ -190,7 +189,7 @@ func (s *stage) compare(ctx context.Context, f template.Function, times int) (co
 
 func (s *stage) bootstrap(name string) string { return filepath.Join(s.folder, name, "bootstrap") }
 
-// variables are those of a function that this stage has a value for.
+// variables returns the variables of a function for which this stage has a value.
 func (s *stage) variables(f template.Function) []string {
 	var env []string
 	for name := range f.Environment {
@@ -201,8 +200,8 @@ func (s *stage) variables(f template.Function) []string {
 	return env
 }
 
-// start runs a bootstrap behind a Runtime API of its own until it has answered one
-// event: with whatever it answers about accounts that are not there.
+// start runs a bootstrap behind its own Runtime API until it has answered one event. Any answer counts, also an
+// error about a missing account.
 func (s *stage) start(ctx context.Context, name string, env []string, event []byte) (start, error) {
 	api := lambda.New("arn:aws:lambda:"+region+":123456789012:function:"+name, coldLimit)
 	var began time.Time
@@ -231,7 +230,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	answered := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	go func() {
-		_, _, err := api.Invoke(ctx, event) // what it fails with is an answer too
+		_, _, err := api.Invoke(ctx, event) // an error is an answer too
 		answered <- err
 	}()
 	before := s.asked.Load()
@@ -255,8 +254,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	return m, err
 }
 
-// peak is the most memory of a process that was resident, in bytes; 0 where the
-// system does not say.
+// peak returns the peak resident memory of a process in bytes, and 0 when the system does not report it.
 func peak(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if errors.Is(err, os.ErrNotExist) {

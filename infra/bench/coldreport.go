@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// What issue and README promise of a function.
+// The limits that the README promises for a function.
 const (
 	mostCold = 1.3        // times the floor's cold start
 	mostSize = 15_000_000 // bytes of its executable
 )
 
-// coldReport is what a round of cold starts says.
+// coldReport is the result of a round of cold starts.
 type coldReport struct {
-	Starts    int       `json:"starts"` // of each
+	Starts    int       `json:"starts"` // of each function
 	Functions []coldRow `json:"functions"`
 }
 
-// coldRow is one function beside the floor that was started by turns with it.
-// Durations are medians, from the start of the process.
+// coldRow is one function beside the floor that was started alternately with it. Durations are medians, from the
+// start of the process.
 type coldRow struct {
 	Function   string        `json:"function"`
 	Size       int64         `json:"size_bytes"`
@@ -31,7 +31,7 @@ type coldRow struct {
 	FirstHello time.Duration `json:"first_response_hello_ns"`
 	Peak       int64         `json:"peak_rss_bytes"`
 	PeakHello  int64         `json:"peak_rss_hello_bytes"`
-	Calls      int64         `json:"calls"` // of the engines, before the first response; hello makes one
+	Calls      int64         `json:"calls"` // to the engines, before the first response; hello makes one
 	Ratio      float64       `json:"ratio"` // of first responses
 	Met        bool          `json:"met"`
 }
@@ -50,7 +50,7 @@ func newColdRow(name string, size int64, floor, own []start) coldRow {
 	return r
 }
 
-// middle is the median of one number of each start.
+// middle returns the median of one number of each start.
 func middle[N int64 | time.Duration](list []start, of func(start) N) N {
 	var all []N
 	for _, s := range list {
@@ -71,7 +71,7 @@ func (r coldReport) table(out io.Writer) error {
 	for _, f := range r.Functions {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%.2f\t%d\t%s\t%s\t%s\t\n", f.Function, megabytes(f.Size),
 			ms(micros(f.Asks)), ms(micros(f.AsksHello)), float64(f.Asks)/float64(max(f.AsksHello, 1)),
-			ms(micros(f.First)), ms(micros(f.FirstHello)), f.Ratio, f.Calls, megabytes(f.Peak), megabytes(f.PeakHello), met(f.Met))
+			ms(micros(f.First)), ms(micros(f.FirstHello)), f.Ratio, f.Calls, megabytes(f.Peak), megabytes(f.PeakHello), aimText(f.Met))
 	}
 	return w.Flush()
 }

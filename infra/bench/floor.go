@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// floor does what any program would have to do for a turn or a run, and nothing
-// else.
+// floor does only the work that any program would need for a turn or a run.
 type floor struct {
 	caller
 	origin string
@@ -18,14 +17,14 @@ type floor struct {
 	stop   func()
 }
 
-// work is what a floor is asked for.
+// work is a request to a floor.
 type work struct {
 	Kind  string `json:"kind"`  // of the scenario
 	Steps int    `json:"steps"` // 0: a turn
 	Wide  bool   `json:"wide"`
 	Extra int    `json:"extra"` // writes beyond the least
 	Turn  bool   `json:"turn"`
-	Apart bool   `json:"apart"` // each write has an fdatasync of its own
+	Apart bool   `json:"apart"` // each write has its own fdatasync
 
 	Routed bool `json:"routed"`
 }
@@ -45,8 +44,8 @@ func (f *floor) close() error {
 	return f.log.close()
 }
 
-// leastWrites is how many writes a turn or a run has that must reach the disk
-// one after another. Side by side, steps share them.
+// leastWrites returns the number of writes of a turn or a run that must reach the disk one after another. Steps
+// that run side by side share writes.
 func leastWrites(s scenario) int {
 	switch {
 	case s.routed:
@@ -76,11 +75,11 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answered)
+	_, _ = w.Write(constantAnswer)
 }
 
-// answered is what a floor answers: as long as a short answer of the system.
-var answered = func() []byte {
+// constantAnswer is the answer of a floor: as long as a short answer of the system.
+var constantAnswer = func() []byte {
 	raw, _ := json.Marshal(map[string]any{"message": string(make([]byte, 100))})
 	return raw
 }()
@@ -98,7 +97,7 @@ func (f *floor) do(asked work) error {
 	if asked.Routed {
 		return f.relay()
 	}
-	if err := write(); err != nil { // what was said; confirmed
+	if err := write(); err != nil { // the message; confirmed
 		return err
 	}
 	step := func() error {
@@ -123,10 +122,10 @@ func (f *floor) do(asked work) error {
 			}
 		}
 	}
-	return errors.Join(err, write()) // what came of it; finished
+	return errors.Join(err, write()) // the result; finished
 }
 
-// relay is a bare proxy: it asks the model, and then the agent.
+// relay is a bare proxy: it calls the model, and then the agent.
 func (f *floor) relay() error {
 	err := f.caller.do(http.MethodPost, f.sys.modelURL+"/v1/chat/completions", f.sys.model.last("routed"), nil)
 	if err != nil {

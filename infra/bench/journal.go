@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// recordSize is what a floor writes each time, in bytes.
+// recordSize is the size of one write of a floor, in bytes.
 const recordSize = 1 << 10
 
-// journal is a file to append to, whose writers share fdatasyncs as those of
-// infra/localaws/disk share commits: nobody waits for company.
+// journal is a file to append to. Its writers share fdatasyncs as those of infra/localaws/disk share commits: no
+// writer waits for others to come.
 type journal struct {
 	file *os.File
 
@@ -24,7 +24,7 @@ type journal struct {
 type entry struct {
 	err  error
 	done bool
-	wake chan struct{} // receives once: written, or made the leader
+	wake chan struct{} // receives once: the entry was written, or becomes the leader
 }
 
 var record = func() []byte {
@@ -55,7 +55,7 @@ func (j *journal) write() error {
 	return e.err
 }
 
-// writeApart appends one record with an fdatasync of its own, whoever else writes.
+// writeApart appends one record with its own fdatasync, even when others write.
 func (j *journal) writeApart() error {
 	_, err := j.file.Write(record)
 	if err != nil {
@@ -64,8 +64,7 @@ func (j *journal) writeApart() error {
 	return syscall.Fdatasync(int(j.file.Fd()))
 }
 
-// lead writes everything that waits and hands the lead to the first who came
-// meanwhile.
+// lead writes everything that waits and makes the first writer that came meanwhile the leader.
 func (j *journal) lead() {
 	j.mu.Lock()
 	group := j.queue

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// options say what is measured, and for how long.
+// options selects the measurements and their duration.
 type options struct {
 	json     bool
 	only     *regexp.Regexp
@@ -46,7 +46,7 @@ type options struct {
 	latency time.Duration // for each scenario
 	slice   time.Duration // of each subject in each round
 	rounds  int
-	counted int // operations of which commits are counted
+	counted int // number of operations during which commits are counted
 }
 
 func parse(args []string, errOut io.Writer) (options, error) {
@@ -77,7 +77,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return o, err
 }
 
-// bench is what one run of the benchmark needs.
+// bench holds the state of one run of the benchmark.
 type bench struct {
 	options
 	sys   *system
@@ -126,7 +126,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return b.out.table(out)
 }
 
-// measure takes the scenarios one by one.
+// measure measures the scenarios one by one.
 func (b *bench) measure() error {
 	mcp, err := b.sys.register()
 	if err != nil {
@@ -160,7 +160,7 @@ func (b *bench) measure() error {
 	return nil
 }
 
-// probe measures the two things that a floor is made of.
+// probe measures the two basic operations of a floor.
 func (b *bench) probe() error {
 	const n = 50
 	write, post := make([]time.Duration, n), make([]time.Duration, n)
@@ -179,15 +179,14 @@ func (b *bench) probe() error {
 	return nil
 }
 
-// compared are the system and the floors it is compared with.
+// compared holds the system and the floors for a comparison.
 type compared struct {
 	system             subject
 	commits            float64 // of the system, for one operation
-	least, equal, only *floors // only: the least, and each write by itself
+	least, equal, only *floors // only: the least writes, each with its own fdatasync
 }
 
-// compare counts what the system writes, which also warms it up, and prepares
-// the floors.
+// compare counts the writes of the system, which also warms it up, and prepares the floors.
 func (b *bench) compare(s scenario) (c compared, err error) {
 	c.system = newTurns(b.sys, s)
 	switch {
@@ -210,7 +209,7 @@ func (b *bench) compare(s scenario) (c compared, err error) {
 	return c, nil
 }
 
-// against is the system, and the floors unless it is measured alone.
+// against returns the system, and the floors unless the system is measured alone.
 func (b *bench) against(system subject, floors ...subject) []subject {
 	if b.alone {
 		return []subject{system}

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// pause lets what an operation left behind come to rest before the next is timed.
+// pause lets the effects of an operation end before the next one is timed.
 const pause = 3 * time.Millisecond
 
-// latencies operates the subjects in turn, one operation at a time, for as long
-// as said, and returns how long each operation of each took.
+// latencies runs the subjects alternately, one operation at a time, until the budget is used. It returns the
+// durations of the operations of each subject.
 func latencies(subjects []subject, budget time.Duration) ([][]time.Duration, error) {
 	took := make([][]time.Duration, len(subjects))
 	const least = 3
@@ -33,8 +33,7 @@ func latencies(subjects []subject, budget time.Duration) ([][]time.Duration, err
 	return took, nil
 }
 
-// quantile is the smallest of what was measured that a share q of it does not
-// exceed.
+// quantile returns the smallest measured value that at least a share q of the values does not exceed.
 func quantile(took []time.Duration, q float64) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -43,7 +42,7 @@ func quantile(took []time.Duration, q float64) time.Duration {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// flow is how much was done in how long, and what it cost.
+// flow is a number of operations, their duration and their cost.
 type flow struct {
 	operations int
 	elapsed    time.Duration
@@ -60,9 +59,8 @@ func (f *flow) add(g flow) {
 	f.cpu += g.cpu
 }
 
-// throughputs operates the subjects by so many clients, slice by slice. The
-// first is given a number of operations that takes about a slice, and the
-// others the time that it took.
+// throughputs runs the subjects with a number of clients, slice by slice. The first subject gets a number of
+// operations that takes about one slice; the others run for the time that it took.
 func throughputs(subjects []subject, clients int, slice time.Duration, rounds int) ([]flow, error) {
 	total := make([]flow, len(subjects))
 	n := clients
@@ -88,19 +86,19 @@ func throughputs(subjects []subject, clients int, slice time.Duration, rounds in
 	return total, nil
 }
 
-// burst is n operations.
+// burst runs n operations.
 func burst(s subject, clients, n int) (flow, error) {
 	if err := s.prepare(n); err != nil {
 		return flow{}, err
 	}
 	time.Sleep(10 * pause)
-	return metered(func() (int, error) { return n, abreast(clients, n, s.operate) })
+	return meter(func() (int, error) { return n, abreast(clients, n, s.operate) })
 }
 
-// stream is as many operations as begin within a time.
+// stream runs all operations that begin within a time.
 func stream(s subject, clients int, limit time.Duration) (flow, error) {
 	time.Sleep(10 * pause)
-	return metered(func() (int, error) {
+	return meter(func() (int, error) {
 		var done atomic.Int64
 		began := time.Now()
 		err := abreast(clients, clients, func() error {
@@ -116,7 +114,7 @@ func stream(s subject, clients int, limit time.Duration) (flow, error) {
 	})
 }
 
-func metered(f func() (int, error)) (flow, error) {
+func meter(f func() (int, error)) (flow, error) {
 	cpu, from := cpuTime(), time.Now()
 	n, err := f()
 	return flow{n, time.Since(from), cpuTime() - cpu}, err
@@ -130,8 +128,7 @@ func cpuTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// writesOf counts how many commits the system makes for one operation when it
-// is alone.
+// writesOf counts the commits of the system for one operation when it is alone.
 func writesOf(sys *system, s subject, n int) (float64, error) {
 	sum := 0
 	for range n {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// report is all that was measured. Times are in microseconds; ratios compare the
-// system with the floor.
+// report holds all measurements. Times are in microseconds; ratios compare the system with the floor.
 type report struct {
 	Machine machine      `json:"machine"`
 	Latency []latency    `json:"latency"`
@@ -47,7 +46,7 @@ type throughput struct {
 	Rate       float64 `json:"per_second"`
 	FloorRate  float64 `json:"floor_per_second"`
 	ApartRate  float64 `json:"apart_per_second"`
-	CPU        float64 `json:"cpu_us"` // of the whole process, each operation
+	CPU        float64 `json:"cpu_us"` // of the whole process, for each operation
 	FloorCPU   float64 `json:"floor_cpu_us"`
 	Ratio      float64 `json:"ratio"`
 	RatioApart float64 `json:"ratio_apart"`
@@ -56,7 +55,7 @@ type throughput struct {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// ratio is 0 when there is nothing to compare with.
+// ratio returns 0 when there is nothing to compare with.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -68,8 +67,8 @@ func newMachine(write, post time.Duration) machine {
 	return machine{runtime.NumCPU(), runtime.Version(), micros(write), micros(post)}
 }
 
-// met says whether an aim is met.
-func met(ok bool) string {
+// aimText returns a word that reports whether an aim is met.
+func aimText(ok bool) string {
 	if ok {
 		return "met"
 	}
@@ -80,14 +79,14 @@ func (l latency) verdict() string {
 	if l.Aim == 0 || l.Ratio == 0 {
 		return ""
 	}
-	return fmt.Sprintf("≤ %g×: %s", l.Aim, met(l.Ratio <= l.Aim))
+	return fmt.Sprintf("≤ %g×: %s", l.Aim, aimText(l.Ratio <= l.Aim))
 }
 
 func (t throughput) verdict() string {
 	if t.Aim == 0 || t.Ratio == 0 {
 		return ""
 	}
-	return fmt.Sprintf("≥ %g×: %s", t.Aim, met(t.Ratio >= t.Aim))
+	return fmt.Sprintf("≥ %g×: %s", t.Aim, aimText(t.Ratio >= t.Aim))
 }
 
 func (r report) json(out io.Writer) error {

@@ -26,15 +26,15 @@ func listen(h http.Handler) (origin string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
 }
 
-// model answers at once, by the last word of the kind it finds in what it is
-// sent, and keeps the last request of each kind for the floors to send again.
+// model answers at once. It finds the kind of the answer in the last marked word of the request, and keeps the last
+// request of each kind, so that the floors can repeat it.
 type model struct {
 	mu      sync.Mutex
 	answers map[string][]byte // by kind
 	asked   map[string][]byte
 }
 
-// saying is what a person writes to be answered with a kind.
+// saying returns the message of a person that gets an answer of a kind.
 func saying(kind string) string { return "Piloto, prueba/" + kind + "/ por favor." }
 
 func kindOf(body []byte) string {
@@ -65,7 +65,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// last is the last request of a kind.
+// last returns the last request of a kind.
 func (m *model) last(kind string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,18 +99,18 @@ func (m *model) script(s scenario, mcpID string) error {
 	return err
 }
 
-// agentName is what decisions call the agent by.
+// agentName is the name of the agent in decisions.
 const agentName = "almacen"
 
-// concierge is an agent that speaks the Model Context Protocol and answers at once.
-// It keeps the last call for the floor to make again.
+// concierge is an agent that speaks the Model Context Protocol and answers at once. It keeps the last call, so that
+// the floor can repeat it.
 type concierge struct {
 	handler http.Handler
 	mu      sync.Mutex
 	call    recorded
 }
 
-// recorded is a request as it came.
+// recorded is a recorded request.
 type recorded struct {
 	header http.Header
 	body   []byte
@@ -167,7 +167,7 @@ func proposal(s scenario, mcpID string) map[string]any {
 	return map[string]any{"goal": "Crear los pedidos de la semana", "steps": steps}
 }
 
-// order is the body of every call, and of every answer beside its id.
+// order is the body of every call, and of every answer except its id.
 const order = `{"item":"cinta de embalar","quantity":12,"note":"entregar por la mañana, en recepción"}`
 
 const document = `{"openapi":"3.0.3","info":{"title":"Orders","version":"1"},"paths":{"/orders":{"post":{
@@ -176,8 +176,8 @@ const document = `{"openapi":"3.0.3","info":{"title":"Orders","version":"1"},"pa
 "item":{"type":"string"},"quantity":{"type":"integer","minimum":1},"note":{"type":"string"}}}}}},
 "responses":{"201":{"description":"created"}}}}}}`
 
-// echo is the service that plans call. It counts the calls of each run it was
-// asked to watch, by their Idempotency-Key, which begins with the run.
+// echo is the service that plans call. It counts the calls of each watched run by their Idempotency-Key, which
+// begins with the run.
 type echo struct {
 	mu      sync.Mutex
 	watched map[string]*watch
@@ -185,7 +185,7 @@ type echo struct {
 
 type watch struct {
 	left int
-	over chan struct{} // closed when the last call has been answered
+	over chan struct{} // closed when the last call was answered
 }
 
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -207,10 +207,10 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 	_, _ = fmt.Fprintf(w, `{"id":"o-1","order":%s}`, body)
 	run, _, _ := strings.Cut(r.Header.Get("Idempotency-Key"), ":")
-	e.called(run)
+	e.countCall(run)
 }
 
-func (e *echo) called(run string) {
+func (e *echo) countCall(run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	seen := e.watched[run]
@@ -222,7 +222,7 @@ func (e *echo) called(run string) {
 	}
 }
 
-// watch counts the calls of a run from now on.
+// watch starts to count the calls of a run.
 func (e *echo) watch(run string, calls int) *watch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -231,8 +231,7 @@ func (e *echo) watch(run string, calls int) *watch {
 	return seen
 }
 
-// forget stops counting and returns how many calls were missing, or too many
-// when negative.
+// forget stops counting and returns the number of missing calls, negative for too many.
 func (e *echo) forget(run string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

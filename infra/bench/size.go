@@ -7,16 +7,15 @@ import (
 	"path/filepath"
 )
 
-// beyond are the executables that the limit is still an aim for, and what they may not
-// grow over, in bytes: chat, and turn as chat, talks to models, agents and previews, judges by JSON Schema,
-// and reads what texts claim, by words and learned weights (0.3 MB); the charsets of old services are
-// 0.1 MB. What deploys is arm64.
+// beyond lists the executables that are still over the limit, with a limit of their own in bytes: chat, and turn as
+// chat, calls models, agents and previews, validates by JSON Schema, and classifies the claims of texts with words
+// and learned weights (0.3 MB); the charsets of old services need 0.1 MB. The deployed executables are arm64.
 var beyond = map[string]int64{
 	"arm64/chat": 16_300_000, "amd64/chat": 17_750_000, "arm64/turn": 16_300_000, "amd64/turn": 17_750_000, "amd64/mcp": 15_950_000,
 }
 
-// checkSizes says how big the executables under folder are (ARCH/FUNCTION/bootstrap,
-// as `make build` makes them) and fails at the first that is over the limit.
+// checkSizes prints the sizes of the executables under folder (ARCH/FUNCTION/bootstrap, as `make build` builds
+// them) and fails at the first over the limit.
 func checkSizes(folder string, out io.Writer) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*", "*", "bootstrap"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAnExecutableOverTheLimitIsNamed(t *testing.T) {
+func TestCheckSizesNamesExecutableOverLimit(t *testing.T) {
 	folder := t.TempDir()
 	build := func(name string, size int64) {
 		file := filepath.Join(folder, "arm64", name, "bootstrap")

@@ -10,11 +10,11 @@ import (
 // scenario is one kind of operation.
 type scenario struct {
 	name   string
-	kind   string // what the model is asked for
+	kind   string // the kind of answer that the model is asked for
 	run    bool   // a confirmed run; else a turn
 	routed bool   // a turn of the router, which an agent answers
-	steps  int    // of the plan; 0: none is proposed
-	wide   bool   // the steps need each other not
+	steps  int    // of the plan; 0: no plan
+	wide   bool   // the steps do not depend on each other
 	loads  []int  // concurrencies at which throughput is measured
 	most   float64
 	least  map[int]float64 // aims: latency at most this times the floor's; throughput at least
@@ -30,22 +30,22 @@ var scenarios = []scenario{
 	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
 }
 
-// subject is one of the things that are compared.
+// subject is one of the compared programs.
 type subject interface {
-	// prepare makes ready, untimed, what n operations need.
+	// prepare prepares n operations; it is not timed.
 	prepare(n int) error
-	// operate does one operation. It may be called side by side.
+	// operate does one operation. It may be called concurrently.
 	operate() error
 }
 
-// turnsOfChat is after how many turns another chat is begun.
+// turnsOfChat is the number of turns after which a new chat is used.
 const turnsOfChat = 10
 
-// turns are turns of the system.
+// turns runs turns of the system.
 type turns struct {
 	sys   *system
 	of    scenario
-	chats chan *chat // that nobody is using
+	chats chan *chat // unused chats
 	room  int        // turns left in all chats, between operations
 }
 
@@ -58,7 +58,7 @@ func newTurns(sys *system, of scenario) *turns {
 	return &turns{sys: sys, of: of, chats: make(chan *chat, 1<<16)}
 }
 
-// prepare makes sure of room for n turns, and of a chat for each client.
+// prepare makes sure that n turns have room, and that each client has a chat.
 func (t *turns) prepare(n int) error {
 	missing := max((n-t.room+turnsOfChat-1)/turnsOfChat, min(n, mostClients)-len(t.chats), 0)
 	t.room += missing*turnsOfChat - n
@@ -78,7 +78,7 @@ func (t *turns) operate() error {
 	return err
 }
 
-// routes are turns of the system's router, in sessions of turnsOfChat turns.
+// routes runs turns of the system's router, in sessions of turnsOfChat turns.
 type routes struct {
 	sys *system
 	of  scenario
@@ -91,7 +91,7 @@ func (r *routes) operate() error {
 	return r.sys.route(fmt.Sprintf("session-%d", r.n.Add(1)/turnsOfChat), r.of)
 }
 
-// runs are runs of the system.
+// runs runs runs of the system.
 type runs struct {
 	sys    *system
 	of     scenario
@@ -116,18 +116,18 @@ func (r *runs) prepare(n int) error {
 
 func (r *runs) operate() error { return r.sys.execute(<-r.drafts, r.of.steps) }
 
-// floors are operations of a floor.
+// floors runs operations of a floor.
 type floors struct {
 	floor *floor
 	work  work
 }
 
-// newFloor returns a floor of a scenario with writes beyond the least.
+// newFloor returns a floor of a scenario with extra writes beyond the least.
 func newFloor(f *floor, of scenario, extra int) *floors {
 	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Routed: of.routed, Extra: extra}}
 }
 
-// apart is the same without sharing fdatasyncs.
+// apart returns the same floor with an fdatasync for each write.
 func (f *floors) apart() *floors {
 	w := f.work
 	w.Apart = true
@@ -141,7 +141,7 @@ func (f *floors) operate() error { return f.floor.call(f.work) }
 // mostClients is the largest concurrency.
 const mostClients = 32
 
-// abreast calls f n times, by up to width at once, until one call fails.
+// abreast calls f n times, up to width calls at once, until one call fails.
 func abreast(width, n int, f func() error) error {
 	width = min(width, n)
 	errs := make([]error, width)

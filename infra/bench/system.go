@@ -17,7 +17,7 @@ import (
 
 const token = "the-token-of-the-benchmark-of-piloto"
 
-// system is the deployment under test, with the model and the service it uses.
+// system is the deployment under test, with its model and its service.
 type system struct {
 	caller
 	origin string
@@ -32,7 +32,7 @@ type system struct {
 	close func() error
 }
 
-// newSystem starts the model and the service; the deployment is not yet there.
+// newSystem starts the model and the service; the deployment is not started yet.
 func newSystem(ctx context.Context) (*system, error) {
 	s := &system{
 		caller: newCaller(ctx, token),
@@ -96,7 +96,7 @@ func (s *system) deploy(folder, template string) error {
 	return nil
 }
 
-// register registers the service, and returns its id, and the agent.
+// register registers the service and the agent, and returns the id of the service.
 func (s *system) register() (string, error) {
 	var server struct {
 		ID     string `json:"mcp_id"`
@@ -126,7 +126,7 @@ func (s *system) route(session string, sc scenario) error {
 	return err
 }
 
-// newChat makes a chat.
+// newChat creates a chat.
 func (s *system) newChat() (string, error) {
 	var chat struct {
 		ID string `json:"chat_id"`
@@ -135,10 +135,10 @@ func (s *system) newChat() (string, error) {
 	return chat.ID, err
 }
 
-// draft is a plan that was proposed.
+// draft is a proposed plan.
 type draft struct{ chat, run, digest string }
 
-// say sends one message and returns the draft that came of it, if any.
+// say sends one message and returns the resulting draft, if any.
 func (s *system) say(chat string, sc scenario) (draft, error) {
 	var answer struct {
 		Kind string `json:"kind"`
@@ -160,12 +160,12 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 }
 
 const (
-	runLimit  = time.Minute // within which a run must be done
+	runLimit  = time.Minute // maximum duration of a run
 	lookLeast = 400 * time.Microsecond
 	lookEvery = 25 // a chat is read again after this part of the time so far
 )
 
-// execute confirms a draft and returns when its chat says that it is done.
+// execute confirms a draft and returns when its chat reports that it is done.
 func (s *system) execute(d draft, steps int) error {
 	seen, began := s.echo.watch(d.run, steps), time.Now()
 	err := s.post(s.origin+"/api/runs/"+d.run+"/confirm", map[string]any{"digest": d.digest}, nil)
@@ -199,8 +199,8 @@ func (s *system) execute(d draft, steps int) error {
 	return nil
 }
 
-// commits is how many transactions the data file has seen. bbolt keeps the
-// number in its two first pages, of which the newer one counts.
+// commits returns the transaction number of the data file. bbolt stores it in its first two pages, of which the
+// newer one is valid.
 func (s *system) commits() (int, error) {
 	file, err := os.Open(s.data)
 	if err != nil {

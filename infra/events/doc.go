@@ -1,7 +1,6 @@
-// Package events owns one sample event for each function: what API Gateway, the
-// state machine or EventBridge sends it. `sam local invoke ChatFunction -e
-// infra/events/chat.json` uses them, and the tests here give each to the
-// function's own bootstrap, so that what deploys is known to start and answer.
+// Package events holds one sample event for each function, as API Gateway, the state machine or EventBridge sends
+// it. `sam local invoke ChatFunction -e infra/events/chat.json` uses them. The tests here send each to the
+// function's own bootstrap, to check that the deployed executable starts and answers.
 package events
 
 import "embed"

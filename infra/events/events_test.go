@@ -24,8 +24,8 @@ import (
 
 const root = "../.."
 
-// answer is what a function makes of its sample on an empty table: for HTTP a
-// status and a piece of the body, for a task its result or its error's name.
+// answer is a function's answer to its sample on an empty table: for HTTP a status and a part of the body, for a
+// task its result or its error's name.
 type answer struct {
 	status int
 	body   string
@@ -44,11 +44,11 @@ var answers = map[string]answer{
 	"settle":      {failed: "Task.Failed"},
 	"step":        {failed: "Task.Failed"},
 	"sweep":       {body: "0"},
-	"turn":        {body: "{}"}, // it is of no turn
+	"turn":        {body: "{}"}, // it belongs to no turn
 	"web":         {status: 200, body: "<html"},
 }
 
-func TestEveryBootstrapStartsAndAnswersItsSample(t *testing.T) {
+func TestEveryBootstrapAnswersItsSample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds every function")
 	}
@@ -122,10 +122,10 @@ func check(t *testing.T, want answer, got []byte, failed *lambda.FunctionError) 
 	}
 }
 
-// build builds every function as it is deployed, but for this machine.
+// build builds every function as for a deployment, but for this machine.
 func build(t *testing.T, tpl *template.Template) string {
 	t.Helper()
-	bin, err := filepath.Abs(filepath.Join(root, "build", runtime.GOARCH)) // as make build does: what is up to date stays
+	bin, err := filepath.Abs(filepath.Join(root, "build", runtime.GOARCH)) // as make build does: executables that are up to date stay
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,16 +135,16 @@ func build(t *testing.T, tpl *template.Template) string {
 	return bin
 }
 
-// world is AWS as the functions of a test find it.
+// world is the local AWS of a test's functions.
 type world struct {
 	names       map[string]string
 	environment map[string]map[string]string
-	env         []string          // that Lambda sets, and SAM with it
-	given       map[string]string // what sam local invoke is told with --env-vars: it sets what the template declares, and nothing else
+	env         []string          // set by Lambda, and by SAM
+	given       map[string]string // set with --env-vars of sam local invoke, which sets only variables that the template declares
 }
 
-// serve runs the services on loopback, with the table and the state machine of
-// the template in them, and gives the functions what a deployment would.
+// serve runs the services on loopback, with the table and the state machine of the template, and gives the
+// functions the environment of a deployment.
 func serve(t *testing.T, tpl *template.Template) world {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The agents of agent.json: as it is, one that takes its time, and one that breaks.
+// The agents of agent.json: unchanged, a slow one, and one that fails.
 const (
 	ready  = "horario"
 	slow   = "lento"
@@ -17,11 +17,11 @@ const (
 	inside = "la hoja de cálculo secreta"
 )
 
-// paths are where each answers.
+// paths maps each agent to its path.
 var paths = map[string]string{ready: "piloto-agente", slow: "piloto-agente-lento", broken: "piloto-agente-roto"}
 
-// agents returns what a person may make of the workflow: one with a pause before its answer,
-// and one whose answer fails.
+// agents returns variants of the workflow that a person might build: one with a pause before its answer, and one
+// whose answer fails.
 func (w *workflow) agents() ([]*workflow, error) {
 	var out []*workflow
 	for name, between := range map[string]*node{
@@ -55,8 +55,8 @@ func (w *workflow) agents() ([]*workflow, error) {
 	return out, nil
 }
 
-// registered has Piloto know a workflow as an agent, with a word that speaks of it.
-func (w *world) registered(ctx context.Context, name string) error {
+// registerAgent registers a workflow as an agent in Piloto, with a keyword for it.
+func (w *world) registerAgent(ctx context.Context, name string) error {
 	var got struct {
 		Status string
 		Tools  []struct{ Name string }
@@ -72,10 +72,10 @@ func (w *world) registered(ctx context.Context, name string) error {
 	return err
 }
 
-// called counts the calls of an agent's tool since the gate was told what to do next.
-func (w *world) called(name string) int {
+// calls counts the calls of an agent's tool since the last instruction to the gate.
+func (w *world) calls(name string) int {
 	n := 0
-	for _, p := range w.back.came("/mcp/" + paths[name]) {
+	for _, p := range w.back.requestsTo("/mcp/" + paths[name]) {
 		if strings.Contains(p.Body, `"tools/call"`) {
 			n++
 		}
@@ -85,7 +85,7 @@ func (w *world) called(name string) int {
 
 // once fails unless an agent was called exactly once.
 func (w *world) once(name string) error {
-	if n := w.called(name); n != 1 {
+	if n := w.calls(name); n != 1 {
 		return fmt.Errorf("it was called %d times", n)
 	}
 	return nil
@@ -95,7 +95,7 @@ func agentSteps() []step {
 	const flow = "agent"
 	return []step{
 		{flow, "a workflow behind its MCP trigger is registered as an agent", func(ctx context.Context, w *world) error {
-			return errors.Join(w.registered(ctx, ready), w.registered(ctx, slow), w.registered(ctx, broken))
+			return errors.Join(w.registerAgent(ctx, ready), w.registerAgent(ctx, slow), w.registerAgent(ctx, broken))
 		}},
 		{flow, "without its key it is not", func(ctx context.Context, w *world) error {
 			got, err := call(ctx, http.MethodPost, "http://"+w.address+"/api/mcps",
@@ -120,8 +120,8 @@ func agentSteps() []step {
 			if err != nil {
 				return err
 			}
-			err = errors.Join(expect(got, 200, "action", "delegate", "agent_used", slow), contains(got, "de lunes a viernes"), w.once(slow), w.remembered(ctx, "waits", 1))
-			if n := len(w.gate.came("/api/turns/")); n == 0 {
+			err = errors.Join(expect(got, 200, "action", "delegate", "agent_used", slow), contains(got, "de lunes a viernes"), w.once(slow), w.checkRemembered(ctx, "waits", 1))
+			if n := len(w.gate.requestsTo("/api/turns/")); n == 0 {
 				err = errors.Join(err, errors.New("it was answered at once"))
 			}
 			return err
@@ -135,7 +135,7 @@ func agentSteps() []step {
 			if strings.Contains(got.Text, inside) {
 				err = errors.New("the customer reads what broke")
 			}
-			return errors.Join(err, expect(got, 200, "agent_used", "", "agent", broken), contains(got, `"code":"agent.`), speaks(got), w.once(broken))
+			return errors.Join(err, expect(got, 200, "agent_used", "", "agent", broken), contains(got, `"code":"agent.`), checkSentence(got), w.once(broken))
 		}},
 		{flow, "one that is not published any more is told as a failure", func(ctx context.Context, w *world) error {
 			w.back.next(goElsewhere)
@@ -144,7 +144,7 @@ func agentSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200, "agent_used", "", "agent", ready), contains(got, `"code":"agent.`), speaks(got))
+			return errors.Join(expect(got, 200, "agent_used", "", "agent", ready), contains(got, `"code":"agent.`), checkSentence(got))
 		}},
 	}
 }

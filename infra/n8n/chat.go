@@ -10,7 +10,7 @@ import (
 
 const route = "/api/agent/chat"
 
-// message is what a customer's message looks like to the webhooks.
+// message returns a customer's message in the form that the webhooks get.
 func message(session, id, text string) map[string]any {
 	m := map[string]any{"session_id": session, "message": text}
 	if id != "" {
@@ -23,20 +23,20 @@ const booking = "Quiero reservar una sala para 6 personas mañana a las 10"
 
 func chatSteps() []step {
 	const flow = "chat"
-	var first said
+	var first response
 	return []step{
 		{flow, "a greeting is answered by Piloto itself", func(ctx context.Context, w *world) error {
 			got, err := w.hook(ctx, http.MethodPost, "piloto-chat", message("greets", "1", "Hola"))
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200, "session_id", "greets", "action", "respond", "agent_used", ""), speaks(got), w.remembered(ctx, "greets", 1))
+			return errors.Join(expect(got, 200, "session_id", "greets", "action", "respond", "agent_used", ""), checkSentence(got), w.checkRemembered(ctx, "greets", 1))
 		}},
 		{flow, "a booking is delegated to the agent reserva", func(ctx context.Context, w *world) (err error) {
 			if first, err = w.hook(ctx, http.MethodPost, "piloto-chat", message("books", "1", booking)); err != nil {
 				return err
 			}
-			return errors.Join(expect(first, 200, "action", "delegate", "agent_used", "reserva"), speaks(first), w.remembered(ctx, "books", 1))
+			return errors.Join(expect(first, 200, "action", "delegate", "agent_used", "reserva"), checkSentence(first), w.checkRemembered(ctx, "books", 1))
 		}},
 		{flow, "the same message again has the same answer, and is one turn", func(ctx context.Context, w *world) error {
 			again, err := w.hook(ctx, http.MethodPost, "piloto-chat", message("books", "1", booking))
@@ -46,7 +46,7 @@ func chatSteps() []step {
 			if again.Text != first.Text {
 				return fmt.Errorf("another answer: %s", brief(again.Text))
 			}
-			return errors.Join(expect(again, 200), replayed(again), w.remembered(ctx, "books", 1))
+			return errors.Join(expect(again, 200), checkReplayed(again), w.checkRemembered(ctx, "books", 1))
 		}},
 		{flow, "an answer lost on its way is asked for again with the same key, and is one turn", func(ctx context.Context, w *world) error {
 			w.gate.next(loseAnswer)
@@ -54,11 +54,11 @@ func chatSteps() []step {
 			if err != nil {
 				return err
 			}
-			came := w.gate.came(route)
+			came := w.gate.requestsTo(route)
 			if len(came) != 2 || came[0].Header.Get("Idempotency-Key") == "" || came[0].Header.Get("Idempotency-Key") != came[1].Header.Get("Idempotency-Key") {
 				return fmt.Errorf("not two requests with one key: %+v", came)
 			}
-			return errors.Join(expect(got, 200), speaks(got), replayed(got), w.remembered(ctx, "loses", 1))
+			return errors.Join(expect(got, 200), checkSentence(got), checkReplayed(got), w.checkRemembered(ctx, "loses", 1))
 		}},
 		{flow, "five deliveries of one message at once are one turn, and have one answer", func(ctx context.Context, w *world) error {
 			return w.atOnce(ctx, "rushes", 5)
@@ -70,14 +70,14 @@ func chatSteps() []step {
 					return err
 				}
 			}
-			return w.remembered(ctx, "twice", 2)
+			return w.checkRemembered(ctx, "twice", 2)
 		}},
 		{flow, "a message that says nothing is refused with Piloto's own sentence", func(ctx context.Context, w *world) error {
 			got, err := w.hook(ctx, http.MethodPost, "piloto-chat", map[string]any{"session_id": "empty"})
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 422), speaks(got))
+			return errors.Join(expect(got, 422), checkSentence(got))
 		}},
 		{flow, "a turn that may not run is 503, and tells the customer nothing of why", func(ctx context.Context, w *world) error {
 			return w.withoutAssistant(ctx, func() error {
@@ -85,7 +85,7 @@ func chatSteps() []step {
 				if err != nil {
 					return err
 				}
-				return errors.Join(expect(got, 503, "action", "respond", "agent_used", ""), speaks(got), contains(got, `"reason":"no_assistant"`))
+				return errors.Join(expect(got, 503, "action", "respond", "agent_used", ""), checkSentence(got), contains(got, `"reason":"no_assistant"`))
 			})
 		}},
 		{flow, "who has no key of the webhook is refused by n8n", func(ctx context.Context, w *world) error {
@@ -93,15 +93,15 @@ func chatSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 403), w.remembered(ctx, "stranger", 0))
+			return errors.Join(expect(got, 403), w.checkRemembered(ctx, "stranger", 0))
 		}},
 	}
 }
 
-// atOnce sends one message n times at the same moment.
+// atOnce sends one message n times at the same time.
 func (w *world) atOnce(ctx context.Context, session string, n int) error {
 	type outcome struct {
-		got said
+		got response
 		err error
 	}
 	came, begin := make(chan outcome), make(chan struct{})
@@ -127,10 +127,10 @@ func (w *world) atOnce(ctx context.Context, session string, n int) error {
 			errs = append(errs, fmt.Errorf("another answer: %s", brief(o.got.Text)))
 		}
 	}
-	return errors.Join(append(errs, w.remembered(ctx, session, 1))...)
+	return errors.Join(append(errs, w.checkRemembered(ctx, session, 1))...)
 }
 
-// withoutAssistant calls f while the account has nobody who answers.
+// withoutAssistant calls f while the account has no assistant.
 func (w *world) withoutAssistant(ctx context.Context, f func() error) error {
 	const path = "/ai/assistant"
 	var mine struct{ Provider, Model string }
@@ -153,19 +153,19 @@ func signedSteps() []step {
 			if err != nil {
 				return err
 			}
-			for _, p := range w.gate.came(route) {
+			for _, p := range w.gate.requestsTo(route) {
 				if p.Header.Get("Authorization") != "" || !strings.HasPrefix(p.Header.Get("Webhook-Signature"), "v1,") {
 					return fmt.Errorf("not signed, or not only: %v", p.Header)
 				}
 			}
-			return errors.Join(expect(got, 200, "session_id", "signs"), speaks(got), w.remembered(ctx, "signs", 1))
+			return errors.Join(expect(got, 200, "session_id", "signs"), checkSentence(got), w.checkRemembered(ctx, "signs", 1))
 		}},
 		{flow, "the same delivery again is one turn", func(ctx context.Context, w *world) error {
 			got, err := w.hook(ctx, http.MethodPost, path, message("signs", "número 1", "Hola, ¿qué tal? «ñandú» \"€\" 🙂"))
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200), replayed(got), w.remembered(ctx, "signs", 1))
+			return errors.Join(expect(got, 200), checkReplayed(got), w.checkRemembered(ctx, "signs", 1))
 		}},
 		{flow, "a message changed on its way is refused; the retry, unchanged, is answered", func(ctx context.Context, w *world) error {
 			w.gate.next(changeBody)
@@ -173,16 +173,16 @@ func signedSteps() []step {
 			if err != nil {
 				return err
 			}
-			came := w.gate.came(route)
+			came := w.gate.requestsTo(route)
 			if len(came) != 2 || came[0].Status != http.StatusUnauthorized || came[1].Status != http.StatusOK {
 				return fmt.Errorf("not refused and then answered: %+v", came)
 			}
-			return errors.Join(expect(got, 200), w.remembered(ctx, "tampered", 1))
+			return errors.Join(expect(got, 200), w.checkRemembered(ctx, "tampered", 1))
 		}},
 	}
 }
 
-// downSteps are last: they end Piloto, and start it again.
+// downSteps come last: they end Piloto, and start it again.
 func downSteps() []step {
 	unavailable := func(path string) func(context.Context, *world) error {
 		return func(ctx context.Context, w *world) error {
@@ -190,7 +190,7 @@ func downSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 503), speaks(got))
+			return errors.Join(expect(got, 503), checkSentence(got))
 		}
 	}
 	return []step{
@@ -220,28 +220,28 @@ func downSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200), speaks(got), w.remembered(ctx, "down", 1))
+			return errors.Join(expect(got, 200), checkSentence(got), w.checkRemembered(ctx, "down", 1))
 		}},
 	}
 }
 
-// speaks fails unless the answer has a sentence for the customer.
-func speaks(got said) error {
+// checkSentence fails unless the answer has a sentence for the customer.
+func checkSentence(got response) error {
 	if strings.TrimSpace(got.field("reply")) == "" {
 		return fmt.Errorf("no reply: %s", brief(got.Text))
 	}
 	return nil
 }
 
-func replayed(got said) error {
+func checkReplayed(got response) error {
 	if got.Header.Get("Idempotency-Replayed") != "true" {
 		return errors.New("it is not said to be a replay")
 	}
 	return nil
 }
 
-// contains fails unless a text is in the answer.
-func contains(got said, text string) error {
+// contains fails unless the answer contains a text.
+func contains(got response, text string) error {
 	if !strings.Contains(got.Text, text) {
 		return fmt.Errorf("%q is not in it: %s", text, brief(got.Text))
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// step is one line of the table: what is checked, and how.
+// step is one line of the table: a description and its check.
 type step struct {
 	flow, rule string
 	holds      func(ctx context.Context, w *world) error
 }
 
-// check goes through all the steps, prints what held, and fails when one did not.
+// check runs all the steps, prints their results, and fails when one failed.
 func (w *world) check(ctx context.Context) error {
 	steps := append(append(chatSteps(), signedSteps()...), append(planSteps(), approvalSteps()...)...)
 	steps = append(append(steps, agentSteps()...), downSteps()...)
@@ -45,8 +45,8 @@ func (w *world) check(ctx context.Context) error {
 	return nil
 }
 
-// expect says what of an answer is not as it must be.
-func expect(got said, status int, fields ...string) error {
+// expect returns the difference between an answer and the expected status and fields.
+func expect(got response, status int, fields ...string) error {
 	if got.Status != status {
 		return fmt.Errorf("%d, not %d: %s", got.Status, status, brief(got.Text))
 	}
@@ -58,7 +58,7 @@ func expect(got said, status int, fields ...string) error {
 	return nil
 }
 
-// brief cuts what a table has no room for.
+// brief shortens a text for a table.
 func brief(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 300 {
@@ -67,15 +67,15 @@ func brief(text string) string {
 	return text
 }
 
-// exchanges counts what Piloto remembers of a session.
+// exchanges returns the number of exchanges that Piloto remembers of a session.
 func (w *world) exchanges(ctx context.Context, session string) (int, error) {
 	var memory struct{ Turns []any }
 	err := w.ask(ctx, http.MethodGet, "/memory/"+session, nil, &memory)
 	return len(memory.Turns), err
 }
 
-// remembered fails unless Piloto remembers exactly n exchanges of a session.
-func (w *world) remembered(ctx context.Context, session string, n int) error {
+// checkRemembered fails unless Piloto remembers exactly n exchanges of a session.
+func (w *world) checkRemembered(ctx context.Context, session string, n int) error {
 	got, err := w.exchanges(ctx, session)
 	if err == nil && got != n {
 		err = fmt.Errorf("%d exchanges are remembered, not %d", got, n)
@@ -83,14 +83,14 @@ func (w *world) remembered(ctx context.Context, session string, n int) error {
 	return err
 }
 
-// status reads where a run is.
+// status reads the status of a run.
 func (w *world) status(ctx context.Context, run string) (string, error) {
 	var r struct{ Status string }
 	err := w.ask(ctx, http.MethodGet, "/api/runs/"+run, nil, &r)
 	return r.Status, err
 }
 
-// is fails unless a run is where it must be.
+// is fails unless a run has a status.
 func (w *world) is(ctx context.Context, run, want string) error {
 	got, err := w.status(ctx, run)
 	if err == nil && got != want {
@@ -99,7 +99,7 @@ func (w *world) is(ctx context.Context, run, want string) error {
 	return err
 }
 
-// becomes waits until a run is where it must get.
+// becomes waits until a run has a status.
 func (w *world) becomes(ctx context.Context, run, want string) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// gate stands between n8n and Piloto, one for each direction, as a network does: it sees
-// what passes, and what it is told to spoil it spoils, once.
+// gate stands between n8n and Piloto, one for each direction, like a network: it records the requests, and spoils a
+// request once when it is told to.
 type gate struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type gate struct {
 	spoil spoil
 }
 
-// passed is a request that came by. Status is 0 when nobody answered it.
+// passed is a recorded request. Status is 0 when there was no response.
 type passed struct {
 	Path   string
 	Header http.Header
@@ -32,10 +32,10 @@ type spoil int
 
 const (
 	nothing     spoil = iota
-	loseAnswer        // the request arrives, its answer does not
-	changeBody        // one byte of the request is another
-	inHurry           // whoever asks does not wait for an answer that takes long
-	goElsewhere       // requests go to a path that nobody serves, until they are told otherwise
+	loseAnswer        // the request arrives, its response does not
+	changeBody        // one byte of the request is changed
+	inHurry           // the client does not wait for a slow response
+	goElsewhere       // requests go to a path without a handler, until the next instruction
 )
 
 func newGate(product string) (*gate, error) {
@@ -46,7 +46,7 @@ func newGate(product string) (*gate, error) {
 	g := &gate{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		// Nobody is there: neither is an answer.
+		// The server is down: the client gets no response either.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.pass(proxy, w, r) }))
@@ -91,15 +91,15 @@ func (g *gate) pass(proxy http.Handler, w http.ResponseWriter, r *http.Request) 
 	_, _ = w.Write(rec.Body.Bytes())
 }
 
-// next spoils the request that comes next, and forgets those that came.
+// next spoils the next request, and forgets the recorded ones.
 func (g *gate) next(how spoil) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.spoil, g.seen = how, nil
 }
 
-// came returns the requests to what begins with a path since next.
-func (g *gate) came(path string) []passed {
+// requestsTo returns the recorded requests since next whose path begins with path.
+func (g *gate) requestsTo(path string) []passed {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var out []passed

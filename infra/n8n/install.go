@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 )
 
-// What is installed: the n8n that the workflows were proven with. Its newest
-// dependencies are not on npm, or are not what it was built with, hence the two
-// that are held.
+// The installed version of n8n, with which the workflows were tested. Its newest dependencies are missing on npm,
+// or differ from those that it was built with; so two of them are pinned.
 const (
 	version = "2.8.4"
 	pnpm    = "pnpm@10.34.9"
@@ -27,8 +26,8 @@ var manifest = map[string]any{
 	},
 }
 
-// install returns the path of n8n, which it installs into the cache when it is not
-// there yet. One that was begun and not finished is gone on with.
+// install returns the path of n8n. It installs n8n into the cache when it is missing, and continues an interrupted
+// installation.
 func install(ctx context.Context, log io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -57,12 +56,12 @@ func install(ctx context.Context, log io.Writer) (string, error) {
 	return path, os.WriteFile(whole, []byte(version+"\n"), 0o644)
 }
 
-// headers says where the headers of Node.js are, when they came with it: sqlite3 is
-// then built without asking the network for them.
+// headers returns the settings for the headers of Node.js, when they are installed: sqlite3 is then built without a
+// download.
 func headers() []string {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return nil // npx will say so
+		return nil // npx will report it
 	}
 	root := filepath.Dir(filepath.Dir(node))
 	if _, err := os.Stat(filepath.Join(root, "include", "node", "node.h")); err != nil {

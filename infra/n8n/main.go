@@ -1,18 +1,15 @@
-// Command n8n holds the workflows that n8n imports, and proves them: it starts a
-// deployment of its own and a real n8n, imports and publishes the workflows as a
-// person would, and drives them over HTTP.
+// Command n8n holds the workflows for import into n8n, and tests them: it starts its own deployment and a real n8n,
+// imports and publishes the workflows as a person would, and drives them over HTTP.
 //
 //	go run ./infra/n8n [-n8n FILE] [-piloto FILE] [-keep]
 //
-// It needs Node.js 20 or later and npm; n8n is installed once, outside the tree.
-// Everything it starts listens on loopback, lives in a folder of its own, and ends
-// with it. It prints a table of what was checked, and exits with 1 when anything
-// did not hold; then the folder with the logs stays.
+// It needs Node.js 20 or later and npm; n8n is installed once, outside the tree. All its processes listen on
+// loopback, use a temporary folder, and end with it. It prints a table of the checks, and exits with 1 when a check
+// failed; then the folder with the logs is kept.
 //
-// What stays true of the workflows (the tests of this package hold it without
-// n8n): no secret is in them; they arrive inactive; every request to Piloto has a
-// branch for its failure, and every branch ends in an answer; what changes
-// anything begins with a POST.
+// The tests of this package check invariants of the workflows without n8n. The workflows contain no secret. They
+// are imported inactive. Every request to Piloto has a branch for its failure, and every branch ends in an answer.
+// Every change begins with a POST.
 package main
 
 import (
@@ -40,7 +37,7 @@ func main() {
 	}
 }
 
-// limit is how long all of it may take, once everything is installed.
+// limit is the maximum duration of all steps, after the installation.
 const limit = 10 * time.Minute
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {

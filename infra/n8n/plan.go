@@ -15,7 +15,7 @@ const (
 	hostile = "Reserva una sala para 6 mañana a las 12 <script>alert(1)</script>"
 )
 
-// button is what a press sends.
+// button holds the request of a button.
 type button struct {
 	Method string
 	URL    string
@@ -33,14 +33,14 @@ type card struct {
 	ApprovalURL string `json:"approval_url"`
 }
 
-// propose has a plan proposed through n8n.
+// propose makes the model propose a plan through n8n.
 func (w *world) propose(ctx context.Context, text string) (card, error) {
 	got, err := w.hook(ctx, http.MethodPost, "piloto-plan", map[string]string{"message": text})
 	if err != nil {
 		return card{}, err
 	}
 	var c card
-	if err := errors.Join(expect(got, 200, "kind", "plan"), speaks(got), json.Unmarshal([]byte(got.Text), &c)); err != nil {
+	if err := errors.Join(expect(got, 200, "kind", "plan"), checkSentence(got), json.Unmarshal([]byte(got.Text), &c)); err != nil {
 		return card{}, err
 	}
 	if c.RunID == "" || len(c.Digest) != 64 || len(c.Steps) == 0 || c.ApprovalURL == "" {
@@ -49,7 +49,7 @@ func (w *world) propose(ctx context.Context, text string) (card, error) {
 	return c, w.is(ctx, c.RunID, "draft")
 }
 
-func (w *world) press(ctx context.Context, b button, digest string) (said, error) {
+func (w *world) press(ctx context.Context, b button, digest string) (response, error) {
 	body := map[string]string{"run_id": b.Body["run_id"], "digest": b.Body["digest"], "action": b.Body["action"]}
 	if digest != "" {
 		body["digest"] = digest
@@ -66,7 +66,7 @@ func planSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200, "kind", "message"), speaks(got))
+			return errors.Join(expect(got, 200, "kind", "message"), checkSentence(got))
 		}},
 		{flow, "a wish becomes a plan that has not begun", func(ctx context.Context, w *world) (err error) {
 			c, err = w.propose(ctx, wish)
@@ -84,7 +84,7 @@ func planSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 409, "error", "plan.stale"), speaks(got), w.is(ctx, c.RunID, "draft"))
+			return errors.Join(expect(got, 409, "error", "plan.stale"), checkSentence(got), w.is(ctx, c.RunID, "draft"))
 		}},
 		{flow, "the button confirms, and the run gets done", func(ctx context.Context, w *world) error {
 			w.gate.next(nothing)
@@ -92,12 +92,12 @@ func planSteps() []step {
 			if err != nil {
 				return err
 			}
-			for _, p := range w.gate.came("/api/runs/" + c.RunID + "/confirm") {
+			for _, p := range w.gate.requestsTo("/api/runs/" + c.RunID + "/confirm") {
 				if p.Header.Get("Idempotency-Key") == "" {
 					return errors.New("it was sent without a key")
 				}
 			}
-			return errors.Join(expect(got, 202, "run_id", c.RunID), speaks(got), w.becomes(ctx, c.RunID, "done"))
+			return errors.Join(expect(got, 202, "run_id", c.RunID), checkSentence(got), w.becomes(ctx, c.RunID, "done"))
 		}},
 		{flow, "pressed again, it starts nothing", func(ctx context.Context, w *world) error {
 			got, err := w.press(ctx, c.Confirm, "")
@@ -133,7 +133,7 @@ func planSteps() []step {
 func approvalSteps() []step {
 	const flow = "approval-page"
 	var c card
-	open := func(ctx context.Context, method, address string) (said, error) {
+	open := func(ctx context.Context, method, address string) (response, error) {
 		return call(ctx, method, address, nil, nil)
 	}
 	return []step{
@@ -147,7 +147,7 @@ func approvalSteps() []step {
 					return err
 				}
 				if method == http.MethodHead {
-					continue // whatever n8n says to it
+					continue // n8n may answer anything
 				}
 				if err := errors.Join(expect(got, 200), contains(got, `<form method="post">`), contains(got, c.Digest), contains(got, "POST /reservations {")); err != nil {
 					return err

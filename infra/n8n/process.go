@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// program is a process that goes on until it is ended. What it writes is kept in
-// memory, to be waited for, and in a file.
+// program is a process that runs until it is ended. Its output is kept in memory, so that it can be waited for, and
+// in a file.
 type program struct {
 	name string
 	cmd  *exec.Cmd
@@ -27,7 +27,7 @@ type program struct {
 	file  *os.File
 }
 
-// grace is how long a program may take to end once it is asked to.
+// grace is the maximum time that a program may take to end after it is asked to.
 const grace = 15 * time.Second
 
 // start starts a program that logs to a file in folder. It ends with ctx.
@@ -41,13 +41,13 @@ func start(ctx context.Context, folder, name string, env []string, path string, 
 	p.cmd = exec.CommandContext(ctx, path, args...)
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, p, p
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
-	p.cmd.WaitDelay = grace // then it is killed
+	p.cmd.WaitDelay = grace // after that it is killed
 	if err := p.cmd.Start(); err != nil {
 		end()
 		return nil, errors.Join(err, file.Close())
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in its log, and nobody's business when it was asked to
+		_ = p.cmd.Wait() // its exit status is in its log, and is ignored when it was asked to end
 		close(p.done)
 	}()
 	return p, nil
@@ -63,7 +63,7 @@ func (p *program) Write(b []byte) (int, error) {
 	return p.file.Write(b)
 }
 
-// wait returns once the program has written all of texts.
+// wait returns when the program has written all of texts.
 func (p *program) wait(ctx context.Context, within time.Duration, texts ...string) error {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -92,7 +92,7 @@ func (p *program) wait(ctx context.Context, within time.Duration, texts ...strin
 	}
 }
 
-// stop ends the program and waits until it has. It may be called again.
+// stop ends the program and waits for its end. It may be called again.
 func (p *program) stop() error {
 	p.end()
 	<-p.done
@@ -118,7 +118,7 @@ func command(ctx context.Context, folder, name string, env []string, path string
 	return nil
 }
 
-// freeAddress returns an address on loopback that nobody listens on.
+// freeAddress returns an unused address on loopback.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ var workflows embed.FS
 //go:embed credentials/piloto.json
 var credentials string
 
-// workflow is what n8n exports and imports, as far as it matters here.
+// workflow holds the parts of an exported n8n workflow that matter here.
 type workflow struct {
 	ID          string                               `json:"id"`
 	Name        string                               `json:"name"`
@@ -70,7 +70,7 @@ func load() (map[string]*workflow, error) {
 	return out, nil
 }
 
-// set does what a person does in «Ajustes»: it gives a setting its value.
+// set sets the value of a setting, as a person does in «Ajustes».
 func (w *workflow) set(name, value string) {
 	for _, n := range w.Nodes {
 		if n.Name != "Ajustes" {
@@ -85,8 +85,8 @@ func (w *workflow) set(name, value string) {
 	}
 }
 
-// careless returns the workflow as many are built: with no branch for a request
-// that fails. It answers at another path.
+// careless returns the workflow as many people build it: without a branch for a failed request. It answers at
+// another path.
 func (w *workflow) careless() (*workflow, error) {
 	raw, err := json.Marshal(w)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func loaded(t *testing.T) map[string]*workflow {
+func loadAll(t *testing.T) map[string]*workflow {
 	t.Helper()
 	files, err := load()
 	if err != nil {
@@ -25,7 +25,7 @@ func loaded(t *testing.T) map[string]*workflow {
 // each calls f with every node of every workflow.
 func each(t *testing.T, f func(t *testing.T, w *workflow, n *node)) {
 	t.Helper()
-	for name, w := range loaded(t) {
+	for name, w := range loadAll(t) {
 		for _, n := range w.Nodes {
 			t.Run(name+"/"+n.Name, func(t *testing.T) { f(t, w, n) })
 		}
@@ -34,7 +34,7 @@ func each(t *testing.T, f func(t *testing.T, w *workflow, n *node)) {
 
 func (n *node) is(kind string) bool { return n.Type == "n8n-nodes-base."+kind }
 
-// lang reports a node of the package that n8n has for language models.
+// lang reports whether the node is of n8n's package for language models.
 func (n *node) lang(kind string) bool { return n.Type == "@n8n/n8n-nodes-langchain."+kind }
 
 func (n *node) text(name string) string {
@@ -42,7 +42,7 @@ func (n *node) text(name string) string {
 	return s
 }
 
-// at returns what is at a path of the parameters.
+// at returns the value at a path of the parameters.
 func (n *node) at(path ...string) any {
 	var v any = n.Parameters
 	for _, name := range path {
@@ -73,9 +73,9 @@ func (w *workflow) find(name string) *node {
 
 func (w *workflow) outputs(n *node) [][]connection { return w.Connections[n.Name]["main"] }
 
-func TestWorkflowsArriveInactiveAndHoldNoSecret(t *testing.T) {
+func TestWorkflowsAreInactiveAndContainNoSecret(t *testing.T) {
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/]|"Bearer |sk-[A-Za-z0-9]`)
-	for name, w := range loaded(t) {
+	for name, w := range loadAll(t) {
 		raw, err := workflows.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestWorkflowsArriveInactiveAndHoldNoSecret(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreFoundByTheirNames(t *testing.T) {
+func TestCredentialsAreReferencedByName(t *testing.T) {
 	var made []struct{ ID, Name, Type string }
 	if err := json.Unmarshal([]byte(credentials), &made); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestCredentialsAreFoundByTheirNames(t *testing.T) {
 	})
 }
 
-func TestWhatMayFailHasABranchForIt(t *testing.T) {
+func TestRequestsHaveBranchForFailure(t *testing.T) {
 	each(t, func(t *testing.T, w *workflow, n *node) {
 		if !n.is("httpRequest") && !n.is("crypto") && !n.is("code") {
 			return
@@ -119,13 +119,13 @@ func TestWhatMayFailHasABranchForIt(t *testing.T) {
 	})
 }
 
-func TestEveryBranchEndsInAnAnswer(t *testing.T) {
+func TestEveryBranchEndsInAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *workflow, n *node) {
 		out, want := w.outputs(n), 1
 		switch {
 		case n.is("stickyNote"), n.is("respondToWebhook"), n.lang("mcpTrigger"), n.lang("toolWorkflow"), w.ID == "piloto-agente" && n.Name == "Responder":
 			want = 0
-		case n.is("switch"): // and the one for everything else
+		case n.is("switch"): // plus the branch for all other values
 			want = len(n.at("rules", "values").([]any)) + 1
 		case n.is("if"), n.OnError != "":
 			want = 2
@@ -146,7 +146,7 @@ func TestEveryBranchEndsInAnAnswer(t *testing.T) {
 	})
 }
 
-func TestRequestsOutlastTheGatewayAndFollowNoRedirect(t *testing.T) {
+func TestRequestsOutlastGatewayAndFollowNoRedirect(t *testing.T) {
 	each(t, func(t *testing.T, _ *workflow, n *node) {
 		if !n.is("httpRequest") {
 			return
@@ -157,14 +157,14 @@ func TestRequestsOutlastTheGatewayAndFollowNoRedirect(t *testing.T) {
 		if n.at("options", "redirect", "redirect", "followRedirects") != false {
 			t.Error("it would take its token elsewhere")
 		}
-		// Another answer than a read one is a raw stream, since the body is raw.
+		// A response that is not parsed is a raw stream, since the body is raw.
 		if n.at("options", "response", "response", "responseFormat") != nil {
 			t.Error("a response format is set: n8n then does not read the answer of a raw body")
 		}
 	})
 }
 
-func TestWhatIsSentAgainHasAKeyMadeBefore(t *testing.T) {
+func TestRetriedRequestsHaveKeyCreatedBefore(t *testing.T) {
 	each(t, func(t *testing.T, _ *workflow, n *node) {
 		if !n.is("httpRequest") || n.text("method") == "GET" || !n.RetryOnFail {
 			return
@@ -176,12 +176,12 @@ func TestWhatIsSentAgainHasAKeyMadeBefore(t *testing.T) {
 	})
 }
 
-// TestTheKeyOfAMessageIsItsOwn: two bots may count their messages alike, and the ids
-// of WhatsApp have a dot, which no webhook-id may have.
-func TestTheKeyOfAMessageIsItsOwn(t *testing.T) {
+// TestMessageKeyIsUnique: two bots may count their messages alike, and the ids of WhatsApp contain a dot, which a
+// webhook-id must not contain.
+func TestMessageKeyIsUnique(t *testing.T) {
 	for _, name := range []string{"chat.json", "chat-signed.json"} {
 		delivery := ""
-		list, _ := loaded(t)[name].find("Preparar").at("assignments", "assignments").([]any)
+		list, _ := loadAll(t)[name].find("Preparar").at("assignments", "assignments").([]any)
 		for _, a := range list {
 			if a := a.(map[string]any); a["name"] == "delivery" {
 				delivery = a["value"].(string)
@@ -194,8 +194,8 @@ func TestTheKeyOfAMessageIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatIsSignedIsWhatIsSent(t *testing.T) {
-	w := loaded(t)["chat-signed.json"]
+func TestSignedBodyIsSentBody(t *testing.T) {
+	w := loadAll(t)["chat-signed.json"]
 	sign, ask := w.find("Firmar"), w.find("Preguntar a Piloto")
 	if sign.text("value") != "={{ $json.delivery }}.{{ $json.timestamp }}.{{ $json.payload }}" {
 		t.Errorf("signed is %s", sign.text("value"))
@@ -217,10 +217,10 @@ func TestWhatIsSignedIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatChangesAnythingBeginsWithAPost follows every way from a webhook that
-// answers to GET. It does not take those that a switch opens for a POST only.
-func TestWhatChangesAnythingBeginsWithAPost(t *testing.T) {
-	for name, w := range loaded(t) {
+// TestChangesBeginWithPost follows every path from a webhook that answers to GET, except those that a switch opens
+// for a POST only.
+func TestChangesBeginWithPost(t *testing.T) {
+	for name, w := range loadAll(t) {
 		var posts []string
 		for _, n := range w.Nodes {
 			if n.is("webhook") && n.text("httpMethod") == "POST" {
@@ -240,8 +240,7 @@ func TestWhatChangesAnythingBeginsWithAPost(t *testing.T) {
 	}
 }
 
-// reach returns the nodes that an execution may get to from n, past no switch that
-// asks for one of posts.
+// reach returns the nodes that an execution may reach from n without passing a switch that requires one of posts.
 func (w *workflow) reach(n *node, posts []string, seen map[string]bool) []*node {
 	if seen[n.Name] {
 		return nil
@@ -264,8 +263,8 @@ func (w *workflow) reach(n *node, posts []string, seen map[string]bool) []*node 
 	return out
 }
 
-func TestOnlyTheApprovalPageIsOpenToWhoeverHasItsLink(t *testing.T) {
-	for name, w := range loaded(t) {
+func TestOnlyApprovalPageIsPublic(t *testing.T) {
+	for name, w := range loadAll(t) {
 		for _, n := range w.Nodes {
 			if !n.is("webhook") {
 				continue
@@ -280,9 +279,9 @@ func TestOnlyTheApprovalPageIsOpenToWhoeverHasItsLink(t *testing.T) {
 	}
 }
 
-// An expression that n8n cannot read is no error: its value is null. Optional
-// chaining inside a template literal is one.
-func TestExpressionsAreOnesThatN8NReads(t *testing.T) {
+// An expression that n8n cannot parse causes no error: its value is null. Optional chaining inside a template
+// literal is such an expression.
+func TestExpressionsAreValidInN8N(t *testing.T) {
 	chained := regexp.MustCompile("\\$\\{[^}`]*\\?\\.")
 	var walk func(t *testing.T, v any)
 	walk = func(t *testing.T, v any) {
@@ -307,8 +306,8 @@ func TestExpressionsAreOnesThatN8NReads(t *testing.T) {
 	each(t, func(t *testing.T, _ *workflow, n *node) { walk(t, n.Parameters) })
 }
 
-func TestACarelessWorkflowIsTheSameWithoutItsBranch(t *testing.T) {
-	w, err := loaded(t)["chat.json"].careless()
+func TestCarelessWorkflowDiffersOnlyInBranch(t *testing.T) {
+	w, err := loadAll(t)["chat.json"].careless()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,10 +317,10 @@ func TestACarelessWorkflowIsTheSameWithoutItsBranch(t *testing.T) {
 	}
 }
 
-// TestAWorkflowIsAnAgent: behind its trigger, which asks for a key, is the tool that Piloto
-// calls, with what it gives; and what answers says it where Piloto looks.
-func TestAWorkflowIsAnAgent(t *testing.T) {
-	w := loaded(t)["agent.json"]
+// TestAgentWorkflowHasToolOfPiloto: after its trigger, which requires a key, comes the tool that Piloto calls, with
+// the right arguments; and the answer stands where Piloto reads it.
+func TestAgentWorkflowHasToolOfPiloto(t *testing.T) {
+	w := loadAll(t)["agent.json"]
 	trigger, chat, said := w.find("Agente"), w.find(tool.ChatTool), w.find("Responder")
 	if !trigger.lang("mcpTrigger") || trigger.text("authentication") == "none" || trigger.Credentials == nil {
 		t.Errorf("who may call it? %+v", trigger)
@@ -332,7 +331,7 @@ func TestAWorkflowIsAnAgent(t *testing.T) {
 	if chat.TypeVersion < 2.2 {
 		t.Error("the tool has another name than its node")
 	}
-	// Imported by a person it has another id: it names itself.
+	// After an import it has another id, so it uses its own id.
 	if id := chat.at("workflowId", "value"); id != "={{ $workflow.id }}" {
 		t.Errorf("it calls %v", id)
 	}

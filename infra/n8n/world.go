@@ -17,13 +17,13 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// world is everything that runs: the deployment, n8n, and the gate between them.
+// world holds all running parts: the deployment, n8n, and the gates between them.
 type world struct {
 	folder string
 	out    io.Writer
 
 	product string // the deployment's program
-	address string // where it is, at every start
+	address string // its address, the same at every start
 	token   string
 	piloto  *program
 
@@ -31,13 +31,13 @@ type world struct {
 	back   *gate // from Piloto to n8n
 	editor *program
 	hooks  string // origin of n8n
-	caller string // the key of who calls its webhooks
+	caller string // the key of the callers of its webhooks
 }
 
-// How long things take on a machine that is busy with other things.
+// Time limits for a busy machine.
 const (
 	startLimit  = time.Minute
-	editorLimit = 3 * time.Minute // n8n builds its database at the first start
+	editorLimit = 3 * time.Minute // n8n creates its database at the first start
 	callLimit   = 90 * time.Second
 )
 
@@ -71,7 +71,7 @@ func (w *world) begin(ctx context.Context, editor, product string) error {
 	return w.startEditor(ctx, editor, flows)
 }
 
-// workflows returns those of the files, with their settings, and a careless one.
+// workflows returns the workflows of the files, with their settings, and a careless one.
 func (w *world) workflows(webhook string) ([]*workflow, error) {
 	files, err := load()
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *world) startPiloto(ctx context.Context) (err error) {
 	return w.piloto.wait(ctx, startLimit, "piloto ready on ")
 }
 
-// startEditor imports, publishes and starts, in the order that n8n wants.
+// startEditor imports, publishes and starts, in the order that n8n requires.
 func (w *world) startEditor(ctx context.Context, path string, flows []*workflow) error {
 	address, err := freeAddress()
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *world) startEditor(ctx context.Context, path string, flows []*workflow)
 	return err
 }
 
-// environment is n8n's: a folder of its own, loopback, and nothing sent home.
+// environment returns the variables of n8n: its own folder, loopback, and no telemetry.
 func (w *world) environment(address, broker string) []string {
 	_, port, _ := net.SplitHostPort(address)
 	_, brokerPort, _ := net.SplitHostPort(broker)
@@ -155,7 +155,7 @@ func (w *world) environment(address, broker string) []string {
 	}
 }
 
-// end ends what was begun, whatever of it was.
+// end ends all started parts.
 func (w *world) end() error {
 	var errs []error
 	for _, p := range []*program{w.editor, w.piloto} {
@@ -171,15 +171,15 @@ func (w *world) end() error {
 	return errors.Join(errs...)
 }
 
-// said is an answer.
-type said struct {
+// response is an HTTP response.
+type response struct {
 	Status int
 	Header http.Header
 	Text   string
 }
 
-// field returns a member of the answer's JSON, "" when there is none.
-func (s said) field(name string) string {
+// field returns a member of the response's JSON, "" when there is none.
+func (s response) field(name string) string {
 	var members map[string]any
 	if json.Unmarshal([]byte(s.Text), &members) != nil || members[name] == nil {
 		return ""
@@ -187,8 +187,8 @@ func (s said) field(name string) string {
 	return fmt.Sprint(members[name])
 }
 
-// call sends one request; body is JSON when it is no string, and a form when it is.
-func call(ctx context.Context, method, url string, body any, header http.Header) (said, error) {
+// call sends one request. body is sent as a form when it is a string, else as JSON.
+func call(ctx context.Context, method, url string, body any, header http.Header) (response, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	kind, raw := "application/json", []byte(nil)
@@ -199,12 +199,12 @@ func call(ctx context.Context, method, url string, body any, header http.Header)
 	default:
 		var err error
 		if raw, err = json.Marshal(b); err != nil {
-			return said{}, err
+			return response{}, err
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(raw))
 	if err != nil {
-		return said{}, err
+		return response{}, err
 	}
 	for name, values := range header {
 		req.Header[name] = values
@@ -214,14 +214,13 @@ func call(ctx context.Context, method, url string, body any, header http.Header)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return said{}, err
+		return response{}, err
 	}
 	text, err := io.ReadAll(res.Body)
-	return said{res.StatusCode, res.Header, string(text)}, errors.Join(err, res.Body.Close())
+	return response{res.StatusCode, res.Header, string(text)}, errors.Join(err, res.Body.Close())
 }
 
-// ask speaks to Piloto itself, past the gate. into is nil when the answer does not
-// matter.
+// ask sends a request to Piloto directly, past the gate. into is nil when the response does not matter.
 func (w *world) ask(ctx context.Context, method, path string, body, into any) error {
 	got, err := call(ctx, method, "http://"+w.address+path, body, http.Header{"Authorization": {"Bearer " + w.token}})
 	if err != nil {
@@ -236,8 +235,8 @@ func (w *world) ask(ctx context.Context, method, path string, body, into any) er
 	return json.Unmarshal([]byte(got.Text), into)
 }
 
-// hook calls a webhook of n8n with the key of who may.
-func (w *world) hook(ctx context.Context, method, path string, body any) (said, error) {
+// hook calls a webhook of n8n with a valid key.
+func (w *world) hook(ctx context.Context, method, path string, body any) (response, error) {
 	if !strings.HasPrefix(path, "http") {
 		path = w.hooks + "/webhook/" + path
 	}

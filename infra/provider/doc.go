@@ -1,6 +1,4 @@
-// Package provider owns the proof that what we speak is what others speak: the whole
-// deployment against an OpenAI-compatible server and a Model Context Protocol server
-// that are not ours. It needs Node.js, @copilotkit/aimock and
-// @modelcontextprotocol/server-everything (`make provider` installs them outside the
-// tree).
+// Package provider tests interoperability: the whole deployment against an independent OpenAI-compatible server and
+// an independent Model Context Protocol server. It needs Node.js, @copilotkit/aimock and
+// @modelcontextprotocol/server-everything (`make provider` installs them outside the tree).
 package provider

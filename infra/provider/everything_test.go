@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// everything starts the protocol's own reference server, which is not ours, over a
-// transport, and returns its address.
+// everything starts the protocol's reference server over a transport, and returns its address.
 func everything(t *testing.T, transport, path string) string {
 	t.Helper()
 	folder := os.Getenv("PILOTO_EVERYTHING")
@@ -60,7 +59,7 @@ func everything(t *testing.T, transport, path string) string {
 	}
 }
 
-// lockedText is what a process says, by several writers.
+// lockedText collects the output of a process, from several writers.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -78,7 +77,7 @@ func (l *lockedText) String() string {
 	return l.text.String()
 }
 
-// planner is a model that proposes one plan, whatever it is asked.
+// planner returns the address of a model that always proposes one plan.
 func planner(t *testing.T, steps func() []any) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -94,9 +93,8 @@ func planner(t *testing.T, steps func() []any) string {
 	return server.URL + "/v1"
 }
 
-// TestTheReferenceServerIsUsedInAPlan registers the reference server over both
-// transports, and has a plan call its tools.
-func TestTheReferenceServerIsUsedInAPlan(t *testing.T) {
+// TestPlanUsesReferenceServer registers the reference server over both transports, and makes a plan call its tools.
+func TestPlanUsesReferenceServer(t *testing.T) {
 	for transport, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(transport, func(t *testing.T) {
 			url := everything(t, transport, path)

@@ -27,7 +27,7 @@ import (
 
 const token = "a-token-of-the-tests-of-providers"
 
-// call speaks to the deployment and returns the answer's members.
+// call sends a request to the deployment and returns the members of the response.
 func call(t *testing.T, origin, method, path string, body any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -78,9 +78,9 @@ func start(t *testing.T, base string) string {
 	return strings.TrimPrefix(lines.Text(), "piloto ready on ")
 }
 
-// able waits until the account may ask again: a provider that asked to be left
-// alone is, until then.
-func able(t *testing.T, origin string) {
+// waitUntilAllowed waits until the account may ask again: after a provider asked for a pause, requests are refused
+// until the pause ends.
+func waitUntilAllowed(t *testing.T, origin string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if call(t, origin, "GET", "/ai/eligibility", nil)["canExecute"] == true {
@@ -92,8 +92,7 @@ func able(t *testing.T, origin string) {
 	}
 }
 
-// listen opens a socket, as the page does, and returns what tells the text that was
-// pushed while it was written.
+// listen opens a socket, as the page does. The returned function returns the text that was pushed so far.
 func listen(t *testing.T, origin string) func() string {
 	t.Helper()
 	address := call(t, origin, "POST", "/api/realtime", nil)["url"].(string)
@@ -133,8 +132,8 @@ func listen(t *testing.T, origin string) func() string {
 	}
 }
 
-// reserved returns the folder of the server that is not ours, and a port for it.
-func reserved(t *testing.T) (folder string, port int) {
+// requireServer returns the folder of the independent server, and a port for it.
+func requireServer(t *testing.T) (folder string, port int) {
 	t.Helper()
 	if folder = os.Getenv("PILOTO_AIMOCK"); folder == "" {
 		t.Skip("PILOTO_AIMOCK names no folder with @copilotkit/aimock; `make provider` does")
@@ -164,10 +163,10 @@ func provide(t *testing.T, folder string, port int, service string) {
 	}
 }
 
-// TestAnAnswerInAForm holds both ways to one: by its schema, and where that is
-// refused by a tool.
-func TestAnAnswerInAForm(t *testing.T) {
-	folder, port := reserved(t)
+// TestStructuredAnswer checks both paths to a structured answer: by its schema, and by a tool when the provider
+// refuses the schema.
+func TestStructuredAnswer(t *testing.T) {
+	folder, port := requireServer(t)
 	provide(t, folder, port, "none")
 	client := openai.New("aimock", fmt.Sprintf("http://127.0.0.1:%d/v1", port), "sk-test", &http.Client{Timeout: 10 * time.Second})
 	form := agent.Format([]agent.Agent{{Name: "reserva"}})
@@ -186,8 +185,8 @@ func TestAnAnswerInAForm(t *testing.T) {
 	}
 }
 
-func TestAnIndependentProvider(t *testing.T) {
-	folder, port := reserved(t)
+func TestIndependentProvider(t *testing.T) {
+	folder, port := requireServer(t)
 	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))
 	servers := call(t, origin, "GET", "/api/mcps", nil)["mcps"].([]any)
 	provide(t, folder, port, servers[0].(map[string]any)["mcp_id"].(string))
@@ -208,7 +207,7 @@ func TestAnIndependentProvider(t *testing.T) {
 			if block, _ := got["block"].(map[string]any); got["kind"] != "blocked" || block["reason"] != reason || block["message"] == "" || block["action"] == "" {
 				t.Errorf("%s: %v", message, got)
 			}
-			able(t, origin)
+			waitUntilAllowed(t, origin)
 		}
 		if got := send("mudo"); got["kind"] != "notice" {
 			t.Errorf("an answer without a word: %v", got)
@@ -238,7 +237,7 @@ func TestAnIndependentProvider(t *testing.T) {
 		for _, c := range []struct{ message, reply, agent string }{
 			{"decide", "Aquí estoy.", ""},
 			{"quiero una sala", "¿Para cuántas personas?", "reserva"}, // the demonstration's agent
-			{"sin forma", "Aquí estoy.", ""},                          // the last: that the schema is refused is remembered
+			{"sin forma", "Aquí estoy.", ""},                          // the last: the refusal of the schema is cached
 		} {
 			got := ask(c.message)
 			if agent, _ := got["agent_used"].(string); got["reply"] != c.reply || agent != c.agent {

@@ -1,5 +1,5 @@
-// Command token makes an access token for a deployment on AWS. It prints the
-// token, which is kept nowhere, and the command that stores its hash:
+// Command token creates an access token for a deployment on AWS. It prints the token, which is stored nowhere, and
+// the command that stores its hash:
 //
 //	go run ./infra/token -table piloto-Table-1ABC -account acme -user ana -scopes admin
 package main
@@ -53,7 +53,7 @@ func run(args []string, now time.Time, out, errOut io.Writer) error {
 
 type value map[string]any
 
-// row is the item of a token, as internal/store/dynamo reads it.
+// row returns the item of a token, in the form that internal/store/dynamo reads.
 func row(t auth.Token) map[string]value {
 	list := make([]value, len(t.Scopes))
 	for i, s := range t.Scopes {

@@ -25,7 +25,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func TestTheStoredItemSignsIn(t *testing.T) {
+func TestStoredItemAuthenticates(t *testing.T) {
 	ctx := context.Background()
 	file, err := disk.Open(filepath.Join(t.TempDir(), "t.db"))
 	if err != nil {
@@ -92,7 +92,7 @@ func TestTheStoredItemSignsIn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotATokenIsRefused(t *testing.T) {
+func TestInvalidTokenIsRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"-table", "t", "-account", "a#b"}, {"-table", "t", "-user", ""}, {"-table", "t", "-scopes", "root"}, {"-table", "t", "-life", "-1h"}, {"-nope"},
 	} {

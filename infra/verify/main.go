@@ -1,25 +1,23 @@
-// Command verify says whether a receipt holds, and who wrote it, asking nobody:
+// Command verify checks whether a receipt is valid, and who wrote it, without any network access:
 //
 //	go run ./infra/verify -keys keys.json receipt.json
 //	go run ./infra/verify -keys keys.json -chain chain.json receipt.json
 //	go run ./infra/verify -keys keys.json -chain chain.json -pin HEAD
 //	curl … /api/runs/ID/receipt | go run ./infra/verify -
 //
-// The keys are what GET /api/keys answers, and the chain what GET /api/receipts does: each
-// of its pages is a -chain of its own, in their order. It prints what the plan was, who
-// confirmed it and when, and a line for each step; then "valid", or each thing that does
-// not hold.
+// The keys are the response of GET /api/keys, and the chain that of GET /api/receipts: each of its pages is one
+// -chain, in their order. The command prints the plan, who confirmed it and when, and a line for each step; then
+// "valid", or each fault.
 //
-// Without keys it checks only that the receipt agrees with itself, which one that was
-// forged with care does, and says so. Keys prove something to whoever has them from
-// elsewhere than the receipt, or compared the id of the key that is printed.
+// Without keys it checks only that the receipt is consistent, and says so: a careful forgery is consistent too.
+// Keys prove the origin only to a person who has them from another source than the receipt, or who compared the
+// printed id of the key.
 //
-// It exits with 0 when all that was asked holds, with 1 when something does not, with 2
-// when there is nothing to read, and with 3 when nothing is wrong but the signature is
-// missing, or by a key that was not given: nothing shows who wrote it.
+// It exits with 0 when all checks pass, with 1 when one fails, with 2 when there is nothing to read, and with 3
+// when the only fault is a missing signature, or one by a key that was not given: then nothing proves the author.
 //
-// A chain that holds does not prove that it is all of it: its newest links may have been
-// cut off. Keep the head that is printed; -pin says whether a chain still has it.
+// A valid chain may be incomplete: its newest links may have been cut off. Keep the printed head; -pin checks
+// whether a chain still contains it.
 package main
 
 import (
@@ -46,13 +44,13 @@ const (
 	unproven
 )
 
-// maxRead bounds what is read of a file, in bytes.
+// maxRead limits the size of a file, in bytes.
 const maxRead = 256 << 20
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// asked is what there is to verify.
-type asked struct {
+// request holds the files to verify.
+type request struct {
 	receipt string // a file, "-" for the standard input, "" for none
 	keys    string
 	chain   []string
@@ -72,13 +70,13 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	text, code := g.verdict(q)
 	if g.receipt != nil {
-		text = told(*g.receipt) + text
+		text = runText(*g.receipt) + text
 	}
 	_, _ = io.WriteString(out, text)
 	return code
 }
 
-func parse(args []string, errOut io.Writer) (q asked, err error) {
+func parse(args []string, errOut io.Writer) (q request, err error) {
 	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.StringVar(&q.keys, "keys", "", "`file` of the public keys, as GET /api/keys answers")
@@ -87,7 +85,7 @@ func parse(args []string, errOut io.Writer) (q asked, err error) {
 		return nil
 	})
 	flags.Func("pin", "`head` of the chain that was kept: the chain must still have it", func(head string) error {
-		if q.pin = head; head == "" { // of a variable that is not set
+		if q.pin = head; head == "" { // from an unset variable
 			return errors.New("an empty head pins nothing")
 		}
 		return nil
@@ -105,16 +103,16 @@ func parse(args []string, errOut io.Writer) (q asked, err error) {
 	return q, nil
 }
 
-// given are the parsed files.
-type given struct {
+// input holds the parsed files.
+type input struct {
 	receipt *receipt.Receipt
 	keys    []receipt.Key
 	links   []receipt.Link
-	other   []receipt.Problem // what a text says and nothing was read of
+	other   []receipt.Problem // members of a text that were not read
 }
 
-func (q asked) read(in io.Reader) (given, error) {
-	var g given
+func (q request) read(in io.Reader) (input, error) {
+	var g input
 	if q.keys != "" {
 		var list struct {
 			Keys []receipt.Key `json:"keys"`
@@ -170,7 +168,7 @@ func (q asked) read(in io.Reader) (given, error) {
 	return g, nil
 }
 
-// read reads one value of JSON.
+// read reads one JSON value.
 func read(name string, in io.Reader, into any) error {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the person names it
@@ -184,15 +182,15 @@ func read(name string, in io.Reader, into any) error {
 	if err != nil {
 		return err
 	}
-	// A member that stands twice is one thing to us and another to whoever looks.
+	// Parsers disagree on a duplicate member.
 	if err := jcs.Check(raw); err != nil {
 		return err
 	}
 	return json.Unmarshal(raw, into)
 }
 
-// verdict is what holds and what does not, and the code to exit with.
-func (g given) verdict(q asked) (string, int) {
+// verdict returns the results of the checks, and the exit code.
+func (g input) verdict(q request) (string, int) {
 	problems := g.other
 	var unknown error
 	if r := g.receipt; r != nil {
@@ -225,11 +223,11 @@ func (g given) verdict(q asked) (string, int) {
 	case unknown != nil:
 		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", unproven
 	}
-	return g.held() + g.whole(), holds
+	return g.receiptText() + g.chainText(), holds
 }
 
-// held is what is said of a receipt that holds.
-func (g given) held() string {
+// receiptText returns the text for a valid receipt.
+func (g input) receiptText() string {
 	if g.receipt == nil {
 		return ""
 	}
@@ -248,8 +246,8 @@ func (g given) held() string {
 	return plan.Line(said) + "\n"
 }
 
-// whole is what is said of a chain that holds.
-func (g given) whole() string {
+// chainText returns the text for a valid chain.
+func (g input) chainText() string {
 	if len(g.links) == 0 {
 		return ""
 	}
@@ -261,8 +259,8 @@ func (g given) whole() string {
 	return plan.Line(said) + "\n"
 }
 
-// told is the run as a person reads it.
-func told(r receipt.Receipt) string {
+// runText describes the run for a person.
+func runText(r receipt.Receipt) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		b.WriteString(plan.Line(fmt.Sprintf(format, args...)) + "\n")
@@ -286,7 +284,7 @@ func told(r receipt.Receipt) string {
 	return b.String()
 }
 
-// stepLine is what became of an effect.
+// stepLine describes the outcome of a step.
 func stepLine(s receipt.Step) string {
 	said := fmt.Sprintf("%s %s: %s, %s", s.ID, s.Title, s.Called, s.Status)
 	if s.Sent != nil {

@@ -12,8 +12,8 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// written is the receipt of a run of one step that was confirmed and done.
-func written(t *testing.T) string {
+// writeReceipt writes the receipt of a done run of one step.
+func writeReceipt(t *testing.T) string {
 	t.Helper()
 	p := plan.Plan{
 		ID: "01P", Revision: 1, Goal: "Ver salas\nvalid: 99 events", ExpiresAt: time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC),
@@ -48,8 +48,8 @@ func written(t *testing.T) string {
 	return string(raw)
 }
 
-func TestVerifySaysWhetherAReceiptHolds(t *testing.T) {
-	whole := written(t)
+func TestVerifyReportsValidityOfReceipt(t *testing.T) {
+	whole := writeReceipt(t)
 	file := filepath.Join(t.TempDir(), "receipt.json")
 	if err := os.WriteFile(file, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,14 +12,13 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// bundle is what a person downloads of an account: the receipts of its runs, the chain
-// and the keys.
+// bundle holds the downloads of an account: the receipts of its runs, the chain and the keys.
 type bundle struct {
 	folder string
 	links  []receipt.Link
 }
 
-// signer is a key of the test's own.
+// signer returns a key of the test.
 func signer(t *testing.T) *receipt.Local {
 	t.Helper()
 	text, err := receipt.NewPrivate()
@@ -47,9 +46,9 @@ func (b bundle) write(t *testing.T, name string, v any) string {
 	return b.file(name)
 }
 
-// downloaded are three runs that ended, a.json to c.json, and one that goes on,
-// going.json; keys.json, others.json (another's key), and chain.json.
-func downloaded(t *testing.T) bundle {
+// downloadBundle returns three ended runs, a.json to c.json, and one in progress, going.json; keys.json,
+// others.json (another's key), and chain.json.
+func downloadBundle(t *testing.T) bundle {
 	t.Helper()
 	ctx := context.Background()
 	w, b := fixture.NewWorld(t), bundle{folder: t.TempDir()}
@@ -99,8 +98,8 @@ func downloaded(t *testing.T) bundle {
 	return b
 }
 
-func TestVerifySaysWhoWroteAReceipt(t *testing.T) {
-	b := downloaded(t)
+func TestVerifyReportsSignerOfReceipt(t *testing.T) {
+	b := downloadBundle(t)
 	links := func(of ...receipt.Link) map[string]any { return map[string]any{"links": of} }
 	b.write(t, "gap.json", links(b.links[0], b.links[2]))
 	b.write(t, "order.json", links(b.links[0], b.links[2], b.links[1]))
@@ -166,10 +165,10 @@ func TestVerifySaysWhoWroteAReceipt(t *testing.T) {
 	}
 }
 
-// Whoever changes the text of a receipt, and counts nothing again, is found without keys
-// too; whoever strips it of what is not signed is told apart from whoever forges it.
-func TestAReceiptThatWasChangedIsRefusedWithKeys(t *testing.T) {
-	b := downloaded(t)
+// A change of the text of a receipt without new hashes is found without keys too. A receipt without its unsigned
+// parts is reported differently from a forged one.
+func TestChangedReceiptIsRefusedWithKeys(t *testing.T) {
+	b := downloadBundle(t)
 	raw, err := os.ReadFile(b.file("a.json"))
 	if err != nil {
 		t.Fatal(err)

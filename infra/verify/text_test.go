@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Whatever stands in a receipt or in its chain beside what was read of it, wherever it
-// stands, is told: who looks at the text would take it for signed.
-func TestNothingStandsInATextThatWasNotVerified(t *testing.T) {
-	b := downloaded(t)
+// Every unknown member in the text of a receipt or of its chain is reported, wherever it stands: a reader of the
+// text would assume that it is signed.
+func TestUnknownMembersAreReported(t *testing.T) {
+	b := downloadBundle(t)
 	t.Chdir(b.folder)
 	for _, name := range []string{"a.json", "chain.json"} {
 		raw, err := os.ReadFile(name)
@@ -62,7 +62,7 @@ func upper(member string) string {
 	return string(raw)
 }
 
-// inString reports whether a text of JSON ends within a string.
+// inString reports whether a JSON text ends inside a string.
 func inString(raw []byte) bool {
 	in := false
 	for i := 0; i < len(raw); i++ {
@@ -76,8 +76,8 @@ func inString(raw []byte) bool {
 	return in
 }
 
-func TestAnEmptyHeadIsNotPinned(t *testing.T) {
-	b := downloaded(t)
+func TestEmptyPinIsRefused(t *testing.T) {
+	b := downloadBundle(t)
 	t.Chdir(b.folder)
 	var out strings.Builder
 	if code := run([]string{"-chain", "chain.json", "-pin", ""}, strings.NewReader(""), &out, &out); code != unreadable {

@@ -1,6 +1,5 @@
-// Command hello is the floor of a cold start: a function that does nothing but read
-// one item, with the SDK clients that Piloto's functions have. `go run ./infra/bench
-// -cold` builds it beside them.
+// Command hello is the floor of a cold start: a function that only reads one item, with the SDK clients of Piloto's
+// functions. `go run ./infra/bench -cold` builds it beside them.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-// clients are what every function of Piloto has some of.
+// clients holds the SDK clients; every function of Piloto has some of them.
 type clients struct {
 	table    *dynamodb.Client
 	machines *sfn.Client
@@ -37,7 +36,7 @@ func main() {
 	lambda.Start(all.hello)
 }
 
-// hello answers {"message": "hello"} once it has read an item that is not there.
+// hello reads an item that does not exist, and answers {"message": "hello"}.
 func (c clients) hello(ctx context.Context) (map[string]string, error) {
 	_, err := c.table.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(os.Getenv("TABLE_NAME")),
