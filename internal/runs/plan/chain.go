@@ -8,10 +8,9 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// Chained returns the event with its hash: the lower-case hex SHA-256 of the
-// canonical form of {prev, seq, at, type, step_id, data}, where prev is the hash
-// of the event before it, and of the first one empty. at is RFC 3339 in UTC, in
-// whole milliseconds.
+// Chained returns the event with its hash: the lower-case hex SHA-256 of the canonical form of
+// {prev, seq, at, type, step_id, data}. prev is the hash of the previous event, empty for the
+// first. at is RFC 3339 in UTC, in whole milliseconds.
 func (e Event) Chained(prev string) (Event, error) {
 	sum, err := jcs.Sum(map[string]any{
 		"prev": prev, "seq": e.Seq, "at": e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
@@ -24,9 +23,9 @@ func (e Event) Chained(prev string) (Event, error) {
 	return e, nil
 }
 
-// RequestHash names a request without its key: the lower-case hex SHA-256 of its
-// method (or its tool), its URL and its body, each on a line of its own. What is
-// approved, what is sent and what a receipt shows is compared by it.
+// RequestHash identifies a request without its key: the lower-case hex SHA-256 of its method (or
+// its tool), its URL and its body, each on a line of its own. It compares the approved request, the
+// sent request and the request in a receipt.
 func RequestHash(method, url string, body []byte) string {
 	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
 	return hex.EncodeToString(sum[:])

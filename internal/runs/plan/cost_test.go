@@ -8,9 +8,9 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestOrderingStepsCostsWhatThereIsToOrder: steps that need many, the same many times, each other in a
-// circle, or nobody that is there.
-func TestOrderingStepsCostsWhatThereIsToOrder(t *testing.T) {
+// TestWavesCostIsTheSameForEveryShapeOfNeeds orders steps that have many needs: the same need many
+// times, needs in a circle, and needs that are not in the plan.
+func TestWavesCostIsTheSameForEveryShapeOfNeeds(t *testing.T) {
 	const steps, needs = 50, 20_000
 	plan := func(need func(i int) []string) []Step {
 		all := make([]Step, steps)

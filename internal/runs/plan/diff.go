@@ -11,7 +11,7 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// ChangeKind is what became of a part of a plan.
+// ChangeKind is the kind of a difference.
 type ChangeKind string
 
 // The kinds of change.
@@ -19,19 +19,19 @@ const (
 	Added   ChangeKind = "added"
 	Removed ChangeKind = "removed"
 	Changed ChangeKind = "changed"
-	Moved   ChangeKind = "moved" // Before and After are its places, from 1
+	Moved   ChangeKind = "moved" // Before and After are positions, from 1
 )
 
-// Change is one difference between two plans, as small as a person reads it.
+// Change is one difference between two plans, in a unit that a person can read.
 //
-// Field is the name of a part of a step: title, server, tool, method, path, query,
-// body, needs, risk, when, for_each, undo, verify, ask or targets, of which query,
-// body, undo and verify go on with a JSON pointer ("body/date", "undo/path"); "step"
-// of a whole one, of which Before or After is what it calls; or "binding", of which
-// they are the members that differ. Without a StepID it is of the plan: goal,
-// expires_at, ceiling, revision, replaces, reuse or plan_id.
+// Field is the name of a field of a step: title, server, tool, method, path, query, body, needs,
+// risk, when, for_each, undo, verify, ask or targets. query, body, undo and verify are followed by
+// a JSON pointer ("body/date", "undo/path"). Field is "step" for a whole step, whose Before or
+// After is the name of its call, and "binding" for a binding, whose Before and After hold the
+// members that differ. Without a StepID, Field is a field of the plan: goal, expires_at, ceiling,
+// revision, replaces, reuse or plan_id.
 //
-// Before and After are JSON, empty where there was, or is, nothing.
+// Before and After are JSON, empty when the value is absent.
 type Change struct {
 	StepID string          `json:"step_id,omitempty"`
 	Field  string          `json:"field"`
@@ -40,55 +40,55 @@ type Change struct {
 	Kind   ChangeKind      `json:"kind"`
 }
 
-// writtenParts are the parts of a plan that somebody writes.
-var writtenParts = []string{
+// authoredFields lists the fields of a plan that a person or a model writes.
+var authoredFields = []string{
 	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "no_undo", "verify", "step",
 }
 
-// Edits returns how the plan after differs from the one before in what somebody
-// wrote: what follows from it, or counts it, is left out.
+// Edits returns the differences between two plans in the fields that an author writes. It leaves
+// out fields that are derived from these.
 func Edits(before, after Plan) []Change {
 	return slices.DeleteFunc(Diff(before, after), func(c Change) bool {
 		part, rest, _ := strings.Cut(c.Field, "/")
-		return !slices.Contains(writtenParts, part) || part == "undo" && rest == "suggested"
+		return !slices.Contains(authoredFields, part) || part == "undo" && rest == "suggested"
 	})
 }
 
-// Diff returns how the plan after differs from the one before: first of the plan
-// itself, then step by step as they stand after, then what was removed, then
-// bindings. It is empty exactly when both have the same digest.
+// Diff returns the differences between two plans: first those of the plan's own fields, then step
+// by step in the order of after, then the removed steps, then the bindings. It is empty exactly
+// when both plans have the same digest.
 func Diff(before, after Plan) []Change {
-	if alike(jsonOf(before.itself()), jsonOf(after.itself())) {
+	if sameJSON(jsonOf(before.digestForm()), jsonOf(after.digestForm())) {
 		return nil
 	}
 	var d difference
-	d.members("", planParts, partsOf(before.itself()), partsOf(after.itself()))
-	d.steps(before.Steps, after.Steps)
-	d.bindings(before.Bindings, after.Bindings)
+	d.compareMembers("", planFields, membersOf(before.digestForm()), membersOf(after.digestForm()))
+	d.compareSteps(before.Steps, after.Steps)
+	d.compareBindings(before.Bindings, after.Bindings)
 	if len(d.changes) == 0 {
-		d.add("", "plan", nil, nil) // two steps of one id, say: a plan that nothing here would have made
+		d.add("", "plan", nil, nil) // for example two steps with one id, which Arrange refuses
 	}
 	return d.changes
 }
 
-// itself is the plan in the form in which its digest is taken.
-func (p Plan) itself() Plan {
-	p.ExpiresAt = second(p.ExpiresAt)
+// digestForm returns the plan in the form in which its digest is computed.
+func (p Plan) digestForm() Plan {
+	p.ExpiresAt = wholeSeconds(p.ExpiresAt)
 	return p
 }
 
-// The parts of a plan and of a step, as JSON names them, in the order in which a
-// person reads them. Those that are compared by themselves are left out.
+// The fields of a plan and of a step, by their JSON names, in the order in which a person reads
+// them. Fields that are compared separately are left out.
 var (
-	planParts = []string{"goal", "expires_at", "ceiling", "reuse", "plan_id", "revision", "replaces"}
-	stepParts = []string{
+	planFields = []string{"goal", "expires_at", "ceiling", "reuse", "plan_id", "revision", "replaces"}
+	stepFields = []string{
 		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}
-	bindingParts = []string{"server_name", "base_url", "template", "fingerprint", "auth", "mcp_id"}
+	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "mcp_id"}
 )
 
-// deep are the parts that are compared member by member.
-var deep = []string{"query", "body", "undo", "verify"}
+// nestedFields lists the fields that are compared member by member.
+var nestedFields = []string{"query", "body", "undo", "verify"}
 
 type difference struct{ changes []Change }
 
@@ -103,36 +103,36 @@ func (d *difference) add(stepID, field string, before, after json.RawMessage) {
 	d.changes = append(d.changes, c)
 }
 
-// members compares the parts of two objects that are named.
-func (d *difference) members(stepID string, names []string, before, after map[string]json.RawMessage) {
+// compareMembers compares the named members of two objects.
+func (d *difference) compareMembers(stepID string, names []string, before, after map[string]json.RawMessage) {
 	for _, name := range names {
 		field := name
 		if name == "mcp_id" {
 			field = "server"
 		}
-		if slices.Contains(deep, name) {
-			d.within(stepID, field, before[name], after[name])
-		} else if !alike(before[name], after[name]) {
+		if slices.Contains(nestedFields, name) {
+			d.compareValues(stepID, field, before[name], after[name])
+		} else if !sameJSON(before[name], after[name]) {
 			d.add(stepID, field, before[name], after[name])
 		}
 	}
 }
 
-// maxDepth is how deep a change is looked for: nobody reads a pointer longer than
-// that, and each level is compared whole.
+// maxDepth limits the length of the JSON pointer of a change: people do not read a longer one, and
+// each level is compared as a whole.
 const maxDepth = 12
 
-// within compares two JSON values as deep as both are objects or lists. What a
-// check expects is one sentence, and compared as one.
-func (d *difference) within(stepID, field string, before, after json.RawMessage) {
-	if alike(before, after) {
+// compareValues compares two JSON values recursively while both are objects or both are lists. The
+// expected condition of a check is one sentence, so it is compared as a whole.
+func (d *difference) compareValues(stepID, field string, before, after json.RawMessage) {
+	if sameJSON(before, after) {
 		return
 	}
 	if field == "verify/expect" || strings.Count(field, "/") >= maxDepth {
 		d.add(stepID, field, before, after)
 		return
 	}
-	if a, b := partsOf(before), partsOf(after); a != nil && b != nil {
+	if a, b := membersOf(before), membersOf(after); a != nil && b != nil {
 		names := slices.Sorted(maps.Keys(a))
 		for name := range maps.Keys(b) {
 			if _, both := a[name]; !both {
@@ -141,17 +141,17 @@ func (d *difference) within(stepID, field string, before, after json.RawMessage)
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			said := name
+			label := name
 			if name == "mcp_id" && (field == "undo" || field == "verify") {
-				said = "server"
+				label = "server"
 			}
-			d.within(stepID, field+"/"+pointer.Replace(said), a[name], b[name])
+			d.compareValues(stepID, field+"/"+pointer.Replace(label), a[name], b[name])
 		}
 		return
 	}
 	if a, b := elementsOf(before), elementsOf(after); a != nil && b != nil {
 		for i := range max(len(a), len(b)) {
-			d.within(stepID, field+"/"+strconv.Itoa(i), element(a, i), element(b, i))
+			d.compareValues(stepID, field+"/"+strconv.Itoa(i), elementAt(a, i), elementAt(b, i))
 		}
 		return
 	}
@@ -161,17 +161,17 @@ func (d *difference) within(stepID, field string, before, after json.RawMessage)
 // pointer escapes one part of a JSON pointer (RFC 6901).
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-func element(list []json.RawMessage, i int) json.RawMessage {
+func elementAt(list []json.RawMessage, i int) json.RawMessage {
 	if i < len(list) {
 		return list[i]
 	}
 	return nil
 }
 
-func (d *difference) steps(before, after []Step) {
+func (d *difference) compareSteps(before, after []Step) {
 	moved := movedSteps(before, after)
 	for i, s := range after {
-		was := place(before, s.ID)
+		was := stepIndex(before, s.ID)
 		if was < 0 {
 			d.add(s.ID, "step", nil, jsonOf(s.Called()))
 			continue
@@ -179,23 +179,23 @@ func (d *difference) steps(before, after []Step) {
 		if slices.Contains(moved, s.ID) {
 			d.changes = append(d.changes, Change{StepID: s.ID, Field: "step", Before: jsonOf(was + 1), After: jsonOf(i + 1), Kind: Moved})
 		}
-		d.members(s.ID, stepParts, partsOf(before[was]), partsOf(s))
+		d.compareMembers(s.ID, stepFields, membersOf(before[was]), membersOf(s))
 	}
 	for _, s := range before {
-		if place(after, s.ID) < 0 {
+		if stepIndex(after, s.ID) < 0 {
 			d.add(s.ID, "step", jsonOf(s.Called()), nil)
 		}
 	}
 }
 
-func place(steps []Step, id string) int {
+func stepIndex(steps []Step, id string) int {
 	return slices.IndexFunc(steps, func(s Step) bool { return s.ID == id })
 }
 
-// movedSteps are the fewest steps of both plans whose move makes one order the other:
-// all but the longest common subsequence.
+// movedSteps returns the smallest set of steps whose move turns one order into the other: all but
+// the longest common subsequence.
 func movedSteps(before, after []Step) []string {
-	longest := make([][]int, len(before)+1) // of before[i:] and after[j:]
+	longest := make([][]int, len(before)+1) // longest[i][j] is the length for before[i:] and after[j:]
 	for i := range longest {
 		longest[i] = make([]int, len(after)+1)
 	}
@@ -216,7 +216,7 @@ func movedSteps(before, after []Step) []string {
 		case i < len(before) && longest[i+1][j] >= longest[i][j+1]:
 			i++
 		default:
-			if place(before, after[j].ID) >= 0 {
+			if stepIndex(before, after[j].ID) >= 0 {
 				moved = append(moved, after[j].ID)
 			}
 			j++
@@ -225,7 +225,7 @@ func movedSteps(before, after []Step) []string {
 	return moved
 }
 
-func (d *difference) bindings(before, after []Binding) {
+func (d *difference) compareBindings(before, after []Binding) {
 	was := map[string]Binding{}
 	for _, b := range before {
 		was[b.StepID] = b
@@ -238,9 +238,9 @@ func (d *difference) bindings(before, after []Binding) {
 			d.add(b.StepID, "binding", nil, jsonOf(b))
 		case old != b:
 			a, b2 := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-			x, y := partsOf(old), partsOf(b)
-			for _, name := range bindingParts {
-				if !alike(x[name], y[name]) {
+			x, y := membersOf(old), membersOf(b)
+			for _, name := range bindingFields {
+				if !sameJSON(x[name], y[name]) {
 					a[name], b2[name] = x[name], y[name]
 				}
 			}
@@ -257,8 +257,8 @@ func (d *difference) bindings(before, after []Binding) {
 	}
 }
 
-// alike reports whether two JSON texts, or the lack of them, have one canonical form.
-func alike(a, b json.RawMessage) bool {
+// sameJSON reports whether two JSON texts have the same canonical form, or are both absent.
+func sameJSON(a, b json.RawMessage) bool {
 	if len(a) == 0 || len(b) == 0 || bytes.Equal(a, b) {
 		return bytes.Equal(a, b)
 	}
@@ -267,7 +267,7 @@ func alike(a, b json.RawMessage) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// jsonOf is v as JSON; nil when it has none.
+// jsonOf returns v as JSON; nil when v cannot be encoded.
 func jsonOf(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -276,8 +276,8 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
-// partsOf are the members of v as JSON; nil when it is no object.
-func partsOf(v any) map[string]json.RawMessage {
+// membersOf returns the members of v as JSON; nil when v is not an object.
+func membersOf(v any) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(jsonOf(v), &members) != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// rich is a plan in which every field says something.
+// rich returns a plan in which every field has a value.
 func rich() Plan {
 	condition := func(text string) (c ref.Condition) {
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -47,11 +47,11 @@ func rich() Plan {
 	}
 }
 
-func TestDiffSaysWhatAPersonReads(t *testing.T) {
+func TestDiffListsChangesAsAPersonReadsThem(t *testing.T) {
 	body := func(text string) func(*Plan) { return func(p *Plan) { p.Steps[1].Body = json.RawMessage(text) } }
 	for name, c := range map[string]struct {
 		change func(*Plan)
-		want   string // "step field kind before → after", each change in a line
+		want   string // "step field kind before → after", one line for each change
 	}{
 		"nothing":              {func(*Plan) {}, ""},
 		"the same, rewritten":  {body(`{"n":9007199254740993, "a/b":{"deep":true},"who":["ana","luis"],"date":"2026-03-06"}`), ""},
@@ -97,7 +97,7 @@ func TestDiffSaysWhatAPersonReads(t *testing.T) {
 	}
 }
 
-// leaves are the ways to everything that a JSON tree says.
+// leaves returns the paths to all leaves of a JSON tree.
 func leaves(v any, way []any) [][]any {
 	var all [][]any
 	switch v := v.(type) {
@@ -115,16 +115,16 @@ func leaves(v any, way []any) [][]any {
 	return all
 }
 
-// edited is a JSON tree with one leaf that f changed.
-func edited(v any, way []any, f func(any) any) any {
+// withLeaf returns a JSON tree in which f changed the leaf at one path.
+func withLeaf(v any, way []any, f func(any) any) any {
 	if len(way) == 0 {
 		return f(v)
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		v[way[0].(string)] = edited(v[way[0].(string)], way[1:], f)
+		v[way[0].(string)] = withLeaf(v[way[0].(string)], way[1:], f)
 	case []any:
-		v[way[0].(int)] = edited(v[way[0].(int)], way[1:], f)
+		v[way[0].(int)] = withLeaf(v[way[0].(int)], way[1:], f)
 	}
 	return v
 }
@@ -143,9 +143,9 @@ func treeOf(t interface{ Fatal(...any) }, v any) any {
 	return out
 }
 
-// Every leaf of a plan's JSON is covered by its digest, and a change of it is in the
-// difference: nothing of a stored plan can be changed without a trace.
-func TestEveryFieldOfAPlanIsInItsDigestAndItsDifference(t *testing.T) {
+// Every leaf of a plan's JSON is covered by its digest, and each change of a leaf is in the diff.
+// So a stored plan cannot be changed without a trace.
+func TestEveryFieldIsInDigestAndDiff(t *testing.T) {
 	before, err := rich().Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestEveryFieldOfAPlanIsInItsDigestAndItsDifference(t *testing.T) {
 		t.Fatalf("the plan says %d things only", len(ways))
 	}
 	for _, way := range ways {
-		raw, err := json.Marshal(edited(treeOf(t, rich()), way, func(v any) any {
+		raw, err := json.Marshal(withLeaf(treeOf(t, rich()), way, func(v any) any {
 			switch v := v.(type) {
 			case string:
 				if at, err := time.Parse(time.RFC3339, v); err == nil {
@@ -185,7 +185,7 @@ func TestEveryFieldOfAPlanIsInItsDigestAndItsDifference(t *testing.T) {
 	}
 }
 
-func TestTwoPlansDifferExactlyWhenTheirDigestsDo(t *testing.T) {
+func TestDiffIsEmptyExactlyWhenDigestsAreEqual(t *testing.T) {
 	arguments := rapid.SampledFrom([]string{``, `null`, `{}`, `[]`, `{"a":1}`, `{"a":1.0}`, `{"a":2,"b":[1,2]}`, `{"b":[1,2],"a":2e0}`, `{"b":[2,1],"a":2}`, `"x"`, `{"$number":"1"}`, `9007199254740993`})
 	step := rapid.Custom(func(t *rapid.T) Step {
 		return Step{
@@ -240,7 +240,7 @@ func TestDigestIgnoresOrderAndSpelling(t *testing.T) {
 	})
 }
 
-func TestAPlanWithAMemberTwiceHasNoDigest(t *testing.T) {
+func TestDigestRefusesDuplicateMember(t *testing.T) {
 	p := rich()
 	p.Steps[1].Body = json.RawMessage(`{"amount":1,"amount":100}`)
 	if d, err := p.Digest(); err == nil {
@@ -248,7 +248,7 @@ func TestAPlanWithAMemberTwiceHasNoDigest(t *testing.T) {
 	}
 }
 
-func TestDiffOfADeepBodyEnds(t *testing.T) {
+func TestDiffStopsAtMaxDepth(t *testing.T) {
 	deep := func(leaf string) Plan {
 		p := rich()
 		p.Steps[1].Body = json.RawMessage(strings.Repeat(`[`, 5000) + leaf + strings.Repeat(`]`, 5000))

@@ -8,10 +8,10 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// Digest names a plan exactly: the lower-case hex SHA-256 of its canonical form.
+// Digest identifies the exact content of a plan: the lower-case hex SHA-256 of its canonical form.
 type Digest string
 
-// Valid reports whether d could be a digest: 64 lower-case hex digits.
+// Valid reports whether d has the form of a digest: 64 lower-case hex digits.
 func (d Digest) Valid() bool {
 	if len(d) != 2*sha256.Size {
 		return false
@@ -24,17 +24,16 @@ func (d Digest) Valid() bool {
 	return true
 }
 
-// Digest returns the plan's digest: SHA-256 over the canonical form of all of it
-// (goal, steps, bindings, ceiling, expiry, revision, the digest it replaces, what it
-// reuses). Two plans that would send different
-// digits have different digests (see canon).
+// Digest returns the plan's digest: SHA-256 over the canonical form of all its fields (goal, steps,
+// bindings, ceiling, expiry, revision, the digest it replaces, the results it reuses). Two plans
+// that would send different digits have different digests (see jcs).
 func (p Plan) Digest() (Digest, error) {
-	sum, err := jcs.Sum(p.itself())
+	sum, err := jcs.Sum(p.digestForm())
 	if err != nil {
 		return "", fmt.Errorf("plan: digest: %w", err)
 	}
 	return Digest(sum), nil
 }
 
-// second is a time in whole seconds, UTC.
-func second(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
+// wholeSeconds returns the time in UTC, truncated to seconds.
+func wholeSeconds(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }

@@ -9,12 +9,11 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// MaxEach is how many elements a step may be done for.
+// MaxEach is the greatest number of elements that a step may be done for.
 const MaxEach = 50
 
-// Reserved are names that no step may have, since references use them: the
-// element that a step is done for (${item.name}), and the answer of a check
-// (${check.body.status}).
+// Reserved lists the names that no step may have, because references use them: the element that a
+// step is done for (${item.name}), and the response to a check (${check.body.status}).
 var Reserved = []string{ItemName, CheckName}
 
 // The reserved names.
@@ -23,7 +22,7 @@ const (
 	CheckName = "check"
 )
 
-// Call is one call beside the one of its step: an undo, or a check.
+// Call is the call of an undo or a check.
 type Call struct {
 	MCPID  string          `json:"mcp_id"`
 	Tool   string          `json:"tool,omitempty"`
@@ -33,43 +32,43 @@ type Call struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// Undo is the call that takes back what its step did. Its references may name the
-// step itself (of a step that is done for each element: that element's own
-// result) and whatever the step could name. Suggested says that nobody wrote it:
-// it was found in the server's document.
+// Undo is the call that reverses the effect of its step. Its references may name the step itself
+// (for a step that is done for each element: the result of the same element) and every step that
+// the step could name. Suggested means that it was found in the server's document and written by no
+// one.
 type Undo struct {
 	Call
 	Suggested bool `json:"suggested,omitempty"`
 }
 
-// Check finds out whether a step whose answer was lost was done: a call that only
-// reads, and what holds of its answer (${check.status}, ${check.body…}) when it
-// was.
+// Check finds out whether a step was done although its response was lost. It is a call that only
+// reads, and a condition on its response (${check.status}, ${check.body…}) that holds if the step
+// was done.
 type Check struct {
 	Call
 	Expect ref.Condition `json:"expect"`
 }
 
-// Ask is why a step waits for an approval of its own after the plan was confirmed.
+// Ask is the reason why a step of a confirmed plan waits for an approval of its own.
 type Ask struct {
-	Reason  string `json:"reason"`            // a sentence, of the rule or of ours
-	Rule    string `json:"rule,omitempty"`    // the id of the account's rule; empty: it destroys something
-	Another bool   `json:"another,omitempty"` // whoever confirmed may not approve
-	Minutes int    `json:"minutes"`           // how long it waits
-	Maybe   bool   `json:"maybe,omitempty"`   // only if what earlier steps answer is as the rule says
+	Reason  string `json:"reason"`            // a sentence, from the rule or from Piloto
+	Rule    string `json:"rule,omitempty"`    // the id of the account's rule; empty: the step destroys something
+	Another bool   `json:"another,omitempty"` // the approval must come from a person who does not own the run
+	Minutes int    `json:"minutes"`           // how long the approval stays open
+	Maybe   bool   `json:"maybe,omitempty"`   // only if the results of earlier steps match the rule
 }
 
-// Target is what a reference of a step was found to name when the plan was
-// proposed: the Value, and what the thing around it is (Label: "Sala Norte, 6").
-// The step is not done when it names another thing by then.
+// Target is the value that a reference of a step had when the plan was proposed. Label describes
+// the object around the Value ("Sala Norte, 6"). The step is refused when the reference has another
+// value at execution.
 type Target struct {
 	Ref   string          `json:"ref"` // "s1.body.items[0].id"
 	Value json.RawMessage `json:"value"`
 	Label string          `json:"label"`
 }
 
-// EffectID names one effect of a run: a step ("s2"), one element of it ("s2[3]"),
-// or the undo of either ("undo:s2", "undo:s2[3]").
+// EffectID identifies one effect of a run: a step ("s2"), one element of it ("s2[3]"), or the undo
+// of either ("undo:s2", "undo:s2[3]").
 type EffectID struct {
 	Step string
 	Item int // -1: the step as a whole
@@ -78,10 +77,10 @@ type EffectID struct {
 
 const undoPrefix = "undo:"
 
-// checkPrefix names the binding of a step's check.
+// checkPrefix begins the id of a check's binding.
 const checkPrefix = "check:"
 
-// ParseEffect reads the name of an effect.
+// ParseEffect parses the id of an effect.
 func ParseEffect(id string) EffectID {
 	e := EffectID{Item: -1}
 	id, e.Undo = strings.CutPrefix(id, undoPrefix)
@@ -94,7 +93,7 @@ func ParseEffect(id string) EffectID {
 	return e
 }
 
-// String writes the name of an effect.
+// String returns the id of an effect, as ParseEffect reads it.
 func (e EffectID) String() string {
 	id := e.Step
 	if e.Item >= 0 {
@@ -106,15 +105,14 @@ func (e EffectID) String() string {
 	return id
 }
 
-// UndoOf names the undo of an effect.
+// UndoOf returns the id of the undo of an effect.
 func UndoOf(id string) string { return undoPrefix + id }
 
-// ItemOf names one element of a step.
+// ItemOf returns the id of one element of a step.
 func ItemOf(stepID string, n int) string { return EffectID{Step: stepID, Item: n}.String() }
 
-// Step returns the step that an effect is: with the id of a step, an element or an
-// undo. An element has its step's call; an undo has its own, and Undo and Verify
-// of neither are kept where they do not apply.
+// Step returns the step of an effect, with the id of the effect. An element has the call of its
+// step, without list, condition and approval. An undo has its own call, without Undo and Verify.
 func (p Plan) Step(id string) (Step, bool) {
 	e := ParseEffect(id)
 	for _, s := range p.Steps {
@@ -144,7 +142,7 @@ func (p Plan) Step(id string) (Step, bool) {
 	return Step{}, false
 }
 
-// CheckOf returns the check of a step as a step, to be bound and built.
+// CheckOf returns the check of a step as a step, so that it can be bound and built.
 func (p Plan) CheckOf(stepID string) (Step, bool) {
 	s, ok := p.Step(stepID)
 	if !ok || s.Verify == nil {
@@ -157,8 +155,8 @@ func (p Plan) CheckOf(stepID string) (Step, bool) {
 	}, true
 }
 
-// Binding returns what an effect is bound to: that of its step, of its step's undo,
-// or of its step's check.
+// Binding returns the binding of an effect: that of its step, of the undo of its step, or of the
+// check of its step.
 func (p Plan) Binding(id string) (Binding, bool) {
 	name, check := strings.CutPrefix(id, checkPrefix)
 	e := ParseEffect(name)
@@ -175,8 +173,7 @@ func (p Plan) Binding(id string) (Binding, bool) {
 	return Binding{}, false
 }
 
-// Undoable counts the steps that change something, and those of them that can be
-// undone.
+// Undoable counts the steps that change something, and how many of these can be undone.
 func (p Plan) Undoable() (undoable, changing int) {
 	for _, s := range p.Steps {
 		if s.Risk == Read {

@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// Status is where a run is in its life.
+// Status is the state of a run.
 type Status string
 
 // The states of a run.
@@ -19,7 +19,7 @@ const (
 	Superseded Status = "superseded"
 )
 
-// edges is the whole lifecycle: what may follow what.
+// edges is the whole lifecycle: the states that may follow each state.
 var edges = map[Status][]Status{
 	Draft:   {Queued, Cancelled, Expired, Superseded},
 	Queued:  {Running, Cancelled, Failed},
@@ -27,7 +27,7 @@ var edges = map[Status][]Status{
 	Waiting: {Running, Failed, Cancelled, InDoubt},
 }
 
-// Statuses lists every state, in the order of a life.
+// Statuses lists every state, from the first to the last of a run's life.
 func Statuses() []Status {
 	return []Status{Draft, Queued, Running, Waiting, Done, Failed, InDoubt, Cancelled, Expired, Superseded}
 }
@@ -35,13 +35,13 @@ func Statuses() []Status {
 // CanBecome reports whether a run in state s may move to next.
 func (s Status) CanBecome(next Status) bool { return slices.Contains(edges[s], next) }
 
-// Terminal reports whether nothing may follow s.
+// Terminal reports whether no state may follow s.
 func (s Status) Terminal() bool { return len(edges[s]) == 0 }
 
 // Active reports whether a run in state s holds its chat.
 func (s Status) Active() bool { return s == Queued || s == Running || s == Waiting }
 
-// StepStatus is where a step is.
+// StepStatus is the state of a step.
 type StepStatus string
 
 // The states of a step.
@@ -53,7 +53,7 @@ const (
 	StepInDoubt   StepStatus = "in_doubt"
 	StepCancelled StepStatus = "cancelled"
 	StepWaiting   StepStatus = "waiting" // for an approval
-	StepSkipped   StepStatus = "skipped" // its condition did not hold
+	StepSkipped   StepStatus = "skipped" // its condition was false
 )
 
 // Terminal reports whether the step will not be tried again.

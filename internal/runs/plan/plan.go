@@ -19,14 +19,14 @@ const (
 	MaxPlanSize = 128 << 10 // bytes of JSON, so that a run fits an item with room to spare
 )
 
-// What a caller may notice.
+// The failures that callers can tell apart.
 var (
 	ErrRunNotFound    = fault.New(fault.NotFound, "run.not_found")
 	ErrStale          = fault.New(fault.Conflict, "plan.stale")
 	ErrAlreadyRunning = fault.New(fault.Conflict, "plan.already_running")
 	ErrNotPending     = fault.New(fault.Conflict, "plan.not_pending")
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
-	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields says where
+	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields lists the faulty places
 	ErrNotWaiting     = fault.New(fault.Conflict, "approval.not_waiting")
 	ErrApprovalOver   = fault.New(fault.Gone, "approval.expired")
 	ErrSelfApproval   = fault.New(fault.Forbidden, "approval.self")
@@ -34,17 +34,17 @@ var (
 	ErrNothingToRetry = fault.New(fault.Conflict, "run.nothing_to_retry")
 	ErrStepNotFound   = fault.New(fault.NotFound, "step.not_found")
 
-	// ErrMoved means that the run, or its chat, changed after it was read: read
-	// it again and decide again. Only a caller that gave up lets it out.
+	// ErrMoved means that the run, or its chat, changed after it was read. The caller reads it
+	// again and decides again. It reaches the outside only after the last retry.
 	ErrMoved = fault.New(fault.Conflict, "plan.moved")
 )
 
-// Risk says what a step can do to the world.
+// Risk classifies the effect of a step on the service that it calls.
 type Risk string
 
-// The risks, from the method alone: a GET reads, a DELETE destroys. A tool without
-// a method writes, and destroys when its server says so: what a server says of a
-// tool raises its risk and never lowers it.
+// The risks. The method alone decides: a GET reads, a DELETE destroys. A tool without a method
+// writes, and destroys when its server declares so. A declaration of a server can raise the risk of
+// a tool and never lowers it.
 const (
 	Read        Risk = "read"
 	Write       Risk = "write"
@@ -62,7 +62,7 @@ func RiskOf(method string) Risk {
 	return Write
 }
 
-// Raised is the risk of what is also destructive, if it is.
+// Raised returns Destructive if destructive is set, else r.
 func (r Risk) Raised(destructive bool) Risk {
 	if destructive {
 		return Destructive
@@ -70,7 +70,7 @@ func (r Risk) Raised(destructive bool) Risk {
 	return r
 }
 
-// Idempotent reports whether a method may be repeated when its answer was lost
+// Idempotent reports whether a request with this method may be repeated after its response was lost
 // (RFC 9110 §9.2.2).
 func Idempotent(method string) bool {
 	switch method {
@@ -80,11 +80,10 @@ func Idempotent(method string) bool {
 	return false
 }
 
-// Step is one effect, as proposed: a method and a path, or (of a server that
-// speaks the Model Context Protocol) the name of a Tool, whose arguments are the
-// Body. Path is concrete but for references to the results of earlier steps, such
-// as "/reservations/${s2.body.id}"; so are Query (a JSON object) and Body (any JSON
-// value). Needs names every step that must be done first.
+// Step is one proposed call: a method and a path, or, for a server that speaks the Model Context
+// Protocol, the name of a Tool, whose arguments are the Body. Path, Query (a JSON object) and Body
+// (any JSON value) are concrete, except for references to the results of earlier steps, such as
+// "/reservations/${s2.body.id}". Needs lists every step that must be done first.
 type Step struct {
 	ID     string          `json:"id"`
 	Title  string          `json:"title"`
@@ -97,16 +96,16 @@ type Step struct {
 	Needs  []string        `json:"needs"`
 	Risk   Risk            `json:"risk"`
 
-	When    *ref.Condition `json:"when,omitempty"`     // skipped when it does not hold
-	ForEach string         `json:"for_each,omitempty"` // one reference to a list: done for each element, ${item}
+	When    *ref.Condition `json:"when,omitempty"`     // the step is skipped when the condition is false
+	ForEach string         `json:"for_each,omitempty"` // one reference to a list: the step is done for each element, ${item}
 	Undo    *Undo          `json:"undo,omitempty"`
-	NoUndo  bool           `json:"no_undo,omitempty"` // none is suggested: what it does is to stay
+	NoUndo  bool           `json:"no_undo,omitempty"` // the effect is meant to stay, so no undo is suggested
 	Verify  *Check         `json:"verify,omitempty"`
-	Ask     *Ask           `json:"ask,omitempty"`     // the approval it will wait for, as far as known
-	Targets []Target       `json:"targets,omitempty"` // what its references name, where that was looked up
+	Ask     *Ask           `json:"ask,omitempty"`     // the approval that the step will wait for, as far as it is known
+	Targets []Target       `json:"targets,omitempty"` // the values that its references name, where they were looked up
 }
 
-// Called names what a step calls: "METHOD /path", or the tool.
+// Called returns the name of the step's call: "METHOD /path", or the tool.
 func (s Step) Called() string {
 	if s.Tool != "" {
 		return s.Tool
@@ -114,21 +113,20 @@ func (s Step) Called() string {
 	return s.Method + " " + s.Path
 }
 
-// Binding is what a step meant when it was proposed: the server and the tool,
-// as they were. Execution refuses a step whose binding no longer holds. StepID is
-// "s2", "undo:s2" or "check:s2".
+// Binding records the server and the tool that a step was proposed for. Execution refuses a step
+// whose server or tool no longer matches its binding. StepID is "s2", "undo:s2" or "check:s2".
 type Binding struct {
 	StepID      string `json:"step_id"`
 	MCPID       string `json:"mcp_id"`
 	ServerName  string `json:"server_name"`
 	BaseURL     string `json:"base_url"`
-	Template    string `json:"template"` // the path as the document has it
+	Template    string `json:"template"` // the path as it stands in the OpenAPI document
 	Fingerprint string `json:"fingerprint"`
-	Auth        string `json:"auth,omitempty"` // where the server's key goes; empty: it has none
+	Auth        string `json:"auth,omitempty"` // where the server's key is sent; empty: the server has no key
 }
 
-// Plan is what is proposed. Nothing in it changes after it was shown; an edit
-// is a new revision with a new digest.
+// Plan is a proposed goal and its steps. It does not change after a user saw it: an edit is a new
+// revision with a new digest.
 type Plan struct {
 	ID        string    `json:"plan_id"`
 	Revision  int       `json:"revision"`
@@ -137,54 +135,53 @@ type Plan struct {
 	Bindings  []Binding `json:"bindings"`
 	ExpiresAt time.Time `json:"expires_at"` // whole seconds, UTC
 
-	// Ceiling is how many tokens of models the run may use at most: what another
-	// command is reasoned with when one failed. Zero: none.
+	// Ceiling is the greatest number of model tokens that the run may use, in order to replace a
+	// command that failed. Zero: the run uses no model.
 	Ceiling int `json:"ceiling,omitempty"`
 	// Replaces is the digest of the revision before this one.
 	Replaces Digest `json:"replaces,omitempty"`
-	// Reuse names the run that this plan goes on from, and the steps whose results
-	// are those of that run.
+	// Reuse names the earlier run that this plan continues, and the steps whose results are taken
+	// from it.
 	Reuse *Reuse `json:"reuse,omitempty"`
 }
 
-// Reuse is what a plan takes from an earlier run of it.
+// Reuse lists the steps whose results a plan takes from an earlier run.
 type Reuse struct {
 	RunID string   `json:"run_id"`
 	Steps []string `json:"steps"`
 }
 
-// Revision is a plan as it stood for a time.
+// Revision is one version of a draft's plan.
 type Revision struct {
 	Plan   Plan      `json:"plan"`
 	Digest Digest    `json:"digest"`
-	By     string    `json:"by"`              // the user who edited it; of the first, who asked for it
-	For    string    `json:"for,omitempty"`   // whom a session spoke for that edited it
-	Model  string    `json:"model,omitempty"` // what wrote it, when a model did
+	By     string    `json:"by"`              // the user who edited it; for the first revision, the user who asked for the plan
+	For    string    `json:"for,omitempty"`   // the person for whom a chat client's session edited it
+	Model  string    `json:"model,omitempty"` // the model that wrote it, if one did
 	At     time.Time `json:"at"`
 }
 
-// Failure says what went wrong, for a program (Code), and for a person in the
-// language of the run (Message).
+// Failure describes an error: Code for programs, and Message for people, in the language of the
+// run.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Result is what a step's call answered. Body is JSON when JSON is true, else
-// text as a JSON string. Truncated means that Body holds only the beginning of
-// Bytes bytes.
+// Result is the response to a step's call. Body is JSON when JSON is true, else text as a JSON
+// string. Truncated means that Body holds only the beginning of Bytes bytes.
 type Result struct {
 	Status    int               `json:"status"`
 	Headers   map[string]string `json:"headers,omitempty"`
 	Body      json.RawMessage   `json:"body,omitempty"`
 	Bytes     int               `json:"bytes"`
 	Truncated bool              `json:"truncated,omitempty"`
-	Apart     int               `json:"apart,omitempty"`  // Body is the beginning; the whole is stored apart, in so many pieces
-	SHA256    string            `json:"sha256,omitempty"` // of the body as it was answered, hex
+	Apart     int               `json:"apart,omitempty"`  // number of pieces in which the whole body is stored; Body is then its beginning
+	SHA256    string            `json:"sha256,omitempty"` // of the body as it was received, hex
 }
 
-// Shortened is the result with at most about n bytes of its body: a longer one is
-// the beginning of it, as a JSON string.
+// Shortened returns the result with at most about n bytes of its body. A longer body is cut, and
+// becomes a JSON string.
 func (r Result) Shortened(n int) Result {
 	if len(r.Body) <= n {
 		return r
@@ -198,44 +195,44 @@ func (r Result) Shortened(n int) Result {
 	return r
 }
 
-// Attempt is an intent: one call about to be made. It is written before the
-// call and ends with a result; one without a result is in doubt.
+// Attempt records one call. It is written before the call is sent, and completed with the result.
+// An attempt without a result is in doubt.
 type Attempt struct {
 	Number int
-	URL    string // as sent, without the key
+	URL    string // as sent, without the server's key
 	Body   json.RawMessage
 	SentAt time.Time
 	Open   bool // no result is known
 }
 
-// StepState is what became of one effect: a step, an element of one, or an undo.
+// StepState is the state of one effect: a step, one element of a step, or an undo.
 type StepState struct {
 	StepID    string
 	Status    StepStatus
 	Attempts  int
 	Last      Attempt
-	Lost      bool `json:",omitempty"` // the answer of an attempt was lost: it may have been applied, whatever became of later ones
+	Lost      bool `json:",omitempty"` // the response to an attempt was lost: the call may have been applied, whatever later attempts returned
 	Result    *Result
 	Error     *Failure
-	NotBefore time.Time // the server asked us to wait until then; zero when it did not
+	NotBefore time.Time // the server asked us to wait until then; zero when it did not ask
 	UpdatedAt time.Time
 	Approval  *Approval   `json:",omitempty"`
 	Settled   *Settlement `json:",omitempty"`
 	Command   *Command    `json:",omitempty"`
-	Items     int         `json:",omitempty"` // of a step that is done for each element: how many there are
-	Expanded  bool        `json:",omitempty"` // Items is known
-	Checks    int         `json:",omitempty"` // how often its check was asked
-	Reused    string      `json:",omitempty"` // the run whose result it has
+	Items     int         `json:",omitempty"` // number of elements, for a step that is done for each element
+	Expanded  bool        `json:",omitempty"` // Items is set
+	Checks    int         `json:",omitempty"` // how many times its check was sent
+	Reused    string      `json:",omitempty"` // the run that the result is taken from
 }
 
-// Approval is a step's wait for somebody's approval, and what came of it.
+// Approval is a step's request for an approval, and the decision on it.
 type Approval struct {
 	Ask
-	Method    string          // what would be sent
-	URL       string          // the whole of it
+	Method    string          // of the request that will be sent
+	URL       string          // with its query
 	Body      json.RawMessage `json:",omitempty"`
-	Request   string          // SHA-256 of the three, hex: what is approved is what is sent
-	Token     string          // by which the execution goes on
+	Request   string          // RequestHash of Method, URL and Body: the request that is sent must be the one that was approved
+	Token     string          // the token that resumes the execution
 	AskedAt   time.Time
 	ExpiresAt time.Time
 	Decision  Decision `json:",omitempty"`
@@ -244,7 +241,7 @@ type Approval struct {
 	At        time.Time
 }
 
-// Decision is what somebody said to a step that waited.
+// Decision is a person's answer to an approval request.
 type Decision string
 
 // The decisions.
@@ -253,12 +250,12 @@ const (
 	Refused  Decision = "refused"
 )
 
-// Open reports whether nobody has decided, and somebody still may.
+// Open reports whether the approval is neither decided nor expired.
 func (a *Approval) Open(at time.Time) bool {
 	return a != nil && a.Decision == "" && at.Before(a.ExpiresAt)
 }
 
-// Settlement is what a person said of a step in doubt.
+// Settlement is the verdict of a person on a step in doubt.
 type Settlement struct {
 	Outcome Outcome   `json:"outcome"`
 	By      string    `json:"by"`
@@ -266,29 +263,29 @@ type Settlement struct {
 	At      time.Time `json:"at"`
 }
 
-// Outcome is what became of a step in doubt.
+// Outcome is the verdict on a step in doubt.
 type Outcome string
 
 // The outcomes.
 const (
 	OutcomeDone    Outcome = "done"
 	OutcomeNotDone Outcome = "not_done"
-	OutcomeRetry   Outcome = "retry" // it was not done, and is to be: a new draft goes on from it
+	OutcomeRetry   Outcome = "retry" // it was not done and must be: a new draft continues the run
 )
 
-// Command is another command that a model proposes in the place of one that failed. It
-// wrote it after it read what the service had answered.
+// Command is a shell command that a model proposes after one failed. The model read the response of
+// the service to the failed command, Was.
 type Command struct {
 	Was     string `json:"was"`
 	Now     string `json:"now"`
 	Because string `json:"because"`
 	Tokens  int    `json:"tokens"`
-	Asked   bool   `json:"asked"`          // the model was asked; it is asked once
-	Asks    bool   `json:"asks,omitempty"` // it is run only when a person approves it
+	Asked   bool   `json:"asked"`          // the model was asked; it is asked at most once
+	Asks    bool   `json:"asks,omitempty"` // the command runs only after a person approves it
 }
 
-// Replaces reports whether it is another command indeed: when none can be used, the one
-// that failed stands in both places.
+// Replaces reports whether the model proposed a different command. When no other command can be
+// used, Now is equal to Was.
 func (c *Command) Replaces() bool { return c != nil && c.Now != "" && c.Now != c.Was }
 
 // Run is one execution of one plan.
@@ -298,7 +295,7 @@ type Run struct {
 	User      string
 	ChatID    string
 	ProjectID string
-	Locale    string // of the messages it posts
+	Locale    string // of the messages that the run posts
 	TraceID   string
 	Plan      Plan
 	Digest    Digest
@@ -307,29 +304,30 @@ type Run struct {
 	Error     *Failure
 	EventSeq  int // of the last event
 	CancelAt  *time.Time
-	ConfirmBy string     // Idempotency-Key of the confirm that won, if it had one
+	ConfirmBy string     // Idempotency-Key of the confirmation, or another unique value
 	Confirmer string     // the user who confirmed
-	Reason    string     // why somebody rejected the draft, in their words
-	Retries   string     // the run that this one goes on from
-	Besides   []string   // who else's own it is: whose own that run was, and whom a session spoke for
-	Next      string     // the run that was last proposed to go on from this one
-	UndoAt    *time.Time // since when what was done is being undone
+	Reason    string     // the user's reason for rejecting the draft
+	Retries   string     // the run that this one continues
+	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
+	Next      string     // the run that was last proposed to continue this one
+	UndoAt    *time.Time // when the undo of its effects began
 	Chain     string     // hash of the last event
-	Link      int        // the place of that in the chain of its account; 0 while it has none
+	Link      int        // the number of its link in the account's chain; 0 while it has none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
 	Event     Event     // the last event, in a run that a transition returned; zero in one that was read
 }
 
-// OtherRunning is ErrAlreadyRunning because of a run that goes on, which it names. what is
-// what is refused: "other", a plan of the same chat, or "chat", to delete it.
+// OtherRunning returns ErrAlreadyRunning with the name of the active run. what is the refused
+// request: "other" for another plan of the same chat, or "chat" for the deletion of the chat.
 func OtherRunning(what string, active Run) *fault.Error {
 	return ErrAlreadyRunning.With("case", what).With("running", active.Plan.Goal).With("run_id", active.ID)
 }
 
-// Owners are the users whose own a run is, each once: who asked for it, changed its draft
-// or confirmed it, for whom a session did, and whose own the run was that it goes on from.
+// Owners returns the users who own a run, each once: the user who asked for it, those who changed
+// its draft or confirmed it, the people for whom a session did so, and the owners of the run that
+// it continues.
 func (r Run) Owners(revisions []Revision) []string {
 	users := append([]string{r.User, r.Confirmer}, r.Besides...)
 	for _, rev := range revisions {
@@ -342,15 +340,15 @@ func (r Run) Owners(revisions []Revision) []string {
 	return slices.Compact(users)
 }
 
-// Own reports whether a run is a user's own: what another person must approve is not
-// theirs to approve.
+// Own reports whether a user owns the run. An owner may not give an approval that must come from
+// another person.
 func (r Run) Own(user string, revisions []Revision) bool {
 	return slices.Contains(r.Owners(revisions), user)
 }
 
 // State returns the state of a step.
 func (r Run) State(stepID string) StepState {
-	for i := range r.Steps { // a state is large: none is copied that was not asked for
+	for i := range r.Steps { // a state is large: only the one that was asked for is copied
 		if r.Steps[i].StepID == stepID {
 			return r.Steps[i]
 		}
@@ -370,8 +368,8 @@ func (r Run) With(st StepState) Run {
 	return r
 }
 
-// WaitsUntil is, of a run that does nothing but wait for approvals, when the first of them
-// is over. It is false while a step of the wave may go on by itself.
+// WaitsUntil returns the time at which the first open approval of a run expires, if every step that
+// could run now waits for an approval. Otherwise it returns false.
 func (r Run) WaitsUntil(at time.Time) (time.Time, bool) {
 	var until time.Time
 	waves, err := Waves(r.Plan.Steps)
@@ -418,14 +416,14 @@ const (
 	EventFinished   = "run.finished"
 	EventStepStart  = "step.started"
 	EventStepRetry  = "step.retried"
-	EventStepWait   = "step.waiting" // it will be tried again
+	EventStepWait   = "step.waiting" // the call is tried again later
 	EventStepDone   = "step.done"
 	EventStepFailed = "step.failed"
 	EventStepDoubt  = "step.in_doubt"
 
 	EventRevised      = "run.revised"
 	EventUndoing      = "run.undoing"
-	EventRetried      = "run.retried" // another run goes on from this one
+	EventRetried      = "run.retried" // another run continues this one
 	EventStepSkipped  = "step.skipped"
 	EventStepExpanded = "step.expanded"
 	EventStepAsked    = "step.approval_asked"

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestLifecycleIsTheAgreedTable(t *testing.T) {
+func TestLifecycleAllowsOnlyTheAgreedEdges(t *testing.T) {
 	legal := map[string]bool{}
 	for _, e := range []string{
 		"draft>queued", "draft>cancelled", "draft>expired", "draft>superseded",
@@ -93,7 +93,7 @@ func TestDigestIgnoresHowJSONIsWritten(t *testing.T) {
 	}
 }
 
-func TestDigestNeverJoinsTwoNumbers(t *testing.T) {
+func TestDigestSeparatesDifferentNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.StringMatching(`-?[1-9][0-9]{0,24}`)
 		x, y := n.Draw(t, "x"), n.Draw(t, "y")
@@ -110,7 +110,7 @@ func TestDigestNeverJoinsTwoNumbers(t *testing.T) {
 	})
 }
 
-func TestDigestSurvivesTinyAndHugeNumbers(t *testing.T) {
+func TestDigestAcceptsTinyAndHugeNumbers(t *testing.T) {
 	for _, n := range []string{"1e-400", "0e999999999", "1e-99999999", "0.1", "-0", "5e-324", "123456789012345678901234567890"} {
 		p := sample()
 		p.Steps[0].Body = json.RawMessage(n)

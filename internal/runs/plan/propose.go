@@ -14,15 +14,14 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Proposal is a plan as somebody wrote it, before anything was checked.
+// Proposal is a plan as a model or a user wrote it, before any check.
 type Proposal struct {
 	Goal  string         `json:"goal"`
 	Steps []ProposedStep `json:"steps"`
 }
 
-// ProposedStep is one step of a proposal. Needs that are absent mean the step
-// before: steps are in order unless they say otherwise. An undo or a check that
-// names no server is a call to the server of its step.
+// ProposedStep is one step of a proposal. Without Needs it needs the step before, because steps run
+// in order by default. An undo or a check without a server calls the server of its step.
 type ProposedStep struct {
 	ID     string          `json:"id"`
 	Title  string          `json:"title"`
@@ -45,10 +44,9 @@ var stepID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 })
 
-// Arrange checks the shape of a proposal and returns its steps with ids, needs
-// and risks filled in; what a step's references name is among its needs. The
-// second result lists everything that is wrong with it, each with its place:
-// ["steps", 2, "undo", "path"].
+// Arrange checks the shape of a proposal. It returns its steps with ids, needs and risks filled in;
+// every step that a step refers to is among its needs. The second result lists all faults, each
+// with its location, such as ["steps", 2, "undo", "path"].
 func Arrange(p Proposal) ([]Step, []fault.Field) {
 	if len(p.Steps) == 0 {
 		return nil, []fault.Field{problem("missing", "a plan needs at least one step", "steps")}
@@ -56,51 +54,51 @@ func Arrange(p Proposal) ([]Step, []fault.Field) {
 	if len(p.Steps) > MaxSteps {
 		return nil, []fault.Field{problem("too_long", fmt.Sprintf("a plan has at most %d steps", MaxSteps), "steps")}
 	}
-	a := arrangement{steps: make([]Step, len(p.Steps)), at: map[string]int{}}
+	a := arranger{steps: make([]Step, len(p.Steps)), at: map[string]int{}}
 	for i, s := range p.Steps {
-		a.steps[i] = a.step(i, s)
+		a.steps[i] = a.completeStep(i, s)
 	}
-	a.identify()
+	a.checkIDs()
 	for i := range a.steps {
-		a.call([]any{"steps", i}, callOf(a.steps[i]), a.needed(i))
-		a.condition(i)
-		a.each(i)
-		a.needs(i)
+		a.checkCall([]any{"steps", i}, callOf(a.steps[i]), a.scopeBefore(i))
+		a.checkCondition(i)
+		a.checkForEach(i)
+		a.checkNeeds(i)
 	}
 	for i := range a.steps {
-		a.undo(i)
-		a.verify(i)
+		a.checkUndo(i)
+		a.checkVerify(i)
 	}
 	if len(a.wrong) == 0 {
 		if _, err := Waves(a.steps); err != nil {
-			a.say("cycle", err.Error(), "steps")
+			a.report("cycle", err.Error(), "steps")
 		}
 	}
 	return a.steps, a.wrong
 }
 
-// arrangement is a proposal that is being arranged.
-type arrangement struct {
+// arranger holds the state of one call of Arrange.
+type arranger struct {
 	steps []Step
-	at    map[string]int // where the step of an id is
+	at    map[string]int // index of the step with this id
 	wrong []fault.Field
 }
 
-func (a *arrangement) say(typ, msg string, loc ...any) {
+func (a *arranger) report(typ, msg string, loc ...any) {
 	a.wrong = append(a.wrong, problem(typ, msg, loc...))
 }
 
-// step is a step as it was proposed, with what it did not say.
-func (a *arrangement) step(i int, p ProposedStep) Step {
+// completeStep returns the proposed step i with the defaults of its absent fields.
+func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	s := Step{
-		ID: p.ID, Title: cut(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
+		ID: p.ID, Title: shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
 		Path: p.Path, Query: p.Query, Body: p.Body, When: p.When, ForEach: p.ForEach,
 	}
 	if s.ID == "" {
 		s.ID = "s" + strconv.Itoa(i+1)
 	}
 	if s.Title == "" {
-		s.Title = cut(s.Called(), MaxTitle)
+		s.Title = shorten(s.Called(), MaxTitle)
 	}
 	s.Risk = RiskOf(s.Method)
 	switch {
@@ -113,16 +111,16 @@ func (a *arrangement) step(i int, p ProposedStep) Step {
 	}
 	s.NoUndo = p.NoUndo && p.Undo == nil && s.Risk != Read
 	if p.Undo != nil {
-		s.Undo = &Undo{Call: p.Undo.normal(s)}
+		s.Undo = &Undo{Call: p.Undo.withDefaults(s)}
 	}
 	if p.Verify != nil {
-		s.Verify = &Check{Call: p.Verify.normal(s), Expect: p.Verify.Expect}
+		s.Verify = &Check{Call: p.Verify.withDefaults(s), Expect: p.Verify.Expect}
 	}
 	return s
 }
 
-// normal is a call beside the one of a step, with what it did not say.
-func (c Call) normal(s Step) Call {
+// withDefaults returns the call of an undo or a check with the defaults of its absent fields.
+func (c Call) withDefaults(s Step) Call {
 	if c.MCPID == "" {
 		c.MCPID = s.MCPID
 	}
@@ -132,21 +130,21 @@ func (c Call) normal(s Step) Call {
 
 func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Body: s.Body} }
 
-// identify checks the ids. Two that differ in letter case only are one too many:
-// people, and models, do not tell them apart.
-func (a *arrangement) identify() {
+// checkIDs checks the ids. Two ids that differ only in letter case are refused, because people and
+// models confuse them.
+func (a *arranger) checkIDs() {
 	folded := map[string]string{}
 	for i, s := range a.steps {
 		fold := strings.ToLower(s.ID)
 		switch other, twice := folded[fold]; {
 		case !stepID().MatchString(s.ID):
-			a.say("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id")
+			a.report("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id")
 		case slices.Contains(Reserved, fold):
-			a.say("reserved", fmt.Sprintf("the id %q names something else in references", s.ID), "steps", i, "id")
+			a.report("reserved", fmt.Sprintf("the id %q names something else in references", s.ID), "steps", i, "id")
 		case twice && other == s.ID:
-			a.say("duplicate", fmt.Sprintf("the id %q stands twice", s.ID), "steps", i, "id")
+			a.report("duplicate", fmt.Sprintf("the id %q stands twice", s.ID), "steps", i, "id")
 		case twice:
-			a.say("duplicate", fmt.Sprintf("the ids %q and %q differ in letter case only", other, s.ID), "steps", i, "id")
+			a.report("duplicate", fmt.Sprintf("the ids %q and %q differ in letter case only", other, s.ID), "steps", i, "id")
 		}
 		folded[fold] = s.ID
 		if _, known := a.at[s.ID]; !known {
@@ -155,35 +153,35 @@ func (a *arrangement) identify() {
 	}
 }
 
-func (a *arrangement) needs(i int) {
+func (a *arranger) checkNeeds(i int) {
 	s := &a.steps[i]
 	for _, n := range s.Needs {
 		if _, known := a.at[n]; !known {
-			a.say("unknown", fmt.Sprintf("needs %q, which is not in the plan", n), "steps", i, "needs")
+			a.report("unknown", fmt.Sprintf("needs %q, which is not in the plan", n), "steps", i, "needs")
 		} else if n == s.ID {
-			a.say("cycle", "a step cannot need itself", "steps", i, "needs")
+			a.report("cycle", "a step cannot need itself", "steps", i, "needs")
 		}
 	}
 	slices.Sort(s.Needs)
 	s.Needs = slices.Compact(s.Needs)
 }
 
-func (a *arrangement) condition(i int) {
+func (a *arranger) checkCondition(i int) {
 	when := a.steps[i].When
 	if when == nil {
 		return
 	}
 	if err := when.Check(); err != nil {
-		a.say("invalid", err.Error(), "steps", i, "when")
+		a.report("invalid", err.Error(), "steps", i, "when")
 		return
 	}
 	refs, err := when.References()
-	use := a.needed(i)
+	use := a.scopeBefore(i)
 	use.item = "is decided once, before there is an element"
-	a.references([]any{"steps", i, "when"}, refs, err, use)
+	a.checkReferences([]any{"steps", i, "when"}, refs, err, use)
 }
 
-func (a *arrangement) each(i int) {
+func (a *arranger) checkForEach(i int) {
 	s := a.steps[i]
 	if s.ForEach == "" {
 		return
@@ -192,37 +190,37 @@ func (a *arrangement) each(i int) {
 	refs, err := ref.InText(s.ForEach)
 	switch {
 	case err != nil:
-		a.say("reference", err.Error(), loc...)
+		a.report("reference", err.Error(), loc...)
 	case !ref.Whole(s.ForEach):
-		a.say("reference", "it is one reference to a list of an earlier step and nothing else, such as ${s1.body.items}", loc...)
+		a.report("reference", "it is one reference to a list of an earlier step and nothing else, such as ${s1.body.items}", loc...)
 	case refs[0].Part != "body":
-		a.say("reference", fmt.Sprintf("${%s} is no list: only a body can be one", refs[0]), loc...)
+		a.report("reference", fmt.Sprintf("${%s} is no list: only a body can be one", refs[0]), loc...)
 	default:
-		use := a.needed(i)
+		use := a.scopeBefore(i)
 		use.item = "is an element of this very list"
-		a.references(loc, refs, nil, use)
+		a.checkReferences(loc, refs, nil, use)
 	}
 }
 
-func (a *arrangement) undo(i int) {
+func (a *arranger) checkUndo(i int) {
 	u := a.steps[i].Undo
 	if u == nil {
 		return
 	}
 	loc := []any{"steps", i, "undo"}
 	if a.steps[i].Risk == Read {
-		a.say("invalid", "a step that only reads leaves nothing to undo", loc...)
+		a.report("invalid", "a step that only reads leaves nothing to undo", loc...)
 		return
 	}
 	if u.Tool == "" && RiskOf(u.Method) == Read {
-		a.say("invalid", fmt.Sprintf("%s undoes nothing", u.Method), within(loc, "method")...)
+		a.report("invalid", fmt.Sprintf("%s undoes nothing", u.Method), appendLoc(loc, "method")...)
 	}
-	use := a.earlier(i)
+	use := a.scopeAfter(i)
 	use.itself = true
-	a.call(loc, u.Call, use)
+	a.checkCall(loc, u.Call, use)
 }
 
-func (a *arrangement) verify(i int) {
+func (a *arranger) checkVerify(i int) {
 	v := a.steps[i].Verify
 	if v == nil {
 		return
@@ -230,41 +228,41 @@ func (a *arrangement) verify(i int) {
 	loc := []any{"steps", i, "verify"}
 	switch {
 	case v.Tool != "":
-		a.say("invalid", "a check is a GET or a HEAD, not a tool", within(loc, "tool")...)
+		a.report("invalid", "a check is a GET or a HEAD, not a tool", appendLoc(loc, "tool")...)
 	case v.Method != "GET" && v.Method != "HEAD":
-		a.say("invalid", "a check only reads: GET or HEAD", within(loc, "method")...)
+		a.report("invalid", "a check only reads: GET or HEAD", appendLoc(loc, "method")...)
 	}
-	a.call(loc, v.Call, a.earlier(i))
-	loc = within(loc, "expect")
+	a.checkCall(loc, v.Call, a.scopeAfter(i))
+	loc = appendLoc(loc, "expect")
 	if err := v.Expect.Check(); err != nil {
-		a.say("invalid", err.Error(), loc...)
+		a.report("invalid", err.Error(), loc...)
 		return
 	}
 	refs, err := v.Expect.References()
-	a.references(loc, refs, err, uses{step: i, check: true})
+	a.checkReferences(loc, refs, err, scope{step: i, check: true})
 }
 
 func problem(typ, msg string, loc ...any) fault.Field {
 	return fault.Field{Loc: loc, Msg: msg, Type: typ}
 }
 
-func within(loc []any, more any) []any { return append(slices.Clone(loc), more) }
+func appendLoc(loc []any, more any) []any { return append(slices.Clone(loc), more) }
 
-// twice says which member of a JSON text stands twice: what is shown could be one
-// of them, and what the service reads the other.
-func (a *arrangement) twice(raw json.RawMessage, loc []any) {
+// checkJSON refuses a JSON text with a duplicate member: a reader could see the one value, and the
+// service could use the other.
+func (a *arranger) checkJSON(raw json.RawMessage, loc []any) {
 	if len(raw) == 0 {
 		return
 	}
 	if err := jcs.Check(raw); err != nil {
-		a.say("invalid", err.Error(), loc...)
+		a.report("invalid", err.Error(), loc...)
 	}
 }
 
-// Line makes a text one line; see ref.Line.
+// Line returns a text on one line; see ref.Line.
 func Line(s string) string { return ref.Line(s) }
 
-func cut(s string, most int) string {
+func shorten(s string, most int) string {
 	s = Line(s)
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"

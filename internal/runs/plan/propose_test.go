@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// proposal reads steps as a model writes them: each a POST to /x of the server m
-// unless it says otherwise.
+// proposal parses steps in the form in which a model writes them: each a POST to /x of the server m
+// by default.
 func proposal(t *testing.T, steps ...string) Proposal {
 	t.Helper()
 	p := Proposal{Goal: "g"}
@@ -25,11 +25,11 @@ func proposal(t *testing.T, steps ...string) Proposal {
 	return p
 }
 
-func TestArrangeSaysWhatIsWrongAndWhere(t *testing.T) {
+func TestArrangeReportsFaultAndPlace(t *testing.T) {
 	const read = `{"id":"s1","method":"get"}`
 	for name, c := range map[string]struct {
 		steps []string
-		want  string // "loc: type: part of the message", of the first problem
+		want  string // "loc: type: part of the message", of the first fault
 	}{
 		"a condition on nothing":            {[]string{read, `{"when":{"value":"${s9.status}","is":"present"}}`}, "steps 1 when: reference: ${s9.status} names a step that is not in the plan"},
 		"a condition on itself":             {[]string{`{"id":"a","when":{"value":"${a.status}","is":"present"}}`}, "steps 0 when: reference: names the step itself"},
@@ -83,7 +83,7 @@ func TestArrangeSaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-func TestArrangeListsEveryProblemAtOnce(t *testing.T) {
+func TestArrangeReportsAllFaultsAtOnce(t *testing.T) {
 	_, wrong := Arrange(proposal(t, `{"id":"item","path":"/${s9.body}"}`, `{"needs":["nobody"],"when":{}}`, `{"method":"get","undo":{}}`))
 	var got []string
 	for _, f := range wrong {
@@ -94,7 +94,7 @@ func TestArrangeListsEveryProblemAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAStepNamesBeforeItBeginsIsANeed(t *testing.T) {
+func TestArrangeAddsReferencedStepsToNeeds(t *testing.T) {
 	steps, wrong := Arrange(proposal(t,
 		`{"id":"list","method":"get"}`, `{"id":"free","method":"head","needs":[]}`,
 		`{"id":"book","needs":[],"for_each":"${list.body.items}","path":"/x/${item.id}","body":{"n":"${item.name} ${list.body.total}"},
@@ -120,7 +120,7 @@ func TestWhatAStepNamesBeforeItBeginsIsANeed(t *testing.T) {
 	}
 }
 
-func TestArrangeLeavesTheProposalAsItWas(t *testing.T) {
+func TestArrangeKeepsTheProposalUnchanged(t *testing.T) {
 	p := proposal(t, `{"id":"b","method":"get"}`, `{"id":"a","needs":["b","b"],"undo":{"method":"delete","path":"/x"}}`)
 	before, _ := json.Marshal(p)
 	if _, wrong := Arrange(p); len(wrong) > 0 {
@@ -131,8 +131,8 @@ func TestArrangeLeavesTheProposalAsItWas(t *testing.T) {
 	}
 }
 
-// FuzzArrange holds that whatever passes can be carried out: in waves, with every
-// reference to a step of an earlier one.
+// FuzzArrange checks that every accepted proposal can be carried out in waves, and that every
+// reference names a step of an earlier wave.
 func FuzzArrange(f *testing.F) {
 	f.Add(`{"steps":[{"method":"get"},{"method":"post","for_each":"${s1.body}","path":"/${item}","undo":{"method":"delete","path":"/${s2.body.id}"}}]}`)
 	f.Add(`{"steps":[{"id":"a","needs":["b"]},{"id":"b","needs":["a"]}]}`)

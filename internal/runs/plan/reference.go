@@ -7,44 +7,45 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// uses is what references in one place of a step may name.
-type uses struct {
+// scope lists the values that references in one place of a step may name.
+type scope struct {
 	step   int
-	needs  bool   // what they name becomes a need of the step
-	others bool   // steps that are done before it, by its needs
-	itself bool   // the step's own result
-	item   string // why the element may not be named; empty: it may, of a for_each step
-	check  bool   // the answer of the check, and nothing else
+	needs  bool   // each named step becomes a need of the step
+	others bool   // only steps that run before it, because of its needs
+	itself bool   // also the step's own result
+	item   string // why ${item} is refused here; empty: it is allowed in a for_each step
+	check  bool   // only the response to the check
 }
 
-// needed is for what must be known before the step begins: it is needed then.
-func (a *arrangement) needed(i int) uses { return uses{step: i, needs: true} }
+// scopeBefore returns the scope of a value that must be known before the step begins. The steps
+// that it names become needs.
+func (a *arranger) scopeBefore(i int) scope { return scope{step: i, needs: true} }
 
-// earlier is for what is only sent afterwards, and may need nothing more than the
-// step itself did.
-func (a *arrangement) earlier(i int) uses { return uses{step: i, others: true} }
+// scopeAfter returns the scope of a call that is sent after the step. It may not add needs to the
+// step.
+func (a *arranger) scopeAfter(i int) scope { return scope{step: i, others: true} }
 
-// call checks the references of a call, and its arguments.
-func (a *arrangement) call(loc []any, c Call, use uses) {
+// checkCall checks the references of a call, and its arguments.
+func (a *arranger) checkCall(loc []any, c Call, use scope) {
 	refs, err := ref.InText(c.Path)
-	a.references(within(loc, "path"), refs, err, use)
+	a.checkReferences(appendLoc(loc, "path"), refs, err, use)
 	refs, err = ref.InJSON(c.Query)
-	a.references(within(loc, "query"), refs, err, use)
-	a.twice(c.Query, within(loc, "query"))
+	a.checkReferences(appendLoc(loc, "query"), refs, err, use)
+	a.checkJSON(c.Query, appendLoc(loc, "query"))
 	refs, err = ref.InJSON(c.Body)
-	a.references(within(loc, "body"), refs, err, use)
-	a.twice(c.Body, within(loc, "body"))
+	a.checkReferences(appendLoc(loc, "body"), refs, err, use)
+	a.checkJSON(c.Body, appendLoc(loc, "body"))
 }
 
-func (a *arrangement) references(loc []any, refs []ref.Reference, err error, use uses) {
+func (a *arranger) checkReferences(loc []any, refs []ref.Reference, err error, use scope) {
 	if err != nil {
-		a.say("reference", err.Error(), loc...)
+		a.report("reference", err.Error(), loc...)
 		return
 	}
 	s := &a.steps[use.step]
 	for _, r := range refs {
-		if why := a.unusable(*s, r, use); why != "" {
-			a.say("reference", fmt.Sprintf("${%s} %s", r, why), loc...)
+		if why := a.refusalOf(*s, r, use); why != "" {
+			a.report("reference", fmt.Sprintf("${%s} %s", r, why), loc...)
 			continue
 		}
 		if use.needs && r.Step != ItemName && !slices.Contains(s.Needs, r.Step) {
@@ -53,8 +54,8 @@ func (a *arrangement) references(loc []any, refs []ref.Reference, err error, use
 	}
 }
 
-// unusable says why a reference may not stand where it does; nothing when it may.
-func (a *arrangement) unusable(s Step, r ref.Reference, use uses) string {
+// refusalOf returns the reason why a reference may not stand in this place; empty when it may.
+func (a *arranger) refusalOf(s Step, r ref.Reference, use scope) string {
 	if use.check != (r.Step == CheckName) {
 		if use.check {
 			return "is not of the check's own answer: only ${check.status} and ${check.body…} are"
@@ -76,7 +77,7 @@ func (a *arrangement) unusable(s Step, r ref.Reference, use uses) string {
 		return "names a step that is not in the plan"
 	case r.Step == s.ID && !use.itself:
 		return "names the step itself"
-	case r.Step != s.ID && use.others && !a.before(use.step, at):
+	case r.Step != s.ID && use.others && !a.runsBefore(use.step, at):
 		return fmt.Sprintf("names a step that need not be done before: %s does not need it", s.ID)
 	case r.Part == "headers" && a.steps[at].ForEach != "" && r.Step != s.ID:
 		return "names a header of a step that is done for each of a list: it has many answers"
@@ -84,9 +85,9 @@ func (a *arrangement) unusable(s Step, r ref.Reference, use uses) string {
 	return ""
 }
 
-// before reports whether a step is done before step i because that needs it, or
-// needs one that does.
-func (a *arrangement) before(i, earlier int) bool {
+// runsBefore reports whether a step runs before step i, because step i needs it, directly or
+// through other steps.
+func (a *arranger) runsBefore(i, earlier int) bool {
 	seen := make([]bool, len(a.steps))
 	next := []int{i}
 	for len(next) > 0 {
@@ -106,8 +107,8 @@ func (a *arrangement) before(i, earlier int) bool {
 	return false
 }
 
-// Named lists the steps that the references of a step's own call, its condition and its
-// list name.
+// Named lists the steps that are named by the references in a step's own call, its condition and
+// its list.
 func (s Step) Named() ([]string, error) {
 	var names []string
 	add := func(refs []ref.Reference, err error) error {

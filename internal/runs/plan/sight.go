@@ -6,23 +6,23 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Sight is the plan that a viewer of a chat was shown last. A confirmation without a digest is
+// Sight records the plan that a viewer of a chat saw last. A confirmation without a digest applies
 // to that plan, and not to one that replaced it.
 type Sight struct {
-	Viewer string // whose it is: ViewerOf
+	Viewer string // the viewer's id, from ViewerOf
 	RunID  string
 	Digest Digest
 	At     time.Time // when it was shown
-	Until  time.Time // when the plan expires, and the sight with it
+	Until  time.Time // when the plan, and therefore the sight, expires
 }
 
-// ViewerOf names a viewer of a chat: a user with one token or web session, in one contract. A
-// client that speaks for several people names the person too.
+// ViewerOf returns the id of a viewer of a chat: a user with one token or web session, in one
+// contract. A client that speaks for several people also names the person.
 func ViewerOf(contract, user, tokenID, person string) string {
 	return ids.Derive("viewer", contract, user, tokenID, person)
 }
 
-// Sighted returns what a viewer has seen once they are shown the draft r.
+// Sighted returns the sight of a viewer who is shown the draft r; nil without a viewer.
 func (r Run) Sighted(viewer string, at time.Time) *Sight {
 	if viewer == "" {
 		return nil
@@ -30,8 +30,8 @@ func (r Run) Sighted(viewer string, at time.Time) *Sight {
 	return &Sight{Viewer: viewer, RunID: r.ID, Digest: r.Digest, At: at, Until: r.Plan.ExpiresAt}
 }
 
-// Destroys reports whether a step of the plan destroys something. Its undos do not count,
-// because they run only when somebody stops the run or a step fails.
+// Destroys reports whether a step of the plan destroys something. Its undos do not count, because
+// they run only when a user stops the run or a step fails.
 func (p Plan) Destroys() bool {
 	for _, s := range p.Steps {
 		if s.Risk == Destructive {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Waves returns the ids of the steps in the order they may run: all of a wave
-// at once, a wave after the one before it, at most MaxParallel to a wave. Of those
-// that could be in a wave the first of the plan are. Steps that need each other in
-// a circle are an error that names them.
+// Waves returns the ids of the steps in the order of execution. The steps of a wave run at once, at
+// most MaxParallel of them, and a wave begins after the one before it. Among the steps that fit in
+// a wave, those that stand first in the plan are taken. If steps need each other in a circle, the
+// error names them.
 func Waves(steps []Step) ([][]string, error) {
 	missing := make([]int, len(steps))
 	needers := map[string][]int{}
@@ -42,9 +42,9 @@ func Waves(steps []Step) ([][]string, error) {
 	return waves, nil
 }
 
-// circle names steps that need each other: "s1 → s2 → s1", each before the one that
-// it needs. Every step that still misses a need misses one that misses one too, so
-// following them comes back to a step that was seen.
+// circle returns steps that need each other: "s1 → s2 → s1", each before the one that it needs.
+// Each step with an unmet need has a need that is unmet too, so following them leads back to a step
+// that was already visited.
 func circle(steps []Step, missing []int) string {
 	at := map[string]int{}
 	for i, s := range steps {
@@ -69,5 +69,5 @@ func circle(steps []Step, missing []int) string {
 		}
 		i = next
 	}
-	return strings.Join(walked, " → ") // the last needs a step that is not there
+	return strings.Join(walked, " → ") // the last one needs a step that is not in the plan
 }
