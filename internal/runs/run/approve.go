@@ -10,32 +10,32 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Approval is what one person says to a step that waits.
+// Approval is one person's answer to a step that waits for approval.
 type Approval struct {
 	Account    string
 	User       string
-	MayApprove bool // has the scope approve
+	MayApprove bool // the user has the scope approve
 	RunID      string
 	StepID     string      // may be empty while only one step of the run has ever waited
-	Digest     plan.Digest // optional: refuse when the plan is another
+	Digest     plan.Digest // optional: the approval is refused when the run has another digest
 	Refuse     bool
 	Note       string
 	Locale     locale.Tag
 }
 
-// Approve writes what somebody said to a step that waits, once, and lets its
-// execution go on; when that fails, the sweep does.
+// Approve records a person's decision on a waiting step, once, and resumes the execution. When the
+// execution cannot be resumed now, the sweep resumes it.
 //
-// It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (nobody
-// asked, somebody was faster, or the run is stopping), plan.ErrApprovalOver,
-// plan.ErrStale, plan.ErrInvalid when several steps wait, or waited, and none is named; and, of an
-// approval that must be another person's, auth.ErrScope and plan.ErrSelfApproval.
-// Whoever may talk may refuse, as they may stop the run.
+// It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (no approval is open, it
+// was already decided, or the run is stopping), plan.ErrApprovalOver, plan.ErrStale, and
+// plan.ErrInvalid when several steps wait, or waited, and StepID is empty. If the approval must
+// come from another person, it also returns auth.ErrScope and plan.ErrSelfApproval. A refusal needs
+// no scope of its own, because every user of the chat may also stop the run.
 func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
-	a.Note = short(a.Note)
+	a.Note = shorten(a.Note)
 	d, err := s.approve(ctx, &a, false)
 	if err != nil && fault.KindOf(err) == fault.Internal {
-		// The write may have arrived although its answer did not: look.
+		// The write may have succeeded although its response was lost: read again.
 		if again, lookErr := s.approve(ctx, &a, true); lookErr == nil {
 			d, err = again, nil
 		}
@@ -49,12 +49,12 @@ func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
 	return d, nil
 }
 
-// approve decides once. look takes the same decision of the same person for its own,
-// whose answer was lost.
-func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision, error) {
+// approve makes one attempt of a decision. If retried is set, an equal decision of the same user
+// counts as this one, because the response to the first write was lost.
+func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decision, error) {
 	var d Decision
 	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
-		st, err := waiting(r, a.StepID)
+		st, err := waitingStep(r, a.StepID)
 		if err != nil {
 			return err
 		}
@@ -62,11 +62,11 @@ func (s *Service) approve(ctx context.Context, a *Approval, look bool) (Decision
 		at := s.Now()
 		step, _ := r.Plan.Step(st.StepID)
 		text := a.text(r, step)
-		if look && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User {
+		if retried && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User {
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
-		if err := s.approvable(ctx, r, chat, st, *a); err != nil {
+		if err := s.checkApproval(ctx, r, chat, st, *a); err != nil {
 			return err
 		}
 		asked := *st.Approval
@@ -115,10 +115,10 @@ func (a Approval) text(r plan.Run, step plan.Step) string {
 	return text
 }
 
-// waiting returns the step that is meant: the one that is named, or the only one that
-// ever waited. Once another was decided its approval may be under way twice, and must
-// not be taken for that of the step that waits by now.
-func waiting(r plan.Run, stepID string) (plan.StepState, error) {
+// waitingStep returns the step with the given id, or the only step that ever waited. After a second
+// step has waited, the id is required: a repeated request for the first step must not approve the
+// second.
+func waitingStep(r plan.Run, stepID string) (plan.StepState, error) {
 	if stepID != "" {
 		if _, ok := r.Plan.Step(stepID); !ok {
 			return plan.StepState{}, plan.ErrStepNotFound
@@ -144,10 +144,9 @@ func waiting(r plan.Run, stepID string) (plan.StepState, error) {
 	return plan.StepState{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "step_id"}, Type: "missing", Msg: "more than one step waits, or waited: say which"})
 }
 
-// approvable says why somebody may not decide over a step, or nil.
-// Whom a session says it speaks for is no other person either, nor is whoever changed
-// the draft: they wrote what they would approve.
-func (s *Service) approvable(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
+// checkApproval returns the reason why a user may not decide on a step, or nil. A user who changed
+// the draft, or for whom a session acted, is an owner of the run and counts as the same person.
+func (s *Service) checkApproval(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
 	asked := st.Approval
 	switch {
 	case asked == nil || asked.Decision != "":

@@ -24,7 +24,7 @@ func TestApproveRefuses(t *testing.T) {
 	another := plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true}
 	for name, c := range map[string]struct {
 		ask     plan.Ask
-		before  func(testing.TB, hand, plan.Run)
+		before  func(testing.TB, manualWorld, plan.Run)
 		approve func(*run.Approval)
 		want    error
 	}{
@@ -33,14 +33,14 @@ func TestApproveRefuses(t *testing.T) {
 		"a step that is not":      {anybody, nil, func(a *run.Approval) { a.StepID = "s9" }, plan.ErrStepNotFound},
 		"a step that never asked": {anybody, nil, func(a *run.Approval) { a.StepID = "s1" }, plan.ErrNotWaiting},
 		"another plan":            {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
-		"at the very end":         {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
-		"long after":              {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
-		"after an approval":       {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
-		"after a refusal":         {anybody, func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
-		"a run that stops":        {anybody, func(t testing.TB, w hand, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
-		"a run that ended":        {anybody, func(t testing.TB, w hand, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
+		"at the very end":         {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
+		"long after":              {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
+		"after an approval":       {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
+		"after a refusal":         {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
+		"a run that stops":        {anybody, func(t testing.TB, w manualWorld, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
+		"a run that ended":        {anybody, func(t testing.TB, w manualWorld, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
 		"whoever confirmed":       {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
-		"whom the session speaks for": {another, func(t testing.TB, w hand, r plan.Run) {
+		"whom the session speaks for": {another, func(t testing.TB, w manualWorld, r plan.Run) {
 			_, err := w.Store.OpenSession(t.Context(), fixture.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
 			must(t, err)
 		}, func(a *run.Approval) { a.User = "berta" }, plan.ErrSelfApproval},
@@ -51,13 +51,13 @@ func TestApproveRefuses(t *testing.T) {
 		"the only step that waits, unnamed":   {anybody, nil, func(a *run.Approval) { a.StepID = "" }, nil},
 		"another person":                      {another, nil, nil, nil},
 		"a refusal by whoever confirmed":      {another, nil, func(a *run.Approval) { a.User, a.Refuse = "ana", true }, nil},
-		"a moment before the end":             {anybody, func(_ testing.TB, w hand, _ plan.Run) { w.Pass(time.Hour - time.Millisecond) }, nil, nil},
+		"a moment before the end":             {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour - time.Millisecond) }, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			r := w.running(t, reading("Mirar"), undoable("Reservar"))
+			w := newManualWorld(t)
+			r := w.launch(t, readingStep("Mirar"), undoable("Reservar"))
 			w.do(t, r.ID, "s1", plan.StepDone)
-			w.waits(t, r.ID, "s2", c.ask)
+			w.mustAsk(t, r.ID, "s2", c.ask)
 			if c.before != nil {
 				c.before(t, w, r)
 			}
@@ -74,22 +74,22 @@ func TestApproveRefuses(t *testing.T) {
 			if now := w.Read(r.ID); now.Status != plan.Running || now.State("s2").Status != plan.StepPending || !slices.Contains(w.Woken(), "token "+r.ID+" s2") {
 				t.Errorf("%s, s2 is %s, woken %v", now.Status, now.State("s2").Status, w.Woken())
 			}
-			chained(t, w.World, r.ID)
+			checkChain(t, w.World, r.ID)
 		})
 	}
 }
 
-// An approval that must be another person's is nobody's who wrote what it is about:
-// who asked for the plan, who changed the draft, first or last, and who confirmed it.
-func TestNobodyApprovesWhatTheyWrote(t *testing.T) {
-	w := newHand(t)
+// An approval that must come from another person is refused to every owner: the user who asked for
+// the plan, those who changed the draft, first or last, and the one who confirmed it.
+func TestApproveRefusesOwners(t *testing.T) {
+	w := newManualWorld(t)
 	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Reservar")}})
 	for _, by := range []string{"berta", "carla"} {
-		r = w.changed(t, r, by)
+		r = w.revise(t, r, by)
 	}
 	must(t, w.Confirm(r))
-	w.started(t, r.ID)
-	w.waits(t, r.ID, "s1", plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true})
+	w.start(t, r.ID)
+	w.mustAsk(t, r.ID, "s1", plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true})
 	for _, user := range []string{"ana", "berta", "carla"} {
 		if err := w.approve(r.ID, "s1", func(a *run.Approval) { a.User = user }); !errors.Is(err, plan.ErrSelfApproval) {
 			t.Errorf("%s: %v", user, err)
@@ -98,19 +98,19 @@ func TestNobodyApprovesWhatTheyWrote(t *testing.T) {
 	must(t, w.approve(r.ID, "s1", func(a *run.Approval) { a.User = "dora" }))
 }
 
-// What goes on from a run is also the own of whoever the run was own of, however long
-// the line of them: a retry would else turn the author into another person.
-func TestARetryIsTheOwnOfWhoeverWroteWhatItGoesOnFrom(t *testing.T) {
+// The owners of a run also own each run that continues it, however long the chain. Otherwise a
+// retry would turn the author into another person.
+func TestRetryKeepsOwnersOfContinuedRun(t *testing.T) {
 	another := plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true}
-	for name, again := range map[string]func(testing.TB, hand, string, string) run.Decision{
-		"retried": func(t testing.TB, w hand, id, user string) run.Decision {
+	for name, again := range map[string]func(testing.TB, manualWorld, string, string) run.Decision{
+		"retried": func(t testing.TB, w manualWorld, id, user string) run.Decision {
 			w.do(t, id, "s1", plan.StepFailed)
 			w.finish(t, id, "Run.StepFailed")
 			d, err := w.Runs.Retry(t.Context(), run.Retrial{Account: fixture.Account, User: user, RunID: id, Locale: locale.Spanish})
 			must(t, err)
 			return d
 		},
-		"settled, to be retried": func(t testing.TB, w hand, id, user string) run.Decision {
+		"settled, to be retried": func(t testing.TB, w manualWorld, id, user string) run.Decision {
 			w.do(t, id, "s1", plan.StepInDoubt)
 			w.finish(t, id, "x")
 			d, err := w.Runs.Settle(t.Context(), run.Settling{
@@ -121,22 +121,22 @@ func TestARetryIsTheOwnOfWhoeverWroteWhatItGoesOnFrom(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			own := []string{"ana"} // who asked for the first
+			w := newManualWorld(t)
+			own := []string{"ana"} // ana asked for the first
 			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Reservar")}})
 			for n := range 3 {
 				changer, confirmer, retrier := fmt.Sprint("cambia", n), fmt.Sprint("confirma", n), fmt.Sprint("reintenta", n)
-				r = w.changed(t, r, changer)
-				must(t, w.confirmedBy(r, confirmer))
-				w.started(t, r.ID)
-				w.waits(t, r.ID, "s1", another)
+				r = w.revise(t, r, changer)
+				must(t, w.confirmAs(r, confirmer))
+				w.start(t, r.ID)
+				w.mustAsk(t, r.ID, "s1", another)
 				own = append(own, changer, confirmer)
 				for _, user := range own {
 					if err := w.approve(r.ID, "s1", func(a *run.Approval) { a.User = user }); !errors.Is(err, plan.ErrSelfApproval) {
 						t.Errorf("%s, after %d retries: %v", user, n, err)
 					}
 				}
-				must(t, w.approve(r.ID, "s1", nil)) // eva, each time: who approved wrote nothing
+				must(t, w.approve(r.ID, "s1", nil)) // eva each time: an approver does not become an owner
 				r = w.Read(again(t, w, r.ID, retrier).Run.ID)
 				own = append(own, retrier)
 			}
@@ -153,14 +153,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestARunWaitsUntilItsLastStepWasDecided(t *testing.T) {
-	w := newHand(t)
+func TestRunWaitsUntilLastStepIsDecided(t *testing.T) {
+	w := newManualWorld(t)
 	none := []string{}
 	first, second := undoable("Una"), undoable("Otra")
 	second.Needs = &none
-	r := w.running(t, first, second)
-	w.waits(t, r.ID, "s1", anybody)
-	w.waits(t, r.ID, "s2", anybody)
+	r := w.launch(t, first, second)
+	w.mustAsk(t, r.ID, "s1", anybody)
+	w.mustAsk(t, r.ID, "s2", anybody)
 	if err := w.approve(r.ID, "", nil); !errors.Is(err, plan.ErrInvalid) {
 		t.Errorf("which of two: %v", err)
 	}
@@ -168,11 +168,11 @@ func TestARunWaitsUntilItsLastStepWasDecided(t *testing.T) {
 	if got := w.Read(r.ID); got.Status != plan.Waiting || got.State("s2").Approval.Decision != plan.Refused || got.State("s2").Approval.Note != "demasiado caro" {
 		t.Errorf("%s, %+v", got.Status, got.State("s2").Approval)
 	}
-	w.do(t, r.ID, "s2", plan.StepFailed) // a step ends while another waits
+	w.do(t, r.ID, "s2", plan.StepFailed) // one step ends while another waits
 	if got := w.Read(r.ID).Status; got != plan.Waiting {
 		t.Errorf("it is %s", got)
 	}
-	if err := w.approve(r.ID, "", nil); !errors.Is(err, plan.ErrInvalid) { // the same press, arriving twice
+	if err := w.approve(r.ID, "", nil); !errors.Is(err, plan.ErrInvalid) { // a repeated request
 		t.Errorf("the one that is left: %v", err)
 	}
 	must(t, w.approve(r.ID, "s1", nil))
@@ -184,10 +184,10 @@ func TestARunWaitsUntilItsLastStepWasDecided(t *testing.T) {
 	}
 }
 
-func TestOfManyDecisionsOneCounts(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"))
-	w.waits(t, r.ID, "s1", anybody)
+func TestApproveAcceptsOneOfManyDecisions(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"))
+	w.mustAsk(t, r.ID, "s1", anybody)
 	const people = 60
 	errs := make([]error, people)
 	var ready, done sync.WaitGroup
@@ -218,30 +218,30 @@ func TestOfManyDecisionsOneCounts(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d decided", won)
 	}
-	chained(t, w.World, r.ID)
+	checkChain(t, w.World, r.ID)
 }
 
-func TestTheSweepWakesWhatNobodyWoke(t *testing.T) {
+func TestSweepWakesExecutionThatWasNotWoken(t *testing.T) {
 	away := errors.New("unavailable")
 	for name, c := range map[string]struct {
-		decide func(testing.TB, hand, plan.Run)
+		decide func(testing.TB, manualWorld, plan.Run)
 		pass   time.Duration
 		wakes  int
 	}{
-		"approved":      {func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s1", nil)) }, time.Minute, 1},
-		"refused":       {func(t testing.TB, w hand, r plan.Run) { must(t, w.approve(r.ID, "s1", refuse)) }, time.Minute, 1},
-		"cancelled":     {func(t testing.TB, w hand, r plan.Run) { cancel(t, w.World, r) }, time.Minute, 1},
-		"over":          {func(testing.TB, hand, plan.Run) {}, 61 * time.Minute, 1},
-		"still waiting": {func(testing.TB, hand, plan.Run) {}, 30 * time.Minute, 0},
-		"began meanwhile": {func(t testing.TB, w hand, r plan.Run) {
+		"approved":      {func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s1", nil)) }, time.Minute, 1},
+		"refused":       {func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s1", refuse)) }, time.Minute, 1},
+		"cancelled":     {func(t testing.TB, w manualWorld, r plan.Run) { cancel(t, w.World, r) }, time.Minute, 1},
+		"over":          {func(testing.TB, manualWorld, plan.Run) {}, 61 * time.Minute, 1},
+		"still waiting": {func(testing.TB, manualWorld, plan.Run) {}, 30 * time.Minute, 0},
+		"began meanwhile": {func(t testing.TB, w manualWorld, r plan.Run) {
 			must(t, w.approve(r.ID, "s1", nil))
 			must(t, w.begin(r.ID, "s1"))
 		}, time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			r := w.running(t, undoable("Una"))
-			w.waits(t, r.ID, "s1", anybody)
+			w := newManualWorld(t)
+			r := w.launch(t, undoable("Una"))
+			w.mustAsk(t, r.ID, "s1", anybody)
 			w.FailStarts(away)
 			c.decide(t, w, r)
 			w.FailStarts(nil)
@@ -257,24 +257,24 @@ func TestTheSweepWakesWhatNobodyWoke(t *testing.T) {
 	}
 }
 
-// TestTheSweepLeavesARunAloneThatOnlyWaits: it is due again when its approval is over. One
-// of which another step may go on is compared with its execution as any other.
-func TestTheSweepLeavesARunAloneThatOnlyWaits(t *testing.T) {
+// A run that only waits is due again when its approval expires. A run in which another step may
+// continue is compared with its execution as usual.
+func TestSweepSkipsRunThatOnlyWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		needs []string      // of the second step
-		ends  bool          // the second step ends before
-		due   time.Duration // after it began to wait
+		ends  bool          // the second step ends first
+		due   time.Duration // after the run began to wait
 	}{
 		"a step that needs it":          {[]string{"s1"}, false, time.Hour},
 		"a step beside it":              {[]string{}, false, 2 * run.CheckEvery},
 		"a step beside it that is done": {[]string{}, true, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
+			w := newManualWorld(t)
 			second := undoable("Dos")
 			second.Needs = &c.needs
-			r := w.running(t, undoable("Una"), second)
-			w.waits(t, r.ID, "s1", anybody)
+			r := w.launch(t, undoable("Una"), second)
+			w.mustAsk(t, r.ID, "s1", anybody)
 			asked := w.Clock()
 			if c.ends {
 				w.do(t, r.ID, "s2", plan.StepDone)
@@ -288,21 +288,21 @@ func TestTheSweepLeavesARunAloneThatOnlyWaits(t *testing.T) {
 	}
 }
 
-func TestAWaitingRunDoesNotHoldItsChat(t *testing.T) {
-	w := newHand(t)
-	slow := w.running(t, undoable("Lenta"))
-	w.waits(t, slow.ID, "s1", anybody)
-	quick := w.running(t, reading("Rápida"))
+func TestWaitingRunFreesItsChat(t *testing.T) {
+	w := newManualWorld(t)
+	slow := w.launch(t, undoable("Lenta"))
+	w.mustAsk(t, slow.ID, "s1", anybody)
+	quick := w.launch(t, readingStep("Rápida"))
 	if c := w.ChatNow(); c.ActiveRunID != quick.ID || c.PendingRunID != "" {
 		t.Fatalf("chat: %+v", c)
 	}
 	w.do(t, quick.ID, "s1", plan.StepDone)
-	third := w.Draft(plan.Proposal{Goal: "Tercera", Steps: []plan.ProposedStep{reading("x")}})
+	third := w.Draft(plan.Proposal{Goal: "Tercera", Steps: []plan.ProposedStep{readingStep("x")}})
 	if err := w.Confirm(third); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("while one runs: %v", err)
 	}
 	w.finish(t, quick.ID, "")
-	settled(t, w.World, quick.ID, plan.Done)
+	checkEnded(t, w.World, quick.ID, plan.Done)
 	must(t, w.approve(slow.ID, "s1", nil))
 	w.do(t, slow.ID, "s1", plan.StepDone)
 	w.finish(t, slow.ID, "")
@@ -314,26 +314,26 @@ func TestAWaitingRunDoesNotHoldItsChat(t *testing.T) {
 	}
 }
 
-func TestADisplacedRunThatEndsFirstIsTheLastForAWhile(t *testing.T) {
-	w := newHand(t)
-	slow := w.running(t, undoable("Lenta"))
-	w.waits(t, slow.ID, "s1", anybody)
-	quick := w.running(t, reading("Rápida"))
+func TestDisplacedRunThatEndsFirstIsLastRunUntilOtherEnds(t *testing.T) {
+	w := newManualWorld(t)
+	slow := w.launch(t, undoable("Lenta"))
+	w.mustAsk(t, slow.ID, "s1", anybody)
+	quick := w.launch(t, readingStep("Rápida"))
 	w.finish(t, slow.ID, "x")
 	if c := w.ChatNow(); c.LastRunID != slow.ID || c.ActiveRunID != quick.ID {
 		t.Errorf("chat: %+v", c)
 	}
 	w.do(t, quick.ID, "s1", plan.StepDone)
 	w.finish(t, quick.ID, "")
-	settled(t, w.World, quick.ID, plan.Done)
+	checkEnded(t, w.World, quick.ID, plan.Done)
 }
 
 // A run that went on after the chat was read must not be displaced.
-func TestConfirmDisplacesOnlyWhatStillWaits(t *testing.T) {
-	w := newHand(t)
-	slow := w.running(t, undoable("Lenta"))
-	w.waits(t, slow.ID, "s1", anybody)
-	next := w.Draft(plan.Proposal{Goal: "Otra", Steps: []plan.ProposedStep{reading("x")}})
+func TestConfirmDisplacesOnlyWaitingRun(t *testing.T) {
+	w := newManualWorld(t)
+	slow := w.launch(t, undoable("Lenta"))
+	w.mustAsk(t, slow.ID, "s1", anybody)
+	next := w.Draft(plan.Proposal{Goal: "Otra", Steps: []plan.ProposedStep{readingStep("x")}})
 	chat := w.ChatNow()
 	must(t, w.approve(slow.ID, "s1", nil))
 	_, err := w.Store.Confirm(context.Background(), next, chat, "x", "ana", w.Clock(), run.Record{At: w.Clock(), Type: plan.EventConfirmed})
@@ -345,11 +345,11 @@ func TestConfirmDisplacesOnlyWhatStillWaits(t *testing.T) {
 	}
 }
 
-func TestCancelOfAWaitingRunGoesOnAtOnce(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"), undoable("Otra"))
+func TestCancelWakesWaitingRunAtOnce(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"), undoable("Otra"))
 	w.do(t, r.ID, "s1", plan.StepDone)
-	w.waits(t, r.ID, "s2", anybody)
+	w.mustAsk(t, r.ID, "s2", anybody)
 	cancel(t, w.World, r)
 	if got := w.Woken(); len(got) != 1 {
 		t.Fatalf("woken %v", got)
@@ -369,14 +369,14 @@ func TestCancelOfAWaitingRunGoesOnAtOnce(t *testing.T) {
 	}
 	w.do(t, r.ID, "undo:s1", plan.StepDone)
 	w.finish(t, r.ID, "Run.StepFailed")
-	settled(t, w.World, r.ID, plan.Cancelled)
+	checkEnded(t, w.World, r.ID, plan.Cancelled)
 	if got := w.final(r.ID); !strings.Contains(got, "Deshecho: Una.") || strings.Contains(got, "Queda hecho") {
 		t.Errorf("said %q", got)
 	}
 }
 
-func TestADraftIsRejectedWithAReason(t *testing.T) {
-	w := newHand(t)
+func TestCancelStoresReasonOfRejectedDraft(t *testing.T) {
+	w := newManualWorld(t)
 	r := w.Propose(book)
 	_, err := w.Runs.Cancel(context.Background(), run.Cancellation{
 		Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "la sala\nes pequeña" + strings.Repeat("x", 1000), Locale: locale.Spanish,

@@ -9,13 +9,12 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Begin moves a queued run to running and returns its waves: the ids of the
-// steps that may run together, in order, without those whose results are another
-// run's. A run that already runs gets the same waves again, and one that ended gets
-// none.
+// Begin moves a queued run to running and returns its waves: the ids of the steps that may run
+// together, in order, without the steps whose results are taken from another run. It returns the
+// same waves for a run that is already running, and none for a run that ended.
 func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string, error) {
 	var waves [][]string
-	err := s.over(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
 		waves = [][]string{}
 		if r.Status.Terminal() || r.Status == plan.Draft {
 			return nil

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Why a step may not run although its plan was confirmed. Their sentences are
-// in locale under the same keys.
+// The reasons why a step of a confirmed plan may not run. The locale files hold their sentences
+// under the same keys.
 var (
 	ErrServerMissing    = fault.New(fault.Conflict, "step.server_missing")
 	ErrServerInactive   = fault.New(fault.Conflict, "step.server_inactive")
@@ -21,9 +21,9 @@ var (
 	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
 )
 
-// Bound returns what a step is bound to, when the binding still holds: the
-// server exists, is active, may be used by the project, has the base URL and sends
-// its key where that was shown, and its current catalogue has the tool with the same fingerprint.
+// Bound returns the server and the operation that a step is bound to, if the binding still holds:
+// the server exists, is active, may be used by the project, has the same base URL and sends its key
+// in the same place, and its current catalogue has the tool with the same fingerprint.
 func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	b, ok := r.Plan.Binding(step.ID)
@@ -66,8 +66,8 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 	return server, op, nil
 }
 
-// snapshot reads each server and project once, for checks that all belong to one
-// moment.
+// snapshot is a Catalogue that reads each server and project once, so that a group of checks sees
+// one state.
 type snapshot struct {
 	Catalogue
 	servers  map[string]tool.Server

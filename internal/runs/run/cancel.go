@@ -9,14 +9,14 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// maxSaid bounds, in characters, what a person writes beside a decision.
-const maxSaid = 500
+// maxNote is the greatest length, in characters, of a person's note or reason.
+const maxNote = 500
 
-// Cancel drops a draft, ends a queued run, or asks a running one to stop
-// before its next step; one that waits goes on at once, to its end. Asking twice is
-// asking once, and a run that already undoes what it did goes on undoing.
+// Cancel discards a draft, ends a queued run, or asks a running one to stop before its next step. A
+// run that waits is resumed at once, so that it ends. A second request has no further effect, and a
+// run that is already undoing continues to do so.
 func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) {
-	c.Reason = short(c.Reason)
+	c.Reason = shorten(c.Reason)
 	var d Decision
 	asked := false
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
@@ -53,16 +53,16 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	return d, err
 }
 
-// beside adds what else must be said to an answer.
-func (c Cancellation) beside(text string) string {
+// withAlso appends Also to the text of the answer.
+func (c Cancellation) withAlso(text string) string {
 	if c.Also == "" {
 		return text
 	}
 	return text + " " + c.Also
 }
 
-// reasoned is what the event of a cancellation says.
-func (c Cancellation) reasoned() map[string]any {
+// eventData returns the data of the cancellation's event.
+func (c Cancellation) eventData() map[string]any {
 	data := map[string]any{"by": c.User}
 	if c.Reason != "" {
 		data["reason"] = c.Reason
@@ -76,11 +76,11 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 	if c.Reason != "" {
 		text = locale.Text(c.Locale, "run.rejected", "reason", c.Reason)
 	}
-	said := s.said(c.Typed, at) // first: it stands before what answers it
-	answer := s.message(r, conversation.KindNotice, at, c.beside(text))
+	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
+	answer := s.message(r, conversation.KindNotice, at, c.withAlso(text))
 	r.Reason = c.Reason
 	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
-		At: at, Type: plan.EventCancelled, Data: c.reasoned(), Messages: append(said, answer),
+		At: at, Type: plan.EventCancelled, Data: c.eventData(), Messages: append(typed, answer),
 	})
 	if chat.PendingRunID == r.ID {
 		chat.PendingRunID, chat.UpdatedAt = "", at
@@ -90,26 +90,26 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 }
 
 func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, d *Decision) error {
-	closed := s.open(r)
+	closed := s.closingStates(r)
 	ended, message, err := s.finish(ctx, ending{
-		run: r, closed: closed, chat: chat, to: plan.Cancelled, data: c.reasoned(), before: s.said(c.Typed, s.Now()),
+		run: r, closed: closed, chat: chat, to: plan.Cancelled, data: c.eventData(), before: s.typedMessage(c.Typed, s.Now()),
 	})
-	*d = Decision{Run: ended, Chat: freed(chat, ended), Message: message}
+	*d = Decision{Run: ended, Chat: releaseChat(chat, ended), Message: message}
 	return err
 }
 
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
-	said := s.said(c.Typed, at) // first: it stands before what answers it
-	answer := s.message(r, conversation.KindProgress, at, c.beside(locale.Text(c.Locale, "run.stopping")))
+	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
+	answer := s.message(r, conversation.KindProgress, at, c.withAlso(locale.Text(c.Locale, "run.stopping")))
 	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
-		At: at, Type: plan.EventStopping, Data: c.reasoned(), Messages: append(said, answer),
+		At: at, Type: plan.EventStopping, Data: c.eventData(), Messages: append(typed, answer),
 	})
 	*d = Decision{Run: stopping, Chat: chat, Message: answer}
 	return err
 }
 
-// freed is the chat after a run that held it ended.
-func freed(chat conversation.Chat, r plan.Run) conversation.Chat {
+// releaseChat returns the chat of a run that ended, without its place as active run.
+func releaseChat(chat conversation.Chat, r plan.Run) conversation.Chat {
 	if chat.ActiveRunID == r.ID {
 		at := r.UpdatedAt
 		chat.ActiveRunID, chat.LastRunID, chat.LastRunStatus, chat.LastRunTS = "", r.ID, string(r.Status), &at
@@ -118,11 +118,11 @@ func freed(chat conversation.Chat, r plan.Run) conversation.Chat {
 	return chat
 }
 
-// short is what a person wrote beside a decision, on one line.
-func short(text string) string {
+// shorten returns a note on one line, with at most maxNote characters.
+func shorten(text string) string {
 	text = plan.Line(text)
-	if runes := []rune(text); len(runes) > maxSaid {
-		return string(runes[:maxSaid-1]) + "…"
+	if runes := []rune(text); len(runes) > maxNote {
+		return string(runes[:maxNote-1]) + "…"
 	}
 	return text
 }

@@ -5,9 +5,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// open returns what becomes of the effects of a run that its execution left open:
-// the last states of its elements, of its steps, and of the undos that were to be.
-func (s *Service) open(r plan.Run) []plan.StepState {
+// closingStates returns the final states of the effects that the execution left open: those of the
+// elements, of the steps, and of the undos.
+func (s *Service) closingStates(r plan.Run) []plan.StepState {
 	var closed []plan.StepState
 	end := func(st plan.StepState, status plan.StepStatus, failure *plan.Failure) {
 		st.Status, st.Error, st.Last.Open, st.UpdatedAt = status, failure, false, s.Now()
@@ -16,7 +16,7 @@ func (s *Service) open(r plan.Run) []plan.StepState {
 	}
 	for _, st := range r.Steps {
 		if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo && !st.Status.Terminal() {
-			status, failure := s.closed(r, st)
+			status, failure := s.closingStatus(r, st)
 			end(st, status, failure)
 		}
 	}
@@ -25,29 +25,29 @@ func (s *Service) open(r plan.Run) []plan.StepState {
 		switch {
 		case st.Status.Terminal():
 		case st.Expanded:
-			status, failure := s.closedEach(r, st)
+			status, failure := s.closingStatusOfEach(r, st)
 			end(st, status, failure)
 		default:
-			status, failure := s.closed(r, st)
+			status, failure := s.closingStatus(r, st)
 			end(st, status, failure)
 		}
 	}
 	if r.UndoAt == nil {
 		return closed
 	}
-	for _, id := range undoable(r) {
+	for _, id := range undoIDs(r) {
 		if st := r.State(id); !st.Status.Terminal() {
-			status, failure := s.closed(r, st)
+			status, failure := s.closingStatus(r, st)
 			end(st, status, failure)
 		}
 	}
 	return closed
 }
 
-// closed is how an effect ended that nobody ends any more: one that was sent, and of
-// which nobody read the answer, is in doubt, unless it only reads (nobody repeats it any
-// more, even where that would be safe); and what never began is cancelled.
-func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
+// closingStatus returns the final status of an effect whose execution is over. An effect whose
+// request was sent and whose response was lost is in doubt, unless it only reads. No one repeats it
+// any more, even where a repetition would be safe. An effect that never began is cancelled.
+func (s *Service) closingStatus(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
 	tag := tagOf(r)
 	step, _ := r.Plan.Step(st.StepID)
 	unknown := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method)) ||
@@ -55,13 +55,13 @@ func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.
 	switch {
 	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(s.Now()):
 		late := &plan.Failure{Code: "step.approval_expired", Message: locale.Text(tag, "step.approval_expired")}
-		if st.Command.Replaces() { // the command failed, and no other was allowed
+		if st.Command.Replaces() { // the command failed, and no replacement was approved
 			late = &plan.Failure{Code: "step.command_failed", Message: locale.Text(tag, "step.command_unapproved", "reason", late.Message)}
 		}
 		return plan.StepFailed, late
 	case st.Status == plan.StepPending, st.Status == plan.StepWaiting:
 		return plan.StepCancelled, nil
-	case unknown && st.Error != nil && st.Error.Code == "step.in_doubt": // it was answered, and still unknown
+	case unknown && st.Error != nil && st.Error.Code == "step.in_doubt": // a response arrived that did not decide it
 		return plan.StepInDoubt, st.Error
 	case unknown:
 		return plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: locale.Text(tag, "step.in_doubt", "target", st.Last.URL)}
@@ -71,9 +71,9 @@ func (s *Service) closed(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.
 	return plan.StepFailed, &plan.Failure{Code: "step.interrupted", Message: locale.Text(tag, "step.interrupted")}
 }
 
-// closedEach is closed for a step that is done for each element: it ends as the worst
-// of them.
-func (s *Service) closedEach(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
+// closingStatusOfEach returns the final status of a step that is done for each element: the worst
+// status of its elements.
+func (s *Service) closingStatusOfEach(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
 	for _, worst := range []plan.StepStatus{plan.StepInDoubt, plan.StepFailed} {
 		for n := range st.Items {
 			if item := r.State(plan.ItemOf(st.StepID, n)); item.Status == worst {
@@ -93,9 +93,9 @@ func (s *Service) closedEach(r plan.Run, st plan.StepState) (plan.StepStatus, *p
 	return plan.StepFailed, &plan.Failure{Code: "step.interrupted", Message: locale.Text(tagOf(r), "step.interrupted")}
 }
 
-// verdict says how a run whose effects are all closed ended, and why. That something
-// could not be undone changes neither, but that nobody knows whether it was does.
-func verdict(r plan.Run, cause string) (plan.Status, *plan.Failure) {
+// endStatus returns the final status of a run whose effects are all closed, and the reason. A
+// failed undo does not change the status, but an undo in doubt does.
+func endStatus(r plan.Run, cause string) (plan.Status, *plan.Failure) {
 	find := func(status plan.StepStatus, undos bool) (plan.StepState, bool) {
 		for _, st := range r.Steps {
 			if st.Status == status && (undos || !plan.ParseEffect(st.StepID).Undo) {

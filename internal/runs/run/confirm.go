@@ -10,45 +10,44 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Confirmation is one person's yes to exactly one plan.
+// Confirmation is a person's request to run exactly one plan.
 type Confirmation struct {
 	Account string
 	User    string
-	For     string // whom a session spoke for, when it did
+	For     string // the person for whom a chat client's session spoke, if any
 	RunID   string
 	Digest  plan.Digest
-	Key     string // Idempotency-Key, optional: the same key gets the same answer
-	Typed   string // the message that confirmed, when it was typed; it is stored in the same write
+	Key     string // Idempotency-Key, optional: the same key gets the same response
+	Typed   string // the text of the message, when the user confirmed by typing; it is stored in the same write
 	Locale  locale.Tag
 	TraceID string
 }
 
-// ConfirmedBy reports whether a run was confirmed by a user's request with that key.
+// ConfirmedBy reports whether a request of this user with this key confirmed the run.
 func ConfirmedBy(r plan.Run, user, key string) bool {
 	return key != "" && r.ConfirmBy == confirmationOf(user, key)
 }
 
 func confirmationOf(user, key string) string { return user + "/" + key }
 
-// Cancellation is one person's no to a draft, or a stop to a run.
+// Cancellation is a person's request to reject a draft or to stop a run.
 type Cancellation struct {
 	Account string
 	User    string
 	RunID   string
-	Digest  plan.Digest // optional: refuse when the draft is another
-	Reason  string      // of a draft, optional: why, for the model
+	Digest  plan.Digest // optional: the request is refused when the draft has another digest
+	Reason  string      // of a rejection, optional: the reason, for the model
 	Typed   string
-	Also    string // what is said beside it: what else the chat has, which it does not concern
+	Also    string // an additional sentence of the answer, about another run of the chat
 	Locale  locale.Tag
 }
 
-// Confirm moves a draft to queued, once, and only as it was seen, and starts
-// its execution. When the start fails the run stays queued, and the sweep starts
-// it: what was confirmed runs.
+// Confirm moves a draft to queued, once, if it is the plan that the user saw, and starts its
+// execution. When the start fails, the run stays queued and the sweep starts it.
 //
-// It returns plan.ErrStale when the plan, or what it is bound to, is not what
-// was seen; plan.ErrExpired, plan.ErrAlreadyRunning, plan.ErrNotPending or
-// plan.ErrRunNotFound when there is nothing to confirm; and changes nothing then.
+// It returns plan.ErrStale when the plan or one of its bindings changed since the user saw it. It
+// returns plan.ErrExpired, plan.ErrAlreadyRunning, plan.ErrNotPending or plan.ErrRunNotFound when
+// there is nothing to confirm. An error changes nothing.
 func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error) {
 	by := confirmationOf(c.User, c.Key)
 	if c.Key == "" {
@@ -56,7 +55,7 @@ func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error)
 	}
 	d, err := s.confirm(ctx, c, by)
 	if err != nil && fault.KindOf(err) == fault.Internal {
-		// The write may have arrived although its answer did not: look.
+		// The write may have succeeded although its response was lost: read again.
 		if again, lookErr := s.confirm(ctx, c, by); lookErr == nil {
 			d, err = again, nil
 		}
@@ -80,18 +79,18 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))}
 			return nil
 		}
-		if err := s.confirmable(ctx, r, chat, c); err != nil {
+		if err := s.checkConfirmation(ctx, r, chat, c); err != nil {
 			return err
 		}
 		if c.For != "" {
 			r.Besides = append(slices.Clone(r.Besides), c.For)
 		}
-		said := s.said(c.Typed, at)
+		typed := s.typedMessage(c.Typed, at)
 		answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))
 		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
 			At: at, Type: plan.EventConfirmed,
 			Data:     map[string]any{"by": c.User, "digest": r.Digest, "trace_id": c.TraceID},
-			Messages: append(said, answer),
+			Messages: append(typed, answer),
 		})
 		if err != nil {
 			return err

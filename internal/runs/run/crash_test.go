@@ -23,29 +23,28 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// period is how often the sweep runs.
+// period is the time between two sweeps.
 const period = time.Minute
 
-// mortal is a process that dies at one of its effects on the world: a write to the
-// table, the start or the waking of an execution, a request to a service. What was
-// done is done, and nothing after it is: to die after one effect is to die before the
-// next. Between two lives only the world is left: the table, the state machine, the
-// service.
+// mortal is a process that dies at one of its external effects: a write to the table, the start or
+// wake-up of an execution, or a request to a service. The effect happens and nothing after it, so a
+// death after one effect is a death before the next. Only the external state survives: the table,
+// the state machine and the service.
 type mortal struct {
 	aws.HTTPClient
 	*fixture.World
 	signer *receipt.Local
 	sealer *receipt.Sealer
 
-	dieAt int // the number of the effect before which it dies; below zero: never
+	dieAt int // number of the effect before which it dies; below zero: never
 	n     int
 	names []string
 
-	accepted []string // executions, each name once, as Step Functions has it
-	over     bool     // the executions have ended without a word
+	accepted []string // the executions, each name once, as in Step Functions
+	ended    bool     // the executions have ended without a result
 	woken    map[string]bool
-	rooms    map[string]bool // that are booked
-	posts    map[string]int  // by Idempotency-Key
+	rooms    map[string]bool // booked rooms
+	posts    map[string]int  // number of requests by Idempotency-Key
 }
 
 // reach is called before each effect.
@@ -89,14 +88,13 @@ func (m *mortal) ExecutionOf(_ context.Context, runID string) (run.Execution, er
 	switch {
 	case !slices.Contains(m.accepted, runID):
 		return run.ExecutionNone, nil
-	case m.over:
+	case m.ended:
 		return run.ExecutionEnded, nil
 	}
 	return run.ExecutionRunning, nil
 }
 
-// Send implements step.Sender: the service books rooms and removes bookings, and
-// refuses one room.
+// Send implements step.Sender: the service books rooms and removes bookings, and refuses one room.
 func (m *mortal) Send(_ context.Context, r tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
 	m.reach("send " + r.Method)
 	status, body := 200, `{"items":[{"room":"a"},{"room":"b"},{"room":"c"}]}`
@@ -118,14 +116,14 @@ func (m *mortal) Send(_ context.Context, r tool.Request, _ *tool.Credential, _ i
 	return tool.Answer{Status: status, Body: []byte(body), Bytes: len(body)}, nil
 }
 
-// story is a plan with everything in it that a process can die of: a read, a change
-// that can be undone, one for each element, one that waits for an approval, and one
-// that is refused, so that the others are undone.
-func (m *mortal) story() plan.Run {
+// propose drafts a plan with every kind of step at which a process can die: a read, a change that
+// can be undone, one for each element, one that waits for an approval, and one that is refused, so
+// that the others are undone.
+func (m *mortal) propose() plan.Run {
 	body := func(room string) json.RawMessage { return json.RawMessage(`{"room":"` + room + `"}`) }
 	undo := func(path string) *plan.Call { return &plan.Call{Method: "DELETE", Path: path} }
 	return m.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{
-		reading("Mirar"),
+		readingStep("Mirar"),
 		{Method: "POST", Path: "/bookings", Body: body("norte"), Undo: undo("/bookings/${s2.body.id}")},
 		{Method: "POST", Path: "/bookings", Body: body("${item.room}"), ForEach: "${s1.body.items}", Undo: undo("/bookings/${s3.body.id}")},
 		{Method: "DELETE", Path: "/bookings/7"},
@@ -133,9 +131,9 @@ func (m *mortal) story() plan.Run {
 	}})
 }
 
-// live is one life of the process: people confirm and approve, and the state machine
-// invokes what it is at, as often as it takes. It returns when nothing goes on by
-// itself, or when the process dies.
+// live runs one life of the process: users confirm and approve, and the state machine invokes the
+// functions as often as needed. It returns when nothing continues by itself, or when the process
+// dies.
 func (m *mortal) live(t *testing.T, id string) {
 	done := make(chan struct{})
 	go func() {
@@ -146,7 +144,7 @@ func (m *mortal) live(t *testing.T, id string) {
 				return
 			}
 		}
-		m.goOn(id)
+		m.advance(id)
 		if m.Read(id).State("s4").Status == plan.StepWaiting {
 			if _, err := m.Runs.Approve(context.Background(), run.Approval{
 				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: "s4", Locale: locale.Spanish,
@@ -155,22 +153,22 @@ func (m *mortal) live(t *testing.T, id string) {
 				return
 			}
 		}
-		m.goOn(id)
+		m.advance(id)
 	}()
 	<-done
 }
 
-// goOn has the state machine go on, if it has begun and waits for nobody to wake it.
-func (m *mortal) goOn(id string) {
+// advance continues the state machine, if it has begun and does not wait for a wake-up.
+func (m *mortal) advance(id string) {
 	r := m.Read(id)
 	a := r.State("s4").Approval
 	asleep := a != nil && a.Decision != "" && !m.woken[a.Token]
-	if r.Status.Active() && slices.Contains(m.accepted, id) && !m.over && !asleep {
+	if r.Status.Active() && slices.Contains(m.accepted, id) && !m.ended && !asleep {
 		m.Execute(id)
 	}
 }
 
-// sweeps has the sweep run as often as given, a period apart. It may die of it too.
+// sweeps runs the sweep the given number of times, one period apart. The process may die in it.
 func (m *mortal) sweeps(t *testing.T, times int) {
 	for range times {
 		m.Pass(period)
@@ -198,43 +196,42 @@ func newMortal(t *testing.T) *mortal {
 		m.signer, err = receipt.NewLocal(text)
 	}
 	must(t, err)
-	m.sealed()
+	m.newSealer()
 	return m
 }
 
-// begin is the story in a chat of its own, in a process that will die.
+// begin proposes the plan in a chat of its own, in a process that will die.
 func (m *mortal) begin(dieAt int) plan.Run {
 	m.dieAt = -1
 	m.Chat = m.NewChat()
-	r := m.story()
-	m.reborn()
-	m.over, m.rooms, m.posts = false, map[string]bool{}, map[string]int{}
+	r := m.propose()
+	m.restart()
+	m.ended, m.rooms, m.posts = false, map[string]bool{}, map[string]int{}
 	m.n, m.names, m.dieAt = 0, nil, dieAt
 	return r
 }
 
-// sealed signs what ended, as a new process does.
-func (m *mortal) sealed() {
+// newSealer gives the process a new sealer, as after a start.
+func (m *mortal) newSealer() {
 	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock}
 	m.Runs.Sealer = m.sealer
 }
 
-// reborn gives the process an executor that remembers nothing.
-func (m *mortal) reborn() {
-	m.sealed()
+// restart gives the process a new executor without memory.
+func (m *mortal) restart() {
+	m.newSealer()
 	was := m.Steps
 	m.Steps = &step.Executor{Store: was.Store, Schemas: schema.Compiler{}, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
 }
 
-// TestACrashAnywhereStartsOnceEndsAndFreesTheChat (guarantees I02 and I10) enumerates
-// every effect of a run's life and has the process die before each, so also after each:
-// around the confirm and the start, the wait and its approval and the waking, in every
-// attempt of a step, between elements, and in the middle of the undos. Then either the
-// executions go on, or they have ended without a word; and every other time the sweep
-// dies too.
-func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
+// TestCrashAnywhereStartsOnceEndsAndFreesChat (guarantees I02 and I10) enumerates every effect of a
+// run's life and lets the process die before each, and therefore also after each: around the
+// confirm and the start, the wait and its approval and the wake-up, in every attempt of a step,
+// between elements, and in the middle of the undos. Then the executions either continue or have
+// ended without a result. In every second case the process dies in the sweep too.
+func TestCrashAnywhereStartsOnceEndsAndFreesChat(t *testing.T) {
 	m := newMortal(t)
-	m.live(t, m.begin(-1).ID) // the key that signs is kept once, at the first end there is
+	m.live(t, m.begin(-1).ID) // the signing key is stored once, at the first end of a run
 	whole := m.begin(-1)
 	m.live(t, whole.ID)
 	if r := m.Read(whole.ID); r.Status != plan.Failed || len(m.rooms) != 0 {
@@ -251,14 +248,14 @@ func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
 			continue
 		}
 		for i, after := range []string{"the executions go on", "the executions are over"} {
-			again := (at+i)%2 == 1 // every other time the sweep that comes next dies too
+			again := (at+i)%2 == 1 // in every second case the process dies in the next sweep too
 			r := m.begin(at)
 			m.live(t, r.ID)
 			if m.dieAt >= 0 {
 				t.Fatalf("it did not reach moment %d", at)
 			}
-			m.reborn()
-			m.over = i == 1
+			m.restart()
+			m.ended = i == 1
 			confirmed := m.Read(r.ID).Status != plan.Draft
 			if again {
 				m.n, m.dieAt = 0, 0
@@ -268,7 +265,7 @@ func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
 				t.Errorf("%d (%s), %s: it stays queued for two periods", at, effect, after)
 			}
 			m.dieAt = -1
-			m.sweeps(t, 3) // what asked not to be looked at meanwhile, and a call that may still be made, are over
+			m.sweeps(t, 3) // waits and calls that could still be in flight are over by now
 			for range 2 {
 				m.live(t, r.ID)
 				m.sweeps(t, 3)
@@ -279,14 +276,14 @@ func TestACrashAnywhereStartsOnceEndsAndFreesTheChat(t *testing.T) {
 			}
 		}
 	}
-	m.signed(t)
+	m.checkSigned(t)
 	t.Logf("they ended %v", ends)
 	if ends[plan.Failed] == 0 || ends[plan.InDoubt] == 0 {
 		t.Error("every end is the same: the moments show nothing")
 	}
 }
 
-// check holds what is there at the end against what must be.
+// check compares the final state with the expected one.
 func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 	t.Helper()
 	r := m.Read(id)
@@ -312,10 +309,10 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 			t.Errorf("%s: %s was sent %d times", when, key, n)
 		}
 	}
-	if r.Status == plan.Failed && !m.over && len(m.rooms) != 0 {
+	if r.Status == plan.Failed && !m.ended && len(m.rooms) != 0 {
 		t.Errorf("%s: %v stay booked, and nothing is in doubt", when, m.rooms)
 	}
-	gapFree(t, m.World, r)
+	checkEvents(t, m.World, r)
 	l, err := m.Store.Link(context.Background(), fixture.Account, r.Link)
 	if err != nil || l.RunID != r.ID || l.Events != r.EventSeq || l.Signature == nil {
 		t.Errorf("%s: its receipt is link %d: %+v, %v", when, r.Link, l, err)
@@ -323,8 +320,8 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 	return r.Status
 }
 
-// signed checks that every link of the account's chain is signed, and that none is missing.
-func (m *mortal) signed(t *testing.T) {
+// checkSigned checks that every link of the account's chain is signed, and that none is missing.
+func (m *mortal) checkSigned(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
 	keys, err := m.Store.SigningKeys(ctx)

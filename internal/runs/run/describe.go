@@ -14,9 +14,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Describe writes a plan as text, for clients that show no card: every step with
-// its method and its whole target. Nothing in it can pose as another line, or
-// hide: goal and titles are one line each, and arguments are escaped.
+// Describe returns a plan as text, for clients that show no card: every step with its method and
+// its full target. No value can imitate another line or hide text: goal and titles are one line
+// each, and invisible characters of arguments are escaped.
 func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 	var b strings.Builder
 	if replaces {
@@ -27,35 +27,35 @@ func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
 		binding, _ := p.Binding(s.ID)
 		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
 		if len(s.Query) > 0 {
-			b.WriteString(" " + inJSON(s.Query))
+			b.WriteString(" " + readableJSON(s.Query))
 		}
 		if len(s.Body) > 0 {
-			b.WriteString("\n   " + inJSON(s.Body))
+			b.WriteString("\n   " + readableJSON(s.Body))
 		}
-		for _, line := range beside(tag, p, s) {
+		for _, line := range extraLines(tag, p, s) {
 			b.WriteString("\n   " + line)
 		}
 	}
 	return b.String()
 }
 
-// beside is what holds of a step beside its call: when, how often, what takes it back,
-// and what it will wait for.
-func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
+// extraLines returns the lines about a step besides its call: its condition, its list, its undo,
+// its check and the approval that it will wait for.
+func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	var lines []string
 	if s.When != nil {
-		lines = append(lines, locale.Text(tag, "run.plan_when", "when", seen(s.When.Text(), jsonEscape)))
+		lines = append(lines, locale.Text(tag, "run.plan_when", "when", escapeInvisible(s.When.Text(), jsonEscape)))
 	}
 	if s.ForEach != "" {
-		lines = append(lines, locale.Text(tag, "run.plan_each", "list", seen(s.ForEach, jsonEscape)))
+		lines = append(lines, locale.Text(tag, "run.plan_each", "list", escapeInvisible(s.ForEach, jsonEscape)))
 	}
 	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 		binding, _ := p.Binding(undo.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+sent(undo)))
+		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo)))
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		binding, _ := p.Binding(check.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+sent(check)))
+		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check)))
 	}
 	if s.Ask != nil {
 		key := "run.plan_ask"
@@ -70,31 +70,33 @@ func beside(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	return lines
 }
 
-// sent is what a call beside a step's own sends, on the same line.
-func sent(s plan.Step) string {
+// argumentsOf returns the query and the body of an undo or a check, on one line.
+func argumentsOf(s plan.Step) string {
 	text := ""
 	for _, part := range []json.RawMessage{s.Query, s.Body} {
 		if len(part) > 0 {
-			text += " " + inJSON(part)
+			text += " " + readableJSON(part)
 		}
 	}
 	return text
 }
 
-// target writes what a step calls, and where.
+// target returns the method of a step and the full target of its call.
 func target(s plan.Step, b plan.Binding) string {
 	if s.Tool != "" {
-		return seen(s.Tool, jsonEscape) + " @ " + b.BaseURL
+		return escapeInvisible(s.Tool, jsonEscape) + " @ " + b.BaseURL
 	}
-	return s.Method + " " + b.BaseURL + seen(s.Path, url.PathEscape)
+	return s.Method + " " + b.BaseURL + escapeInvisible(s.Path, url.PathEscape)
 }
 
-// inJSON writes a JSON text as a person reads it: in characters, but for those that do
-// not show.
-func inJSON(raw json.RawMessage) string { return seen(string(jcs.Plain(raw)), jsonEscape) }
+// readableJSON returns a JSON text with readable characters in place of escapes, except for
+// invisible characters.
+func readableJSON(raw json.RawMessage) string {
+	return escapeInvisible(string(jcs.Plain(raw)), jsonEscape)
+}
 
-// seen escapes what does not show, or changes the order of what does.
-func seen(text string, escape func(string) string) string {
+// escapeInvisible escapes the characters that are invisible or change the order of others.
+func escapeInvisible(text string, escape func(string) string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if ref.Invisible(r) {

@@ -11,9 +11,8 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// Whoever confirms in words sees all that may be sent: also what an undo and a check
-// send.
-func TestAPlanAsTextTellsAllThatIsSent(t *testing.T) {
+// A user who confirms by text sees all that may be sent, also by an undo and a check.
+func TestDescribeShowsAllThatIsSent(t *testing.T) {
 	call := func(method, path, body string) plan.Call {
 		return plan.Call{MCPID: "m1", Method: method, Path: path, Body: json.RawMessage(body)}
 	}
@@ -42,8 +41,8 @@ func TestAPlanAsTextTellsAllThatIsSent(t *testing.T) {
 	}
 }
 
-// A path or a value that ends in what nobody sees is not taken for the one without it.
-func TestAPlanAsTextHidesNothing(t *testing.T) {
+// A path or a value that ends in invisible characters is distinguishable from the one without them.
+func TestDescribeShowsInvisibleCharacters(t *testing.T) {
 	for _, r := range []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u2800', '\u3164', '\uffa0', '\ufe0f', 0x16fe4, 0x1d159, 0xe0100, 0xe0041, '\u200b', '\u202e', '\u2028', '\u00a0'} {
 		odd := "1" + string(r)
 		value := json.RawMessage(`{"to":"` + odd + `"}`)
@@ -62,8 +61,8 @@ func TestAPlanAsTextHidesNothing(t *testing.T) {
 	}
 }
 
-// A model that writes escapes is read in characters; what does not show stays escaped.
-func TestAPlanAsTextIsReadInCharacters(t *testing.T) {
+// JSON escapes in a model's arguments are shown as characters; invisible ones stay escaped.
+func TestDescribeShowsEscapesAsCharacters(t *testing.T) {
 	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
 	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
 	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: "s1", Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}

@@ -11,12 +11,12 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Finish moves a run to the end its steps say, posts the final message once,
-// and frees the chat. cause is how the execution itself ended, empty when it
-// ended well. A run that ended before is left as it is.
+// Finish moves a run to its final status, which follows from its steps. It posts the final message
+// once and frees the chat. cause is the reason why the execution ended, empty when it ended well. A
+// run that already ended is not changed.
 func (s *Service) Finish(ctx context.Context, account, runID, cause string) (plan.Run, error) {
 	var ended plan.Run
-	err := s.over(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
 		ended = r
 		if !r.Status.Active() {
 			return nil
@@ -25,12 +25,12 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		if err != nil {
 			return err
 		}
-		closed := s.open(r)
-		to, failure := verdict(closing(r, closed), cause)
+		closed := s.closingStates(r)
+		to, failure := endStatus(withStates(r, closed), cause)
 		ended, _, err = s.finish(ctx, ending{run: r, closed: closed, chat: chat, to: to, failure: failure, data: map[string]any{}})
 		if err == nil {
 			level := slog.LevelInfo
-			if to == plan.Failed || to == plan.InDoubt { // somebody may only keep warnings, and is alarmed by these
+			if to == plan.Failed || to == plan.InDoubt { // operators may keep only warnings, and their alarms count these
 				level = slog.LevelWarn
 			}
 			s.Log.Log(ctx, level, "run.finished", "account", account, "run_id", runID, "status", to)
@@ -43,10 +43,10 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 	return ended, err
 }
 
-// sealWithin is how long the end of a run waits for the signature of its receipt.
+// sealWithin is how long Finish waits for the signature of the receipt.
 const sealWithin = 5 * time.Second
 
-// seal tries to sign the receipt of a run that ended. The run has ended even when that fails.
+// seal tries to sign the receipt of a run that ended. A failure does not change the end of the run.
 func (s *Service) seal(ctx context.Context, r plan.Run) {
 	if s.Sealer == nil || !r.Status.Terminal() {
 		return
@@ -58,8 +58,8 @@ func (s *Service) seal(ctx context.Context, r plan.Run) {
 	}
 }
 
-// ending is how a run ends: the states that close what was open in it, and what its
-// event and the chat say beside the rest.
+// ending holds the end of a run: the final states of its open effects, and the additional data of
+// the event and the chat.
 type ending struct {
 	run     plan.Run // as it was read
 	closed  []plan.StepState
@@ -70,8 +70,8 @@ type ending struct {
 	before  []conversation.Message
 }
 
-// closing is the run with the states that close it.
-func closing(r plan.Run, closed []plan.StepState) plan.Run {
+// withStates returns the run with the given states.
+func withStates(r plan.Run, closed []plan.StepState) plan.Run {
 	for _, st := range closed {
 		r = r.With(st)
 	}
@@ -80,7 +80,7 @@ func closing(r plan.Run, closed []plan.StepState) plan.Run {
 
 func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.Message, error) {
 	at := s.Now()
-	r := closing(e.run, e.closed)
+	r := withStates(e.run, e.closed)
 	done, skipped := 0, 0
 	for _, step := range r.Plan.Steps {
 		switch r.State(step.ID).Status {
@@ -95,7 +95,7 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 		reason = e.failure.Message
 		e.data["error"] = e.failure
 	}
-	if closed := named(e.closed); len(closed) > 0 {
+	if closed := idsByStatus(e.closed); len(closed) > 0 {
 		e.data["closed"] = closed
 	}
 	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
@@ -107,9 +107,9 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 	if e.to == plan.Done {
 		lines = append(lines, summary(r))
 	} else {
-		lines = append(lines, leftovers(r, e.data)...)
+		lines = append(lines, reportUndos(r, e.data)...)
 	}
-	final := s.message(r, conversation.KindFinal, at, joined(lines))
+	final := s.message(r, conversation.KindFinal, at, joinLines(lines))
 	e.run.Error = e.failure
 	ended, err := s.Store.Finish(ctx, e.run, e.chat, e.to, e.closed, Record{
 		At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final),
@@ -117,9 +117,9 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 	return ended, final, err
 }
 
-// named are the effects that got their status from the end of their run, by that status. They
-// have no event of their own.
-func named(closed []plan.StepState) map[plan.StepStatus][]string {
+// idsByStatus groups the effects that were closed by the end of their run by their final status.
+// They have no events of their own.
+func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]string {
 	by := map[plan.StepStatus][]string{}
 	for _, st := range closed {
 		by[st.Status] = append(by[st.Status], st.StepID)
@@ -127,21 +127,21 @@ func named(closed []plan.StepState) map[plan.StepStatus][]string {
 	return by
 }
 
-func joined(lines []string) string {
-	var said []string
+func joinLines(lines []string) string {
+	var kept []string
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); line != "" {
-			said = append(said, line)
+			kept = append(kept, line)
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(kept, "\n")
 }
 
-// leftovers tells what of a run that did not end well was undone, what could not be,
-// and what stays done; data gets the same for programs.
-func leftovers(r plan.Run, data map[string]any) []string {
+// reportUndos returns the lines of the final message about the effects that were undone, those that
+// could not be undone, and those that stay. It adds the same to the data of the event.
+func reportUndos(r plan.Run, data map[string]any) []string {
 	var undone, not, stays []string
-	for _, st := range effects(r) {
+	for _, st := range changesOf(r) {
 		switch undo := r.State(plan.UndoOf(st.StepID)); {
 		case r.UndoAt == nil || undo.Status == plan.StepPending:
 			stays = append(stays, st.StepID)
@@ -152,29 +152,29 @@ func leftovers(r plan.Run, data map[string]any) []string {
 		}
 	}
 	var lines []string
-	for _, told := range []struct {
+	for _, group := range []struct {
 		name, key string
 		ids       []string
 	}{{"undone", "run.undone", undone}, {"not_undone", "run.not_undone", not}, {"stays", "run.stays", stays}} {
-		if len(told.ids) > 0 {
-			data[told.name] = told.ids
-			lines = append(lines, locale.Text(tagOf(r), told.key, "list", titles(r, told.ids)))
+		if len(group.ids) > 0 {
+			data[group.name] = group.ids
+			lines = append(lines, locale.Text(tagOf(r), group.key, "list", titles(r, group.ids)))
 		}
 	}
 	return lines
 }
 
-// mostTitles is how many effects a message names.
-const mostTitles = 10
+// maxTitles is the greatest number of effects that a message names.
+const maxTitles = 10
 
 func titles(r plan.Run, ids []string) string {
 	var names []string
-	for _, id := range ids[:min(mostTitles, len(ids))] {
+	for _, id := range ids[:min(maxTitles, len(ids))] {
 		step, _ := r.Plan.Step(id)
 		names = append(names, step.Title)
 	}
 	list := strings.Join(names, "; ")
-	if more := len(ids) - mostTitles; more > 0 {
+	if more := len(ids) - maxTitles; more > 0 {
 		list = locale.Text(tagOf(r), "run.and_more", "list", list, "n", count(more))
 	}
 	return list

@@ -13,13 +13,13 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// hand is a world in which the test itself does what becomes of effects: it writes
-// what an executor would, whenever it likes.
-type hand struct{ *fixture.World }
+// manualWorld is a world in which the test itself writes the results of effects, in place of an
+// executor.
+type manualWorld struct{ *fixture.World }
 
-func newHand(t testing.TB) hand { return hand{fixture.NewWorld(t)} }
+func newManualWorld(t testing.TB) manualWorld { return manualWorld{fixture.NewWorld(t)} }
 
-// undoable is a step that books, and whose booking can be removed.
+// undoable returns a step that creates a booking, and whose booking can be removed.
 func undoable(title string) plan.ProposedStep {
 	return plan.ProposedStep{
 		Title: title, Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"norte"}`),
@@ -27,21 +27,21 @@ func undoable(title string) plan.ProposedStep {
 	}
 }
 
-func reading(title string) plan.ProposedStep {
+func readingStep(title string) plan.ProposedStep {
 	return plan.ProposedStep{Title: title, Method: "GET", Path: "/rooms"}
 }
 
-// running drafts, confirms and begins a plan.
-func (w hand) running(t testing.TB, steps ...plan.ProposedStep) plan.Run {
+// running proposes, confirms and begins a plan.
+func (w manualWorld) launch(t testing.TB, steps ...plan.ProposedStep) plan.Run {
 	t.Helper()
 	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: steps})
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	return w.started(t, r.ID)
+	return w.start(t, r.ID)
 }
 
-func (w hand) started(t testing.TB, id string) plan.Run {
+func (w manualWorld) start(t testing.TB, id string) plan.Run {
 	t.Helper()
 	if _, err := w.Runs.Begin(context.Background(), fixture.Account, id); err != nil {
 		t.Fatal(err)
@@ -49,8 +49,8 @@ func (w hand) started(t testing.TB, id string) plan.Run {
 	return w.Read(id)
 }
 
-// changed has somebody change a draft.
-func (w hand) changed(t testing.TB, r plan.Run, by string) plan.Run {
+// revise changes a draft as a user.
+func (w manualWorld) revise(t testing.TB, r plan.Run, by string) plan.Run {
 	t.Helper()
 	p := r.Plan
 	p.Goal, p.Revision, p.Replaces = "Reservar de "+by, r.Plan.Revision+1, r.Digest
@@ -66,16 +66,16 @@ func (w hand) changed(t testing.TB, r plan.Run, by string) plan.Run {
 	return w.Read(r.ID)
 }
 
-// confirmedBy has somebody confirm a draft.
-func (w hand) confirmedBy(r plan.Run, user string) error {
+// confirmAs confirms a draft as a user.
+func (w manualWorld) confirmAs(r plan.Run, user string) error {
 	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{
 		Account: fixture.Account, User: user, RunID: r.ID, Digest: r.Digest, Locale: locale.Spanish,
 	})
 	return err
 }
 
-// begin writes the intent of an attempt.
-func (w hand) begin(id, effect string) error {
+// begin writes the start of an attempt.
+func (w manualWorld) begin(id, effect string) error {
 	r := w.Read(id)
 	st := r.State(effect)
 	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
@@ -84,8 +84,8 @@ func (w hand) begin(id, effect string) error {
 	return err
 }
 
-// end writes what became of one.
-func (w hand) end(id, effect string, status plan.StepStatus, body string) error {
+// end writes the result of an attempt.
+func (w manualWorld) end(id, effect string, status plan.StepStatus, body string) error {
 	r := w.Read(id)
 	st := r.State(effect)
 	st.Status, st.UpdatedAt, st.Last.Open = status, w.Clock(), false
@@ -103,8 +103,8 @@ func (w hand) end(id, effect string, status plan.StepStatus, body string) error 
 	return err
 }
 
-// do makes an attempt, a second after whatever was before.
-func (w hand) do(t testing.TB, id, effect string, status plan.StepStatus) {
+// do makes an attempt, one second after the last one.
+func (w manualWorld) do(t testing.TB, id, effect string, status plan.StepStatus) {
 	t.Helper()
 	w.Pass(time.Second)
 	if err := w.begin(id, effect); err != nil {
@@ -115,8 +115,8 @@ func (w hand) do(t testing.TB, id, effect string, status plan.StepStatus) {
 	}
 }
 
-// expand notes that a step is done for each of n elements.
-func (w hand) expand(t testing.TB, id, stepID string, n int) {
+// expand records that a step is done for each of n elements.
+func (w manualWorld) expand(t testing.TB, id, stepID string, n int) {
 	t.Helper()
 	r := w.Read(id)
 	st := r.State(stepID)
@@ -126,8 +126,8 @@ func (w hand) expand(t testing.TB, id, stepID string, n int) {
 	}
 }
 
-// ask has a step wait for an approval, by the token of its name.
-func (w hand) ask(id, effect string, ask plan.Ask) error {
+// ask lets a step wait for an approval, with its id as the token.
+func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 	r := w.Read(id)
 	st := r.State(effect)
 	until := w.Clock().Add(time.Duration(ask.Minutes) * time.Minute)
@@ -140,14 +140,14 @@ func (w hand) ask(id, effect string, ask plan.Ask) error {
 	return err
 }
 
-func (w hand) waits(t testing.TB, id, effect string, ask plan.Ask) {
+func (w manualWorld) mustAsk(t testing.TB, id, effect string, ask plan.Ask) {
 	t.Helper()
 	if err := w.ask(id, effect, ask); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w hand) finish(t testing.TB, id, cause string) plan.Run {
+func (w manualWorld) finish(t testing.TB, id, cause string) plan.Run {
 	t.Helper()
 	if _, err := w.Runs.Finish(context.Background(), fixture.Account, id, cause); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func (w hand) finish(t testing.TB, id, cause string) plan.Run {
 	return w.Read(id)
 }
 
-func (w hand) undo(t testing.TB, id, cause string) []string {
+func (w manualWorld) undo(t testing.TB, id, cause string) []string {
 	t.Helper()
 	list, err := w.Runs.Undo(context.Background(), fixture.Account, id, cause)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w hand) undo(t testing.TB, id, cause string) []string {
 	return list
 }
 
-func (w hand) approve(id, effect string, change func(*run.Approval)) error {
+func (w manualWorld) approve(id, effect string, change func(*run.Approval)) error {
 	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: effect, Locale: locale.Spanish}
 	if change != nil {
 		change(&a)
@@ -173,18 +173,18 @@ func (w hand) approve(id, effect string, change func(*run.Approval)) error {
 	return err
 }
 
-func (w hand) settle(id, effect string, outcome plan.Outcome) (run.Decision, error) {
+func (w manualWorld) resolve(id, effect string, outcome plan.Outcome) (run.Decision, error) {
 	return w.Runs.Settle(context.Background(), run.Settling{
 		Account: fixture.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
 	})
 }
 
-func (w hand) retry(id string) (run.Decision, error) {
+func (w manualWorld) retry(id string) (run.Decision, error) {
 	return w.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: id, Locale: locale.Spanish})
 }
 
-// final is the text that says how a run ended.
-func (w hand) final(id string) string {
+// final returns the text of the final message.
+func (w manualWorld) final(id string) string {
 	for _, m := range w.Messages() {
 		if m.RunID == id && m.ID == id+"#final" {
 			return m.Content
@@ -193,8 +193,8 @@ func (w hand) final(id string) string {
 	return ""
 }
 
-// types are those of a run's events, with what they are about.
-func (w hand) types(t testing.TB, id string) []string {
+// types returns the types of a run's events, with their step ids.
+func (w manualWorld) types(t testing.TB, id string) []string {
 	t.Helper()
 	events, err := w.Store.Events(context.Background(), fixture.Account, id, 0, 1000)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// decided is what a client was told: the status it read, or whether its decision was
-// taken. Of one whose answer was lost nobody knows.
+// decided is the response that a client received: the status it read, or whether its decision was
+// accepted. The outcome of a lost response is unknown.
 type decided struct {
 	status plan.Status
 	ok     bool
 	lost   bool
 }
 
-// decisionModel is one draft: it is confirmed once, and may be cancelled before that,
-// and until it begins.
+// decisionModel is one draft: it is confirmed once, and may be cancelled before that, or until it
+// begins.
 var decisionModel = porcupine.Model{
 	Init: func() any { return plan.Draft },
 	Step: func(state, input, output any) (bool, any) {
@@ -50,14 +50,14 @@ var decisionModel = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, output) },
 }
 
-// TestDecisionsAreLinearizable has many clients confirm, cancel and read a draft
-// while transactions meet others and answers are lost: what each was told is what one
-// after another would have been, each between its call and its answer.
+// TestDecisionsAreLinearizable lets many clients confirm, cancel and read a draft while
+// transactions conflict and responses are lost. The responses must equal those of a sequential
+// order, each between its request and its response.
 func TestDecisionsAreLinearizable(t *testing.T) {
 	const drafts, clients, each = 6, 6, 4
 	for draft := range drafts {
 		faults := &fixture.Faults{Conflicts: 0.3}
-		if draft%2 == 0 { // not both: what was made meets no other when it is sent again
+		if draft%2 == 0 { // not both: a repeated write that already succeeded meets no conflict
 			faults = &fixture.Faults{Lost: 0.3}
 		}
 		faults.Stop()
@@ -77,7 +77,7 @@ func TestDecisionsAreLinearizable(t *testing.T) {
 					called := time.Since(start)
 					out := decide(t, w, r, op)
 					returned := time.Since(start)
-					if out.lost { // it may still have an effect
+					if out.lost { // it may still take effect
 						returned = time.Hour
 					}
 					mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain bounds the lifecycle model, each of whose checks is dozens of
-// durable writes; -rapid.checks asks for more.
+// TestMain bounds the lifecycle model, because each of its checks makes dozens of durable writes;
+// -rapid.checks asks for more.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.checks": "20", "rapid.steps": "60"} {
 		if err := flag.Set(name, value); err != nil {

@@ -16,16 +16,16 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// model is what should be true of every run, kept beside the real ones.
+// model holds the expected state of every run, beside the real ones.
 type model struct {
-	hand
+	manualWorld
 	runs    []*life
 	pending *life
 	active  *life
 	last    string
 }
 
-// life is one run as it should be.
+// life is the expected state of one run.
 type life struct {
 	id        string
 	digests   []plan.Digest // of its revisions
@@ -36,8 +36,8 @@ type life struct {
 	cancel    bool
 	undoing   bool
 	effects   map[string]*effect
-	order     []string // of effects that were done, the oldest first
-	next      *life    // the draft that was last proposed to go on from it
+	order     []string // effects that were done, the oldest first
+	next      *life    // the draft that was last proposed to continue it
 }
 
 type effect struct {
@@ -60,17 +60,17 @@ func newLife(r plan.Run) *life {
 	return l
 }
 
-func (l *life) goes() bool { return l.status == plan.Running || l.status == plan.Waiting }
+func (l *life) isActive() bool { return l.status == plan.Running || l.status == plan.Waiting }
 
-// is reports whether any step, or undo, has a status.
+// is reports whether any of the steps or undos has a status.
 func (l *life) is(status plan.StepStatus, ids ...string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool { return l.effects[id].status == status })
 }
 
-// move is where the run stands after something happened to its steps.
+// move sets the run's status after a change of its steps.
 func (l *life) move() {
 	switch {
-	case !l.goes():
+	case !l.isActive():
 	case l.is(plan.StepWaiting, stepIDs...):
 		l.status = plan.Waiting
 	default:
@@ -78,15 +78,15 @@ func (l *life) move() {
 	}
 }
 
-// TestLifecycleAgreesWithTheModel drives proposals, edits, confirmations,
-// cancellations, steps, approvals, undos, ends, settlements, retries, redeliveries,
-// sweeps and the clock in any order, and compares all that is stored after each.
+// TestLifecycleAgreesWithTheModel performs proposals, edits, confirmations, cancellations, steps,
+// approvals, undos, ends, resolutions, retries, redeliveries, sweeps and clock changes in any
+// order, and compares all stored state after each.
 func TestLifecycleAgreesWithTheModel(t *testing.T) {
-	w := newHand(t)
+	w := newManualWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		w.Chat = w.NewChat()
 		w.FailStarts(nil)
-		m := &model{hand: w}
+		m := &model{manualWorld: w}
 		rt.Repeat(map[string]func(*rapid.T){
 			"propose":   m.doPropose,
 			"revise":    m.doRevise,
@@ -95,7 +95,7 @@ func TestLifecycleAgreesWithTheModel(t *testing.T) {
 			"begin":     m.doBegin,
 			"step":      m.doStep,
 			"launch":    m.doLaunch,
-			"step on":   m.doStep, // as often again, so that runs get far
+			"step on":   m.doStep, // listed twice, so that runs get far
 			"step more": m.doStep,
 			"ask":       m.doAsk,
 			"approve":   m.doApprove,
@@ -111,7 +111,7 @@ func TestLifecycleAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// pick takes a run: often the one that is active, else one of the last.
+// pick chooses a run: often the active one, else one of the last.
 func (m *model) pick(t *rapid.T) *life {
 	if len(m.runs) == 0 {
 		m.doPropose(t)
@@ -148,7 +148,7 @@ func (m *model) doPropose(*rapid.T) {
 	m.supersede(newLife(m.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Una"), undoable("Dos")}})))
 }
 
-// doLaunch has a run go, where one may: what happens to runs that do is most of it.
+// doLaunch starts a run if one may start, because most actions need a running one.
 func (m *model) doLaunch(t *rapid.T) {
 	if m.active != nil && m.active.status != plan.Waiting {
 		return
@@ -216,9 +216,9 @@ func (m *model) doCancel(t *rapid.T) {
 		t.Fatalf("cancel of a %s run: %v", l.status, err)
 	}
 	switch {
-	case !may, l.goes() && (l.cancel || l.undoing):
+	case !may, l.isActive() && (l.cancel || l.undoing):
 		return
-	case l.goes():
+	case l.isActive():
 		l.cancel = true
 	case l.status == plan.Draft:
 		m.end(l, plan.Cancelled)
@@ -244,7 +244,7 @@ func (m *model) doBegin(t *rapid.T) {
 	}
 	want := 0
 	for _, id := range stepIDs {
-		if l.goes() && !l.effects[id].reused {
+		if l.isActive() && !l.effects[id].reused {
 			want++
 		}
 	}
@@ -253,32 +253,32 @@ func (m *model) doBegin(t *rapid.T) {
 	}
 }
 
-// doStep begins a step, or ends the attempt that is open.
+// doStep begins a step, or ends the open attempt.
 func (m *model) doStep(t *rapid.T) {
 	l := m.pick(t)
 	id := rapid.SampledFrom(stepIDs).Draw(t, "step")
 	e := l.effects[id]
 	switch {
-	case !l.goes() || e.status.Terminal():
+	case !l.isActive() || e.status.Terminal():
 		return // the executor asks no further
 	case e.status == plan.StepWaiting && m.Clock().Before(e.until) && !l.cancel:
 		return
-	case e.status == plan.StepWaiting: // it sees that its wait is over
-		must2(t, m.hand.end(l.id, id, plan.StepFailed, ""))
+	case e.status == plan.StepWaiting: // the executor sees that the wait is over
+		must2(t, m.manualWorld.end(l.id, id, plan.StepFailed, ""))
 		e.status = plan.StepFailed
 	case e.open:
 		to := rapid.SampledFrom([]plan.StepStatus{plan.StepDone, plan.StepDone, plan.StepFailed, plan.StepInDoubt}).Draw(t, "ends")
 		m.Pass(time.Second)
-		must2(t, m.hand.end(l.id, id, to, `{}`))
+		must2(t, m.manualWorld.end(l.id, id, to, `{}`))
 		e.status, e.open = to, false
 		if to == plan.StepDone {
 			l.order = append(l.order, id)
 		}
 	case rapid.IntRange(0, 5).Draw(t, "skip") == 0:
-		must2(t, m.hand.end(l.id, id, plan.StepSkipped, ""))
+		must2(t, m.manualWorld.end(l.id, id, plan.StepSkipped, ""))
 		e.status = plan.StepSkipped
 	default:
-		err := m.hand.begin(l.id, id)
+		err := m.manualWorld.begin(l.id, id)
 		if may := !l.cancel && !l.undoing; may != (err == nil) {
 			t.Fatalf("a step of a run that stops (%v, %v) began: %v", l.cancel, l.undoing, err)
 		} else if !may {
@@ -305,7 +305,7 @@ func (m *model) doAsk(t *rapid.T) {
 		return
 	}
 	err := m.ask(l.id, id, anybody)
-	if may := l.goes() && !l.cancel; may != (err == nil) {
+	if may := l.isActive() && !l.cancel; may != (err == nil) {
 		t.Fatalf("a step of a %s run waits: %v", l.status, err)
 	} else if !may {
 		return
@@ -338,7 +338,7 @@ func (m *model) doUndo(t *rapid.T) {
 	want := []string{}
 	stops := cause != "" || l.cancel || l.undoing || l.is(plan.StepFailed, stepIDs...)
 	unsure := l.is(plan.StepInDoubt, stepIDs...) || l.effects["s1"].open || l.effects["s2"].open
-	if l.goes() && stops && !unsure {
+	if l.isActive() && stops && !unsure {
 		for _, id := range slices.Backward(l.order) {
 			if !l.effects["undo:"+id].status.Terminal() {
 				want = append(want, "undo:"+id)
@@ -358,7 +358,7 @@ func (m *model) doUndo(t *rapid.T) {
 
 func (m *model) doUndoStep(t *rapid.T) {
 	l := m.pick(t)
-	if len(l.order) == 0 || !l.goes() {
+	if len(l.order) == 0 || !l.isActive() {
 		return
 	}
 	name := "undo:" + rapid.SampledFrom(l.order).Draw(t, "undo")
@@ -366,13 +366,13 @@ func (m *model) doUndoStep(t *rapid.T) {
 	if e.status.Terminal() {
 		return
 	}
-	if err := m.hand.begin(l.id, name); (err == nil) != l.undoing {
+	if err := m.manualWorld.begin(l.id, name); (err == nil) != l.undoing {
 		t.Fatalf("an undo began (undoing %v): %v", l.undoing, err)
 	} else if !l.undoing {
 		return
 	}
 	e.status = rapid.SampledFrom([]plan.StepStatus{plan.StepDone, plan.StepFailed, plan.StepInDoubt}).Draw(t, "ends")
-	must2(t, m.hand.end(l.id, name, e.status, `{}`))
+	must2(t, m.manualWorld.end(l.id, name, e.status, `{}`))
 	l.events += 2
 }
 
@@ -389,7 +389,7 @@ func (m *model) doFinish(t *rapid.T) {
 	}
 }
 
-// close ends what is open, and the run as its effects then say.
+// close ends the open effects, and then the run as its effects require.
 func (m *model) close(l *life) {
 	for _, id := range stepIDs {
 		e := l.effects[id]
@@ -424,7 +424,7 @@ func (m *model) doSettle(t *rapid.T) {
 	l := m.pick(t)
 	id := rapid.SampledFrom([]string{"s1", "s2", "undo:s1", "undo:s2"}).Draw(t, "effect")
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.OutcomeDone, plan.OutcomeNotDone}).Draw(t, "outcome")
-	_, err := m.settle(l.id, id, outcome)
+	_, err := m.resolve(l.id, id, outcome)
 	e := l.effects[id]
 	if may := l.status.Terminal() && e.status == plan.StepInDoubt && e.settled == ""; may != (err == nil) {
 		t.Fatalf("a %s effect of a %s run was settled: %v", e.status, l.status, err)
@@ -483,7 +483,7 @@ func (m *model) doTime(t *rapid.T) {
 	m.Pass(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 23 * time.Hour}).Draw(t, "passes"))
 }
 
-// check compares the model with what is stored.
+// check compares the model with the stored state.
 func (m *model) check(t *rapid.T) {
 	name := func(l *life) string {
 		if l == nil {
@@ -518,7 +518,7 @@ func (m *model) check(t *rapid.T) {
 				t.Fatalf("%s is %s (open %v, reused %q); want %+v", id, st.Status, st.Last.Open, st.Reused, *e)
 			}
 		}
-		gapFree(t, m.World, r)
+		checkEvents(t, m.World, r)
 		want := 0
 		if l.confirmed && l.status.Terminal() {
 			want = 1

@@ -9,13 +9,13 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// The events of a run say whose they are, so that its receipt cannot be shown as that of
-// another run, of another chat, or of what somebody else asked for.
-func TestAReceiptIsOfOneRun(t *testing.T) {
-	w := newHand(t)
+// The events of a run name the run, its chat and its user, so that its receipt cannot pass for that
+// of another run, another chat or another user's request.
+func TestReceiptBelongsToOneRun(t *testing.T) {
+	w := newManualWorld(t)
 	rejected := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Una"), undoable("Dos")}})
 	cancel(t, w.World, rejected)
-	failed := w.running(t, undoable("Una"), undoable("Dos"))
+	failed := w.launch(t, undoable("Una"), undoable("Dos"))
 	w.do(t, failed.ID, "s1", plan.StepFailed)
 	w.finish(t, failed.ID, "Run.StepFailed")
 	d, err := w.retry(failed.ID)

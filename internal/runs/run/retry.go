@@ -14,42 +14,41 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Retrial is one person's wish to go on from a run that did not do everything.
+// Retrial is a person's request to continue a run that did not do everything.
 type Retrial struct {
 	Account string
 	User    string
 	RunID   string
-	Viewer  string // to whom the draft is answered
+	Viewer  string // the viewer who is shown the draft
 	Locale  locale.Tag
 	TraceID string
 }
 
-// Retry proposes the plan of a run again, as a new draft of its chat: what the run
-// finished is not done again, and everything else runs when the draft is confirmed.
-// What was undone is done again, and what was read of that. Of a run that another went
-// on from, and was confirmed, it is that other that is gone on from: what it did since
-// is not done twice.
+// Retry proposes the plan of a run again, as a new draft of its chat. The steps that the run
+// finished are not done again; all others run after the draft is confirmed. A step that was undone
+// is done again, and so is a step that read its result. If a confirmed run already continues this
+// one, Retry continues that run instead, so that its steps are not done twice.
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active;
-// plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnsettled while
-// something in it is in doubt; plan.ErrStale when what is left to do is not bound to
-// what was shown any more; and conversation.ErrChatNotFound.
+// plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnsettled while one of its steps
+// is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; and
+// conversation.ErrChatNotFound.
 func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 	var d Decision
 	from := c.RunID
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
-		r, err := s.newest(ctx, r)
+		r, err := s.newestRun(ctx, r)
 		if err != nil {
 			return err
 		}
 		from = r.ID
-		if err := retriable(r); err != nil {
+		if err := checkRetriable(r); err != nil {
 			return err
 		}
 		if chat.ID == "" {
 			return conversation.ErrChatNotFound
 		}
-		next, err := s.goingOn(ctx, r, chat, c)
+		next, err := s.continuation(ctx, r, chat, c)
 		if err != nil {
 			return err
 		}
@@ -65,15 +64,15 @@ func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
 		return d, err
 	}
 	c.RunID = from
-	if err := s.retried(ctx, c, d.Run.ID); err != nil { // the draft is there, and says itself where it comes from
+	if err := s.recordRetry(ctx, c, d.Run.ID); err != nil { // the draft exists, and names the run that it continues
 		s.Log.WarnContext(ctx, "run.retry_untold", "run_id", c.RunID, "error", err)
 	}
 	return d, nil
 }
 
-// newest is the last of the runs that were confirmed to go on from a run, one from the
-// other; the run itself when there is none.
-func (s *Service) newest(ctx context.Context, r plan.Run) (plan.Run, error) {
+// newestRun returns the last confirmed run in the chain of runs that continue this one; the run
+// itself when there is none.
+func (s *Service) newestRun(ctx context.Context, r plan.Run) (plan.Run, error) {
 	for r.Next != "" {
 		next, err := s.Store.Run(ctx, r.Account, r.Next)
 		if err != nil {
@@ -87,24 +86,24 @@ func (s *Service) newest(ctx context.Context, r plan.Run) (plan.Run, error) {
 	return r, nil
 }
 
-func retriable(r plan.Run) error {
+func checkRetriable(r plan.Run) error {
 	switch {
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning
 	case r.ConfirmBy == "" || r.Status == plan.Done:
 		return plan.ErrNothingToRetry
 	}
-	if id := unsettled(r); id != "" {
+	if id := unresolvedStep(r); id != "" {
 		step, _ := r.Plan.Step(id)
 		return ErrUnsettled.With("step", step.Title)
 	}
 	return nil
 }
 
-// goingOn is the draft that goes on from a run.
-func (s *Service) goingOn(ctx context.Context, r plan.Run, chat conversation.Chat, c Retrial) (plan.Run, error) {
+// continuation returns the draft that continues a run.
+func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversation.Chat, c Retrial) (plan.Run, error) {
 	at := s.Now()
-	states := finished(r)
+	states := keptStates(r)
 	p := r.Plan
 	p.Revision, p.Replaces = p.Revision+1, r.Digest
 	p.ExpiresAt = at.Add(s.DraftLife).UTC().Truncate(time.Second)
@@ -131,10 +130,10 @@ func (s *Service) goingOn(ctx context.Context, r plan.Run, chat conversation.Cha
 	if next.Digest, err = p.Digest(); err != nil {
 		return next, err
 	}
-	return next, s.holds(ctx, next, c.Locale)
+	return next, s.checkBindings(ctx, next, c.Locale)
 }
 
-// propose writes the draft, in the place of one that the chat may have.
+// propose writes the draft, and replaces the pending draft of the chat if there is one.
 func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.Chat, viewer string) (Decision, error) {
 	var old *plan.Run
 	if chat.PendingRunID != "" {
@@ -142,7 +141,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 		if err != nil {
 			return Decision{}, err
 		}
-		if before.Status != plan.Draft { // it was decided after the chat was read
+		if before.Status != plan.Draft { // the draft was decided after the chat was read
 			return Decision{}, plan.ErrMoved
 		}
 		old = &before
@@ -160,9 +159,9 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 	return Decision{Run: draft, Chat: chat, Message: card}, err
 }
 
-// retried tells in the old run that another goes on from it.
-func (s *Service) retried(ctx context.Context, c Retrial, by string) error {
-	return s.over(ctx, c.Account, c.RunID, func(r plan.Run) error {
+// recordRetry adds an event to the old run that names the new one.
+func (s *Service) recordRetry(ctx context.Context, c Retrial, by string) error {
+	return s.decideRun(ctx, c.Account, c.RunID, func(r plan.Run) error {
 		_, err := s.Store.SettleStep(ctx, r, nil, Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},
 		})
@@ -170,33 +169,34 @@ func (s *Service) retried(ctx context.Context, c Retrial, by string) error {
 	})
 }
 
-// finished are the states of what a run did that stays done, for the run that goes on
-// from it: also what a person said was done, which has no result. A step that was done
-// for each element, but not whole, is done for the rest, while the list is the same. What only reads
-// does not stay when it read of what does not: the answer is of a thing that is gone.
-func finished(r plan.Run) []plan.StepState {
+// keptStates returns the states that the continuing run takes over: those of the effects that were
+// done and stay done. This includes effects that a person resolved as done, which have no result.
+// If a step was done for some of its elements, only the others are done, as long as its list is the
+// same. A step that only reads is done again when it read the result of a step that is done again,
+// because that result no longer exists.
+func keptStates(r plan.Run) []plan.StepState {
 	stays := map[string]bool{}
 	for _, st := range r.Steps {
 		e := plan.ParseEffect(st.StepID)
-		if e.Undo || e.Item < 0 && !settledDone(st) {
+		if e.Undo || e.Item < 0 && !wasDone(st) {
 			continue
 		}
-		if e.Item >= 0 && !settledDone(st) {
+		if e.Item >= 0 && !wasDone(st) {
 			continue
 		}
-		stays[st.StepID] = !settledDone(r.State(plan.UndoOf(st.StepID)))
+		stays[st.StepID] = !wasDone(r.State(plan.UndoOf(st.StepID)))
 	}
-	for _, step := range r.Plan.Steps { // a step as a whole stays done when all its elements do
+	for _, step := range r.Plan.Steps { // a whole step is kept when all its elements are
 		st := r.State(step.ID)
 		for n := range st.Items {
 			stays[step.ID] = stays[step.ID] && (stays[plan.ItemOf(step.ID, n)] || r.State(plan.ItemOf(step.ID, n)).Status == plan.StepSkipped)
 		}
 	}
 	gone := func(id string) bool { return !stays[id] && r.State(id).Status != plan.StepSkipped }
-	for more := true; more; { // what was read of something that is done again is read again
+	for more := true; more; { // a step that read the result of a repeated step is repeated too
 		more = false
 		for _, step := range r.Plan.Steps {
-			if step.Risk != plan.Read || !names(step, gone) {
+			if step.Risk != plan.Read || !refersTo(step, gone) {
 				continue
 			}
 			more = more || stays[step.ID]
@@ -209,36 +209,36 @@ func finished(r plan.Run) []plan.StepState {
 	var states []plan.StepState
 	for _, st := range r.Steps {
 		e := plan.ParseEffect(st.StepID)
-		if !stays[st.StepID] || e.Item >= 0 && !stays[e.Step] && !sameList(r, e.Step, stays) {
+		if !stays[st.StepID] || e.Item >= 0 && !stays[e.Step] && !keepsList(r, e.Step, stays) {
 			continue
 		}
-		states = append(states, reused(r, st))
+		states = append(states, reusedState(r, st))
 	}
 	return states
 }
 
-// names reports whether a step's references name a step that is such.
-func names(step plan.Step, such func(id string) bool) bool {
+// refersTo reports whether a reference of the step names a step for which match is true.
+func refersTo(step plan.Step, match func(id string) bool) bool {
 	ids, err := step.Named()
-	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id != plan.ItemName && such(id) })
+	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id != plan.ItemName && match(id) })
 }
 
-// settledDone reports whether an effect was done: as far as we know, or as somebody
-// says.
-func settledDone(st plan.StepState) bool {
+// wasDone reports whether an effect was done, by its status or by a person's verdict.
+func wasDone(st plan.StepState) bool {
 	return st.Status == plan.StepDone || st.Status == plan.StepInDoubt && st.Settled != nil && st.Settled.Outcome == plan.OutcomeDone
 }
 
-// sameList reports whether the list that a step is done for each element of will be
-// the same: its step is not done again.
-func sameList(r plan.Run, stepID string, stays map[string]bool) bool {
+// keepsList reports whether the list of a for_each step stays the same, because the step that
+// returned it is not done again.
+func keepsList(r plan.Run, stepID string, stays map[string]bool) bool {
 	step, _ := r.Plan.Step(stepID)
 	refs, err := ref.InText(step.ForEach)
 	return err == nil && !slices.ContainsFunc(refs, func(of ref.Reference) bool { return !stays[of.Step] })
 }
 
-// reused is a state as the run that goes on has it: the result, and whose it is.
-func reused(r plan.Run, st plan.StepState) plan.StepState {
+// reusedState returns a state as the continuing run stores it: the result, and the run that it came
+// from.
+func reusedState(r plan.Run, st plan.StepState) plan.StepState {
 	from := st.Reused
 	if from == "" {
 		from = r.ID
@@ -249,8 +249,8 @@ func reused(r plan.Run, st plan.StepState) plan.StepState {
 	}
 }
 
-// Proposed is what the event of a proposal says: what it is about, whose it is, and
-// more.
+// Proposed returns the data of a proposal's event: the run, its user and its plan, and the members
+// of more.
 func Proposed(r plan.Run, more map[string]any) map[string]any {
 	data := map[string]any{
 		"run_id": r.ID, "chat_id": r.ChatID, "by": r.User,

@@ -16,47 +16,47 @@ import (
 	"piloto/internal/runs/run"
 )
 
-func TestRetryGoesOnFromWhatWasDone(t *testing.T) {
+func TestRetryKeepsFinishedSteps(t *testing.T) {
 	each := undoable("Cada una")
 	each.ForEach = "${s1.body.items}"
 	for name, c := range map[string]struct {
-		do     func(testing.TB, hand, string)
+		do     func(testing.TB, manualWorld, string)
 		reused []string
 		waves  [][]string
 	}{
-		"what failed, and what was not begun": {func(t testing.TB, w hand, id string) {
+		"what failed, and what was not begun": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepFailed)
 		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
-		"what was undone": {func(t testing.TB, w hand, id string) {
+		"what was undone": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepDone)
 			w.do(t, id, "s3", plan.StepFailed)
 			w.undo(t, id, "")
 			w.do(t, id, "undo:s2", plan.StepDone)
 		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
-		"not what could not be undone": {func(t testing.TB, w hand, id string) {
+		"not what could not be undone": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepDone)
 			w.do(t, id, "s3", plan.StepFailed)
 			w.undo(t, id, "")
 			w.do(t, id, "undo:s2", plan.StepFailed)
 		}, []string{"s1", "s2"}, [][]string{{"s3"}}},
-		"not what somebody says was done": {func(t testing.TB, w hand, id string) {
+		"not what somebody says was done": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepInDoubt)
 			w.finish(t, id, "x")
-			_, err := w.settle(id, "s2", plan.OutcomeDone)
+			_, err := w.resolve(id, "s2", plan.OutcomeDone)
 			must(t, err)
 		}, []string{"s1", "s2"}, [][]string{{"s3"}}},
-		"what somebody says was not": {func(t testing.TB, w hand, id string) {
+		"what somebody says was not": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepInDoubt)
 			w.finish(t, id, "x")
-			_, err := w.settle(id, "s2", plan.OutcomeNotDone)
+			_, err := w.resolve(id, "s2", plan.OutcomeNotDone)
 			must(t, err)
 		}, []string{"s1"}, [][]string{{"s2"}, {"s3"}}},
-		"the elements that are left": {func(t testing.TB, w hand, id string) {
+		"the elements that are left": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepDone)
 			w.expand(t, id, "s3", 3)
@@ -64,13 +64,13 @@ func TestRetryGoesOnFromWhatWasDone(t *testing.T) {
 			w.do(t, id, "s3[2]", plan.StepDone)
 			w.do(t, id, "s3[1]", plan.StepFailed)
 		}, []string{"s1", "s2", "s3[0]", "s3[2]"}, [][]string{{"s3"}}},
-		"everything, when it was cancelled before": {func(t testing.TB, w hand, id string) {
+		"everything, when it was cancelled before": {func(t testing.TB, w manualWorld, id string) {
 			cancel(t, w.World, w.Read(id))
 		}, nil, [][]string{{"s1"}, {"s2"}, {"s3"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			old := w.running(t, reading("Mirar"), undoable("Una"), each)
+			w := newManualWorld(t)
+			old := w.launch(t, readingStep("Mirar"), undoable("Una"), each)
 			c.do(t, w, old.ID)
 			was := w.finish(t, old.ID, "Run.StepFailed")
 			d, err := w.retry(old.ID)
@@ -102,49 +102,49 @@ func TestRetryGoesOnFromWhatWasDone(t *testing.T) {
 				t.Errorf("waves %v, %v; want %v", waves, err, c.waves)
 			}
 			w.finish(t, next.ID, "x")
-			chained(t, w.World, old.ID)
-			chained(t, w.World, next.ID)
+			checkChain(t, w.World, old.ID)
+			checkChain(t, w.World, next.ID)
 		})
 	}
 }
 
 func TestRetryRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(testing.TB, hand) string
+		prepare func(testing.TB, manualWorld) string
 		want    error
 	}{
-		"a draft":         {func(_ testing.TB, w hand) string { return w.Propose(book).ID }, plan.ErrNothingToRetry},
-		"a run that runs": {func(t testing.TB, w hand) string { return w.running(t, undoable("Una")).ID }, plan.ErrAlreadyRunning},
-		"no run":          {func(_ testing.TB, w hand) string { return w.IDs.New(fixture.Epoch) }, plan.ErrRunNotFound},
-		"a run that is done": {func(_ testing.TB, w hand) string {
+		"a draft":         {func(_ testing.TB, w manualWorld) string { return w.Propose(book).ID }, plan.ErrNothingToRetry},
+		"a run that runs": {func(t testing.TB, w manualWorld) string { return w.launch(t, undoable("Una")).ID }, plan.ErrAlreadyRunning},
+		"no run":          {func(_ testing.TB, w manualWorld) string { return w.IDs.New(fixture.Epoch) }, plan.ErrRunNotFound},
+		"a run that is done": {func(_ testing.TB, w manualWorld) string {
 			r := w.Propose(book)
 			_ = w.Confirm(r)
 			w.Execute(r.ID)
 			return r.ID
 		}, plan.ErrNothingToRetry},
-		"a rejected draft": {func(t testing.TB, w hand) string { r := w.Propose(book); cancel(t, w.World, r); return r.ID }, plan.ErrNothingToRetry},
-		"a step in doubt": {func(t testing.TB, w hand) string {
-			r := w.running(t, undoable("Una"), undoable("Dos"))
+		"a rejected draft": {func(t testing.TB, w manualWorld) string { r := w.Propose(book); cancel(t, w.World, r); return r.ID }, plan.ErrNothingToRetry},
+		"a step in doubt": {func(t testing.TB, w manualWorld) string {
+			r := w.launch(t, undoable("Una"), undoable("Dos"))
 			w.do(t, r.ID, "s1", plan.StepInDoubt)
 			return w.finish(t, r.ID, "x").ID
 		}, run.ErrUnsettled},
-		"all of it done, as somebody says": {func(t testing.TB, w hand) string {
-			r := w.running(t, undoable("Una"))
+		"all of it done, as somebody says": {func(t testing.TB, w manualWorld) string {
+			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepInDoubt)
 			w.finish(t, r.ID, "x")
-			_, err := w.settle(r.ID, "s1", plan.OutcomeDone)
+			_, err := w.resolve(r.ID, "s1", plan.OutcomeDone)
 			must(t, err)
 			return r.ID
 		}, plan.ErrNothingToRetry},
-		"a tool that changed": {func(t testing.TB, w hand) string {
-			r := w.running(t, undoable("Una"))
+		"a tool that changed": {func(t testing.TB, w manualWorld) string {
+			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepFailed)
 			w.finish(t, r.ID, "x")
 			refresh(t, w.World, "POST /bookings")
 			return r.ID
 		}, plan.ErrStale},
-		"a chat that is gone": {func(t testing.TB, w hand) string {
-			r := w.running(t, undoable("Una"))
+		"a chat that is gone": {func(t testing.TB, w manualWorld) string {
+			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepFailed)
 			w.finish(t, r.ID, "x")
 			must(t, w.Store.DeleteChat(context.Background(), fixture.Account, w.Chat.ID))
@@ -152,7 +152,7 @@ func TestRetryRefuses(t *testing.T) {
 		}, conversation.ErrChatNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
+			w := newManualWorld(t)
 			if _, err := w.retry(c.prepare(t, w)); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
@@ -160,23 +160,23 @@ func TestRetryRefuses(t *testing.T) {
 	}
 }
 
-// What changed of a tool that is not called again is of no matter, and the results
-// that are reused are there whole, also when they are stored apart.
-func TestAReusedResultIsWhole(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, reading("Mirar"), undoable("Una"))
+// A changed tool does not matter if it is not called again. Reused results are complete, also when
+// they are stored in pieces.
+func TestRetryReusesWholeResult(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, readingStep("Mirar"), undoable("Una"))
 	big := `"` + strings.Repeat("día ", 100_000) + `"`
 	must(t, w.begin(r.ID, "s1"))
 	must(t, w.end(r.ID, "s1", plan.StepDone, big))
 	w.do(t, r.ID, "s2", plan.StepFailed)
 	w.finish(t, r.ID, "Run.StepFailed")
 	refresh(t, w.World, "GET /rooms")
-	for range 2 { // of a run that goes on from one that goes on
+	for range 2 { // a chain of two runs, each of which continues the one before
 		d, err := w.retry(r.ID)
 		must(t, err)
 		r = w.Read(d.Run.ID)
 		must(t, w.Confirm(r))
-		w.started(t, r.ID)
+		w.start(t, r.ID)
 		got := r.State("s1").Result
 		if got.Apart == 0 || len(got.Body) > 4096 {
 			t.Fatalf("%d pieces, %d bytes here", got.Apart, len(got.Body))
@@ -190,14 +190,14 @@ func TestAReusedResultIsWhole(t *testing.T) {
 	}
 }
 
-// What was read of something that was undone is read again: it is of a thing that is
-// gone. What was read of anything else stays.
-func TestRetryReadsAgainWhatWasReadOfTheUndone(t *testing.T) {
-	w := newHand(t)
+// A step that read the result of an undone step reads again, because that result no longer exists.
+// Other reads are kept.
+func TestRetryRepeatsReadsOfUndoneSteps(t *testing.T) {
+	w := newManualWorld(t)
 	of := func(path string) plan.ProposedStep {
 		return plan.ProposedStep{Title: "Leer", Method: "GET", Path: path}
 	}
-	r := w.running(t, reading("Mirar"), undoable("Una"), of("/bookings/${s2.body.id}"), of("/bookings/${s3.body.id}"), of("/bookings/${s1.body.id}"), undoable("Otra"))
+	r := w.launch(t, readingStep("Mirar"), undoable("Una"), of("/bookings/${s2.body.id}"), of("/bookings/${s3.body.id}"), of("/bookings/${s1.body.id}"), undoable("Otra"))
 	for _, id := range []string{"s1", "s2", "s3", "s4", "s5"} {
 		w.do(t, r.ID, id, plan.StepDone)
 	}
@@ -212,24 +212,23 @@ func TestRetryReadsAgainWhatWasReadOfTheUndone(t *testing.T) {
 	}
 }
 
-// A run is gone on from once: what the run that did so has done since is not done
-// again by another that goes on from the first.
-func TestRetryOfARunThatWasGoneOnFromGoesOnFromTheLast(t *testing.T) {
-	w := newHand(t)
-	first := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+// A run is continued once: a second continuation of it does not repeat the steps of the first one.
+func TestRetryContinuesNewestRun(t *testing.T) {
+	w := newManualWorld(t)
+	first := w.launch(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
 	w.do(t, first.ID, "s1", plan.StepDone)
 	w.do(t, first.ID, "s2", plan.StepFailed)
 	w.finish(t, first.ID, "Run.StepFailed")
 	d, err := w.retry(first.ID)
 	must(t, err)
-	again, err := w.retry(first.ID) // nobody confirmed the first draft
+	again, err := w.retry(first.ID) // the first draft was not confirmed
 	must(t, err)
 	if again.Run.Retries != first.ID || w.Read(d.Run.ID).Status != plan.Superseded {
 		t.Fatalf("goes on from %s", again.Run.Retries)
 	}
 	must(t, w.Confirm(w.Read(again.Run.ID)))
-	w.started(t, again.Run.ID)
-	w.waits(t, again.Run.ID, "s2", plan.Ask{Reason: "x", Minutes: 5})
+	w.start(t, again.Run.ID)
+	w.mustAsk(t, again.Run.ID, "s2", plan.Ask{Reason: "x", Minutes: 5})
 	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("while the second goes on: %v", err)
 	}
@@ -243,7 +242,7 @@ func TestRetryOfARunThatWasGoneOnFromGoesOnFromTheLast(t *testing.T) {
 		t.Errorf("goes on from %s with %v", third.Run.Retries, got)
 	}
 	must(t, w.Confirm(w.Read(third.Run.ID)))
-	w.started(t, third.Run.ID)
+	w.start(t, third.Run.ID)
 	w.do(t, third.Run.ID, "s3", plan.StepDone)
 	w.finish(t, third.Run.ID, "")
 	if _, err := w.retry(first.ID); !errors.Is(err, plan.ErrNothingToRetry) {
@@ -251,17 +250,17 @@ func TestRetryOfARunThatWasGoneOnFromGoesOnFromTheLast(t *testing.T) {
 	}
 }
 
-// What another run did is not undone by one that goes on from it.
-func TestAReusedStepIsNotUndone(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+// The effects of an earlier run are not undone by the run that continues it.
+func TestUndoSkipsReusedSteps(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
 	w.do(t, r.ID, "s1", plan.StepDone)
 	w.do(t, r.ID, "s2", plan.StepFailed)
 	w.finish(t, r.ID, "Run.StepFailed")
 	d, err := w.retry(r.ID)
 	must(t, err)
 	must(t, w.Confirm(d.Run))
-	w.started(t, d.Run.ID)
+	w.start(t, d.Run.ID)
 	w.do(t, d.Run.ID, "s2", plan.StepDone)
 	w.do(t, d.Run.ID, "s3", plan.StepFailed)
 	if got := w.undo(t, d.Run.ID, "Run.StepFailed"); !slices.Equal(got, []string{"undo:s2"}) {
@@ -269,10 +268,10 @@ func TestAReusedStepIsNotUndone(t *testing.T) {
 	}
 }
 
-// A draft that goes on from a run and is edited keeps what the new plan still names.
-func TestAnEditedRetryKeepsWhatItNames(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
+// An edited draft that continues a run keeps the results that the new plan still uses.
+func TestRevisedRetryKeepsReusedSteps(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"), undoable("Dos"), undoable("Tres"))
 	w.do(t, r.ID, "s1", plan.StepDone)
 	w.do(t, r.ID, "s2", plan.StepDone)
 	w.do(t, r.ID, "s3", plan.StepFailed)
@@ -295,7 +294,7 @@ func TestAnEditedRetryKeepsWhatItNames(t *testing.T) {
 		t.Errorf("s1 is %s, s2 is %s", got.State("s1").Status, got.State("s2").Status)
 	}
 	must(t, w.Confirm(got))
-	w.started(t, got.ID)
+	w.start(t, got.ID)
 	w.do(t, got.ID, "s2", plan.StepDone)
 	if got := w.Read(got.ID).State("s2"); got.Reused != "" || got.Attempts != 1 {
 		t.Errorf("%+v", got)
@@ -303,9 +302,9 @@ func TestAnEditedRetryKeepsWhatItNames(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"), undoable("Dos"))
-	if _, err := w.settle(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrAlreadyRunning) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"), undoable("Dos"))
+	if _, err := w.resolve(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
 	w.do(t, r.ID, "s1", plan.StepInDoubt)
@@ -320,11 +319,11 @@ func TestSettle(t *testing.T) {
 		"an undo that was not":    {"undo:s1", plan.OutcomeDone, plan.ErrNotInDoubt},
 		"an outcome that is none": {"s1", "perhaps", plan.ErrInvalid},
 	} {
-		if _, err := w.settle(r.ID, c.step, c.outcome); !errors.Is(err, c.want) {
+		if _, err := w.resolve(r.ID, c.step, c.outcome); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
-	d, err := w.settle(r.ID, "s1", plan.OutcomeRetry)
+	d, err := w.resolve(r.ID, "s1", plan.OutcomeRetry)
 	must(t, err)
 	if d.Run.Status != plan.Draft || d.Run.Retries != r.ID {
 		t.Errorf("%s of %s", d.Run.Status, d.Run.Retries)
@@ -333,54 +332,53 @@ func TestSettle(t *testing.T) {
 	if got.Status != plan.InDoubt || got.State("s1").Settled == nil || got.State("s1").Settled.By != "ana" {
 		t.Errorf("%s, %+v", got.Status, got.State("s1").Settled)
 	}
-	if _, err := w.settle(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrNotInDoubt) {
+	if _, err := w.resolve(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrNotInDoubt) {
 		t.Errorf("twice: %v", err)
 	}
 	want := []string{"step.settled s1", "run.retried"}
 	if list := w.types(t, r.ID); !slices.Equal(list[len(list)-2:], want) {
 		t.Errorf("events %v", list)
 	}
-	chained(t, w.World, r.ID)
+	checkChain(t, w.World, r.ID)
 }
 
-// What goes on from a run undoes nothing of it: to "retry" an undo would do the plan
-// again, and leave what was to be undone.
-func TestAnUndoInDoubtIsNotRetried(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"), undoable("Dos"))
+// A continuing run undoes nothing: to "retry" an undo would do the plan again and leave the effect.
+func TestSettleRefusesRetryOfUndo(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"), undoable("Dos"))
 	w.do(t, r.ID, "s1", plan.StepDone)
 	w.do(t, r.ID, "s2", plan.StepFailed)
 	w.undo(t, r.ID, "Run.StepFailed")
 	w.do(t, r.ID, "undo:s1", plan.StepInDoubt)
 	w.finish(t, r.ID, "Run.StepFailed")
-	if _, err := w.settle(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
+	if _, err := w.resolve(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
 		t.Errorf("retry: %v", err)
 	}
 	if got := w.Read(r.ID).State("undo:s1").Settled; got != nil {
 		t.Errorf("settled %+v", got)
 	}
-	_, err := w.settle(r.ID, "undo:s1", plan.OutcomeNotDone)
+	_, err := w.resolve(r.ID, "undo:s1", plan.OutcomeNotDone)
 	must(t, err)
 }
 
-func TestAStepInDoubtIsSettledWithAllItsElements(t *testing.T) {
-	w := newHand(t)
+func TestSettleResolvesAllElementsOfStep(t *testing.T) {
+	w := newManualWorld(t)
 	each := undoable("Cada una")
 	each.ForEach = "${s1.body.items}"
-	r := w.running(t, reading("Mirar"), each)
+	r := w.launch(t, readingStep("Mirar"), each)
 	w.do(t, r.ID, "s1", plan.StepDone)
 	w.expand(t, r.ID, "s2", 3)
 	w.do(t, r.ID, "s2[0]", plan.StepInDoubt)
 	w.do(t, r.ID, "s2[1]", plan.StepDone)
 	w.do(t, r.ID, "s2[2]", plan.StepInDoubt)
 	w.finish(t, r.ID, "x")
-	if _, err := w.settle(r.ID, "s2[0]", plan.OutcomeNotDone); err != nil {
+	if _, err := w.resolve(r.ID, "s2[0]", plan.OutcomeNotDone); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.retry(r.ID); !errors.Is(err, run.ErrUnsettled) {
 		t.Errorf("one is left: %v", err)
 	}
-	if _, err := w.settle(r.ID, "s2", plan.OutcomeDone); err != nil {
+	if _, err := w.resolve(r.ID, "s2", plan.OutcomeDone); err != nil {
 		t.Fatal(err)
 	}
 	d, err := w.retry(r.ID)
@@ -390,12 +388,12 @@ func TestAStepInDoubtIsSettledWithAllItsElements(t *testing.T) {
 	}
 }
 
-func TestAStaleConfirmSaysWhichPartChanged(t *testing.T) {
+func TestConfirmNamesChangedPartOfStalePlan(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(testing.TB, hand, plan.Run)
+		change func(testing.TB, manualWorld, plan.Run)
 		says   string
 	}{
-		"the plan was edited": {func(t testing.TB, w hand, r plan.Run) {
+		"the plan was edited": {func(t testing.TB, w manualWorld, r plan.Run) {
 			p := r.Plan
 			p.Goal, p.Revision, p.Replaces = "Otra cosa", 2, r.Digest
 			digest, err := p.Digest()
@@ -404,17 +402,17 @@ func TestAStaleConfirmSaysWhichPartChanged(t *testing.T) {
 				run.Record{At: w.Clock(), Type: plan.EventRevised})
 			must(t, err)
 		}, "revisión 2"},
-		"a tool changed":  {func(t testing.TB, w hand, _ plan.Run) { refresh(t, w.World, "POST /bookings") }, "POST /bookings"},
-		"its undo did":    {func(t testing.TB, w hand, _ plan.Run) { refresh(t, w.World, "DELETE /bookings/{id}") }, "DELETE /bookings/{id}"},
-		"another plan is": {func(_ testing.TB, w hand, _ plan.Run) { w.Propose(find) }, "sustituido"},
-		"a rule denies it": {func(t testing.TB, w hand, _ plan.Run) {
+		"a tool changed":  {func(t testing.TB, w manualWorld, _ plan.Run) { refresh(t, w.World, "POST /bookings") }, "POST /bookings"},
+		"its undo did":    {func(t testing.TB, w manualWorld, _ plan.Run) { refresh(t, w.World, "DELETE /bookings/{id}") }, "DELETE /bookings/{id}"},
+		"another plan is": {func(_ testing.TB, w manualWorld, _ plan.Run) { w.Propose(find) }, "sustituido"},
+		"a rule denies it": {func(t testing.TB, w manualWorld, _ plan.Run) {
 			must(t, w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 				Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Method: "POST", Reason: "no se reserva en agosto"}}, By: "ana", UpdatedAt: w.Clock(),
 			}))
 		}, "no se reserva en agosto"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
+			w := newManualWorld(t)
 			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Una")}})
 			c.change(t, w, r)
 			if err := w.Confirm(r); !errors.Is(err, plan.ErrStale) || !strings.Contains(err.Error(), c.says) {
@@ -424,12 +422,12 @@ func TestAStaleConfirmSaysWhichPartChanged(t *testing.T) {
 	}
 }
 
-// A plan that was revised is confirmed as it is now, and only once, and never later
-// than it says, whatever the clock does.
-func TestClocksNeverConfirmNorApprove(t *testing.T) {
+// A revised plan is confirmed in its present revision only, only once, and never after its expiry,
+// even if the clock goes backwards.
+func TestClockChangesNeverReviveExpiredPlan(t *testing.T) {
 	const life = 24 * time.Hour
 	for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} {
-		w := newHand(t)
+		w := newManualWorld(t)
 		r := w.Propose(book)
 		w.Pass(life - skew)
 		err := w.Confirm(r)
@@ -439,17 +437,17 @@ func TestClocksNeverConfirmNorApprove(t *testing.T) {
 		if skew > 0 {
 			continue
 		}
-		w.Pass(-time.Hour) // backwards: it is in time again, and still is what was shown
+		w.Pass(-time.Hour) // backwards: the plan is valid again, and unchanged
 		if err := w.Confirm(r); err != nil {
 			t.Errorf("an unexpired draft: %v", err)
 		}
-		w.started(t, r.ID)
-		w.waits(t, r.ID, "s1", anybody)
+		w.start(t, r.ID)
+		w.mustAsk(t, r.ID, "s1", anybody)
 		w.Pass(time.Hour - skew)
 		if err := w.approve(r.ID, "s1", nil); !errors.Is(err, plan.ErrApprovalOver) {
 			t.Errorf("after the time: %v", err)
 		}
-		late := w.Read(r.ID) // the store compares by itself
+		late := w.Read(r.ID) // the store compares the time itself
 		st := late.State("s1")
 		asked := *st.Approval
 		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
@@ -458,7 +456,7 @@ func TestClocksNeverConfirmNorApprove(t *testing.T) {
 			t.Errorf("the store took it: %v", err)
 		}
 	}
-	w := newHand(t)
+	w := newManualWorld(t)
 	r := w.Propose(book)
 	w.Pass(life + time.Second)
 	sweep(t, w.World)

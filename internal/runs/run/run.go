@@ -1,16 +1,13 @@
-// Package run owns what becomes of a plan after it was proposed: confirmation,
-// cancellation, start, approvals, undoing, finish, what a person says of a step in
-// doubt, the draft that goes on from a run that did not do everything, and the sweep
-// that heals what a crash left.
+// Package run implements the life of a plan after it was proposed: confirmation, cancellation,
+// start, approvals, undos, the end, the resolution of steps in doubt, the draft that continues an
+// incomplete run, and the sweep that repairs the effects of a crash.
 //
-// Every transition is one conditional write that also appends its event and the
-// message a person sees. The condition is that the run is still as it was read;
-// when it is not, it is read and decided again. A run that was confirmed is
-// started until it runs, and a run whose execution ended is settled until its
-// chat is free: both are found again by the time at which they are due, so that
-// the outbox is an index over the runs themselves. So is a run that waits: what was
-// decided of a step is in the run before its execution is woken, and an execution
-// that was not is woken by the sweep.
+// Every transition is one conditional write, which also appends its event and the message to the
+// user. The condition is that the run is still as it was read; otherwise the run is read and
+// decided again. A confirmed run is started until it runs, and a run whose execution ended is
+// finished until its chat is free. The sweep finds both by their due time, so the outbox is an
+// index over the runs themselves. The same holds for a run that waits: the decision on a step is
+// stored before its execution is resumed, and the sweep resumes an execution that was not.
 package run
 
 import (
@@ -30,25 +27,25 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// When the sweep looks again, and how often a decision is made again.
+// Times of the sweep, and the number of attempts of a decision.
 const (
-	startGrace   = 2 * time.Second // a confirmed run that is not running by then is started again
-	CheckEvery   = 2 * time.Minute // one that runs is compared with its execution
-	mostAttempts = 64              // of one decision, against writers that keep winning
+	startGrace  = 2 * time.Second // after this time the sweep starts a confirmed run again
+	CheckEvery  = 2 * time.Minute // how often the sweep compares an active run with its execution
+	maxAttempts = 64              // of one decision, while other writers change the run first
 )
 
-// Record is what a transition leaves behind besides the new state: its event,
-// and the messages a person sees. Messages to a chat that is gone are dropped.
+// Record holds the event of a transition and the messages that it posts. Messages to a deleted chat
+// are dropped.
 type Record struct {
 	At       time.Time
 	Type     string
 	StepID   string
 	Data     map[string]any
 	Messages []conversation.Message
-	Shown    *plan.Sight // of a draft: to whom it is answered
+	Shown    *plan.Sight // of a draft: the viewer who is shown it
 }
 
-// Event returns the record's event with its place in the run.
+// Event returns the event of the record with the number seq.
 func (r Record) Event(seq int) (plan.Event, error) {
 	data := r.Data
 	if data == nil {
@@ -58,71 +55,69 @@ func (r Record) Event(seq int) (plan.Event, error) {
 	return plan.Event{Seq: seq, At: r.At, Type: r.Type, StepID: r.StepID, Data: raw}, err
 }
 
-// Store keeps runs. Every verb takes the run (and chat) as it was read, writes
-// all of its transition or nothing, and returns plan.ErrMoved when either is no
-// longer so, or when the lifecycle has no such edge.
+// Store stores runs. Each method takes the run (and the chat) as it was read, and writes its whole
+// transition or nothing. It returns plan.ErrMoved when the run or the chat changed since, or when
+// the lifecycle has no such edge.
 type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
 
-	// Confirm moves a draft to queued and its chat from pending to active. by names the
-	// confirmation, user who confirmed; who else's own the run is by then is in it. A run that the chat names as active must be
-	// waiting by then; it loses its place.
+	// Confirm moves a draft to queued and its chat from pending to active. by is the id of the
+	// confirmation, and user is the user who confirmed. r already holds the further owners. If the
+	// chat has another active run, that run must be waiting, and is displaced.
 	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec Record) (plan.Run, error)
 	// Discard moves a draft to cancelled or expired, with its Reason, and frees its chat.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
 	// Start moves a queued run to running.
 	Start(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
-	// RequestCancel marks an active run: no further step begins.
+	// RequestCancel marks an active run, so that no further step begins.
 	RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
-	// Finish moves an active run to its end, with its Error and the last states of the
-	// steps that were open (closed), and frees its chat. A run that is not its chat's
-	// active one any more is the chat's last one only when it is newer than that.
+	// Finish moves an active run to its final status, with its Error and the final states of its
+	// open steps (closed), and frees its chat. A run that was displaced from its chat becomes the
+	// chat's last run only when it is newer than the present one.
 	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec Record) (plan.Run, error)
 
-	// Propose writes a draft, makes it its chat's pending run and posts its message,
-	// in one transaction in which an older draft becomes superseded. The states of r that
-	// are another run's (Reused) are its own from then on, and the
-	// run that it goes on from names it (Next).
+	// Propose writes a draft, makes it the pending run of its chat and posts its message, in one
+	// transaction that also moves an older draft to superseded. It copies the states of r that come
+	// from another run (Reused), and stores r as the Next of the run that it continues.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
-	// Revise gives a draft another plan, and keeps the one before it. rev is the new
-	// one; the chat must still wait for the run.
+	// Revise replaces the plan of a draft and keeps the old one as a revision. rev is the new plan;
+	// the draft must still be the pending run of the chat.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec Record) (plan.Run, error)
-	// Revisions lists the plans a run had, the oldest first and the current one last.
+	// Revisions lists the plans of a run, from the oldest to the current one.
 	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
-	// AskApproval notes that a step waits, and moves the run to waiting.
+	// AskApproval records that a step waits for an approval, and moves the run to waiting.
 	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec Record) (plan.Run, error)
-	// Decide writes what somebody said to a step that waits; the run moves to its
-	// next status (to), which may be the one it is in. The approval must not be over by
-	// the time of the record.
+	// Decide records the decision on a waiting step and moves the run to the status to, which may
+	// be its present one. The approval must still be open at the time of the record.
 	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
-	// SettleStep writes what a person said of a step in doubt, or that another run goes on
-	// from it, of a run that ended; its status stays. st may be nil.
+	// SettleStep records the verdict on a step in doubt of a run that ended, or, when st is nil,
+	// that another run continues it. The status of the run stays.
 	SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec Record) (plan.Run, error)
-	// BeginUndo marks that what the run did is being undone.
+	// BeginUndo marks that the undo of the run's effects has begun.
 	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 
-	// Due lists runs whose time to be looked at has come, the oldest first, at
-	// most limit. One that cannot be told is an error beside the others.
+	// Due lists at most limit runs that are due, the oldest first. Runs that cannot be read do not
+	// stop the list; their errors are returned with it.
 	Due(ctx context.Context, now time.Time, limit int) ([]Overdue, error)
-	// PutOff sets when the sweep looks again at a run that it could not heal, and counts the
-	// try. It changes nothing when the time was changed since the run was listed.
+	// PutOff sets the next due time of a run that the sweep could not repair, and counts the
+	// attempt. It changes nothing when the due time changed since the run was listed.
 	PutOff(ctx context.Context, o Overdue, until time.Time) error
-	// Postpone sets when the sweep looks at the run again; nothing else changes.
+	// Postpone sets the next due time of the run, and changes nothing else.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
 }
 
-// Key names a run.
+// Key identifies a run.
 type Key struct{ Account, RunID string }
 
-// Overdue is a run that the sweep must look at.
+// Overdue is a run that is due.
 type Overdue struct {
 	Key
-	Tries int    // how often the sweep could not heal it, since it was last given a time
-	Mark  string // of the store: the time as it was listed
+	Tries int    // failed attempts of the sweep since the due time was last set by a transition
+	Mark  string // the due time as it was listed; only the store reads it
 }
 
-// Execution is what the state machine says of a run.
+// Execution is the state of a run's execution in the state machine.
 type Execution string
 
 // The states of an execution.
@@ -132,32 +127,32 @@ const (
 	ExecutionEnded   Execution = "ended"
 )
 
-// Executions starts and watches the state machine. Starting the same run twice
-// starts it once.
+// Executions starts and watches executions of the state machine. A second start of the same run has
+// no effect.
 type Executions interface {
 	StartExecution(ctx context.Context, account, runID string) error
-	// Wake lets an execution that waits with a token go on. A token that nothing
-	// waits for any more is no error.
+	// Wake resumes an execution that waits with a token. It returns nil for a token that is no
+	// longer in use.
 	Wake(ctx context.Context, token string) error
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
 }
 
-// Sealer puts the end of a run into the chain of its account, and signs it. It is called once
-// when a run ends. When that fails, its own sweep does it.
+// Sealer appends the end of a run to the chain of its account, and signs it. It is called once when
+// a run ends. When it fails, its own sweep repeats it.
 type Sealer interface {
 	Seal(ctx context.Context, account, runID string) error
 }
 
-// Catalogue is what a step is bound to.
+// Catalogue reads the servers, operations, projects and rules that a plan depends on.
 type Catalogue interface {
 	Server(ctx context.Context, account, id string) (tool.Server, error)
 	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
-	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error) // of the catalogue in force
+	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error) // of the current catalogue
 	Project(ctx context.Context, account, id string) (conversation.Project, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
 }
 
-// Service decides transitions of runs.
+// Service decides the transitions of runs.
 type Service struct {
 	Store      Store
 	Catalogue  Catalogue
@@ -166,21 +161,21 @@ type Service struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 
-	Sealer    Sealer        // nil: its sweep seals
-	DraftLife time.Duration // how long a draft that goes on from a run may be confirmed
+	Sealer    Sealer        // nil: only its sweep seals
+	DraftLife time.Duration // how long a draft that continues a run can be confirmed
 }
 
-// Decision is a transition somebody asked for, and what the chat says of it.
+// Decision is the result of a requested transition, with the message to the chat.
 type Decision struct {
 	Run     plan.Run
 	Chat    conversation.Chat
 	Message conversation.Message
 }
 
-// decide reads the run and its chat and lets f decide, again and again while
-// other writers move them first.
+// decide reads the run and its chat and calls f. It repeats both while other writers change them
+// first.
 func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Run, conversation.Chat) error) error {
-	return s.over(ctx, account, id, func(r plan.Run) error {
+	return s.decideRun(ctx, account, id, func(r plan.Run) error {
 		chat, err := s.chatOf(ctx, r)
 		if err != nil {
 			return err
@@ -189,8 +184,8 @@ func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Ru
 	})
 }
 
-// over is decide for what the run alone decides.
-func (s *Service) over(ctx context.Context, account, id string, f func(plan.Run) error) error {
+// decideRun is decide for transitions that need only the run.
+func (s *Service) decideRun(ctx context.Context, account, id string, f func(plan.Run) error) error {
 	return Retry(ctx, func() error {
 		r, err := s.Store.Run(ctx, account, id)
 		if err != nil {
@@ -200,7 +195,7 @@ func (s *Service) over(ctx context.Context, account, id string, f func(plan.Run)
 	})
 }
 
-// chatOf returns the run's chat, empty when it is gone.
+// chatOf returns the run's chat, empty when the chat was deleted.
 func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, error) {
 	chat, err := s.Store.Chat(ctx, r.Account, r.ChatID)
 	if errors.Is(err, conversation.ErrChatNotFound) {
@@ -209,11 +204,11 @@ func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, er
 	return chat, err
 }
 
-// Retry calls f until it returns anything but plan.ErrMoved, pausing a random
-// moment that grows, so that many writers of one run take turns.
+// Retry calls f until its result is not plan.ErrMoved. It pauses between the calls for a random
+// time that grows, so that concurrent writers of one run do not meet again.
 func Retry(ctx context.Context, f func() error) error {
 	var err error
-	for attempt := range mostAttempts {
+	for attempt := range maxAttempts {
 		if err = f(); !errors.Is(err, plan.ErrMoved) {
 			return err
 		}
@@ -227,13 +222,13 @@ func Retry(ctx context.Context, f func() error) error {
 	return err
 }
 
-// message makes a message of the assistant about a run.
+// message returns a message of the assistant about a run.
 func (s *Service) message(r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
 	return Message(s.IDs, r, kind, at, text)
 }
 
-// Message makes a message of the assistant about a run. The final one has an id
-// of its own, so that there can be only one.
+// Message returns a message of the assistant about a run. The final message has a fixed id, so that
+// there can be only one.
 func Message(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
 	seq := ids.New(at)
 	m := conversation.Message{
@@ -245,8 +240,8 @@ func Message(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, 
 	return m
 }
 
-// said makes the message of the person who decided, when it was typed.
-func (s *Service) said(typed string, at time.Time) []conversation.Message {
+// typedMessage returns the message of the user who decided by typing; nil if nothing was typed.
+func (s *Service) typedMessage(typed string, at time.Time) []conversation.Message {
 	if typed == "" {
 		return nil
 	}

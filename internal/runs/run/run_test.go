@@ -83,7 +83,7 @@ func TestFiveHundredConfirmsStartOneExecution(t *testing.T) {
 	}
 }
 
-func TestConfirmRefusesWhatWasNotSeen(t *testing.T) {
+func TestConfirmRefusesUnseenPlan(t *testing.T) {
 	other := plan.Digest(strings.Repeat("0", 64))
 	for name, c := range map[string]struct {
 		prepare func(testing.TB, *fixture.World, *plan.Run)
@@ -117,7 +117,7 @@ func TestConfirmRefusesWhatWasNotSeen(t *testing.T) {
 	}
 }
 
-func TestConfirmSaysWhatChanged(t *testing.T) {
+func TestConfirmNamesTheChange(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	refresh(t, w, "POST /bookings")
@@ -128,7 +128,7 @@ func TestConfirmSaysWhatChanged(t *testing.T) {
 	}
 }
 
-func TestAnotherAccountSeesNothing(t *testing.T) {
+func TestRunIsHiddenFromOtherAccounts(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	_, err := w.Runs.Confirm(context.Background(), run.Confirmation{Account: "other", User: "eve", RunID: r.ID, Digest: r.Digest})
@@ -140,7 +140,7 @@ func TestAnotherAccountSeesNothing(t *testing.T) {
 	}
 }
 
-func TestARunThatCouldNotBeStartedIsStartedByTheSweep(t *testing.T) {
+func TestSweepStartsRunThatWasNotStarted(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.FailStarts(errors.New("throttled"))
@@ -162,7 +162,7 @@ func TestARunThatCouldNotBeStartedIsStartedByTheSweep(t *testing.T) {
 	}
 }
 
-func TestARunWhoseExecutionEndedIsSettled(t *testing.T) {
+func TestSweepFinishesRunWhoseExecutionEnded(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(find, book, look)
 	if err := w.Confirm(r); err != nil {
@@ -176,14 +176,14 @@ func TestARunWhoseExecutionEndedIsSettled(t *testing.T) {
 	if swept := sweep(t, w); swept.Settled != 1 {
 		t.Fatalf("swept %+v", swept)
 	}
-	settled(t, w, r.ID, plan.Failed)
+	checkEnded(t, w, r.ID, plan.Failed)
 	if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "again"); err != nil {
 		t.Fatal(err)
 	}
-	settled(t, w, r.ID, plan.Failed)
+	checkEnded(t, w, r.ID, plan.Failed)
 }
 
-func TestADraftNobodyConfirmedExpires(t *testing.T) {
+func TestSweepExpiresUnconfirmedDraft(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.Pass(24*time.Hour + time.Second)
@@ -198,7 +198,7 @@ func TestADraftNobodyConfirmedExpires(t *testing.T) {
 	}
 }
 
-func TestOneRunThatCannotBeHealedDoesNotStopTheSweep(t *testing.T) {
+func TestSweepContinuesAfterFailedRun(t *testing.T) {
 	w := fixture.NewWorld(t)
 	w.FailStarts(errors.New("no such machine"))
 	first := w.Propose(book)
@@ -217,7 +217,7 @@ func TestOneRunThatCannotBeHealedDoesNotStopTheSweep(t *testing.T) {
 	}
 }
 
-// poison is a store in which looking at one run panics, every time.
+// poison is a store that panics whenever one certain run is read.
 type poison struct {
 	run.Store
 	id string
@@ -230,10 +230,10 @@ func (p poison) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	return p.Store.Run(ctx, account, id)
 }
 
-// TestAPoisonedRecordHoldsUpNoOther has one run among a thousand that always panics.
-// The sweep fails, so that its event is tried again and then kept, and has done the
-// rest the first time.
-func TestAPoisonedRecordHoldsUpNoOther(t *testing.T) {
+// TestSweepHandlesOthersBesidePoisonedRun has one run among a thousand that always panics. The
+// sweep returns an error, so that its event is retried and then kept, and handles all others the
+// first time.
+func TestSweepHandlesOthersBesidePoisonedRun(t *testing.T) {
 	w := fixture.NewWorld(t)
 	var ids []string
 	many := 1000
@@ -287,10 +287,9 @@ func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) 
 	return p.Store.Run(ctx, account, id)
 }
 
-// TestWhatCannotBeHealedIsPutOff: a whole batch of poisoned runs stands before a good one. The
-// good one is healed all the same. The others are tried less and less often, and never given
-// up.
-func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
+// TestSweepPutsOffRunsThatCannotBeHealed puts a whole batch of poisoned runs before a good one. The
+// good one is still handled. The others are tried less and less often, and are never given up.
+func TestSweepPutsOffRunsThatCannotBeHealed(t *testing.T) {
 	w := fixture.NewWorld(t)
 	var log strings.Builder
 	w.Runs.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -325,16 +324,16 @@ func TestWhatCannotBeHealedIsPutOff(t *testing.T) {
 			t.Errorf("%s was told of %d times, looked at %d times", id, told, looks)
 		}
 	}
-	w.Runs.Store = bad.Store // whatever was in the way is not any more
+	w.Runs.Store = bad.Store // the cause is gone
 	w.Pass(24 * time.Hour)
 	if swept := sweep(t, w); swept.Expired != most {
 		t.Errorf("swept %+v", swept)
 	}
 }
 
-// TestTriesAreForgottenWhenARunMovesOn: a run that was put off and then moved is due at its
-// own time again. A sweep that listed it before cannot put it off.
-func TestTriesAreForgottenWhenARunMovesOn(t *testing.T) {
+// TestTransitionResetsSweepTries puts off a run that then moves: it is due at its own time again. A
+// sweep that listed it before cannot put it off.
+func TestTransitionResetsSweepTries(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	w.FailStarts(errors.New("throttled"))
@@ -396,7 +395,7 @@ func TestCancel(t *testing.T) {
 		}
 		cancel(t, w, r)
 		w.Execute(r.ID)
-		settled(t, w, r.ID, plan.Cancelled)
+		checkEnded(t, w, r.ID, plan.Cancelled)
 		if len(w.Requests()) != 0 {
 			t.Error("the server was called")
 		}
@@ -414,7 +413,7 @@ func TestCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel(t, w, r)
-		cancel(t, w, r) // twice is once
+		cancel(t, w, r) // a second request has no further effect
 		_, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"})
 		var e *step.Error
 		if !errors.As(err, &e) || e.Name != step.Cancelled {
@@ -423,21 +422,21 @@ func TestCancel(t *testing.T) {
 		if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "Run.StepFailed"); err != nil {
 			t.Fatal(err)
 		}
-		settled(t, w, r.ID, plan.Cancelled)
+		checkEnded(t, w, r.ID, plan.Cancelled)
 		if n := len(w.Requests()); n != 1 {
 			t.Errorf("the server was called %d times", n)
 		}
 	})
 }
 
-func TestARunTellsItsStory(t *testing.T) {
+func TestRunPostsItsProgress(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(find, book, look)
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	settled(t, w, r.ID, plan.Done)
+	checkEnded(t, w, r.ID, plan.Done)
 	if got := w.Requests()[2].URL; got != "https://rooms.example/bookings/r-1" {
 		t.Errorf("the reference became %s", got)
 	}
@@ -485,7 +484,7 @@ func unregister(t testing.TB, w *fixture.World) {
 	}
 }
 
-// refresh replaces the allowlist: the named tool changes, or every POST goes.
+// refresh replaces the allowlist: the named tool changes, or every POST is removed.
 func refresh(t testing.TB, w *fixture.World, changed string) {
 	var ops []tool.Operation
 	for _, op := range fixture.Operations(w.Server.BaseURL) {
@@ -502,8 +501,8 @@ func refresh(t testing.TB, w *fixture.World, changed string) {
 	}
 }
 
-// settled checks that a run ended as it should, once, and let its chat go.
-func settled(t testing.TB, w *fixture.World, id string, want plan.Status) {
+// checkEnded checks that a run ended with the expected status, once, and released its chat.
+func checkEnded(t testing.TB, w *fixture.World, id string, want plan.Status) {
 	t.Helper()
 	r, c := w.Read(id), w.ChatNow()
 	if r.Status != want {
@@ -515,11 +514,11 @@ func settled(t testing.TB, w *fixture.World, id string, want plan.Status) {
 	if n := w.Finals(id); n != 1 {
 		t.Errorf("%d final messages", n)
 	}
-	gapFree(t, w, r)
+	checkEvents(t, w, r)
 }
 
-// gapFree checks that a run's events count from 1 to its last, and hold each other.
-func gapFree(t rapid.TB, w *fixture.World, r plan.Run) {
+// checkEvents checks that a run's events count from 1 to its last without gaps, and are chained.
+func checkEvents(t rapid.TB, w *fixture.World, r plan.Run) {
 	t.Helper()
 	events, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
@@ -544,7 +543,7 @@ func gapFree(t rapid.TB, w *fixture.World, r plan.Run) {
 	}
 }
 
-func chained(t testing.TB, w *fixture.World, id string) { gapFree(t, w, w.Read(id)) }
+func checkChain(t testing.TB, w *fixture.World, id string) { checkEvents(t, w, w.Read(id)) }
 
 func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 	w := fixture.NewWorld(t)
@@ -572,7 +571,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 	if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	settled(t, w, r.ID, plan.Done)
+	checkEnded(t, w, r.ID, plan.Done)
 	if n := len(w.Requests()); n != len(calls) {
 		t.Errorf("%d requests", n)
 	}
@@ -585,7 +584,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 	}
 }
 
-func TestAKeyAnswersOnlyForTheDigestItConfirmed(t *testing.T) {
+func TestConfirmKeyAppliesToItsDigestOnly(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	c := run.Confirmation{Account: fixture.Account, User: "ana", RunID: r.ID, Digest: r.Digest, Key: "k", Locale: locale.Spanish}

@@ -22,7 +22,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// tampered is a store in which somebody has changed a stored plan, and not its digest.
+// tampered is a store in which a stored plan was changed, but not its digest.
 type tampered struct {
 	run.Store
 	change func(plan.Plan) plan.Plan
@@ -34,27 +34,27 @@ func (s tampered) Run(ctx context.Context, account, id string) (plan.Run, error)
 	return r, err
 }
 
-// everything is a draft that has all that a step may have.
-func (w hand) everything() plan.Run {
+// everything proposes a draft that uses every field of a step.
+func (w manualWorld) everything() plan.Run {
 	book := undoable("Una")
 	book.When = &ref.Condition{Value: "${s1.body.free}", Is: ref.Equal, To: json.RawMessage("6")}
 	book.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/bookings/7"}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}}
 	each := undoable("Todas")
 	each.ForEach, each.Body = "${s1.body.items}", json.RawMessage(`{"room":"${item.name}","n":9007199254740993}`)
-	return w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{reading("Mirar"), book, each}})
+	return w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{readingStep("Mirar"), book, each}})
 }
 
-// TestNoFieldOfAStoredPlanChangesBetweenShownAndConfirmed (guarantee I03) changes every
-// leaf of a stored plan, one at a time: the confirm of what was shown is refused, says
-// that the plan changed, and nothing begins.
-func TestNoFieldOfAStoredPlanChangesBetweenShownAndConfirmed(t *testing.T) {
-	w := newHand(t)
+// TestConfirmRefusesEveryChangedFieldOfStoredPlan (guarantee I03) changes every leaf of a stored
+// plan, one at a time: the confirm of the shown digest is refused and names the change, and no step
+// begins.
+func TestConfirmRefusesEveryChangedFieldOfStoredPlan(t *testing.T) {
+	w := newManualWorld(t)
 	r := w.everything()
 	real, seen := w.Runs.Store, 0
 	for n := 0; ; n++ {
 		way := ""
 		w.Runs.Store = tampered{real, func(p plan.Plan) plan.Plan {
-			changed, at := leaf(t, p, n)
+			changed, at := changeLeaf(t, p, n)
 			way = at
 			return changed
 		}}
@@ -76,9 +76,9 @@ func TestNoFieldOfAStoredPlanChangesBetweenShownAndConfirmed(t *testing.T) {
 	}
 }
 
-// leaf changes the leaf number n of a plan's JSON, and says which that is: "" when
-// there is none.
-func leaf(t *testing.T, p plan.Plan, n int) (plan.Plan, string) {
+// changeLeaf changes the leaf number n of a plan's JSON, and returns its path: "" when there is
+// none.
+func changeLeaf(t *testing.T, p plan.Plan, n int) (plan.Plan, string) {
 	raw, err := json.Marshal(p)
 	must(t, err)
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
@@ -124,7 +124,7 @@ func leaf(t *testing.T, p plan.Plan, n int) (plan.Plan, string) {
 	return changed, way
 }
 
-// elsewhere is a catalogue in which a server's row is another than it was.
+// elsewhere is a catalogue in which one server's row was changed.
 type elsewhere struct {
 	run.Catalogue
 	id     string
@@ -139,10 +139,9 @@ func (c elsewhere) Server(ctx context.Context, account, id string) (tool.Server,
 	return s, err
 }
 
-// TestNoServiceOfAPlanChangesBetweenShownAndConfirmed (guarantee I03) changes a service
-// that only a step, only its undo or only its check calls: the confirm is refused and
-// says what changed.
-func TestNoServiceOfAPlanChangesBetweenShownAndConfirmed(t *testing.T) {
+// TestConfirmRefusesChangedService (guarantee I03) changes a service that only a step, only its
+// undo or only its check calls: the confirm is refused and names the change.
+func TestConfirmRefusesChangedService(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		change func(*tool.Server)
@@ -159,7 +158,7 @@ func TestNoServiceOfAPlanChangesBetweenShownAndConfirmed(t *testing.T) {
 		for part, call := range map[string]string{"step": "POST /bookings", "undo": "DELETE /bookings/{id}", "check": "GET /bookings/{id}"} {
 			t.Run(name+" of the "+part, func(t *testing.T) {
 				t.Parallel()
-				w := newHand(t)
+				w := newManualWorld(t)
 				other := w.Server
 				other.ID, other.Name = w.IDs.New(fixture.Epoch), "Otra"
 				operations := tool.Catalogue{Revision: w.IDs.New(fixture.Epoch), Operations: fixture.Operations(other.BaseURL)}
@@ -186,29 +185,28 @@ func TestNoServiceOfAPlanChangesBetweenShownAndConfirmed(t *testing.T) {
 					t.Error("something began")
 				}
 				w.Runs.Catalogue = real
-				must(t, w.Confirm(r)) // it was that, and nothing else
+				must(t, w.Confirm(r)) // only that change was the cause
 			})
 		}
 	}
 }
 
-// shown is a plan that a screen shows: what a press of its button sends.
+// shown is a plan on a screen: its button sends the run's id and the digest.
 type shown struct {
 	run    string
 	digest plan.Digest
 	key    string
 }
 
-// TestOnlyThePlanThatWasShownIsConfirmed (guarantee I06) lets plans be shown, replaced,
-// edited, cancelled and expired in any order, and old screens be pressed, of this plan
-// or with the digest of another, and presses be repeated: what begins is the draft whose
-// id and digest were sent, as it is, and once.
-func TestOnlyThePlanThatWasShownIsConfirmed(t *testing.T) {
-	w := newHand(t)
+// TestConfirmRunsOnlyTheShownPlan (guarantee I06) shows, replaces, edits, cancels and expires plans
+// in any order. Old screens are pressed, with their own digest or with that of another plan, and
+// requests are repeated. Only the draft whose id and digest were sent begins, unchanged and once.
+func TestConfirmRunsOnlyTheShownPlan(t *testing.T) {
+	w := newManualWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		w.Chat = w.NewChat()
 		var screens []shown
-		began := map[string]string{} // the key that did, by run
+		began := map[string]string{} // the key that began the run, by run id
 		show := func(r plan.Run) {
 			screens = append(screens, shown{r.ID, r.Digest, fmt.Sprint("press ", len(screens))})
 		}
@@ -284,10 +282,10 @@ func TestOnlyThePlanThatWasShownIsConfirmed(t *testing.T) {
 	})
 }
 
-// The store refuses what is over by its own condition, whatever whoever asks has
-// compared (guarantee I27).
-func TestTheStoreComparesTheExpiryItself(t *testing.T) {
-	w := newHand(t)
+// The store refuses expired drafts and approvals by its own condition, in addition to the
+// comparison of the caller (guarantee I27).
+func TestStoreRefusesExpiredByItself(t *testing.T) {
+	w := newManualWorld(t)
 	r := w.Propose(book)
 	for _, c := range []struct {
 		at time.Time

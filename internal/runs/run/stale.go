@@ -12,13 +12,13 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// confirmable says why a run may not be confirmed, or nil.
-func (s *Service) confirmable(ctx context.Context, r plan.Run, chat conversation.Chat, c Confirmation) error {
+// checkConfirmation returns the reason why a run may not be confirmed, or nil.
+func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conversation.Chat, c Confirmation) error {
 	switch {
 	case r.Status == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
-		return stale(c.Locale, "run.changed_superseded")
+		return staleError(c.Locale, "run.changed_superseded")
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning
 	case r.Status != plan.Draft:
@@ -26,24 +26,24 @@ func (s *Service) confirmable(ctx context.Context, r plan.Run, chat conversation
 	case !s.Now().Before(r.Plan.ExpiresAt):
 		return plan.ErrExpired
 	case c.Digest != r.Digest:
-		return s.edited(ctx, r, c)
-	case chat.ActiveRunID == r.ID: // the run was read before somebody confirmed it, and the chat after
+		return s.wrongDigest(ctx, r, c)
+	case chat.ActiveRunID == r.ID: // the run was read before another request confirmed it, and the chat after that
 		return plan.ErrMoved
 	case chat.PendingRunID != r.ID:
-		return stale(c.Locale, "run.changed_superseded")
+		return staleError(c.Locale, "run.changed_superseded")
 	}
-	if err := s.placeFree(ctx, chat, r); err != nil {
+	if err := s.checkChatFree(ctx, chat, r); err != nil {
 		return err
 	}
 	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
 		return plan.ErrStale.With("changed", locale.Text(c.Locale, "step.plan_changed"))
 	}
-	return s.holds(ctx, r, c.Locale)
+	return s.checkBindings(ctx, r, c.Locale)
 }
 
-// placeFree refuses a run whose chat is occupied: by any other that runs, but not by
-// one that waits for somebody's approval.
-func (s *Service) placeFree(ctx context.Context, chat conversation.Chat, r plan.Run) error {
+// checkChatFree refuses the confirmation when the chat has another active run, unless that run
+// waits for an approval.
+func (s *Service) checkChatFree(ctx context.Context, chat conversation.Chat, r plan.Run) error {
 	if chat.ActiveRunID == "" {
 		return nil
 	}
@@ -59,9 +59,9 @@ func (s *Service) placeFree(ctx context.Context, chat conversation.Chat, r plan.
 	return plan.OtherRunning("other", active).With("goal", r.Plan.Goal)
 }
 
-// edited says of a digest that is not the draft's whether it was: of the plan before
-// an edit.
-func (s *Service) edited(ctx context.Context, r plan.Run, c Confirmation) error {
+// wrongDigest returns the error for a digest that is not the draft's. It tells whether the digest
+// belongs to an earlier revision.
+func (s *Service) wrongDigest(ctx context.Context, r plan.Run, c Confirmation) error {
 	revisions, err := s.Store.Revisions(ctx, r)
 	if err != nil {
 		return err
@@ -70,49 +70,50 @@ func (s *Service) edited(ctx context.Context, r plan.Run, c Confirmation) error 
 	if !was {
 		return plan.ErrStale
 	}
-	return stale(c.Locale, "run.changed_edited", "revision", count(r.Plan.Revision))
+	return staleError(c.Locale, "run.changed_edited", "revision", count(r.Plan.Revision))
 }
 
-func stale(tag locale.Tag, key string, pairs ...string) error {
+func staleError(tag locale.Tag, key string, pairs ...string) error {
 	return plan.ErrStale.With("changed", locale.Text(tag, key, pairs...))
 }
 
-// unbound says that the plan is as it was shown, and what it needs is not.
-func unbound(why string) error { return plan.ErrStale.With("case", "bound").With("changed", why) }
+// unboundError returns the error for a plan that is unchanged but whose servers, tools or rules are
+// not.
+func unboundError(why string) error { return plan.ErrStale.With("case", "bound").With("changed", why) }
 
-// holds reports whether everything that the plan calls still is as it was shown: the
-// servers and tools of what is to run, and that no rule of the account denies it. The
-// error is plan.ErrStale and says what changed.
-func (s *Service) holds(ctx context.Context, r plan.Run, tag locale.Tag) error {
+// checkBindings checks that the servers and tools of all calls that will run are the ones that the
+// user saw, and that no rule of the account denies a call. Otherwise it returns plan.ErrStale with
+// the change.
+func (s *Service) checkBindings(ctx context.Context, r plan.Run, tag locale.Tag) error {
 	rules, err := s.Catalogue.Rules(ctx, r.Account)
 	if err != nil {
 		return err
 	}
 	now := newSnapshot(s.Catalogue)
 	for _, step := range r.Plan.Steps {
-		if r.State(step.ID).Reused != "" { // it is not called
+		if r.State(step.ID).Reused != "" { // it is not called again
 			continue
 		}
-		for _, call := range calls(r.Plan, step) {
+		for _, call := range callsOf(r.Plan, step) {
 			server, _, err := Bound(ctx, now, r, call)
 			if err != nil {
 				var f *fault.Error
 				if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 					b, _ := r.Plan.Binding(call.ID)
-					return unbound(locale.Text(tag, "run.changed_bound", "server", b.ServerName, "why", locale.Fill(tag, f.Code, f.Args)))
+					return unboundError(locale.Text(tag, "run.changed_bound", "server", b.ServerName, "why", locale.Fill(tag, f.Code, f.Args)))
 				}
 				return err
 			}
 			if v := rules.Judge(rule.CallOf(call, server.Name)); v.Effect == rule.Deny {
-				return unbound(locale.Text(tag, "run.changed_denied", "called", call.Called(), "reason", v.Rule.Reason))
+				return unboundError(locale.Text(tag, "run.changed_denied", "called", call.Called(), "reason", v.Rule.Reason))
 			}
 		}
 	}
 	return nil
 }
 
-// calls are the calls that a step may make: its own, its undo's and its check's.
-func calls(p plan.Plan, step plan.Step) []plan.Step {
+// callsOf returns all calls of a step: its own, its undo's and its check's.
+func callsOf(p plan.Plan, step plan.Step) []plan.Step {
 	list := []plan.Step{step}
 	if undo, ok := p.Step(plan.UndoOf(step.ID)); ok {
 		list = append(list, undo)

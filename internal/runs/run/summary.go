@@ -12,16 +12,15 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// How much of a result the final message tells.
+// Limits of the result in the final message.
 const (
 	summaryItems  = 5
 	summaryFields = 6
 	summaryText   = 80 // characters of a value
 )
 
-// summary tells what the last step that was done returned, for the person who
-// reads the chat; the whole of it is in the run. It is data, and it is written
-// as text of one line a thing.
+// summary returns the result of the last step that was done, for a person who reads the chat; the
+// run holds the whole result. It is untrusted data, so each value is written as text on one line.
 func summary(r plan.Run) string {
 	for _, step := range slices.Backward(r.Plan.Steps) {
 		st := r.State(step.ID)
@@ -50,7 +49,7 @@ func describe(body json.RawMessage, tag locale.Tag) string {
 	return strings.Join(lines, "\n")
 }
 
-// listIn returns a list, or the one list that an object has.
+// listIn returns body as a list, or the only list among the members of an object.
 func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && list != nil {
@@ -70,7 +69,7 @@ func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	return list, lists == 1
 }
 
-// fields writes the plain values of an object, in the order they came in.
+// fields returns the plain values of an object, in their original order.
 func fields(body json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()

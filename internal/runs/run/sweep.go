@@ -11,7 +11,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Swept counts what one sweep did.
+// Swept counts the effects of one sweep.
 type Swept struct {
 	Expired   int `json:"expired"`
 	Restarted int `json:"restarted"`
@@ -20,16 +20,16 @@ type Swept struct {
 	Failed    int `json:"failed"`
 }
 
-// sweepMost bounds one sweep; what is left is due at the next one.
-const sweepMost = 5000
+// sweepLimit is the greatest number of runs of one sweep; the others stay due.
+const sweepLimit = 5000
 
-// Sweep looks at every run that is due: expires drafts, starts what confirm
-// left queued, wakes what was decided, and settles runs whose execution ended
-// without saying so. One run that cannot be healed does not keep the others from
-// it, in this sweep or in a later one; the errors are joined.
+// Sweep handles every run that is due: it expires drafts, starts queued runs that were not started,
+// resumes executions whose step was decided, and finishes runs whose execution ended. A run that
+// cannot be repaired does not block the others, in this sweep or in a later one. The errors are
+// joined.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	list, err := s.Store.Due(ctx, s.Now(), sweepMost)
+	list, err := s.Store.Due(ctx, s.Now(), sweepLimit)
 	problems := []error{err}
 	for _, o := range list {
 		if ctx.Err() != nil {
@@ -43,27 +43,27 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
-// A run that cannot be healed is tried at so many sweeps in a row, because most causes pass;
-// then after a minute, two, four, and at last once a day.
+// A run that cannot be repaired is tried in the first sweeps without delay, because most causes
+// pass. Then the delay grows from one minute, by doubling, up to one day.
 const (
-	sweepTries   = 3
-	sweepSeldom  = 24 * time.Hour
-	sweepDoubled = 11 // 2^11 minutes are more than a day
+	sweepTries    = 3
+	maxSweepDelay = 24 * time.Hour
+	maxDoublings  = 11 // 2^11 minutes are more than a day
 )
 
-// putOff makes room for others that are due. Otherwise a batch of runs that cannot be healed
-// would fill every sweep.
+// putOff delays a run that cannot be repaired. Otherwise a batch of such runs would fill every
+// sweep.
 func (s *Service) putOff(ctx context.Context, o Overdue, because error) error {
 	until := s.Now()
 	if more := o.Tries + 1 - sweepTries; more >= 0 {
-		until = until.Add(min(time.Minute<<min(more, sweepDoubled), sweepSeldom))
+		until = until.Add(min(time.Minute<<min(more, maxDoublings), maxSweepDelay))
 	}
 	s.Log.ErrorContext(ctx, "run.not_healed", "account", o.Account, "run_id", o.RunID, "tries", o.Tries+1, "next", until, "error", because)
 	return s.Store.PutOff(ctx, o, until)
 }
 
-// heal does for one run what the sweep is for. A panic is that run's failure: one
-// that cannot even be read holds up no other.
+// heal does the work of the sweep for one run. It recovers from a panic, so that a run that cannot
+// be read does not block the others.
 func (s *Service) heal(ctx context.Context, k Key, swept *Swept) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,7 +87,7 @@ func (s *Service) heal(ctx context.Context, k Key, swept *Swept) (err error) {
 	return nil
 }
 
-// expire moves a draft whose time is over to expired.
+// expire moves a draft to expired when its time is over.
 func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
 	did := false
 	err := s.decide(ctx, k.Account, k.RunID, func(r plan.Run, chat conversation.Chat) error {
@@ -106,8 +106,8 @@ func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
 	return did, err
 }
 
-// resume starts an execution that was not started, settles the run of one that ended,
-// and wakes one that waits for what has been decided.
+// resume starts an execution that was not started, finishes the run of one that ended, and wakes
+// one whose step was decided.
 func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 	execution, err := s.Executions.ExecutionOf(ctx, r.ID)
 	if err != nil {
@@ -135,9 +135,9 @@ func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 	return s.Store.Postpone(ctx, r, LookAgain(r, s.Now()))
 }
 
-// LookAgain is when the sweep should look at a run that goes on: when the first of its
-// approvals is over, if it does nothing but wait for them, or else in a while. Who decides
-// before then makes it due, and so does an execution that ends badly.
+// LookAgain returns the next due time of an active run: the expiry of the first open approval, if
+// the run only waits for approvals, else a fixed time later. A decision, or a failed execution,
+// makes the run due earlier.
 func LookAgain(r plan.Run, at time.Time) time.Time {
 	if until, waits := r.WaitsUntil(at); waits {
 		return until
@@ -151,9 +151,9 @@ func LookAgain(r plan.Run, at time.Time) time.Time {
 	return next
 }
 
-// wake lets a run's execution go on where a step has nothing to wait for any more: it
-// was decided, its time is over, or the run was asked to stop. A step that began was
-// woken before. It returns how many.
+// wake resumes a run's execution where a step no longer has to wait: it was decided, its approval
+// expired, or the run was asked to stop. A step that already began was woken before. It returns the
+// number of steps that it woke.
 func (s *Service) wake(ctx context.Context, r plan.Run) (int, error) {
 	woken := 0
 	var problems []error

@@ -9,21 +9,21 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Undo says what of a run is to be undone, the newest first, and marks that it is:
-// the names of the undos that have not ended. Called again it says what is left.
+// Undo marks that a run is being undone, and returns the ids of the undos that have not ended, the
+// newest effect first. A repeated call returns those that are left.
 //
-// Only a run that failed (cause is how its execution ended), or was asked to stop, is
-// undone; and not while a change of its is in doubt, or in flight: what it depends on
-// must stay as it is until somebody knows. What another run did, and this one has the
-// results of, is that run's to undo.
+// Only a run that failed (cause is the reason why its execution ended) or was asked to stop is
+// undone. It is not undone while one of its changes is in doubt or in flight, because the data that
+// this change depends on must stay until the outcome is known. Effects of an earlier run whose
+// results this run reuses are not undone.
 func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]string, error) {
 	var left []string
-	err := s.over(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
 		left = []string{}
-		if !r.Status.Active() || r.Status == plan.Queued || !stopped(r, cause) || uncertain(r) {
+		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil
 		}
-		for _, id := range undoable(r) {
+		for _, id := range undoIDs(r) {
 			if !r.State(id).Status.Terminal() {
 				left = append(left, id)
 			}
@@ -47,15 +47,15 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]str
 	return left, err
 }
 
-// stopped reports whether a run did not get to its end.
-func stopped(r plan.Run, cause string) bool {
+// isStopped reports whether a run failed or was asked to stop.
+func isStopped(r plan.Run, cause string) bool {
 	return cause != "" || r.CancelAt != nil || r.UndoAt != nil || slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
 		return st.Status == plan.StepFailed && !plan.ParseEffect(st.StepID).Undo
 	})
 }
 
-// uncertain reports whether nobody knows of a change whether it was made.
-func uncertain(r plan.Run) bool {
+// hasUncertainChange reports whether the outcome of a change is unknown.
+func hasUncertainChange(r plan.Run) bool {
 	return slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
 		step, ok := r.Plan.Step(st.StepID)
 		if !ok || plan.ParseEffect(st.StepID).Undo {
@@ -66,9 +66,8 @@ func uncertain(r plan.Run) bool {
 	})
 }
 
-// effects are the changes that were made: by steps, or by the elements of those that
-// are done for each of a list.
-func effects(r plan.Run) []plan.StepState {
+// changesOf returns the changes that were made, by steps or by their elements.
+func changesOf(r plan.Run) []plan.StepState {
 	var list []plan.StepState
 	for _, st := range r.Steps {
 		step, ok := r.Plan.Step(st.StepID)
@@ -79,13 +78,13 @@ func effects(r plan.Run) []plan.StepState {
 	return list
 }
 
-// undoable names the undos of what the run itself did, the newest first.
-func undoable(r plan.Run) []string {
-	done := slices.DeleteFunc(effects(r), func(st plan.StepState) bool {
+// undoIDs returns the ids of the undos of the run's own changes, the newest change first.
+func undoIDs(r plan.Run) []string {
+	done := slices.DeleteFunc(changesOf(r), func(st plan.StepState) bool {
 		_, ok := r.Plan.Step(plan.UndoOf(st.StepID))
 		return !ok || st.Reused != ""
 	})
-	slices.Reverse(done) // what was done at the same moment: as the plan has it, backwards
+	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
 	slices.SortStableFunc(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	ids := make([]string, len(done))
 	for i, st := range done {

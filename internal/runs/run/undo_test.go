@@ -11,57 +11,57 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-func TestWhatIsUndone(t *testing.T) {
+func TestUndoReversesOwnChangesNewestFirst(t *testing.T) {
 	plain := undoable("Sin vuelta")
 	plain.Undo = nil
 	for name, c := range map[string]struct {
-		do    func(testing.TB, hand, string)
+		do    func(testing.TB, manualWorld, string)
 		cause string
-		want  []string // the first time
+		want  []string // at the first call
 	}{
-		"after a failure, the newest first": {func(t testing.TB, w hand, id string) {
+		"after a failure, the newest first": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepDone)
 			w.do(t, id, "s3", plan.StepFailed)
 		}, "Run.StepFailed", []string{"undo:s2", "undo:s1"}},
-		"in the order of time, not of the plan": {func(t testing.TB, w hand, id string) {
+		"in the order of time, not of the plan": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s2", plan.StepDone)
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s3", plan.StepFailed)
 		}, "", []string{"undo:s1", "undo:s2"}},
-		"after somebody stopped it": {func(t testing.TB, w hand, id string) {
+		"after somebody stopped it": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			cancel(t, w.World, w.Read(id))
 		}, "", []string{"undo:s1"}},
-		"after the execution failed by itself": {func(t testing.TB, w hand, id string) {
+		"after the execution failed by itself": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 		}, "Task.Failed", []string{"undo:s1"}},
-		"nothing of a run that goes on": {func(t testing.TB, w hand, id string) {
+		"nothing of a run that goes on": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 		}, "", nil},
-		"nothing while something is in doubt": {func(t testing.TB, w hand, id string) {
+		"nothing while something is in doubt": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.do(t, id, "s2", plan.StepInDoubt)
 		}, "Run.StepFailed", nil},
-		"nothing while something is in flight": {func(t testing.TB, w hand, id string) {
+		"nothing while something is in flight": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			must(t, w.begin(id, "s2"))
 		}, "Run.StepFailed", nil},
-		"nothing when nothing was done": {func(t testing.TB, w hand, id string) {
+		"nothing when nothing was done": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepFailed)
 		}, "Run.StepFailed", nil},
-		"nothing of what has no undo": {func(t testing.TB, w hand, id string) {
+		"nothing of what has no undo": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s4", plan.StepDone)
 			w.do(t, id, "s3", plan.StepFailed)
 		}, "Run.StepFailed", nil},
-		"nothing of a run that ended": {func(t testing.TB, w hand, id string) {
+		"nothing of a run that ended": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "s1", plan.StepDone)
 			w.finish(t, id, "Run.StepFailed")
 		}, "Run.StepFailed", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			r := w.running(t, undoable("Una"), undoable("Dos"), undoable("Tres"), plain)
+			w := newManualWorld(t)
+			r := w.launch(t, undoable("Una"), undoable("Dos"), undoable("Tres"), plain)
 			c.do(t, w, r.ID)
 			before := w.Read(r.ID).EventSeq
 			if got := w.undo(t, r.ID, c.cause); !slices.Equal(got, c.want) {
@@ -82,36 +82,36 @@ func TestWhatIsUndone(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUndoneIsSaid(t *testing.T) {
+func TestFinishReportsChangesThatCannotBeUndone(t *testing.T) {
 	plain := undoable("Correo")
 	plain.Undo = nil
 	for name, c := range map[string]struct {
-		undo   func(testing.TB, hand, string)
+		undo   func(testing.TB, manualWorld, string)
 		status plan.Status
 		said   []string
 	}{
-		"all undone": {func(t testing.TB, w hand, id string) {
+		"all undone": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "undo:s2", plan.StepDone)
 			w.do(t, id, "undo:s1", plan.StepDone)
 		}, plan.Failed, []string{"Deshecho: Una; Dos.", "Queda hecho: Correo."}},
-		"one refused": {func(t testing.TB, w hand, id string) {
+		"one refused": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "undo:s2", plan.StepFailed)
 			w.do(t, id, "undo:s1", plan.StepDone)
 		}, plan.Failed, []string{"Deshecho: Una.", "No se pudo deshacer: Dos.", "Queda hecho: Correo."}},
-		"the machine was stopped in the middle": {func(t testing.TB, w hand, id string) {
+		"the machine was stopped in the middle": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "undo:s2", plan.StepDone)
 		}, plan.Failed, []string{"Deshecho: Dos.", "No se pudo deshacer: Una.", "Queda hecho: Correo."}},
-		"the machine was stopped in a call that may be repeated": {func(t testing.TB, w hand, id string) {
+		"the machine was stopped in a call that may be repeated": {func(t testing.TB, w manualWorld, id string) {
 			must(t, w.begin(id, "undo:s2"))
 		}, plan.InDoubt, []string{"No se pudo deshacer: Una; Dos."}},
-		"nobody knows": {func(t testing.TB, w hand, id string) {
+		"nobody knows": {func(t testing.TB, w manualWorld, id string) {
 			w.do(t, id, "undo:s2", plan.StepInDoubt)
 			w.do(t, id, "undo:s1", plan.StepDone)
 		}, plan.InDoubt, []string{"Deshecho: Una.", "No se pudo deshacer: Dos."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
-			r := w.running(t, undoable("Una"), undoable("Dos"), plain, undoable("Tres"))
+			w := newManualWorld(t)
+			r := w.launch(t, undoable("Una"), undoable("Dos"), plain, undoable("Tres"))
 			for _, id := range []string{"s1", "s2", "s3"} {
 				w.do(t, r.ID, id, plan.StepDone)
 			}
@@ -124,7 +124,7 @@ func TestWhatCannotBeUndoneIsSaid(t *testing.T) {
 			w.EndExecution(r.ID)
 			w.Pass(10 * time.Minute)
 			sweep(t, w.World)
-			settled(t, w.World, r.ID, c.status)
+			checkEnded(t, w.World, r.ID, c.status)
 			for _, line := range c.said {
 				if got := w.final(r.ID); !strings.Contains(got, line) {
 					t.Errorf("said %q, without %q", got, line)
@@ -134,20 +134,20 @@ func TestWhatCannotBeUndoneIsSaid(t *testing.T) {
 	}
 }
 
-func TestNoUndoBeginsBeforeUndoing(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, undoable("Una"))
+func TestUndoStepRequiresUndoingRun(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Una"))
 	w.do(t, r.ID, "s1", plan.StepDone)
 	if err := w.begin(r.ID, "undo:s1"); !errors.Is(err, plan.ErrMoved) {
 		t.Error(err)
 	}
 }
 
-func TestEveryElementIsUndone(t *testing.T) {
-	w := newHand(t)
+func TestUndoReversesEveryElement(t *testing.T) {
+	w := newManualWorld(t)
 	each := undoable("Reservar")
 	each.ForEach = "${s1.body.items}"
-	r := w.running(t, reading("Mirar"), each)
+	r := w.launch(t, readingStep("Mirar"), each)
 	w.do(t, r.ID, "s1", plan.StepDone)
 	w.expand(t, r.ID, "s2", 12)
 	var want []string
@@ -160,7 +160,7 @@ func TestEveryElementIsUndone(t *testing.T) {
 		t.Fatalf("to undo: %v", got)
 	}
 	w.finish(t, r.ID, "Run.StepFailed")
-	settled(t, w.World, r.ID, plan.Failed)
+	checkEnded(t, w.World, r.ID, plan.Failed)
 	if got := w.final(r.ID); !strings.Contains(got, "Reservar (10) y 1 más.") {
 		t.Errorf("said %q", got)
 	}
@@ -169,11 +169,11 @@ func TestEveryElementIsUndone(t *testing.T) {
 	}
 }
 
-// A step that is done for each element ends as the worst of its elements, when
-// nobody is there to collect them.
-func TestAnInterruptedStepEndsAsItsElements(t *testing.T) {
+// A step that is done for each element, and whose execution was interrupted, ends as the worst of
+// its elements.
+func TestFinishEndsInterruptedStepAsItsElements(t *testing.T) {
 	for name, c := range map[string]struct {
-		items  []plan.StepStatus // of three
+		items  []plan.StepStatus // three elements
 		step   plan.StepStatus
 		status plan.Status
 	}{
@@ -184,10 +184,10 @@ func TestAnInterruptedStepEndsAsItsElements(t *testing.T) {
 		"one in its call":         {[]plan.StepStatus{plan.StepDone, plan.StepRunning}, plan.StepInDoubt, plan.InDoubt},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHand(t)
+			w := newManualWorld(t)
 			each := undoable("Reservar")
 			each.ForEach = "${s1.body.items}"
-			r := w.running(t, reading("Mirar"), each)
+			r := w.launch(t, readingStep("Mirar"), each)
 			w.do(t, r.ID, "s1", plan.StepDone)
 			w.expand(t, r.ID, "s2", 3)
 			for n, status := range c.items {
@@ -198,7 +198,7 @@ func TestAnInterruptedStepEndsAsItsElements(t *testing.T) {
 				w.do(t, r.ID, plan.ItemOf("s2", n), status)
 			}
 			got := w.finish(t, r.ID, "TIMED_OUT")
-			settled(t, w.World, r.ID, c.status)
+			checkEnded(t, w.World, r.ID, c.status)
 			if now := got.State("s2").Status; now != c.step {
 				t.Errorf("the step is %s, want %s", now, c.step)
 			}
@@ -206,43 +206,43 @@ func TestAnInterruptedStepEndsAsItsElements(t *testing.T) {
 	}
 }
 
-func TestSkippedStepsAreAsGoodAsDone(t *testing.T) {
-	w := newHand(t)
-	r := w.running(t, reading("Mirar"), undoable("Una"))
+func TestRunWithSkippedStepsIsDone(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, readingStep("Mirar"), undoable("Una"))
 	w.do(t, r.ID, "s1", plan.StepDone)
 	must(t, w.end(r.ID, "s2", plan.StepSkipped, ""))
 	w.finish(t, r.ID, "")
-	settled(t, w.World, r.ID, plan.Done)
+	checkEnded(t, w.World, r.ID, plan.Done)
 	if got := w.final(r.ID); !strings.Contains(got, "1 paso omitido") {
 		t.Errorf("said %q", got)
 	}
 }
 
-func TestAWaitingStepAtTheEnd(t *testing.T) {
+func TestFinishClosesWaitingStepByItsExpiry(t *testing.T) {
 	for pass, want := range map[time.Duration]plan.StepStatus{time.Minute: plan.StepCancelled, 2 * time.Hour: plan.StepFailed} {
-		w := newHand(t)
-		r := w.running(t, undoable("Una"))
-		w.waits(t, r.ID, "s1", anybody)
+		w := newManualWorld(t)
+		r := w.launch(t, undoable("Una"))
+		w.mustAsk(t, r.ID, "s1", anybody)
 		w.Pass(pass)
 		got := w.finish(t, r.ID, "ABORTED")
-		settled(t, w.World, r.ID, plan.Failed)
+		checkEnded(t, w.World, r.ID, plan.Failed)
 		if now := got.State("s1").Status; now != want {
 			t.Errorf("after %s it is %s, want %s", pass, now, want)
 		}
 	}
 }
 
-// A plan of the most steps, each done for the most elements, ends although its states
-// are many times what a transaction holds.
-func TestTheLargestRunEnds(t *testing.T) {
-	w := newHand(t)
-	steps := []plan.ProposedStep{reading("Mirar")}
+// A plan with the greatest number of steps, each for the greatest number of elements, ends although
+// a transaction cannot hold all its states.
+func TestFinishEndsTheLargestRun(t *testing.T) {
+	w := newManualWorld(t)
+	steps := []plan.ProposedStep{readingStep("Mirar")}
 	for len(steps) < plan.MaxSteps {
 		each := undoable(fmt.Sprint("Paso ", len(steps)))
 		each.ForEach = "${s1.body.items}"
 		steps = append(steps, each)
 	}
-	r := w.running(t, steps...)
+	r := w.launch(t, steps...)
 	w.do(t, r.ID, "s1", plan.StepDone)
 	for n := range 5 {
 		id := fmt.Sprint("s", n+2)
@@ -252,7 +252,7 @@ func TestTheLargestRunEnds(t *testing.T) {
 		}
 	}
 	got := w.finish(t, r.ID, "TIMED_OUT")
-	settled(t, w.World, r.ID, plan.InDoubt)
+	checkEnded(t, w.World, r.ID, plan.InDoubt)
 	open := 0
 	for _, st := range got.Steps {
 		if !st.Status.Terminal() || st.Last.Open {
