@@ -10,39 +10,39 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// maxAsked is how large a body may be that somebody approves, in bytes: it is shown
-// whole.
-const maxAsked = 128 << 10
+// maxApprovalBody is the greatest size, in bytes, of a body that a person can approve, because it
+// is shown whole.
+const maxApprovalBody = 128 << 10
 
-// wanted is what somebody would approve, and whether somebody must.
-type wanted struct {
-	ask      *plan.Ask // nil: nobody
+// approvalRequest holds the request that a person would approve, and whether an approval is needed.
+type approvalRequest struct {
+	ask      *plan.Ask // nil: no approval is needed
 	method   string
 	url      string
 	body     json.RawMessage
 	hash     string
-	requests []string // of each element, when the step is done for some
+	requests []string // the request hash of each element, for a step that is done for each element
 
-	substitute *plan.Command // the other command in it, nil when it is the plan's
+	substitute *plan.Command // the replacement of a failed command; nil when the command is the plan's
 }
 
-func (c prepared) wanted() wanted {
-	w := wanted{ask: c.ask, method: c.request.Method, url: c.request.URL, body: c.body, hash: c.hash, substitute: c.substitute}
+func (c prepared) approvalRequest() approvalRequest {
+	w := approvalRequest{ask: c.ask, method: c.request.Method, url: c.request.URL, body: c.body, hash: c.hash, substitute: c.substitute}
 	if c.tool != nil {
 		w.method = c.tool.Tool
 	}
 	return w
 }
 
-// gate says whether the step waits for an approval, or why it may not go on. What was
-// approved is what is sent, or nothing is.
-func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, refused *plan.Failure) {
+// gate reports whether the step waits for an approval, or the reason why it may not continue. Only
+// the approved request is sent.
+func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits bool, refused *plan.Failure) {
 	if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo {
-		return false, x.amongApproved(r, e, w)
+		return false, x.checkElementApproved(r, e, w)
 	}
 	a := st.Approval
 	switch {
-	case a == nil && w.ask != nil && len(w.body) > maxAsked:
+	case a == nil && w.ask != nil && len(w.body) > maxApprovalBody:
 		return false, x.failure(r, "step.approval_too_large")
 	case a == nil:
 		return w.ask != nil, nil
@@ -53,7 +53,8 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, re
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, x.failure(r, "step.approval_changed")
 	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
-		// A rule that came since wants another person: an approval of one's own is none.
+		// A rule that was added later asks for another person: the user's own approval does not
+		// count.
 		step, _ := r.Plan.Step(st.StepID)
 		return false, x.failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason)
 	case a.Decision == plan.Approved:
@@ -64,18 +65,16 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w wanted) (waits bool, re
 	return false, x.unapproved(r, st, x.failure(r, "step.approval_expired"))
 }
 
-// element is one of the requests of a step that is done for several, as they are
-// approved together.
+// element is the request of one element. The requests of all elements are approved together.
 type element struct {
 	URL     string          `json:"url"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Request string          `json:"request"`
 }
 
-// amongApproved says that an element's request is not the one that was approved with
-// its step, if that was.
-// A person saw it together with its step, or it is not sent.
-func (x *Executor) amongApproved(r plan.Run, e plan.EffectID, w wanted) *plan.Failure {
+// checkElementApproved returns a failure when an element's request is not among those that were
+// approved with its step, although an approval was needed.
+func (x *Executor) checkElementApproved(r plan.Run, e plan.EffectID, w approvalRequest) *plan.Failure {
 	a := r.State(e.Step).Approval
 	if a == nil && w.ask == nil {
 		return nil
@@ -87,19 +86,19 @@ func (x *Executor) amongApproved(r plan.Run, e plan.EffectID, w wanted) *plan.Fa
 	return x.failure(r, "step.approval_changed")
 }
 
-// Await notes that a step waits for an approval, and the token by which its execution
-// goes on. Doing it again changes nothing; the token of a later invocation takes the
-// place of the earlier one, whose wait is over. A step that waits for nothing any more
-// goes on at once.
+// Await records that a step waits for an approval, with the token that resumes its execution. A
+// repeated call with the same token changes nothing. The token of a later invocation replaces the
+// earlier one, whose wait is over. If the step no longer has to wait, its execution is resumed at
+// once.
 func (x *Executor) Await(ctx context.Context, t Task, token string) error {
-	over := false
+	resume := false
 	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
-		over = true
+		resume = true
 		st := r.State(step.ID)
-		if misplaced(r, step) != "" || r.CancelAt != nil || st.Status.Terminal() {
+		if misplacedReason(r, step) != "" || r.CancelAt != nil || st.Status.Terminal() {
 			return nil
 		}
-		w, refused, err := x.wanted(ctx, r, step)
+		w, refused, err := x.approvalRequest(ctx, r, step)
 		if err != nil {
 			return err
 		}
@@ -110,31 +109,31 @@ func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 		if refused != nil || !waits {
 			return nil
 		}
-		over = false
+		resume = false
 		if st.Approval != nil && st.Approval.Token == token {
 			return nil
 		}
 		return x.ask(ctx, r, step, w, token)
 	})
-	if err != nil || !over {
+	if err != nil || !resume {
 		return err
 	}
 	return x.Waker.Wake(ctx, token)
 }
 
-// wanted is what somebody would approve of a step.
-func (x *Executor) wanted(ctx context.Context, r plan.Run, step plan.Step) (wanted, *plan.Failure, error) {
+// approvalRequest returns the request that a person would approve for a step.
+func (x *Executor) approvalRequest(ctx context.Context, r plan.Run, step plan.Step) (approvalRequest, *plan.Failure, error) {
 	look := x.results(ctx, r, step.ID)
 	if step.ForEach != "" {
 		_, w, refused, err := x.elements(ctx, r, step, look)
 		return w, refused, err
 	}
 	call, refused, err := x.prepare(ctx, r, step, look)
-	return call.wanted(), refused, err
+	return call.approvalRequest(), refused, err
 }
 
-// ask writes the wait, or another token into the one there is.
-func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w wanted, token string) error {
+// ask writes the approval request, or replaces the token of the present one.
+func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w approvalRequest, token string) error {
 	at := x.Now()
 	st := r.State(step.ID)
 	a := plan.Approval{
@@ -146,9 +145,9 @@ func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w wanted
 	} else {
 		a.Ask = *w.ask
 		a.ExpiresAt = at.Add(time.Duration(a.Minutes) * time.Minute)
-		rec.Messages = x.say(r, step, at, "asked", "reason", a.Reason)
+		rec.Messages = x.messages(r, step, at, "asked", "reason", a.Reason)
 		if c := w.substitute; c != nil {
-			rec.Messages = x.say(r, step, at, "asked_substitute", "reason", a.Reason, "was", command.Line(c.Was), "now", command.Line(c.Now), "because", c.Because)
+			rec.Messages = x.messages(r, step, at, "asked_substitute", "reason", a.Reason, "was", command.Line(c.Was), "now", command.Line(c.Now), "because", c.Because)
 		}
 	}
 	a.Token = token

@@ -14,7 +14,7 @@ import (
 	"piloto/internal/runs/step"
 )
 
-// wait does what the state machine's wait for an approval does.
+// wait waits for an approval as the state machine does.
 func wait(t *testing.T, w *fixture.World, r plan.Run, id, token string) {
 	t.Helper()
 	if err := w.Steps.Await(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id}, token); err != nil {
@@ -39,16 +39,16 @@ func stop(t *testing.T, w *fixture.World, r plan.Run) {
 	}
 }
 
-func TestARuleThatCameSinceWantsAnotherPerson(t *testing.T) {
+func TestLaterRuleRequiresAnotherPerson(t *testing.T) {
 	for user, want := range map[string]string{"ana": "error step.denied", "berta": "done"} {
 		w, r := begun(t, nil, proposed("s1", "POST", "/bookings", `{"room":"norte"}`))
 		ask := rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/bookings", Reason: "Se mira antes."}
-		ruled(t, w, ask)
+		setRules(t, w, ask)
 		drive(t, w, r, "s1")
 		wait(t, w, r, "s1", "token")
 		approve(t, w, r, "s1", user, false)
 		ask.Another = true
-		ruled(t, w, ask)
+		setRules(t, w, ask)
 		drive(t, w, r, "s1")
 		if status(w, r, "s1") != want {
 			t.Errorf("approved by %s, who may be the one who confirmed (%s): %s", user, w.Read(r.ID).Confirmer, status(w, r, "s1"))
@@ -56,12 +56,12 @@ func TestARuleThatCameSinceWantsAnotherPerson(t *testing.T) {
 	}
 }
 
-// deleting is a plan that destroys something in its middle.
+// deleting returns a plan that destroys an object in the middle.
 func deleting() []plan.ProposedStep {
 	return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), proposed("s2", "DELETE", "/bookings/${s1.body.id}", "")}
 }
 
-// waiting is a run whose step s2 waits for an approval, with a token.
+// waiting returns a run whose step s2 waits for an approval, with a token.
 func waiting(t *testing.T) (*fixture.World, plan.Run) {
 	t.Helper()
 	w, r := begun(t, nil, deleting()...)
@@ -73,7 +73,7 @@ func waiting(t *testing.T) (*fixture.World, plan.Run) {
 	return w, r
 }
 
-func TestAStepThatDestroysWaitsForSomebody(t *testing.T) {
+func TestDestructiveStepWaitsForApproval(t *testing.T) {
 	w, r := waiting(t)
 	now := w.Read(r.ID)
 	a := now.State("s2").Approval
@@ -104,7 +104,7 @@ func TestAStepThatDestroysWaitsForSomebody(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAStepThatWaits(t *testing.T) {
+func TestWaitingStepFollowsTheDecision(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		happens func(*testing.T, *fixture.World, plan.Run)
@@ -116,7 +116,7 @@ func TestWhatBecomesOfAStepThatWaits(t *testing.T) {
 		"the run is stopped": {func(t *testing.T, w *fixture.World, r plan.Run) { stop(t, w, r) }, step.Cancelled, "cancelled step.cancelled"},
 		"a rule denies it meanwhile": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s2", "berta", false)
-			ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Nada se borra."})
+			setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Nada se borra."})
 		}, step.Rejected, "error step.denied"},
 		"its service is switched off": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s2", "berta", false)
@@ -134,7 +134,7 @@ func TestWhatBecomesOfAStepThatWaits(t *testing.T) {
 			if s := w.Read(r.ID).Status; s != plan.Running {
 				t.Errorf("the run is %s, and nothing of it waits", s)
 			}
-			wait(t, w, r, "s2", "token-9") // an execution that comes to wait too late goes on at once
+			wait(t, w, r, "s2", "token-9") // an execution that begins to wait too late is resumed at once
 			if woken := w.Woken(); woken[len(woken)-1] != "token-9" {
 				t.Errorf("woken %v", woken)
 			}
@@ -142,7 +142,7 @@ func TestWhatBecomesOfAStepThatWaits(t *testing.T) {
 	}
 }
 
-func TestWhatIsApprovedIsWhatIsSent(t *testing.T) {
+func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 	w, r := waiting(t)
 	approve(t, w, r, "s2", "berta", false)
 	now := w.Read(r.ID)
@@ -158,7 +158,7 @@ func TestWhatIsApprovedIsWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestTheWaitIsWrittenOnceAndTheLastTokenCounts(t *testing.T) {
+func TestAwaitWritesOnceAndKeepsLastToken(t *testing.T) {
 	w, r := waiting(t)
 	wait(t, w, r, "s2", "token-1")
 	before := w.Read(r.ID).State("s2").Approval
@@ -184,7 +184,7 @@ func TestTheWaitIsWrittenOnceAndTheLastTokenCounts(t *testing.T) {
 	}
 }
 
-func TestRulesAreReadAgainBeforeEachStep(t *testing.T) {
+func TestExecuteReadsRulesBeforeEachStep(t *testing.T) {
 	over := &rule.Over{At: "body.room", Most: "5"}
 	for name, c := range map[string]struct {
 		rule rule.Rule
@@ -203,7 +203,7 @@ func TestRulesAreReadAgainBeforeEachStep(t *testing.T) {
 			upstream(w, map[string]string{"GET /rooms": `{"id":"7"}`})
 			drive(t, w, r, "s1")
 			c.rule.ID, c.rule.Reason = "r1", "Porque sí."
-			ruled(t, w, c.rule)
+			setRules(t, w, c.rule)
 			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is {
 				t.Errorf("ended %s: %s", got, status(w, r, "s2"))
 			}
@@ -211,7 +211,7 @@ func TestRulesAreReadAgainBeforeEachStep(t *testing.T) {
 	}
 	t.Run("a deletion that is allowed", func(t *testing.T) {
 		w, r := begun(t, nil, deleting()...)
-		ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Allow, Method: "DELETE", Reason: "Es de pruebas."})
+		setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Allow, Method: "DELETE", Reason: "Es de pruebas."})
 		drive(t, w, r, "s1")
 		if got := drive(t, w, r, "s2"); got != "done" {
 			t.Errorf("ended %s: %s", got, status(w, r, "s2"))
@@ -219,9 +219,9 @@ func TestRulesAreReadAgainBeforeEachStep(t *testing.T) {
 	})
 }
 
-// A decision, a stop and executions that were invoked more than once meet: the call is
-// made at most once, and never after a stop was written first.
-func TestApprovalsAndStopsRace(t *testing.T) {
+// A decision, a stop and repeated invocations run concurrently: the call is made at most once, and
+// never after a stop was written first.
+func TestStepIsSentOnceWhenApprovalMeetsStop(t *testing.T) {
 	for range 8 {
 		w, r := waiting(t)
 		ctx := context.Background()

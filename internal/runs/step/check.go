@@ -9,30 +9,30 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// checkWaits are the pauses after a check that does not find what was done: it may be
-// on its way. After the last check that is what is known.
+// checkWaits are the pauses after a check that does not find the change, because the change may
+// still be in flight. The last check decides.
 var checkWaits = []time.Duration{2 * time.Second, 5 * time.Second}
 
-// checkTime is how long one check may take.
+// checkTime is the timeout of one check.
 const checkTime = 30 * time.Second
 
-// What the error of a step says between two checks.
+// The error codes of a step between two checks.
 const (
 	codeNotHeld    = "step.check_not_held"
 	codeUnanswered = "step.check_unanswered"
 )
 
-// check finds out what became of a call whose answer was lost, when the step declares
-// how: what was found to be done is done, though nobody knows what it answered. What is
-// looked for in vain three times over was not done. A step without a check, or whose
-// check was not answered, is in doubt for good.
+// check finds out whether a call whose response was lost took effect, when the step declares a
+// check. If the check finds the change, the step is done, without a result. If three checks do not
+// find it, the step was not done. A step without a check, or whose check got no response, stays in
+// doubt.
 func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	check, ok := r.Plan.CheckOf(step.ID)
 	if !ok {
-		return x.end(ctx, t, &r, x.doubt(r, st, st.Result))
+		return x.end(ctx, t, &r, x.doubtEnding(r, st, st.Result))
 	}
-	held, answer, err := x.checked(ctx, r, check)
+	held, answer, err := x.runCheck(ctx, r, check)
 	n := st.Checks + 1
 	data := map[string]any{"held": held, "check": n}
 	if answer != nil {
@@ -49,13 +49,13 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	e := ending{checks: n, data: data, failure: x.failure(r, code)}
 	switch {
 	case held:
-		e.status, e.kind, e.failure, e.said = plan.StepDone, plan.EventStepChecked, nil, "checked"
+		e.status, e.kind, e.failure, e.message = plan.StepDone, plan.EventStepChecked, nil, "checked"
 	case n <= len(checkWaits):
 		e.status, e.kind, e.quiet, e.open, e.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
 		e.result = st.Result
 		e.notBefore = x.Now().Add(checkWaits[n-1])
 	case unanswered:
-		e = x.doubt(r, st, st.Result)
+		e = x.doubtEnding(r, st, st.Result)
 		e.checks, e.data = n, data
 	default:
 		e.status, e.kind = plan.StepFailed, plan.EventStepFailed
@@ -64,21 +64,21 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	return x.end(ctx, t, nil, e)
 }
 
-// checked makes a check's call, which only reads, and says whether what it expects
-// holds of the answer. An error means that there was none: nothing is known.
-func (x *Executor) checked(ctx context.Context, r plan.Run, check plan.Step) (bool, *tool.Answer, error) {
+// runCheck makes a check's call, which only reads, and reports whether its expected condition holds
+// for the response. An error means that there was no usable response.
+func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (bool, *tool.Answer, error) {
 	effect := check.ID[len("check:"):]
 	step, _ := r.Plan.Step(effect)
 	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, effect))
 	if err == nil {
-		err = x.keyed(ctx, r, &call)
+		err = x.attachKey(ctx, r, &call)
 	}
 	switch {
 	case err != nil:
 		return false, nil, err
 	case refused != nil:
 		return false, nil, &Error{Name: Rejected, Message: refused.Message}
-	case call.woven: // nobody could be asked
+	case call.woven: // no person could approve it
 		return false, nil, &Error{Name: Rejected, Message: x.failure(r, "step.command_woven").Message}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
@@ -90,7 +90,7 @@ func (x *Executor) checked(ctx context.Context, r plan.Run, check plan.Step) (bo
 	case answer.Status == 429 || answer.Status >= 500 || answer.Failed:
 		return false, &answer, &Error{Name: Transient, Message: "the check was not answered"}
 	}
-	res := storable(answer)
+	res := resultOf(answer)
 	if res.Truncated {
 		res.Body = nil
 	}

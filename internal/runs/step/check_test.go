@@ -12,7 +12,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// checked is a booking that says how to find out whether it was made.
+// checkedStep returns a booking with a check.
 func checkedStep(method, path string) plan.ProposedStep {
 	s := proposed("s1", method, path, `{"room":"norte"}`)
 	if method == "DELETE" {
@@ -25,9 +25,9 @@ func checkedStep(method, path string) plan.ProposedStep {
 	return s
 }
 
-// TestAStepWhoseAnswerWasLostIsLookedFor: each answer of the check in turn, the last
-// one for all that follow.
-func TestAStepWhoseAnswerWasLostIsLookedFor(t *testing.T) {
+// TestCheckDecidesStepWhoseResponseWasLost answers the checks with each response in turn, and with
+// the last one from then on.
+func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 	const yes, no, lost = `{"state":"booked"}`, `{"state":"free"}`, "!"
 	for name, c := range map[string]struct {
 		checks []string
@@ -71,7 +71,7 @@ func TestAStepWhoseAnswerWasLostIsLookedFor(t *testing.T) {
 			if _, keyed := w.Requests()[1].Header["Idempotency-Key"]; keyed {
 				t.Error("a check reads")
 			}
-			if c.ends == "done" { // nobody knows what it answered
+			if c.ends == "done" { // the response is unknown
 				if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.reference" {
 					t.Errorf("what names it ended %s: %s", got, status(w, r, "s2"))
 				}
@@ -84,7 +84,7 @@ func TestAStepWhoseAnswerWasLostIsLookedFor(t *testing.T) {
 	}
 }
 
-func TestChecksWaitBetweenThem(t *testing.T) {
+func TestCheckPausesBetweenAttempts(t *testing.T) {
 	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
 	upstream(w, map[string]string{"POST /bookings": "!"})
 	for i, pause := range []time.Duration{0, 0, 2 * time.Second, 5 * time.Second} {
@@ -105,9 +105,9 @@ func TestChecksWaitBetweenThem(t *testing.T) {
 	}
 }
 
-// A process that dies in its call leaves an attempt of which nobody knows; it is looked
-// for once nobody can be in it any more.
-func TestAnAttemptThatWasCutOffIsLookedFor(t *testing.T) {
+// A process that dies in its call leaves an open attempt. It is checked once no process can be in
+// the call any more.
+func TestCheckDecidesInterruptedAttempt(t *testing.T) {
 	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != step.Throttled || len(w.Requests()) != 0 {
@@ -121,7 +121,7 @@ func TestAnAttemptThatWasCutOffIsLookedFor(t *testing.T) {
 	same(t, "sent", sent(w), []string{"GET /bookings/norte"})
 }
 
-func TestAStopThatMeetsAnOpenAttemptLooksForIt(t *testing.T) {
+func TestStopChecksOpenAttempt(t *testing.T) {
 	for _, method := range []string{"POST", "DELETE"} {
 		path := map[string]string{"POST": "/bookings", "DELETE": "/bookings/7"}[method]
 		w, r := begun(t, nil, checkedStep(method, path))
@@ -137,9 +137,9 @@ func TestAStopThatMeetsAnOpenAttemptLooksForIt(t *testing.T) {
 	}
 }
 
-// A change whose method may be repeated is repeated with the same key; when no attempt
-// was answered, nobody knows, and a check says.
-func TestAChangeThatIsNeverAnsweredIsInDoubt(t *testing.T) {
+// A change whose method may be repeated is repeated with the same key. When no attempt got a
+// response, the outcome is unknown, and a check decides.
+func TestChangeWithoutResponseIsInDoubt(t *testing.T) {
 	change := proposed("s1", "PUT", "/bookings/7", `{"room":"sur"}`)
 	w, r := begun(t, nil, change)
 	upstream(w, map[string]string{"PUT /bookings/7": "!"})

@@ -10,28 +10,28 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// mostCommand is how often a command is tried that answers that it failed.
-const mostCommand = 3
+// maxCommandAttempts is the number of attempts of a command that reports failure.
+const maxCommandAttempts = 3
 
-// thinkingTime is how long a step waits for another command before its last attempt.
-// It ends the loop through Reason when that always fails.
-const thinkingTime = 10 * time.Minute
+// reasonTimeout is how long a step waits for a replacement of its command before the last attempt.
+// It also ends the loop through Reason when Reason always fails.
+const reasonTimeout = 10 * time.Minute
 
 const codeCommandFailed = "step.command_failed"
 
-// thinks reports whether another command is thought of before the next attempt: the
-// last one of a command that keeps failing, once, when the plan has tokens for it. A
-// command that somebody approved is not replaced.
-func (x *Executor) thinks(r plan.Run, step plan.Step, st plan.StepState) bool {
+// canReason reports whether the model is asked for a replacement before the next attempt. It is
+// asked once, before the last attempt of a failing command, if the plan has tokens for it. A
+// command that a person approved is not replaced.
+func (x *Executor) canReason(r plan.Run, step plan.Step, st plan.StepState) bool {
 	e := plan.ParseEffect(step.ID)
-	return st.Error != nil && st.Error.Code == codeCommandFailed && st.Attempts == mostCommand-1 && !st.Last.Open &&
+	return st.Error != nil && st.Error.Code == codeCommandFailed && st.Attempts == maxCommandAttempts-1 && !st.Last.Open &&
 		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && e.Item < 0 && !e.Undo && r.CancelAt == nil &&
-		x.Now().Before(st.UpdatedAt.Add(thinkingTime))
+		x.Now().Before(st.UpdatedAt.Add(reasonTimeout))
 }
 
-// substitute returns the command that replaces the one that failed; nil when none does. It is
-// judged again here: it must not destroy, nor be more dangerous than the one that failed. An
-// element and an undo have no substitute, because nobody could be asked.
+// substitute returns the command that replaces the failed one; nil when there is none. It is judged
+// again here: it must not destroy, nor be more dangerous than the failed one. An element and an
+// undo have no substitute, because no person could approve it.
 func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 	was, is := command.Of(args.Method, args.Path, args.Body)
 	c, e := st.Command, plan.ParseEffect(st.StepID)
@@ -41,9 +41,10 @@ func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Asks(was, c.Now)}
 }
 
-// asksFor is why a call needs a person who sees it as it is sent, or nothing: it has
-// another command than the plan, or what an earlier step answered is part of its command.
-func (x *Executor) asksFor(r plan.Run, call prepared) string {
+// approvalReason returns the reason why a person must see a call before it is sent; empty when
+// there is none. The reasons are a substitute command, and a command that includes the result of an
+// earlier step.
+func (x *Executor) approvalReason(r plan.Run, call prepared) string {
 	tag := locale.Tag(r.Locale)
 	switch {
 	case call.substitute != nil && call.substitute.Asks:
@@ -54,9 +55,9 @@ func (x *Executor) asksFor(r plan.Run, call prepared) string {
 	return ""
 }
 
-// seen adds to what a call waits for that a person must see it. Of two reasons the
-// stricter terms hold, and both are told.
-func seen(ask *plan.Ask, why string) *plan.Ask {
+// withReason adds a reason to the approval that a call needs. With two reasons, the text holds
+// both, and the terms of ask apply.
+func withReason(ask *plan.Ask, why string) *plan.Ask {
 	switch {
 	case why == "":
 		return ask
@@ -68,8 +69,8 @@ func seen(ask *plan.Ask, why string) *plan.Ask {
 	return &both
 }
 
-// unapproved ends a step whose substitute nobody approved. It fails as its own command did.
-// why is the reason that was given, or that nobody answered.
+// unapproved returns the failure of a step whose approval was refused or expired. A substitute that
+// was not approved fails as the original command did. why is the reason of the refusal.
 func (x *Executor) unapproved(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
 	if !st.Command.Replaces() {
 		return why
@@ -77,18 +78,18 @@ func (x *Executor) unapproved(r plan.Run, st plan.StepState, why *plan.Failure) 
 	return &plan.Failure{Code: codeCommandFailed, Message: locale.Text(locale.Tag(r.Locale), "step.command_unapproved", "reason", why.Message)}
 }
 
-// rises reports whether a command destroys something only since its references are
-// resolved: what a result says must not make more of a command than was confirmed. An
-// undo has no risk beyond its method's: what was shown as destroying is no more.
-func rises(step plan.Step, args tool.Arguments) bool {
+// escalates reports whether a command is destructive only after its references are resolved. A
+// result must not make a command more dangerous than the confirmed one. The risk of an undo comes
+// from its method alone, so an undo that was shown as destructive is accepted.
+func escalates(step plan.Step, args tool.Arguments) bool {
 	if step.Risk == plan.Destructive || !command.Destroys(args.Method, args.Path, args.Body) {
 		return false
 	}
 	return !plan.ParseEffect(step.ID).Undo || !command.Destroys(step.Method, step.Path, step.Body)
 }
 
-// commandFailed is the ending of an attempt at a command that answered that it failed;
-// nil for what is no command, or did not fail.
+// commandFailed returns the ending of an attempt whose command reports failure; nil if the call is
+// not a command, or did not fail.
 func (x *Executor) commandFailed(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {
 	if _, is := command.Of(args.Method, args.Path, args.Body); !is {
 		return nil
@@ -97,11 +98,11 @@ func (x *Executor) commandFailed(r plan.Run, step plan.Step, st plan.StepState, 
 	if !failed {
 		return nil
 	}
-	e := x.again(r, st, mostCommand, Transient, result, x.failure(r, codeCommandFailed, "detail", why))
+	e := x.retryOrFail(r, st, maxCommandAttempts, Transient, result, x.failure(r, codeCommandFailed, "detail", why))
 	if e.status == plan.StepRunning {
 		after := st
 		after.Error, after.Last.Open, after.UpdatedAt = e.failure, false, x.Now()
-		if x.thinks(r, step, after) {
+		if x.canReason(r, step, after) {
 			e.outcome = OutcomeReason
 		}
 	}

@@ -24,8 +24,8 @@ func commanding(t *testing.T, ceiling int, text string) (*fixture.World, plan.Ru
 	return w, r
 }
 
-// reasoned writes what the reasoner came to.
-func reasoned(t *testing.T, w *fixture.World, r plan.Run, now string) {
+// reason writes the command that the model proposed.
+func reason(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	t.Helper()
 	seen := w.Read(r.ID)
 	st := seen.State("s1")
@@ -35,7 +35,7 @@ func reasoned(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	}
 }
 
-func TestACommandThatFailsIsTriedAgainAndThoughtAbout(t *testing.T) {
+func TestFailedCommandIsRetriedAndReasonedAbout(t *testing.T) {
 	w, r := commanding(t, 4000, "ls /nowhere")
 	if got := drive(t, w, r, "s1"); got != string(step.OutcomeReason) || len(w.Requests()) != 2 {
 		t.Fatalf("ended %s after %d requests", got, len(w.Requests()))
@@ -43,7 +43,7 @@ func TestACommandThatFailsIsTriedAgainAndThoughtAbout(t *testing.T) {
 	if got := drive(t, w, r, "s1"); got != string(step.OutcomeReason) || len(w.Requests()) != 2 || status(w, r, "s1") != "running step.command_failed" {
 		t.Fatalf("called again it ended %s: %s", got, status(w, r, "s1"))
 	}
-	reasoned(t, w, r, "ls -a /nowhere")
+	reason(t, w, r, "ls -a /nowhere")
 	upstream(w, map[string]string{"POST /command": `{"exit_code":0}`})
 	if got := drive(t, w, r, "s1"); got != "done" {
 		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
@@ -53,21 +53,21 @@ func TestACommandThatFailsIsTriedAgainAndThoughtAbout(t *testing.T) {
 	for _, q := range w.Requests() {
 		keys[q.Header["Idempotency-Key"]] = true
 	}
-	if len(keys) != 3 { // each answered: the next is another effect
+	if len(keys) != 3 { // each attempt got a response, so the next one has another key
 		t.Errorf("keys %v", keys)
 	}
 }
 
-func TestTheLastAttemptIsTheLast(t *testing.T) {
+func TestCommandFailsAfterLastAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		ceiling int
 		happens func(*testing.T, *fixture.World, plan.Run)
 		last    string
 	}{
-		"the same fails again":                 {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "ls /nowhere") }, "ls /nowhere"},
-		"another fails too":                    {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "ls -a /nowhere") }, "ls -a /nowhere"},
-		"one that destroys is not sent":        {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "rm -rf /") }, "ls /nowhere"},
-		"one that dares more is not sent":      {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reasoned(t, w, r, "touch /nowhere") }, "ls /nowhere"},
+		"the same fails again":                 {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reason(t, w, r, "ls /nowhere") }, "ls /nowhere"},
+		"another fails too":                    {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reason(t, w, r, "ls -a /nowhere") }, "ls -a /nowhere"},
+		"one that destroys is not sent":        {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reason(t, w, r, "rm -rf /") }, "ls /nowhere"},
+		"one that dares more is not sent":      {4000, func(t *testing.T, w *fixture.World, r plan.Run) { reason(t, w, r, "touch /nowhere") }, "ls /nowhere"},
 		"nobody thinks in time":                {4000, func(_ *testing.T, w *fixture.World, _ plan.Run) { w.Pass(11 * time.Minute) }, "ls /nowhere"},
 		"the plan has no tokens to think with": {0, nil, "ls /nowhere"},
 	} {
@@ -88,7 +88,7 @@ func TestTheLastAttemptIsTheLast(t *testing.T) {
 	}
 }
 
-func TestWhatACommandAnswers(t *testing.T) {
+func TestCommandResponseDecidesStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
 		is     string
@@ -110,9 +110,9 @@ func TestWhatACommandAnswers(t *testing.T) {
 	}
 }
 
-func TestACommandThatWasApprovedIsNotReplaced(t *testing.T) {
+func TestApprovedCommandIsNotReplaced(t *testing.T) {
 	w, r := commanding(t, 4000, "ls /nowhere")
-	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/command", Reason: "Se mira antes."})
+	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/command", Reason: "Se mira antes."})
 	drive(t, w, r, "s1")
 	wait(t, w, r, "s1", "token")
 	approve(t, w, r, "s1", "berta", false)
@@ -121,7 +121,7 @@ func TestACommandThatWasApprovedIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestAResultMakesNoCommandWorse(t *testing.T) {
+func TestResultCannotEscalateCommand(t *testing.T) {
 	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls ${s1.body.folder}"}`))
 	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
 	drive(t, w, r, "s1")
@@ -130,7 +130,7 @@ func TestAResultMakesNoCommandWorse(t *testing.T) {
 	}
 }
 
-func TestAnUndoIsTheCommandThatWasShown(t *testing.T) {
+func TestUndoSendsTheShownCommand(t *testing.T) {
 	for name, c := range map[string]struct{ undo, file, is string }{
 		"it removes, as was shown":          {"rm ${s1.body.file}", "a.txt", "done"},
 		"it removes what is elsewhere":      {"rm -r ${s1.body.file}", "/srv/data", "error step.command_woven"},
@@ -164,7 +164,7 @@ func TestAnUndoIsTheCommandThatWasShown(t *testing.T) {
 	}
 }
 
-func TestEveryMemberOfACommandIsLookedAt(t *testing.T) {
+func TestEscalationIsFoundInEveryMember(t *testing.T) {
 	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls","args":["${s1.body.folder}"]}`))
 	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
 	drive(t, w, r, "s1")
@@ -173,7 +173,7 @@ func TestEveryMemberOfACommandIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestAStepIsAboutWhatThePlanShowed(t *testing.T) {
+func TestStepRefusesChangedTarget(t *testing.T) {
 	shown := plan.Target{Ref: "s1.body.rooms[0].id", Value: []byte(`"n"`), Label: "Sala Norte, 6"}
 	for name, c := range map[string]struct {
 		rooms string
@@ -203,8 +203,8 @@ func TestAStepIsAboutWhatThePlanShowed(t *testing.T) {
 	}
 }
 
-// A result that is stored apart is whole for who names it.
-func TestALargeResultIsWholeForWhoNamesIt(t *testing.T) {
+// A result that is stored in pieces is whole for the step that names it.
+func TestReferenceReadsWholeLargeResult(t *testing.T) {
 	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.last}"}`))
 	noise := make([]byte, 600<<10)
 	for i := range noise {

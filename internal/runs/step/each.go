@@ -14,16 +14,15 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// MostElements is how many elements the steps of one run may be done for in all: what
-// the history of an execution has room for.
+// MostElements is the greatest number of elements of all steps of one run. It is bounded by the
+// history of an execution.
 const MostElements = 500
 
-// mostRounds is how often the elements of a step are gone through, when some of them
-// came to no end.
-const mostRounds = 3
+// maxRounds is how often the elements of a step are started, when some of them do not end.
+const maxRounds = 3
 
-// each does a step that is done for each element of a list: first what all of it
-// depends on, then the elements, each an effect of its own, and at last their results.
+// each executes a step that is done for each element of a list: first the checks of the whole step,
+// then the elements, each an effect of its own, and finally the collection of their results.
 func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step, look *results) (Done, error) {
 	st := r.State(step.ID)
 	if st.Expanded {
@@ -31,22 +30,24 @@ func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step,
 	}
 	n, w, refused, err := x.elements(ctx, r, step, look)
 	if err != nil || refused != nil {
-		return x.ended(ctx, t, r, refusedWith(refused), err)
+		return x.endEarly(ctx, t, r, failedEnding(refused), err)
 	}
 	waits, refused := x.gate(r, st, w)
 	switch {
 	case refused != nil:
-		return x.ended(ctx, t, r, refusedWith(refused), nil)
+		return x.endEarly(ctx, t, r, failedEnding(refused), nil)
 	case waits:
-		return goOn(OutcomeApproval), nil
+		return continueWith(OutcomeApproval), nil
 	}
 	return x.round(ctx, t, n)
 }
 
-// elements counts what a step is done for and makes ready all that would be sent, so
-// that it fails before anything is sent when one of them cannot be.
-func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, wanted, *plan.Failure, error) {
-	fail := func(f *plan.Failure, err error) (int, wanted, *plan.Failure, error) { return 0, wanted{}, f, err }
+// elements counts the elements of a step and prepares all their requests, so that the step fails
+// before anything is sent when one of them is invalid.
+func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, approvalRequest, *plan.Failure, error) {
+	fail := func(f *plan.Failure, err error) (int, approvalRequest, *plan.Failure, error) {
+		return 0, approvalRequest{}, f, err
+	}
 	list, err := look.elements(step)
 	switch {
 	case look.err != nil:
@@ -56,14 +57,14 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case len(list) > plan.MaxEach:
 		return fail(x.failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
 	}
-	if moved := x.moved(r, step, look.look); moved != nil || look.err != nil {
+	if moved := x.changedTarget(r, step, look.lookup); moved != nil || look.err != nil {
 		return fail(moved, look.err)
 	}
 	b, refused, err := x.bind(ctx, r, step)
 	if err != nil || refused != nil {
 		return fail(refused, err)
 	}
-	w := wanted{method: step.Method, url: b.server.BaseURL + step.Path}
+	w := approvalRequest{method: step.Method, url: b.server.BaseURL + step.Path}
 	if step.Tool != "" {
 		w.method, w.url = step.Tool, b.server.BaseURL
 	}
@@ -76,7 +77,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 		case refused != nil:
 			return fail(x.failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
 		}
-		w.ask = stricter(w.ask, call.ask)
+		w.ask = stricterAsk(w.ask, call.ask)
 		requests[i] = element{URL: call.request.URL, Body: call.body, Request: call.hash}
 		w.requests = append(w.requests, call.hash)
 	}
@@ -87,8 +88,8 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	return len(list), w, nil, nil
 }
 
-// element makes ready what would be sent for one element. What it asks is what its step
-// does. What it names is read once for all elements.
+// element prepares the request of one element. Its approval is that of its step. The results that
+// it names are read once for all elements.
 func (x *Executor) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
 	one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
 	item := x.results(ctx, r, one.ID)
@@ -100,12 +101,13 @@ func (x *Executor) element(ctx context.Context, r plan.Run, step plan.Step, b bo
 		return call, refused, err
 	}
 	one.ID = step.ID
-	call.ask, refused = x.ruled(r, one, b, call)
+	call.ask, refused = x.checkRules(r, one, b, call)
 	return call, refused, nil
 }
 
-// stricter is what asks for more: another person before anybody, and less time.
-func stricter(a, b *plan.Ask) *plan.Ask {
+// stricterAsk returns the stricter of two approval requests: another person before anyone, then the
+// shorter time.
+func stricterAsk(a, b *plan.Ask) *plan.Ask {
 	switch {
 	case a == nil || b == nil:
 		if a == nil {
@@ -123,14 +125,14 @@ func stricter(a, b *plan.Ask) *plan.Ask {
 	return a
 }
 
-// round writes that the elements are gone through, for the first time or again, and
-// answers which.
+// round records a round over the elements, the first or a further one, and returns the elements
+// that have not ended.
 func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 	var left []string
 	var e *ending
 	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
-		left, e = unfinished(r, step.ID, n), nil
+		left, e = unfinishedElements(r, step.ID, n), nil
 		sum := 0
 		for _, other := range r.Steps {
 			if other.StepID != step.ID {
@@ -138,16 +140,16 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 			}
 		}
 		switch {
-		case misplaced(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
+		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
-			e = refusedWith(x.failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
+			e = failedEnding(x.failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
 			return nil
 		case n == 0:
-			e = gathered(nil)
+			e = collectedEnding(nil)
 			return nil
-		case st.Attempts >= mostRounds:
-			e = refusedWith(x.failure(r, "step.interrupted"))
+		case st.Attempts >= maxRounds:
+			e = failedEnding(x.failure(r, "step.interrupted"))
 			return nil
 		}
 		at := x.Now()
@@ -155,7 +157,7 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 			"title": step.Title, "items": n, "left": len(left), "attempt": st.Attempts + 1,
 		}}
 		if st.Attempts == 0 {
-			rec.Messages = x.say(r, step, at, "expanded", "items", fmt.Sprint(n))
+			rec.Messages = x.messages(r, step, at, "expanded", "items", fmt.Sprint(n))
 		}
 		st.Status, st.Expanded, st.Items, st.Attempts, st.UpdatedAt = plan.StepRunning, true, n, st.Attempts+1, at
 		_, err := x.Store.EndStep(ctx, r, st, rec)
@@ -167,11 +169,11 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 	case e != nil:
 		return x.end(ctx, t, nil, *e)
 	}
-	return goOn(OutcomeEach, left...), nil
+	return continueWith(OutcomeEach, left...), nil
 }
 
-// unfinished names the elements of a step that came to no end yet.
-func unfinished(r plan.Run, stepID string, n int) []string {
+// unfinishedElements returns the ids of the elements that have not ended.
+func unfinishedElements(r plan.Run, stepID string, n int) []string {
 	var left []string
 	for i := range n {
 		if id := plan.ItemOf(stepID, i); !r.State(id).Status.Terminal() {
@@ -181,11 +183,11 @@ func unfinished(r plan.Run, stepID string, n int) []string {
 	return left
 }
 
-// collect puts the results of all elements together, or says what became of the step
-// when not all were done.
+// collect joins the results of all elements, or ends the step by the worst of its elements when not
+// all were done.
 func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
-	if len(unfinished(r, step.ID, st.Items)) > 0 {
+	if len(unfinishedElements(r, step.ID, st.Items)) > 0 {
 		return x.round(ctx, t, st.Items)
 	}
 	states := make([]plan.StepState, st.Items)
@@ -212,12 +214,12 @@ func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.St
 		}
 		bodies[i], truncated = res.Body, truncated || res.Truncated
 	}
-	e := gathered(bodies)
+	e := collectedEnding(bodies)
 	e.result.Truncated = e.result.Truncated || truncated
 	return x.end(ctx, t, nil, *e)
 }
 
-// sum is the ending of a step of whose elements not all were done; nil when all were.
+// sum returns the ending of a step whose elements were not all done; nil when all were.
 func (x *Executor) sum(r plan.Run, states []plan.StepState) *ending {
 	for _, c := range []struct {
 		status plan.StepStatus
@@ -245,8 +247,8 @@ func (x *Executor) sum(r plan.Run, states []plan.StepState) *ending {
 	return nil
 }
 
-// gathered is the ending of a step whose elements are done, with what each answered.
-func gathered(bodies []json.RawMessage) *ending {
+// collectedEnding returns the ending of a step whose elements are all done, with their results.
+func collectedEnding(bodies []json.RawMessage) *ending {
 	var b bytes.Buffer
 	b.WriteByte('[')
 	for i, body := range bodies {
@@ -260,7 +262,7 @@ func gathered(bodies []json.RawMessage) *ending {
 	res := plan.Result{Status: 200, Body: b.Bytes(), Bytes: b.Len(), SHA256: hex.EncodeToString(sum[:])}
 	res = res.Shortened(maxAnswer)
 	return &ending{
-		status: plan.StepDone, kind: plan.EventStepDone, result: &res, said: "gathered",
+		status: plan.StepDone, kind: plan.EventStepDone, result: &res, message: "gathered",
 		data: map[string]any{"items": len(bodies)},
 	}
 }

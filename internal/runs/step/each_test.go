@@ -15,7 +15,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// forEach is a plan that books every room that is found.
+// forEach returns a plan that books every room that is found.
 func forEach() []plan.ProposedStep {
 	each := proposed("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
 	each.ForEach = "${s1.body.rooms}"
@@ -30,7 +30,7 @@ func roomsOf(n int) string {
 	return `{"rooms":[` + strings.Join(list, ",") + `]}`
 }
 
-func TestAStepIsDoneForEachElement(t *testing.T) {
+func TestEachExecutesEveryElement(t *testing.T) {
 	w, r := begun(t, nil, forEach()...)
 	n := 0
 	w.Answer(func(q tool.Request) (tool.Answer, error) {
@@ -64,7 +64,7 @@ func TestAStepIsDoneForEachElement(t *testing.T) {
 	same(t, "events of an element", kinds(events(t, w, r, "s2[2]")), []string{plan.EventStepStart, plan.EventStepDone})
 }
 
-func TestAListMustBeOneThatFits(t *testing.T) {
+func TestEachRefusesUnusableList(t *testing.T) {
 	for name, c := range map[string]struct {
 		rooms string
 		ends  string
@@ -93,7 +93,7 @@ func TestAListMustBeOneThatFits(t *testing.T) {
 	}
 }
 
-func TestTheElementsOfARunAreBounded(t *testing.T) {
+func TestEachLimitsElementsOfRun(t *testing.T) {
 	steps := []plan.ProposedStep{proposed("s1", "GET", "/rooms", "")}
 	for i := range step.MostElements/plan.MaxEach + 1 {
 		each := proposed(fmt.Sprintf("e%d", i), "GET", "/bookings/${item.name}", "")
@@ -114,7 +114,7 @@ func TestTheElementsOfARunAreBounded(t *testing.T) {
 	}
 }
 
-// drive1 executes an effect once, and it does not fail.
+// drive1 executes an effect once, and fails the test on an error.
 func drive1(t *testing.T, w *fixture.World, r plan.Run, id string) step.Done {
 	t.Helper()
 	done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
@@ -124,9 +124,9 @@ func drive1(t *testing.T, w *fixture.World, r plan.Run, id string) step.Done {
 	return done
 }
 
-func TestWhatBecameOfTheElementsIsWhatBecameOfTheStep(t *testing.T) {
+func TestEachEndsAsItsWorstElement(t *testing.T) {
 	for name, c := range map[string]struct {
-		second string // what the booking of the second room answers
+		second string // the response to the booking of the second room
 		ends   string
 		is     string
 	}{
@@ -149,7 +149,7 @@ func TestWhatBecameOfTheElementsIsWhatBecameOfTheStep(t *testing.T) {
 			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is {
 				t.Errorf("ended %s: %s", got, status(w, r, "s2"))
 			}
-			if n := len(w.Requests()); n != 4 { // its neighbours are done all the same
+			if n := len(w.Requests()); n != 4 { // the other elements are done nevertheless
 				t.Errorf("%d requests", n)
 			}
 			if !strings.Contains(w.Read(r.ID).State("s2").Error.Message, "1 de 3") {
@@ -159,9 +159,8 @@ func TestWhatBecameOfTheElementsIsWhatBecameOfTheStep(t *testing.T) {
 	}
 }
 
-// What never comes to an end, because it cannot be executed at all, is not gone
-// through for ever.
-func TestElementsAreGoneThroughAFewTimes(t *testing.T) {
+// Elements that never end, because they cannot be executed at all, are not started for ever.
+func TestEachLimitsRounds(t *testing.T) {
 	w, r := begun(t, nil, forEach()...)
 	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
 	drive(t, w, r, "s1")
@@ -175,9 +174,9 @@ func TestElementsAreGoneThroughAFewTimes(t *testing.T) {
 	}
 }
 
-func TestAStepForEachIsApprovedOnce(t *testing.T) {
+func TestEachIsApprovedOnce(t *testing.T) {
 	w, r := begun(t, nil, forEach()...)
-	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
+	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
 	upstream(w, map[string]string{"GET /rooms": roomsOf(3)})
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) {
@@ -196,9 +195,9 @@ func TestAStepForEachIsApprovedOnce(t *testing.T) {
 	same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepExpanded, plan.EventStepDone})
 }
 
-func TestOnlyElementsThatWereApprovedAreSent(t *testing.T) {
+func TestEachSendsOnlyApprovedElements(t *testing.T) {
 	w, r := begun(t, nil, forEach()...)
-	ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
+	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
 	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
 	drive(t, w, r, "s1")
 	drive(t, w, r, "s2")

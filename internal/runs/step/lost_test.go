@@ -14,8 +14,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// script answers each request with the next of the answers, and with the last for all
-// that follow.
+// script answers each request with the next response, and with the last one from then on.
 func script(w *fixture.World, list ...func() (tool.Answer, error)) {
 	n := -1
 	w.Answer(func(tool.Request) (tool.Answer, error) {
@@ -32,13 +31,13 @@ func failed(err error) func() (tool.Answer, error) {
 	return func() (tool.Answer, error) { return tool.Answer{}, err }
 }
 
-// A change whose answer was lost may have been made, whatever keeps it from being sent
-// again: nobody says that it was not.
-func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
+// A change whose response was lost may have been made, whatever prevents its repetition: it is
+// never reported as not made.
+func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 	lost, unreached := failed(tool.ErrLost), failed(tool.ErrNotSent)
 	for name, c := range map[string]struct {
 		answers []func() (tool.Answer, error)
-		between func(*testing.T, *fixture.World, plan.Run) // after the first
+		between func(*testing.T, *fixture.World, plan.Run) // after the first attempt
 		finish  bool                                       // the run ends then
 		is      string
 		run     plan.Status
@@ -48,7 +47,7 @@ func TestALostChangeIsNeverSaidNotToBeMade(t *testing.T) {
 		"a gateway lost it":            {answers: []func() (tool.Answer, error){answered(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server has moved":         {answers: []func() (tool.Answer, error){lost, answered(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the run is stopped":           {answers: []func() (tool.Answer, error){lost}, between: stop, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: off, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: switchOff, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the execution ends":           {answers: []func() (tool.Answer, error){lost}, finish: true, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server refuses it":        {answers: []func() (tool.Answer, error){lost, answered(422)}, is: "error step.rejected", run: plan.Failed},
 		"it is made":                   {answers: []func() (tool.Answer, error){lost, answered(200)}, is: "done", run: plan.Failed},
@@ -101,16 +100,15 @@ func receiptHolds(t *testing.T, w *fixture.World, r plan.Run) {
 	}
 }
 
-func off(t *testing.T, w *fixture.World, _ plan.Run) {
+func switchOff(t *testing.T, w *fixture.World, _ plan.Run) {
 	t.Helper()
 	if _, err := w.Store.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What a check can find out of a lost change is found out, also where the change cannot
-// be sent again.
-func TestALostChangeThatCannotBeSentAgainIsChecked(t *testing.T) {
+// A check decides a lost change also where the change cannot be sent again.
+func TestCheckDecidesLostChangeThatCannotBeRepeated(t *testing.T) {
 	put := proposed("s1", "PUT", "/bookings/b1", `{"room":"norte"}`)
 	put.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/rooms"}, Expect: ref.Condition{Value: "${check.body.made}", Is: ref.Equal, To: json.RawMessage("true")}}
 	w, r := begun(t, nil, put, proposed("s2", "GET", "/people", ""))
@@ -130,9 +128,9 @@ func TestALostChangeThatCannotBeSentAgainIsChecked(t *testing.T) {
 	}
 }
 
-// Not to be found means that it was removed only where a removal may have been made:
-// one that never reached anybody, or was asked to come back later, removed nothing.
-func TestWhatWasNeverThereIsNotSaidToBeRemoved(t *testing.T) {
+// The status 404 means that an object was removed only where an earlier attempt may have removed
+// it. A request that did not reach the server, or was asked to come back later, removed nothing.
+func TestDeleteOfMissingObjectIsDoneOnlyAfterLostAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		first func() (tool.Answer, error)
 		is    string

@@ -15,19 +15,19 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// effectOf is a plan and how far it is driven, so that one effect is next.
+// effectOf is a plan, and a function that executes it up to the effect under test.
 type effectOf struct {
 	effect string
 	steps  func() []plan.ProposedStep
 	before func(*testing.T, *fixture.World, plan.Run)
 }
 
-func ready(*testing.T, *fixture.World, plan.Run) {}
+func nothing(*testing.T, *fixture.World, plan.Run) {}
 
-// listed has found what an element is done for.
+// listed executes the step whose result is the list.
 func listed(t *testing.T, w *fixture.World, r plan.Run) { drive(t, w, r, "s1") }
 
-// undoing has failed, and takes back what it did.
+// undoing lets the run fail, and begins its undo.
 func undoing(t *testing.T, w *fixture.World, r plan.Run) {
 	drive(t, w, r, "s1")
 	drive(t, w, r, "s2")
@@ -56,10 +56,10 @@ func only(method, path, body string) func() []plan.ProposedStep {
 	return func() []plan.ProposedStep { return []plan.ProposedStep{proposed("s1", method, path, body)} }
 }
 
-// TestASideEffectIsSentOnceUnlessItMayBeRepeated (guarantee I09) has a service apply a
-// request and not say so: the connection drops, a gateway answers in its place, or the
-// invocation dies in its call; and the state machine invokes the effect again and again.
-func TestASideEffectIsSentOnceUnlessItMayBeRepeated(t *testing.T) {
+// TestSideEffectIsSentOnceUnlessRepeatable (guarantee I09) has a service that applies a request
+// without a response: the connection drops, a gateway answers in its place, or the invocation dies
+// in its call. The state machine invokes the effect again and again.
+func TestSideEffectIsSentOnceUnlessRepeatable(t *testing.T) {
 	faults := map[string]func() (tool.Answer, error){
 		"dropped":              func() (tool.Answer, error) { return tool.Answer{}, tool.ErrLost },
 		"answered too late":    func() (tool.Answer, error) { return tool.Answer{}, context.DeadlineExceeded },
@@ -71,10 +71,10 @@ func TestASideEffectIsSentOnceUnlessItMayBeRepeated(t *testing.T) {
 		effectOf
 		again bool
 	}{
-		"a step":                    {effectOf{"s1", only("POST", "/bookings", `{"room":"a"}`), ready}, false},
+		"a step":                    {effectOf{"s1", only("POST", "/bookings", `{"room":"a"}`), nothing}, false},
 		"an element":                {effectOf{"s2[1]", eachBy("POST", "/bookings", `{"room":"${item.name}"}`), listed}, false},
 		"an undo":                   {effectOf{"undo:s1", undoneBy(plan.Call{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"-"}`)}), undoing}, false},
-		"a step to be repeated":     {effectOf{"s1", only("PUT", "/bookings/7", `{}`), ready}, true},
+		"a step to be repeated":     {effectOf{"s1", only("PUT", "/bookings/7", `{}`), nothing}, true},
 		"an element to be repeated": {effectOf{"s2[1]", eachBy("PUT", "/bookings/${item.name}", `{}`), listed}, true},
 		"an undo to be repeated":    {effectOf{"undo:s1", undoneBy(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), undoing}, true},
 	} {
@@ -103,7 +103,7 @@ func TestASideEffectIsSentOnceUnlessItMayBeRepeated(t *testing.T) {
 						defer close(done)
 						id := c.effect
 						if e := plan.ParseEffect(id); e.Item >= 0 {
-							id = e.Step // its elements with it
+							id = e.Step // together with its elements
 						}
 						drive(t, w, r, id)
 					}()
@@ -116,7 +116,7 @@ func TestASideEffectIsSentOnceUnlessItMayBeRepeated(t *testing.T) {
 				case !c.again && (applied != 1 || now.Status != plan.StepInDoubt):
 					t.Errorf("sent %d times, and it is %s", applied, now.Status)
 				}
-				for _, q := range w.Requests() { // by no other key either
+				for _, q := range w.Requests() { // nor with any other key
 					if k := q.Header["Idempotency-Key"]; q.Method != "GET" && k != r.ID+":s1" && k != key && k != r.ID+":s2[0]" {
 						t.Errorf("%s with the key %q", q.URL, k)
 					}
@@ -126,8 +126,7 @@ func TestASideEffectIsSentOnceUnlessItMayBeRepeated(t *testing.T) {
 	}
 }
 
-// altered is a store in which somebody has changed a stored plan, or the row of a
-// server, after the confirm.
+// altered is a store in which a stored plan, or the row of a server, was changed after the confirm.
 type altered struct {
 	step.Store
 	plan   func(*plan.Plan)
@@ -151,7 +150,7 @@ func (s altered) Server(ctx context.Context, account, id string) (tool.Server, e
 	return server, err
 }
 
-// lost was sent and not answered, and is to be looked for.
+// lost sends a request whose response is lost, so that it is to be checked.
 func lost(t *testing.T, w *fixture.World, r plan.Run) {
 	w.Answer(fails(tool.ErrLost))
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
@@ -160,16 +159,16 @@ func lost(t *testing.T, w *fixture.World, r plan.Run) {
 	w.Answer(answers(200))
 }
 
-// TestWhatChangesAfterTheConfirmIsNotSent (guarantee I03) changes the stored plan, or
-// what it calls, between the confirm and each kind of call that an effect makes.
-func TestWhatChangesAfterTheConfirmIsNotSent(t *testing.T) {
+// TestStepRefusesChangesAfterConfirm (guarantee I03) changes the stored plan, or a server that it
+// calls, between the confirm and each kind of call of an effect.
+func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 	checked := func() []plan.ProposedStep {
 		s := booking()
 		s.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/bookings/7"}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}}
 		return []plan.ProposedStep{s}
 	}
 	effects := map[string]effectOf{
-		"a step":     {"s1", only("POST", "/bookings", `{"room":"a"}`), ready},
+		"a step":     {"s1", only("POST", "/bookings", `{"room":"a"}`), nothing},
 		"an element": {"s2", eachBy("POST", "/bookings", `{"room":"${item.name}"}`), listed},
 		"an undo":    {"undo:s1", undoneBy(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), undoing},
 		"a check":    {"s1", checked, lost},

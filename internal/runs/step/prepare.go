@@ -18,16 +18,16 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// bound is what a step may call as things stand now.
+// bound holds the current state of a step's server, operation and rules.
 type bound struct {
 	server   tool.Server
 	op       tool.Operation
-	siblings []tool.Sibling // that a value in its path could select in its place
+	siblings []tool.Sibling // operations that a value in the path could select by mistake
 	rules    rule.Set
 }
 
-// prepared is a call ready to be made, with what is shown of it: a request, or
-// (then request only says where it goes) the call of a tool.
+// prepared is a call that is ready to be sent: a request, or the call of a tool, in which case
+// request holds only the URL.
 type prepared struct {
 	server  tool.Server
 	request tool.Request
@@ -36,14 +36,14 @@ type prepared struct {
 	body    json.RawMessage
 	key     *tool.Credential
 	hash    string    // plan.RequestHash
-	ask     *plan.Ask // what the step must be approved for
+	ask     *plan.Ask // the approval that the step needs
 
-	substitute *plan.Command // the command that takes the place of the one that failed
-	woven      bool          // an answer is part of the command in a way that the plan does not show
+	substitute *plan.Command // the command that replaces the failed one
+	woven      bool          // the result of an earlier step changes the command in a way that the plan does not show
 }
 
-// prepare checks that the step still is what was confirmed and builds its
-// request, but for its key. A failure is why nothing may be sent; an error is ours.
+// prepare checks that the step is unchanged since the confirmation and builds its request, without
+// the key. A Failure means that nothing may be sent; an error is internal.
 func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step, look *results) (prepared, *plan.Failure, error) {
 	b, refused, err := x.bind(ctx, r, step)
 	if err != nil || refused != nil {
@@ -52,9 +52,9 @@ func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step, look
 	return x.fill(r, step, b, look)
 }
 
-// bind looks at what the step calls, and at the account's rules, as they are now.
+// bind reads the server and the operation of a step, and the account's rules.
 func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, *plan.Failure, error) {
-	if !x.intact.check(r.Plan, r.Digest) {
+	if !x.verified.check(r.Plan, r.Digest) {
 		return bound{}, x.failure(r, "step.plan_changed"), nil
 	}
 	var b bound
@@ -75,8 +75,8 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	return b, nil, err
 }
 
-// siblingsOf lists the operations of a server that a value in the path of this one could
-// select. There are none when the path has no parameter.
+// siblingsOf lists the operations of a server that a value in the path of op could select. There
+// are none when the path has no parameter.
 func siblingsOf(ctx context.Context, c run.Catalogue, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
 	if op.Name != "" || !strings.Contains(op.Path, "{") {
 		return nil, nil
@@ -93,25 +93,25 @@ func siblingsOf(ctx context.Context, c run.Catalogue, account string, server too
 
 // fill resolves the step's references and builds its request.
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
-	moved := x.moved(r, step, look.look)
-	args, err := resolve(step, b.op.Path, look.look)
+	moved := x.changedTarget(r, step, look.lookup)
+	args, err := resolve(step, b.op.Path, look.lookup)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
 	case moved != nil:
 		return prepared{}, moved, nil
 	case errors.Is(err, tool.ErrRequest):
-		return prepared{}, x.failure(r, "step.arguments", "detail", told(err)), nil
+		return prepared{}, x.failure(r, "step.arguments", "detail", requestFault(err)), nil
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
-	case rises(step, args):
+	case escalates(step, args):
 		return prepared{}, x.failure(r, "step.command_rises"), nil
 	}
-	woven, err := wovenBy(step, args, look.look)
+	woven, err := isWoven(step, args, look.lookup)
 	switch {
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
-	case woven && plan.ParseEffect(step.ID).Undo: // nobody could be asked
+	case woven && plan.ParseEffect(step.ID).Undo: // no person could approve it
 		return prepared{}, x.failure(r, "step.command_woven"), nil
 	}
 	other := substitute(r.State(step.ID), args)
@@ -125,34 +125,34 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	} else if call.request, refused = x.build(r, step, b, args); refused == nil {
 		call.hash = plan.RequestHash(call.request.Method, call.request.URL, call.body)
 		if step.Risk != plan.Read {
-			call.request.Header["Idempotency-Key"] = effect(r, step, args)
+			call.request.Header["Idempotency-Key"] = effectKey(r, step, args)
 		}
 		if r.TraceID != "" {
 			call.request.Header["X-Trace-Id"] = r.TraceID
 		}
 	}
 	if refused == nil {
-		call.ask, refused = x.ruled(r, step, b, call)
+		call.ask, refused = x.checkRules(r, step, b, call)
 	}
 	return call, refused, nil
 }
 
-// ruled asks the account's rules about a call that is ready.
-func (x *Executor) ruled(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
+// checkRules applies the account's rules to a prepared call.
+func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
 	c := rule.CallOf(step, b.server.Name)
 	c.Path, c.Query, c.Body, c.Resolved = call.args.Path, call.args.Query, call.body, true
 	ask, denied := b.rules.AskFor(step, r.Plan, c, locale.Text(locale.Tag(r.Locale), "turn.destroys"))
 	if denied != nil {
 		return nil, x.failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
 	}
-	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // who confirmed was told that it would wait
+	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // the user who confirmed saw that the step would wait
 		ask = step.Ask
 	}
-	return seen(ask, x.asksFor(r, call)), nil
+	return withReason(ask, x.approvalReason(r, call)), nil
 }
 
-// keyed gives a call the key of its server.
-func (x *Executor) keyed(ctx context.Context, r plan.Run, call *prepared) error {
+// attachKey adds the key of the server to a call.
+func (x *Executor) attachKey(ctx context.Context, r plan.Run, call *prepared) error {
 	if call.server.Key == nil {
 		return nil
 	}
@@ -167,10 +167,10 @@ func (x *Executor) keyed(ctx context.Context, r plan.Run, call *prepared) error 
 	return nil
 }
 
-// effect names what a step does, the same at every attempt whose outcome another
-// could repeat. A command that answered that it failed is over, and the next one is
-// another effect.
-func effect(r plan.Run, step plan.Step, args tool.Arguments) string {
+// effectKey returns the idempotency key of a step. It stays the same for all attempts that could
+// repeat one another. A command that reported failure is complete, so the next attempt has another
+// key.
+func effectKey(r plan.Run, step plan.Step, args tool.Arguments) string {
 	name := r.ID + ":" + step.ID
 	if _, is := command.Of(args.Method, args.Path, args.Body); is {
 		if n := r.State(step.ID).Attempts; n > 0 {
@@ -180,8 +180,8 @@ func effect(r plan.Run, step plan.Step, args tool.Arguments) string {
 	return name
 }
 
-// fillTool makes the call of a tool. What the server's tool is now is asked
-// anew at every call: it must be the one that was confirmed.
+// fillTool builds the call of a tool. The tool's definition is read again at every call: it must
+// have the confirmed fingerprint.
 func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call *prepared) *plan.Failure {
 	if problems := op.CheckResolved(x.Schemas, tool.Arguments{Body: call.body}); len(problems) > 0 {
 		return x.failure(r, "step.arguments", "detail", sentence(problems))
@@ -192,7 +192,7 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 	}
 	call.tool = &tool.Call{
 		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments,
-		Idempotency: effect(r, step, call.args), TraceID: r.TraceID, Limit: maxAnswer,
+		Idempotency: effectKey(r, step, call.args), TraceID: r.TraceID, Limit: maxAnswer,
 	}
 	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
 	call.hash = plan.RequestHash(op.Name, call.request.URL, call.body)
@@ -202,13 +202,13 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Arguments) (tool.Request, *plan.Failure) {
 	request, err := b.build(x.Schemas, step, args)
 	if err != nil {
-		return request, x.failure(r, "step.arguments", "detail", told(err))
+		return request, x.failure(r, "step.arguments", "detail", requestFault(err))
 	}
 	return request, nil
 }
 
-// build makes the request of a call after its references are resolved. The path must match the
-// template of the bound tool, and no receiver may take it for another operation's.
+// build builds the request of a call whose references are resolved. The path must match the
+// template of the bound tool, and no receiver may take it for the path of another operation.
 func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
 	if _, _, err := tool.Match([]tool.Entry{b.op.Entry}, args.Method, args.Path); err != nil {
 		return tool.Request{}, err
@@ -226,8 +226,8 @@ func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments)
 	return request, err
 }
 
-// told says why a request was not built, for a person.
-func told(err error) string {
+// requestFault returns the reason why a request was not built, for a person.
+func requestFault(err error) string {
 	var f *fault.Error
 	switch {
 	case !errors.As(err, &f):

@@ -14,37 +14,35 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Limits of what is looked at before a plan is confirmed.
+// Limits of a preview.
 const (
-	previewAnswer = 256 << 10 // bytes of an answer
+	previewAnswer = 256 << 10 // bytes of a response
 	targetsOfStep = 8
 	targetValue   = 1 << 10  // bytes
-	targetsInAll  = 24 << 10 // bytes of values and labels, so that a plan stays one
+	targetsInAll  = 24 << 10 // bytes of values and labels, so that the plan keeps its limit
 )
 
-// PreviewStore is what is read to look at what a draft is about.
+// PreviewStore reads the data of a preview.
 type PreviewStore interface {
 	run.Catalogue
 	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
 }
 
-// Preview looks at what a draft is about: it does the GETs that what the draft
-// changes refers to, before anybody confirmed it.
+// Preview makes the reads that the changes of a draft refer to, before the draft is confirmed.
 //
-// It only sends what cannot change anything: a GET or HEAD of a server of which a
-// person said so (Server.Preview), bound, matched, checked and built as any step is,
-// and that no rule of the account denies or asks about. What comes back is used to
-// name things, and is neither stored nor ever a step's result. Nothing of it can
-// fail: what is not found out is only not shown.
+// It sends only requests without side effects: a GET or HEAD to a server that a person allowed for
+// previews (Server.Preview), bound, matched, checked and built as any step is, that no rule of the
+// account denies or asks about. The results are used to name objects. They are not stored and never
+// become a step's result. A failed read only leaves out a target.
 type Preview struct {
 	Store   PreviewStore
-	Schemas tool.Compiler // judges the arguments of reads
+	Schemas tool.Compiler // checks the arguments of reads
 	Sender  Sender
 	Log     *slog.Logger
 }
 
-// Targets says what the references of each step of a draft name, in the order of its
-// steps; nothing for those that only read. It takes at most limit.
+// Targets returns the targets of each step of a draft, in the order of its steps; none for steps
+// that only read. It takes at most limit.
 func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target {
 	found := make([][]plan.Target, len(r.Plan.Steps))
 	seen := map[string]ref.Result{}
@@ -57,7 +55,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 		if s.Risk == plan.Read {
 			continue
 		}
-		for _, name := range references(s) {
+		for _, name := range referencesOf(s) {
 			if _, ok := seen[name.Step]; !ok || name.Secret() || len(found[i]) == targetsOfStep ||
 				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
 				continue
@@ -72,14 +70,14 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 	return found
 }
 
-// Look does the reads that the changes of a draft refer to, once, those that need
-// nothing of each other at once, within limit. It returns the steps that answered,
-// with their results; and those whose results the draft has of an earlier run.
+// Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
+// not need each other, within limit. It returns the steps that succeeded, with their results, and
+// the steps whose results the draft takes from an earlier run.
 func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	waves, err := plan.Waves(r.Plan.Steps)
-	wanted := wantedOf(r.Plan.Steps)
+	wanted := readsOf(r.Plan.Steps)
 	if err != nil || len(wanted) == 0 {
 		return nil
 	}
@@ -102,7 +100,7 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 		for i, id := range wave {
 			s, _ := r.Plan.Step(id)
 			_, done := known[id]
-			if !done && wanted[id] && harmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
+			if !done && wanted[id] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
 				reads = append(reads, func() error { results[i] = p.read(ctx, r, s, rules, look); return nil })
 			}
 		}
@@ -117,24 +115,24 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	return seen
 }
 
-// harmless reports whether a step may be done before its plan is confirmed, where
-// its server may be looked at.
-func harmless(s plan.Step) bool {
+// isHarmless reports whether a step may be executed before its plan is confirmed, if its server
+// allows previews.
+func isHarmless(s plan.Step) bool {
 	return s.Risk == plan.Read && s.Tool == "" && (s.Method == "GET" || s.Method == "HEAD") && s.ForEach == "" && s.When == nil && s.Ask == nil
 }
 
-// wantedOf are the steps that something which changes refers to, and what those need.
-func wantedOf(steps []plan.Step) map[string]bool {
+// readsOf returns the ids of the reads that a change refers to, and of the reads that these need.
+func readsOf(steps []plan.Step) map[string]bool {
 	wanted := map[string]bool{}
 	for _, s := range steps {
 		if s.Risk == plan.Read {
 			continue
 		}
-		for _, r := range references(s) {
+		for _, r := range referencesOf(s) {
 			wanted[r.Step] = true
 		}
 	}
-	for range steps { // a chain has at most that many links
+	for range steps { // a chain is at most this long
 		for _, s := range steps {
 			for _, n := range s.Needs {
 				wanted[n] = wanted[n] || wanted[s.ID] && s.Risk == plan.Read
@@ -149,8 +147,8 @@ func wantedOf(steps []plan.Step) map[string]bool {
 	return wanted
 }
 
-// references are those in what a step sends, and in the list it is done for.
-func references(s plan.Step) []ref.Reference {
+// referencesOf returns the references in a step's request, and in its list.
+func referencesOf(s plan.Step) []ref.Reference {
 	var all []ref.Reference
 	add := func(refs []ref.Reference, err error) {
 		if err == nil {
@@ -164,7 +162,7 @@ func references(s plan.Step) []ref.Reference {
 	return all
 }
 
-// read does one read; nil when it may not be done, or brought nothing to use.
+// read makes one read; nil when it is not allowed, or has no usable result.
 func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup) *plan.Result {
 	server, op, err := run.Bound(ctx, p.Store, r, s)
 	if err != nil || !server.Preview || server.Kind != tool.KindOpenAPI || op.Method != s.Method {
@@ -204,5 +202,5 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 		return nil
 	}
 	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", server.ID, "step", s.ID, "bytes", answer.Bytes)
-	return storable(answer)
+	return resultOf(answer)
 }

@@ -39,7 +39,7 @@ func previewed(t *testing.T) *fixture.World {
 
 const fromRooms = `{"room":"${s1.body.items[0].id}"}`
 
-func TestWhatAChangeNamesIsLookedUp(t *testing.T) {
+func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 	w := previewed(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
 		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
@@ -61,7 +61,7 @@ func TestWhatAChangeNamesIsLookedUp(t *testing.T) {
 	}
 }
 
-func TestASecretIsNoTarget(t *testing.T) {
+func TestPreviewOmitsSecretTargets(t *testing.T) {
 	w := previewed(t)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		body := `{"id":"n1","access_token":"s3cret","name":"Caja"}`
@@ -74,8 +74,8 @@ func TestASecretIsNoTarget(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsLookedAt lists what is not sent before a plan is confirmed.
-func TestNothingElseIsLookedAt(t *testing.T) {
+// TestPreviewSendsOnlyAllowedReads lists the requests that are not sent before a plan is confirmed.
+func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(*testing.T, *fixture.World)
 		steps   []plan.ProposedStep
@@ -139,8 +139,8 @@ func rules(t *testing.T, w *fixture.World, effect rule.Effect) {
 	must(t, w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
 }
 
-// TestAnAnswerThatCannotBeUsedShowsNothing answers badly in every way.
-func TestAnAnswerThatCannotBeUsedShowsNothing(t *testing.T) {
+// TestPreviewIgnoresUnusableResponse answers with each kind of bad response.
+func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 	long := `{"items":[{"id":"` + strings.Repeat("x", 2000) + `"}]}`
 	for name, answer := range map[string]func() (tool.Answer, error){
 		"an error":      func() (tool.Answer, error) { return tool.Answer{}, tool.ErrLost },
@@ -168,7 +168,7 @@ func TestAnAnswerThatCannotBeUsedShowsNothing(t *testing.T) {
 	}
 }
 
-// slow answers when its caller gives up.
+// slow responds when its caller gives up.
 type slow struct{}
 
 // Send implements step.Sender.
@@ -177,12 +177,12 @@ func (slow) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int6
 	return tool.Answer{}, tool.ErrLost.Because(ctx.Err())
 }
 
-func TestASlowServerHoldsUpNoProposal(t *testing.T) {
+func TestPreviewStopsAtTimeLimit(t *testing.T) {
 	w := previewed(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
-	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server waits for ever
+	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server never responds
 		t.Errorf("%+v", found)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// A redirect says where it leads, by host alone: a path and a query may hold secrets.
-func TestARedirectSaysWhatItMeans(t *testing.T) {
+// A redirect is reported with its host alone, because a path and a query may hold secrets.
+func TestRedirectIsReportedWithItsHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		status   int
 		location string
@@ -50,9 +50,9 @@ func TestARedirectSaysWhatItMeans(t *testing.T) {
 	}
 }
 
-// A step that says how to find out is looked for after a redirect too, and what nobody
-// could find out is told as it was answered.
-func TestWhatARedirectLeavesOpenIsChecked(t *testing.T) {
+// A step with a check is also checked after a redirect. If the check cannot decide, the report
+// names the response.
+func TestCheckDecidesStepAfterRedirect(t *testing.T) {
 	for name, c := range map[string]struct{ check, is string }{
 		"it was made":     {`{"made":true}`, "done"},
 		"it was not":      {`{"made":false}`, "error step.not_done"},

@@ -12,21 +12,21 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// detail finds the sentence in an error answer that a person can use: what a tool
-// says, the detail, message or error of a JSON object, or the first line of a text.
+// detail returns the readable sentence of an error response: the text of a tool, the detail,
+// message or error of a JSON object, or the first line of a text.
 func detail(body json.RawMessage) string {
 	const most = 300
 	var object map[string]json.RawMessage
 	var text string
 	if json.Unmarshal(body, &object) == nil {
-		if text = spoken(object["content"]); text == "" {
-			text = explained(object)
+		if text = firstText(object["content"]); text == "" {
+			text = explanation(object)
 		}
 	} else if json.Unmarshal(body, &text) != nil {
 		return ""
 	}
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if strings.HasPrefix(text, "<") { // a page, not a sentence
+	if strings.HasPrefix(text, "<") { // an HTML page
 		return ""
 	}
 	if runes := []rune(text); len(runes) > most {
@@ -35,8 +35,8 @@ func detail(body json.RawMessage) string {
 	return text
 }
 
-// explained is the member of an error that explains it.
-func explained(object map[string]json.RawMessage) string {
+// explanation returns the member of an error object that explains it.
+func explanation(object map[string]json.RawMessage) string {
 	for _, name := range []string{"detail", "message", "error_description", "error", "title"} {
 		var text string
 		if json.Unmarshal(object[name], &text) == nil && text != "" {
@@ -50,8 +50,8 @@ func explained(object map[string]json.RawMessage) string {
 	return ""
 }
 
-// spoken is the first text among the content of a tool's result.
-func spoken(content json.RawMessage) string {
+// firstText returns the first text in the content of a tool's result.
+func firstText(content json.RawMessage) string {
 	var blocks []struct{ Type, Text string }
 	if json.Unmarshal(content, &blocks) != nil {
 		return ""
@@ -64,16 +64,16 @@ func spoken(content json.RawMessage) string {
 	return ""
 }
 
-// storable turns an answer into a result: JSON as it is, anything else as a
-// JSON string. Either is UTF-8, since it becomes part of JSON that clients read:
-// json.Valid lets any byte stand in a string. A byte that is none becomes half of a
-// surrogate pair, which is shown as a lost character and is sent nowhere.
-func storable(a tool.Answer) *plan.Result {
+// resultOf turns a response into a result: JSON stays as it is, anything else becomes a JSON
+// string. Both must be valid UTF-8, because clients read them as JSON, and json.Valid accepts any
+// byte inside a string. An invalid byte becomes half of a surrogate pair, which is shown as a lost
+// character and is never sent.
+func resultOf(a tool.Answer) *plan.Result {
 	sum := sha256.Sum256(a.Body)
 	res := &plan.Result{
 		Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated, SHA256: hex.EncodeToString(sum[:]),
 	}
-	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte(lost))
+	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte(lostByte))
 	switch {
 	case len(body) == 0:
 	case !a.Truncated && json.Valid(body):
@@ -82,21 +82,21 @@ func storable(a tool.Answer) *plan.Result {
 			res.Body = compact.Bytes()
 		}
 	default:
-		res.Body = quoted(a.Body)
+		res.Body = quote(a.Body)
 	}
 	return res
 }
 
-// lost stands, in JSON, for bytes that are no text.
-const lost = `\udfff`
+// lostByte replaces, in JSON, the bytes that are not UTF-8.
+const lostByte = `\udfff`
 
-// quoted is a text as a JSON string.
-func quoted(text []byte) json.RawMessage {
-	const mark = "\uFFFF" // no character
+// quote returns a text as a JSON string.
+func quote(text []byte) json.RawMessage {
+	const mark = "\uFFFF" // not a character
 	if bytes.Contains(text, []byte(mark)) || utf8.Valid(text) {
 		raw, _ := json.Marshal(strings.ToValidUTF8(string(text), "\uFFFD"))
 		return raw
 	}
 	raw, _ := json.Marshal(strings.ToValidUTF8(string(text), mark))
-	return bytes.ReplaceAll(raw, []byte(mark), []byte(lost))
+	return bytes.ReplaceAll(raw, []byte(mark), []byte(lostByte))
 }

@@ -19,7 +19,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// extra are operations of the upstream beside those of the world.
+// extra returns further operations of the upstream.
 func extra(base string) []tool.Operation {
 	ops := []tool.Operation{
 		{Entry: tool.Entry{Method: "POST", Path: "/command"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}},
@@ -32,8 +32,8 @@ func extra(base string) []tool.Operation {
 	return ops
 }
 
-// begun returns a run of a plan that is about to execute its steps; change, when
-// given, has the last word on the plan.
+// begun returns a run that is about to execute its steps; change, when given, changes the plan
+// before it is stored.
 func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*fixture.World, plan.Run) {
 	t.Helper()
 	ctx := context.Background()
@@ -88,9 +88,8 @@ func proposed(id, method, path, body string, needs ...string) plan.ProposedStep 
 	return plan.ProposedStep{ID: id, Method: method, Path: path, Body: json.RawMessage(body), Needs: &needs}
 }
 
-// drive does with one effect what the state machine does, and lets time pass where it
-// waits. It returns "done", the outcome that somebody else must act on, or the name of
-// the error.
+// drive executes one effect as the state machine does, and advances the clock where it waits. It
+// returns "done", an outcome that needs another actor, or the name of the error.
 func drive(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 	t.Helper()
 	for range 100 {
@@ -123,7 +122,7 @@ func upstream(w *fixture.World, answers map[string]string) {
 		body := answers[r.Method+" "+strings.TrimPrefix(r.URL, "https://rooms.example")]
 		status := 200
 		switch {
-		case strings.HasPrefix(body, "!"): // an answer that is lost
+		case strings.HasPrefix(body, "!"): // the response is lost
 			return tool.Answer{}, tool.ErrLost
 		case strings.HasPrefix(body, "#"):
 			status, body = int(body[1]-'0')*100+int(body[2]-'0')*10+int(body[3]-'0'), strings.TrimSpace(body[4:])
@@ -134,7 +133,7 @@ func upstream(w *fixture.World, answers map[string]string) {
 	})
 }
 
-// sent lists what reached the upstream since the beginning, "METHOD /path body".
+// sent lists the requests that reached the upstream, as "METHOD /path body".
 func sent(w *fixture.World) []string {
 	var list []string
 	for _, r := range w.Requests() {
@@ -167,7 +166,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-func ruled(t *testing.T, w *fixture.World, list ...rule.Rule) {
+func setRules(t *testing.T, w *fixture.World, list ...rule.Rule) {
 	t.Helper()
 	ctx := context.Background()
 	now, err := w.Store.Rules(ctx, fixture.Account)
@@ -187,7 +186,7 @@ func status(w *fixture.World, r plan.Run, id string) string {
 	return string(st.Status)
 }
 
-func TestAStepIsDoneWhenItsConditionHolds(t *testing.T) {
+func TestStepRunsOnlyWhenItsConditionHolds(t *testing.T) {
 	is := func(value, to string) *ref.Condition {
 		return &ref.Condition{Value: value, Is: ref.Equal, To: json.RawMessage(to)}
 	}

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// besides gives the world's server operations whose paths lie beside those of bookings.
+// besides gives the world's server operations whose paths are siblings of those of bookings.
 func besides(t *testing.T, w *fixture.World) {
 	t.Helper()
 	server, err := w.Store.Server(t.Context(), fixture.Account, w.Server.ID)
@@ -25,12 +25,12 @@ func besides(t *testing.T, w *fixture.World) {
 	must(t, w.Store.ReplaceCatalogue(t.Context(), fixture.Account, server, server.Catalogue, tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}))
 }
 
-// siblings are values that make a booking's path another operation's.
+// siblings are values that turn a booking's path into the path of another operation.
 var siblings = []string{"5:purge", "mine", "MINE", "mine;v=1", "m\u200bine", "5.bak"}
 
-// TestAResultSelectsNoOtherOperation drives everything whose path a result may fill: a
-// step, the elements of one, its undo and its check.
-func TestAResultSelectsNoOtherOperation(t *testing.T) {
+// TestResultSelectsNoOtherOperation executes every kind of call whose path a result may fill: a
+// step, its elements, its undo and its check.
+func TestResultSelectsNoOtherOperation(t *testing.T) {
 	each := proposed("s2", "PUT", "/bookings/${item.id}", `{}`)
 	each.ForEach = "${s1.body.rooms}"
 	check := proposed("s2", "POST", "/bookings", `{"room":"norte"}`, "s1")
@@ -79,7 +79,7 @@ func TestAResultSelectsNoOtherOperation(t *testing.T) {
 	}
 }
 
-func TestAPreviewSelectsNoOtherOperation(t *testing.T) {
+func TestPreviewSelectsNoOtherOperation(t *testing.T) {
 	for _, value := range append(slices.Clone(siblings), "7") {
 		w := previewed(t)
 		besides(t, w)
@@ -95,9 +95,9 @@ func TestAPreviewSelectsNoOtherOperation(t *testing.T) {
 	}
 }
 
-// TestAResultStaysInItsPart holds that two values in one segment are the two that the
-// template has, or nothing is sent.
-func TestAResultStaysInItsPart(t *testing.T) {
+// TestResultStaysInItsPartOfTheSegment checks that two values in one segment are sent only if the
+// template splits them in the same way.
+func TestResultStaysInItsPartOfTheSegment(t *testing.T) {
 	for value, want := range map[string]string{"a": "GET /bookings/a-b", "a-x": "GET /bookings/a-x-b", "..": "", "a/b": "", "": "GET /bookings/-b"} {
 		w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "GET", "/bookings/${s1.body.x}-${s1.body.y}", ""))
 		body, _ := json.Marshal(map[string]string{"x": value, "y": "b"})

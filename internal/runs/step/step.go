@@ -1,17 +1,16 @@
-// Package step owns one effect of a run: is it still allowed, what exactly is
-// sent, and what is known of it afterwards. An effect is a step ("s2"), one element
-// of a step that is done for each of a list ("s2[3]"), or the undo of either.
+// Package step executes one effect of a run: it checks that the effect is still allowed, sends the
+// request, and records the result. An effect is a step ("s2"), one element of a step that is done
+// for each element of a list ("s2[3]"), or the undo of either.
 //
-// The order is what makes it safe. An intent is written before the call and a
-// result after it, each conditional on what was read. An intent without a
-// result is in doubt: a method that may be repeated is repeated with the same
-// Idempotency-Key, any other never is; a step that declares a check is looked for
-// with it. What comes back is data: it is stored and shown, and decides nothing but
-// the references that name it.
+// The order of writes makes it safe. The attempt is written before the call and its result after
+// it, each on the condition that the run is as it was read. An attempt without a result is in
+// doubt: if the method may be repeated, it is repeated with the same Idempotency-Key, else it is
+// never repeated. If the step declares a check, the check decides. A response is untrusted data: it
+// is stored and shown, and only the references that name it use it.
 //
-// Before the first call of a step the account's rules are read again. What they deny
-// is not called; what asks waits until somebody approved exactly what is sent. What
-// the plan showed that the step is about must still be that.
+// Before the first call of a step the account's rules are read again. A denied call is not made. A
+// call that needs approval waits until a person approves exactly the request that is sent. The
+// targets that the plan showed must be unchanged.
 package step
 
 import (
@@ -28,107 +27,103 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// The names of the errors a step may end an invocation with; the state machine
-// retries by them.
+// The names of the errors by which the state machine retries or catches an invocation.
 const (
-	Transient = "Step.Transient" // nothing reached the server, or the method may be repeated
-	Throttled = "Step.Throttled" // the server asked us to wait
-	Rejected  = "Step.Rejected"  // refused, by the server or before anything was sent
-	InDoubt   = "Step.InDoubt"   // sent and not answered, and not to be repeated
+	Transient = "Step.Transient" // the request did not reach the server, or the method may be repeated
+	Throttled = "Step.Throttled" // the server asked for a pause
+	Rejected  = "Step.Rejected"  // refused by the server, or before it was sent
+	InDoubt   = "Step.InDoubt"   // sent without a response, and not repeatable
 	Cancelled = "Step.Cancelled" // the run was asked to stop
 )
 
-// How often a call is made before its step fails.
+// The number of attempts before a step fails.
 const (
-	mostTransient = 4
-	mostThrottled = 8
+	maxTransient = 4
+	maxThrottled = 8
 )
 
-// maxAnswer is how much of an answer is read: compressed, twice that of JSON
-// fits an item with room to spare, and more than a person or a model reads.
+// maxAnswer is the greatest number of bytes that are read of a response. Twice that amount of JSON,
+// compressed, fits into an item, and it is more than a person or a model reads.
 const maxAnswer = 2 << 20
 
-// Error ends an invocation of a step without success.
+// Error is the failure of an invocation.
 type Error struct {
 	Name    string
 	Message string
 }
 
-// Error returns the message.
+// Error returns the name and the message.
 func (e *Error) Error() string { return e.Name + ": " + e.Message }
 
-// TaskErrorName is the name by which the state machine retries or catches it.
+// TaskErrorName returns the name by which the state machine retries or catches the error.
 func (e *Error) TaskErrorName() string { return e.Name }
 
-// Task names one step of a run.
+// Task identifies one step of a run.
 type Task struct {
 	Account string `json:"account_id"`
 	RunID   string `json:"run_id"`
 	StepID  string `json:"step_id"`
 }
 
-// Outcome says how the state machine goes on after an invocation that did not fail.
+// Outcome tells the state machine how to continue after an invocation without error.
 type Outcome string
 
 // The outcomes.
 const (
 	OutcomeDone     Outcome = "done"     // or skipped
-	OutcomeApproval Outcome = "approval" // somebody must approve: Await, then the step again
+	OutcomeApproval Outcome = "approval" // a person must approve: Await, then the step again
 	OutcomeEach     Outcome = "each"     // the effects in Items, then the step again
-	OutcomeReason   Outcome = "reason"   // a command failed: another may be thought of, then the step again
+	OutcomeReason   Outcome = "reason"   // a command failed: Reason may replace it, then the step again
 )
 
-// Done is what a step that did not fail returns to the state machine: only names of
-// effects. The result itself stays in the store.
+// Done is the response of an invocation without error. It holds only the ids of effects; the
+// results stay in the store.
 type Done struct {
 	Outcome Outcome  `json:"outcome"`
 	Items   []string `json:"items"` // never nil
 }
 
-func goOn(o Outcome, items ...string) Done {
+func continueWith(o Outcome, items ...string) Done {
 	return Done{Outcome: o, Items: append([]string{}, items...)}
 }
 
-// Store reads runs and writes intents and results. Its verbs are conditional on
-// the run and the step being as they were read (plan.ErrMoved otherwise), and
-// move the run by exactly one event.
+// Store reads runs and writes attempts and results. Each write requires that the run and the step
+// are as they were read (else plan.ErrMoved), and adds exactly one event to the run.
 type Store interface {
 	run.Catalogue
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
-	// FreezeTool notes that a server's tool is another than the approved one, while
-	// seen is the allowlist in force.
+	// FreezeTool records that a server's tool differs from the approved one, on the condition that
+	// seen is the present allowlist.
 	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
-	// AskApproval notes that a step waits for an approval, and moves the run to
-	// waiting. The run must not be asked to stop.
+	// AskApproval records that a step waits for an approval, and moves the run to waiting. The run
+	// must not be stopping.
 	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error)
-	// BeginStep writes the intent of an attempt. The run must not be asked to stop;
-	// for an undo, undoing must have begun.
+	// BeginStep writes the start of an attempt. The run must not be stopping; for an undo, undoing
+	// must have begun.
 	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
-	// EndStep writes what became of an attempt, or why none was made. A run in which
-	// no step waits any more runs again.
+	// EndStep writes the result of an attempt, or the reason why none was made. A run in which no
+	// step waits any more moves to running.
 	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
-	// Whole returns a result with all of its body, when it is stored apart.
+	// Whole returns a result with its whole body, when the body is stored in pieces.
 	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
 }
 
-// Sender sends a request once and reads at most limit bytes of the answer. Its
-// errors are tool.ErrNotSent, when nothing reached the server, tool.ErrLost,
-// when it may have been applied, and tool.ErrRequest for one that must not be
-// sent.
+// Sender sends a request once and reads at most limit bytes of the response. It returns
+// tool.ErrNotSent when the request did not reach the server, tool.ErrLost when it may have been
+// applied, and tool.ErrRequest when it must not be sent.
 type Sender interface {
 	Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error)
 }
 
-// Caller calls a tool of a server that speaks the Model Context Protocol, once.
-// Its errors are Sender's, tool.ErrToolChanged when the tool is another than the
-// approved one (it was not called), and tool.ErrRefusedUs when the server does not
-// take the key (neither was it).
+// Caller calls a tool of a server that speaks the Model Context Protocol, once. It returns the
+// errors of Sender; tool.ErrToolChanged when the tool differs from the approved one, and
+// tool.ErrRefusedUs when the server rejects the key. With either of these, the tool was not called.
 type Caller interface {
 	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
 }
 
-// Waker lets an execution that waits with a token go on.
+// Waker resumes an execution that waits with a token.
 type Waker interface {
 	Wake(ctx context.Context, token string) error
 }
@@ -136,7 +131,7 @@ type Waker interface {
 // Executor runs steps.
 type Executor struct {
 	Store   Store
-	Schemas tool.Compiler // judges the arguments of calls
+	Schemas tool.Compiler // checks the arguments of calls
 	Sender  Sender
 	Caller  Caller
 	Waker   Waker
@@ -144,17 +139,17 @@ type Executor struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	// AloneSince says that no other executor has made calls since then: an open
-	// attempt from before it has nobody who could end it. Zero: there may be others.
+	// AloneSince is the time since which no other executor makes calls: an open attempt from before
+	// it is no longer in flight. Zero: there may be other executors.
 	AloneSince time.Time
 
-	turns  turns
-	intact intact
+	locks    runLocks
+	verified digestCache
 }
 
-// Execute makes one attempt at an effect, or says what it waits for, unless it
-// already ended: then it says again how. It returns *Error when the effect did not
-// succeed; any other error is ours, and the invocation may be repeated.
+// Execute makes one attempt at an effect, or returns the condition that it waits for. An effect
+// that already ended is not repeated; its ending is returned again. Execute returns *Error when the
+// effect failed. Any other error is internal, and the invocation may be repeated.
 func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	r, step, err := x.load(ctx, t)
 	if err != nil {
@@ -163,11 +158,11 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	st := r.State(step.ID)
 	switch {
 	case st.Status == plan.StepDone, st.Status == plan.StepSkipped:
-		return goOn(OutcomeDone), nil
+		return continueWith(OutcomeDone), nil
 	case st.Status.Terminal():
-		return Done{}, &Error{Name: nameOf(st.Status), Message: messageOf(st)}
+		return Done{}, &Error{Name: errorName(st.Status), Message: messageOf(st)}
 	}
-	if why := misplaced(r, step); why != "" {
+	if why := misplacedReason(r, step); why != "" {
 		return Done{}, &Error{Name: Cancelled, Message: why}
 	}
 	stopping := r.CancelAt != nil && !plan.ParseEffect(step.ID).Undo
@@ -185,8 +180,9 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	return x.attempt(ctx, t, r, step)
 }
 
-// misplaced says why an effect has no place in the run as it stands, or nothing.
-func misplaced(r plan.Run, step plan.Step) string {
+// misplacedReason returns the reason why an effect may not run in the present state of the run;
+// empty when it may.
+func misplacedReason(r plan.Run, step plan.Step) string {
 	e := plan.ParseEffect(step.ID)
 	if r.Status != plan.Running && r.Status != plan.Waiting {
 		return fmt.Sprintf("the run is %s", r.Status)
@@ -213,15 +209,15 @@ func misplaced(r plan.Run, step plan.Step) string {
 	return ""
 }
 
-// attempt makes the next call of an effect that may make one, unless something
-// stands before it: a condition, elements, an approval, a thought.
+// attempt makes the next call of an effect, unless another part must come first: the condition, the
+// elements, the approval, or the reasoning about a failed command.
 func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	look := x.results(ctx, r, step.ID)
 	if effect := plan.ParseEffect(step.ID); st.Attempts == 0 && effect.Item < 0 && !effect.Undo {
-		e, err := x.skipped(r, step, look)
+		e, err := x.skippedEnding(r, step, look)
 		if e != nil || err != nil {
-			return x.ended(ctx, t, r, e, err)
+			return x.endEarly(ctx, t, r, e, err)
 		}
 	}
 	if step.ForEach != "" {
@@ -229,39 +225,39 @@ func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.St
 	}
 	call, refused, err := x.prepare(ctx, r, step, look)
 	if err != nil || refused != nil {
-		return x.ended(ctx, t, r, refusedWith(refused), err)
+		return x.endEarly(ctx, t, r, failedEnding(refused), err)
 	}
-	waits, refused := x.gate(r, st, call.wanted())
+	waits, refused := x.gate(r, st, call.approvalRequest())
 	switch {
 	case refused != nil:
-		e := refusedWith(refused)
-		if refused.Code == codeCommandFailed { // what the command answered is why
+		e := failedEnding(refused)
+		if refused.Code == codeCommandFailed { // the response of the command is the cause
 			e.result = st.Result
 		}
-		return x.ended(ctx, t, r, e, nil)
+		return x.endEarly(ctx, t, r, e, nil)
 	case waits:
-		return goOn(OutcomeApproval), nil
-	case x.thinks(r, step, st):
-		return goOn(OutcomeReason), nil
+		return continueWith(OutcomeApproval), nil
+	case x.canReason(r, step, st):
+		return continueWith(OutcomeReason), nil
 	}
-	if err := x.keyed(ctx, r, &call); err != nil {
+	if err := x.attachKey(ctx, r, &call); err != nil {
 		return Done{}, err
 	}
-	return x.make(ctx, t, r, step, call)
+	return x.sendAttempt(ctx, t, r, step, call)
 }
 
-// ended writes an ending that came before any call, unless it is an error of ours.
-func (x *Executor) ended(ctx context.Context, t Task, r plan.Run, e *ending, err error) (Done, error) {
+// endEarly writes an ending that came before any call. It returns err if that is set.
+func (x *Executor) endEarly(ctx context.Context, t Task, r plan.Run, e *ending, err error) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
 	return x.end(ctx, t, &r, *e)
 }
 
-// make makes the call: intent, call, result.
-func (x *Executor) make(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
+// sendAttempt writes the attempt, makes the call and writes the result.
+func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
 	known := &r
-	if !alone(r.Plan, step.ID) { // its neighbours have moved the run by now
+	if !runsAlone(r.Plan, step.ID) { // concurrent effects have changed the run by now
 		known = nil
 	}
 	r, err := x.begin(ctx, t, known, call)
@@ -273,24 +269,23 @@ func (x *Executor) make(ctx context.Context, t Task, r plan.Run, step plan.Step,
 	}
 	answer, err := x.send(ctx, call)
 	if errors.Is(err, tool.ErrToolChanged) {
-		if untold := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); untold != nil {
-			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", untold)
+		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {
+			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", freezeErr)
 		}
 	}
-	// Whatever became of the call must be written, also when the caller is gone.
+	// The result must be written even if the invocation was cancelled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), call, answer, err))
 }
 
-// wholeCall is how long a call may take with all that belongs to it: a token, a
-// session, the list of tools. What the step function is given leaves time to write
-// what became of it.
-const wholeCall = 70 * time.Second
+// callTimeout is the timeout of a call with its preparations: a token, a session, the list of
+// tools. It is shorter than the timeout of the step function, so that the result can be written.
+const callTimeout = 70 * time.Second
 
 // send makes the call.
 func (x *Executor) send(ctx context.Context, call prepared) (tool.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, wholeCall)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if call.tool == nil {
 		return x.Sender.Send(ctx, call.request, call.key, maxAnswer)
@@ -298,14 +293,13 @@ func (x *Executor) send(ctx context.Context, call prepared) (tool.Answer, error)
 	return x.Caller.CallTool(ctx, *call.tool)
 }
 
-// longestCall is how long an invocation can be in its call: what the step
-// function is given, and time to spare for clocks that differ.
+// longestCall is the greatest time that an invocation can be in its call: the timeout of the step
+// function, with a margin for clock differences.
 const longestCall = 2 * time.Minute
 
-// mayBeCalling reports whether the invocation that wrote the open attempt may
-// still get its answer. The state machine invokes a step again when it lost sight
-// of it, which does not mean that it ended. An open attempt with an error has ended:
-// its answer did not come.
+// mayBeCalling reports whether the invocation that wrote the open attempt may still receive a
+// response. The state machine invokes a step again when it loses track of an invocation, which may
+// still run. An open attempt with an error has ended without a response.
 func (x *Executor) mayBeCalling(st plan.StepState) bool {
 	switch {
 	case st.Error != nil:
@@ -316,8 +310,8 @@ func (x *Executor) mayBeCalling(st plan.StepState) bool {
 	return x.Now().Before(st.Last.SentAt.Add(longestCall))
 }
 
-// alone reports whether no other effect of the run may move it beside this one.
-func alone(p plan.Plan, id string) bool {
+// runsAlone reports whether no other effect of the run executes at the same time.
+func runsAlone(p plan.Plan, id string) bool {
 	e := plan.ParseEffect(id)
 	if e.Undo || e.Item >= 0 {
 		return e.Undo

@@ -64,10 +64,9 @@ func fails(err error) func(tool.Request) (tool.Answer, error) {
 	return func(tool.Request) (tool.Answer, error) { return tool.Answer{}, err }
 }
 
-// TestWhatAnAnswerMeans is the table of judge: for each method and outcome of
-// one attempt, how the invocation ends, where the step is, and whether a second
-// invocation sends again.
-func TestWhatAnAnswerMeans(t *testing.T) {
+// TestJudgeMapsResponseToEnding is the table of judge: for each method and outcome of one attempt,
+// the ending of the invocation, the state of the step, and whether a second invocation sends again.
+func TestJudgeMapsResponseToEnding(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		call   fixture.Call
@@ -130,7 +129,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 }
 
-func TestAnUnsafeAttemptThatWasCutOffIsInDoubt(t *testing.T) {
+func TestInterruptedUnsafeAttemptIsInDoubt(t *testing.T) {
 	w, r := running(t, book)
 	open(t, w, r)
 	w.Pass(2 * time.Minute)
@@ -146,7 +145,7 @@ func TestAnUnsafeAttemptThatWasCutOffIsInDoubt(t *testing.T) {
 	}
 }
 
-func TestAnUnsafeAttemptMayStillBeInItsCall(t *testing.T) {
+func TestExecuteWaitsForAttemptInFlight(t *testing.T) {
 	w, r := running(t, book)
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
@@ -155,13 +154,13 @@ func TestAnUnsafeAttemptMayStillBeInItsCall(t *testing.T) {
 	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepRunning || !st.Last.Open || len(w.Requests()) != 0 {
 		t.Errorf("%+v, %d requests", st, len(w.Requests()))
 	}
-	w.Steps.AloneSince = w.Clock().Add(time.Millisecond) // the process that made it is gone
+	w.Steps.AloneSince = w.Clock().Add(time.Millisecond) // the process of the attempt has ended
 	if got := execute(t, w, r, "s1"); got != step.InDoubt {
 		t.Errorf("ended with %q", got)
 	}
 }
 
-func TestASafeAttemptThatWasCutOffIsRepeatedWithTheSameKey(t *testing.T) {
+func TestInterruptedSafeAttemptIsRepeatedWithSameKey(t *testing.T) {
 	w, r := running(t, remove)
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != "" {
@@ -189,7 +188,7 @@ func open(t *testing.T, w *fixture.World, r plan.Run) {
 	}
 }
 
-func TestADeletionThatWasLostAndIsGoneIsDone(t *testing.T) {
+func TestLostDeletionIsDoneWhenObjectIsGone(t *testing.T) {
 	w, r := running(t, remove)
 	w.Answer(fails(tool.ErrLost))
 	execute(t, w, r, "s1")
@@ -199,7 +198,7 @@ func TestADeletionThatWasLostAndIsGoneIsDone(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreBounded(t *testing.T) {
+func TestStepLimitsAttempts(t *testing.T) {
 	w, r := running(t, find)
 	w.Answer(fails(tool.ErrNotSent))
 	for range 20 {
@@ -213,7 +212,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
+func TestStepHonoursRetryAfter(t *testing.T) {
 	w, r := running(t, book)
 	w.Answer(answers(429, "Retry-After", "30"))
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
@@ -230,7 +229,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentWhenTheBindingNoLongerHolds(t *testing.T) {
+func TestStepRefusesChangedBinding(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		change func(*testing.T, *fixture.World)
@@ -271,7 +270,7 @@ func TestNothingIsSentWhenTheBindingNoLongerHolds(t *testing.T) {
 	}
 }
 
-func TestAReferenceThatNamesNothingFailsItsStep(t *testing.T) {
+func TestStepFailsOnMissingReference(t *testing.T) {
 	w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.missing}", ""))
 	execute(t, w, r, "s1")
 	if got := execute(t, w, r, "s2"); got != step.Rejected {
@@ -282,7 +281,7 @@ func TestAReferenceThatNamesNothingFailsItsStep(t *testing.T) {
 	}
 }
 
-func TestAResultCannotLeaveItsSegment(t *testing.T) {
+func TestResultCannotLeaveItsPathSegment(t *testing.T) {
 	for _, id := range []string{"../admin", "a/b", "..", "a%2fb", "a\r\nX: y", ""} {
 		w, r := running(t, find, fixture.To("DELETE", "/bookings/${s1.body.id}", ""))
 		body, _ := json.Marshal(map[string]string{"id": id})
@@ -297,7 +296,7 @@ func TestAResultCannotLeaveItsSegment(t *testing.T) {
 	}
 }
 
-func TestARefusedRequestIsSaidInWords(t *testing.T) {
+func TestStepReportsRefusedRequestInWords(t *testing.T) {
 	for _, id := range []string{`""`, `"a/b"`, `".."`, `"` + strings.Repeat("a", 9000) + `"`} {
 		w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.id}", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) {
@@ -313,7 +312,7 @@ func TestARefusedRequestIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestAResultThatDoesNotFitTheSchemaIsNotSent(t *testing.T) {
+func TestStepRefusesResultThatViolatesSchema(t *testing.T) {
 	w, r := running(t, find, fixture.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":7}`), Bytes: 8}, nil
@@ -324,7 +323,7 @@ func TestAResultThatDoesNotFitTheSchemaIsNotSent(t *testing.T) {
 	}
 }
 
-func TestUnsafeRequestsCarryAnIdempotencyKeyAndReadsDoNot(t *testing.T) {
+func TestOnlyUnsafeRequestsCarryIdempotencyKey(t *testing.T) {
 	w, r := running(t, find, book)
 	execute(t, w, r, "s1")
 	execute(t, w, r, "s2")
@@ -334,7 +333,7 @@ func TestUnsafeRequestsCarryAnIdempotencyKeyAndReadsDoNot(t *testing.T) {
 	}
 }
 
-func TestAnswersOfEverySizeAreKept(t *testing.T) {
+func TestStepStoresResponsesOfEverySize(t *testing.T) {
 	noise := make([]byte, 2<<20) // incompressible
 	seed := uint32(1)
 	for i := range noise {
@@ -373,7 +372,7 @@ func TestAnswersOfEverySizeAreKept(t *testing.T) {
 	}
 }
 
-// patient notes until when a call may take.
+// patient records the deadline of a call.
 type patient struct{ until time.Time }
 
 func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
@@ -381,9 +380,9 @@ func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, 
 	return tool.Answer{Status: 200}, nil
 }
 
-// The step function has 90 s. A call that is cut off with it is in doubt, whatever
-// was known of it.
-func TestACallLeavesTimeToWriteWhatBecameOfIt(t *testing.T) {
+// The timeout of the step function is 90 s. A call that is cut off by it would be in doubt,
+// whatever its response.
+func TestCallTimeoutLeavesTimeToWriteResult(t *testing.T) {
 	w, r := running(t, book)
 	p := &patient{}
 	w.Steps.Sender = p

@@ -14,7 +14,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// booking can be taken back.
+// booking returns a step with an undo.
 func booking() plan.ProposedStep {
 	s := proposed("s1", "POST", "/bookings", `{"room":"norte"}`)
 	s.Undo = &plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}
@@ -30,7 +30,7 @@ func undos(t *testing.T, w *fixture.World, r plan.Run) []string {
 	return list
 }
 
-func TestWhatWasDoneIsUndone(t *testing.T) {
+func TestUndoReversesFinishedStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
 		ends   string
@@ -75,7 +75,7 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 	}
 }
 
-func TestAnUndoHasItsOwnRules(t *testing.T) {
+func TestUndoFollowsRulesOfItsOwnCall(t *testing.T) {
 	t.Run("a stopped run is undone, and does nothing more", func(t *testing.T) {
 		w, r := begun(t, nil, booking(), proposed("s2", "GET", "/rooms", ""))
 		drive(t, w, r, "s1")
@@ -93,7 +93,7 @@ func TestAnUndoHasItsOwnRules(t *testing.T) {
 		drive(t, w, r, "s1")
 		stop(t, w, r)
 		undos(t, w, r)
-		ruled(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Nada se borra."})
+		setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Nada se borra."})
 		if got := drive(t, w, r, "undo:s1"); got != step.Rejected || status(w, r, "undo:s1") != "error step.denied" || len(w.Requests()) != 1 {
 			t.Errorf("ended %s: %s", got, status(w, r, "undo:s1"))
 		}
@@ -111,7 +111,7 @@ func TestAnUndoHasItsOwnRules(t *testing.T) {
 	})
 }
 
-func TestEachElementIsUndoneByItsOwnResult(t *testing.T) {
+func TestUndoOfElementUsesItsOwnResult(t *testing.T) {
 	each := proposed("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
 	each.ForEach = "${s1.body.rooms}"
 	each.Undo = &plan.Call{Method: "DELETE", Path: "/bookings/${s2.body.id}"}

@@ -10,10 +10,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestWhatWasLostIsSentNowhere: what an answer holds that is no text (half of a pair, bytes that
-// are not UTF-8) would be sent as another text than was answered, which may be another's id.
-// The rest of the answer is used, and a lost character that the service itself wrote is one.
-func TestWhatWasLostIsSentNowhere(t *testing.T) {
+// TestLostBytesAreSentNowhere: bytes of a response that are not text (half of a surrogate pair,
+// invalid UTF-8) would be sent as another text, which may be the id of another object. The rest of
+// the response is used, and so is a replacement character that the service itself wrote.
+func TestLostBytesAreSentNowhere(t *testing.T) {
 	each := proposed("s2", "PUT", "/bookings/${item.id}", `{}`)
 	each.ForEach = "${s1.body.rooms}"
 	for name, second := range map[string]plan.ProposedStep{
@@ -29,7 +29,7 @@ func TestWhatWasLostIsSentNowhere(t *testing.T) {
 				`\ud83d\ude00`: true, `\\ud800`: true, "José": true, "a\uFFFDb": true, `a\ufffdb`: true, "7": true,
 			} {
 				if strings.Contains(value, `\\`) && (name == "in a path" || name == "an element") {
-					continue // what a path may hold is another rule's
+					continue // another test covers the characters of a path
 				}
 				w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), second)
 				w.Answer(func(tool.Request) (tool.Answer, error) {
@@ -58,8 +58,8 @@ func TestWhatWasLostIsSentNowhere(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsStoredAsJSON, whatever its bytes are.
-func TestAnAnswerIsStoredAsJSON(t *testing.T) {
+// TestResultIsStoredAsJSON stores responses with all kinds of bytes.
+func TestResultIsStoredAsJSON(t *testing.T) {
 	for _, body := range []string{"\xff", "{\"a\":\"\xff\"}", "{\"a\":\xff}", "a\uFFFFb\xff", "\"\xff", "<p>\xe9</p>", `"\ud800"`, "{\"\xff\":1}"} {
 		w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body)}, nil })

@@ -10,13 +10,12 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// decide lets f decide over the run: first as it is known, if it is, and then as
-// it is read, again and again while other writers move it first. What f writes
-// is conditional on what it was given, so that knowing it from before is as safe
-// as having read it.
+// decide calls f with the run: first with the known state, if there is one, and then with the state
+// that is read, again while other writers change it first. The writes of f depend on the state that
+// f was given, so a known state is as safe as one that was just read.
 func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
 	return run.Retry(ctx, func() error {
-		done, err := x.turns.take(ctx, t.RunID)
+		done, err := x.locks.lock(ctx, t.RunID)
 		if err != nil {
 			return err
 		}
@@ -35,14 +34,13 @@ func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(p
 	})
 }
 
-// begin writes the intent and the message that goes with it. It returns the run
-// as that left it.
+// begin writes the start of the attempt and its message. It returns the run after that write.
 func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prepared) (plan.Run, error) {
 	var next plan.Run
 	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
 		stopping := r.CancelAt != nil && !plan.ParseEffect(step.ID).Undo
-		if misplaced(r, step) != "" || stopping || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
+		if misplacedReason(r, step) != "" || stopping || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		}
 		at := x.Now()
@@ -60,9 +58,9 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 		if again {
 			rec.Type = plan.EventStepRetry
 			rec.Data["reason"] = reason
-			rec.Messages = x.say(r, step, at, "retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
+			rec.Messages = x.messages(r, step, at, "retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
 		} else {
-			rec.Messages = x.say(r, step, at, "started")
+			rec.Messages = x.messages(r, step, at, "started")
 		}
 		begun, err := x.Store.BeginStep(ctx, r, st, rec)
 		next = begun
@@ -71,7 +69,7 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 	return next, err
 }
 
-// ending is what became of an attempt, or why there was none. An empty name is
+// ending is the result of an attempt, or the reason why there was none. An empty name means
 // success.
 type ending struct {
 	name      string // of the error for the state machine; derived from status when empty
@@ -81,43 +79,43 @@ type ending struct {
 	result    *plan.Result
 	failure   *plan.Failure
 	notBefore time.Time
-	quiet     bool           // not over: no message of its own, the retry will say why
-	open      bool           // what became of the call is still to be found out
-	lost      bool           // the answer of the attempt was
-	checks    int            // how often that was tried
-	data      map[string]any // of its event, beside what every one has
-	said      string         // the message instead of the one that its status has
-	because   string         // of the message
+	quiet     bool           // not final: no message, because the retry posts the reason
+	open      bool           // the outcome of the call is still to be found out
+	lost      bool           // the response of the attempt was lost
+	checks    int            // number of checks so far
+	data      map[string]any // of its event, in addition to the common members
+	message   string         // key of the message, if not the one of its status
+	reason    string         // for the message
 }
 
-// unanswered reports whether an effect would end as not done without a word of the
-// server: of an attempt before it whose answer was lost, nobody then knows.
-func (e ending) unanswered() bool {
+// isUnanswered reports whether an effect ends as not done without a response of the server. If the
+// response of an earlier attempt was lost, the outcome is then unknown.
+func (e ending) isUnanswered() bool {
 	switch {
 	case e.status != plan.StepFailed && e.status != plan.StepCancelled, e.checks > 0:
 		return false
 	case e.result == nil:
 		return true
 	}
-	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504 || elsewhere(e.result.Status)
+	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504 || isMoved(e.result.Status)
 }
 
-func refusedWith(why *plan.Failure) *ending {
+func failedEnding(why *plan.Failure) *ending {
 	return &ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: why}
 }
 
-// end writes what became of an attempt and says it to the state machine.
-func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, came ending) (Done, error) {
-	e := came
+// end writes the result of an attempt and returns it to the state machine.
+func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, first ending) (Done, error) {
+	e := first
 	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
-		e = came
-		if st.Status.Terminal() { // somebody settled it meanwhile; the first word stands
+		e = first
+		if st.Status.Terminal() { // another invocation ended it first, and its result stays
 			return nil
 		}
-		if st.Lost = st.Lost || e.lost; st.Lost && e.unanswered() && step.Risk != plan.Read {
-			e = x.unknown(r, step, st, nil)
-			e.result = came.result
+		if st.Lost = st.Lost || e.lost; st.Lost && e.isUnanswered() && step.Risk != plan.Read {
+			e = x.unknownEnding(r, step, st, nil)
+			e.result = first.result
 		}
 		at := x.Now()
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
@@ -129,11 +127,11 @@ func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, came ending
 	case err != nil:
 		return Done{}, err
 	case e.outcome != "":
-		return goOn(e.outcome), nil
+		return continueWith(e.outcome), nil
 	case e.status == plan.StepDone, e.status == plan.StepSkipped:
-		return goOn(OutcomeDone), nil
+		return continueWith(OutcomeDone), nil
 	case e.name == "":
-		e.name = nameOf(e.status)
+		e.name = errorName(e.status)
 	}
 	return Done{}, &Error{Name: e.name, Message: e.failure.Message}
 }
@@ -142,20 +140,20 @@ func (x *Executor) record(r plan.Run, step plan.Step, st plan.StepState, e endin
 	rec := run.Record{At: at, Type: e.kind, StepID: step.ID, Data: map[string]any{"attempt": st.Attempts, "title": step.Title}}
 	maps.Copy(rec.Data, e.data)
 	status := ""
-	if e.result != nil && e.checks == 0 { // a check's event is about the check
+	if e.result != nil && e.checks == 0 { // the event of a check describes the check only
 		status = fmt.Sprint(e.result.Status)
 		rec.Data["status"], rec.Data["bytes"], rec.Data["sha256"] = e.result.Status, e.result.Bytes, e.result.SHA256
 	}
 	if e.failure != nil {
 		rec.Data["error"] = e.failure
-		e.because = e.failure.Message
+		e.reason = e.failure.Message
 	}
-	key := e.said
+	key := e.message
 	if key == "" {
 		key = map[plan.StepStatus]string{plan.StepDone: "done", plan.StepInDoubt: "doubt", plan.StepFailed: "failed", plan.StepSkipped: "skipped"}[e.status]
 	}
 	if key != "" && !e.quiet {
-		rec.Messages = x.say(r, step, at, key, "status", status, "reason", e.because, "items", fmt.Sprint(e.data["items"]))
+		rec.Messages = x.messages(r, step, at, key, "status", status, "reason", e.reason, "items", fmt.Sprint(e.data["items"]))
 	}
 	return rec
 }

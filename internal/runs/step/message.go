@@ -12,21 +12,20 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// elementsSaid are the messages about one element of a step: fifty that went well
-// are told of together.
-var elementsSaid = map[string]bool{"failed": true, "doubt": true}
+// elementMessages lists the messages that single elements post. The elements that succeed share one
+// message of the step.
+var elementMessages = map[string]bool{"failed": true, "doubt": true}
 
-// say makes the chat's message about an effect: "run.step_WHAT" of a step and of its
-// elements, "step.undo_WHAT" of an undo. There is none about an element that goes
-// well.
-func (x *Executor) say(r plan.Run, step plan.Step, at time.Time, what string, more ...string) []conversation.Message {
+// messages returns the chat's message about an effect, from the text "run.step_" + event for a step
+// and its elements, or "step.undo_" + event for an undo. An element that succeeds posts none.
+func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event string, more ...string) []conversation.Message {
 	e := plan.ParseEffect(step.ID)
-	if e.Item >= 0 && !e.Undo && !elementsSaid[what] {
+	if e.Item >= 0 && !e.Undo && !elementMessages[event] {
 		return nil
 	}
-	key := "run.step_" + what
+	key := "run.step_" + event
 	if e.Undo {
-		key = "step.undo_" + what
+		key = "step.undo_" + event
 	}
 	place := 1
 	for i, s := range r.Plan.Steps {
@@ -43,7 +42,7 @@ func (x *Executor) failure(r plan.Run, code string, pairs ...string) *plan.Failu
 	return &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), code, pairs...)}
 }
 
-// refusal turns a fault whose sentence is in locale into a failure.
+// refusal turns an error into a failure, if locale has a sentence for its code.
 func (x *Executor) refusal(r plan.Run, err error) (*plan.Failure, bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -55,7 +54,7 @@ func (x *Executor) refusal(r plan.Run, err error) (*plan.Failure, bool) {
 	return &plan.Failure{Code: f.Code, Message: locale.Fill(locale.Tag(r.Locale), f.Code, f.Args)}, true
 }
 
-func nameOf(s plan.StepStatus) string {
+func errorName(s plan.StepStatus) string {
 	switch s {
 	case plan.StepInDoubt:
 		return InDoubt
@@ -72,8 +71,8 @@ func messageOf(st plan.StepState) string {
 	return string(st.Status)
 }
 
-// reason says why an attempt follows another: what ended that one, or that
-// nobody knows, since it was cut off in the middle.
+// reason returns the cause of a further attempt: the failure of the one before, or its
+// interruption.
 func (x *Executor) reason(r plan.Run, st plan.StepState) string {
 	if st.Last.Open {
 		return x.failure(r, "step.interrupted").Message

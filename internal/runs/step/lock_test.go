@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 )
 
-func TestOneAtATimeHasTheTurnAtARun(t *testing.T) {
-	var turns turns
-	var inside, most int // guarded by the turn alone: -race sees when it does not
+func TestLockAdmitsOneWriterOfRun(t *testing.T) {
+	var turns runLocks
+	var inside, most int // guarded by the lock alone: -race detects a missing one
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
-			done, err := turns.take(t.Context(), "r1")
+			done, err := turns.lock(t.Context(), "r1")
 			if err != nil {
 				t.Error(err)
 				return
@@ -29,19 +29,19 @@ func TestOneAtATimeHasTheTurnAtARun(t *testing.T) {
 	if most != 1 {
 		t.Errorf("%d were inside at once", most)
 	}
-	if len(turns.lines) != 0 {
-		t.Errorf("%d lines are left", len(turns.lines))
+	if len(turns.locks) != 0 {
+		t.Errorf("%d lines are left", len(turns.locks))
 	}
 }
 
-func TestAnotherRunIsNotWaitedForAndALateOneGivesUp(t *testing.T) {
+func TestLockIgnoresOtherRunsAndHonoursCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var turns turns
-		first, err := turns.take(t.Context(), "r1")
+		var turns runLocks
+		first, err := turns.lock(t.Context(), "r1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := turns.take(t.Context(), "r2")
+		other, err := turns.lock(t.Context(), "r2")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,22 +49,22 @@ func TestAnotherRunIsNotWaitedForAndALateOneGivesUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gaveUp := make(chan error)
 		go func() {
-			_, err := turns.take(ctx, "r1")
+			_, err := turns.lock(ctx, "r1")
 			gaveUp <- err
 		}()
-		synctest.Wait() // it waits in line
+		synctest.Wait() // it waits for the lock
 		cancel()
 		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
 			t.Errorf("the one who gave up was told %v", err)
 		}
 		first()
-		again, err := turns.take(t.Context(), "r1")
+		again, err := turns.lock(t.Context(), "r1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		again()
-		if len(turns.lines) != 0 {
-			t.Errorf("%d lines are left", len(turns.lines))
+		if len(turns.locks) != 0 {
+			t.Errorf("%d lines are left", len(turns.locks))
 		}
 	})
 }

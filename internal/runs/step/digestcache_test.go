@@ -17,7 +17,7 @@ func planOf(body string) plan.Plan {
 	}
 }
 
-func TestAPlanThatChangedAfterItWasFoundIntactIsNot(t *testing.T) {
+func TestDigestCacheRefusesPlanChangedLater(t *testing.T) {
 	was := planOf(`{"room":"norte","n":9007199254740993}`)
 	digest, err := was.Digest()
 	if err != nil {
@@ -36,8 +36,8 @@ func TestAPlanThatChangedAfterItWasFoundIntactIsNot(t *testing.T) {
 		"fingerprint": func(p *plan.Plan) { p.Bindings[0].Fingerprint = "g" },
 	}
 	for name, change := range changes {
-		var n intact
-		for range 2 { // computed, then remembered
+		var n digestCache
+		for range 2 { // computed, then cached
 			if !n.check(planOf(`{"room":"norte","n":9007199254740993}`), digest) {
 				t.Fatal("the plan itself is not intact")
 			}
@@ -53,21 +53,21 @@ func TestAPlanThatChangedAfterItWasFoundIntactIsNot(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedOfPlansIsBounded(t *testing.T) {
-	var n intact
+func TestDigestCacheIsBounded(t *testing.T) {
+	var n digestCache
 	for i := range 12 {
-		p := planOf(`{"room":"` + strings.Repeat("x", maxIntact/8) + `"}`)
+		p := planOf(`{"room":"` + strings.Repeat("x", maxCachedPlans/8) + `"}`)
 		p.Revision = i
 		digest, err := p.Digest()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // computed, then remembered
+		for range 2 { // computed, then cached
 			if !n.check(p, digest) {
 				t.Fatal("the plan is not intact")
 			}
 		}
-		if n.size > maxIntact {
+		if n.size > maxCachedPlans {
 			t.Fatalf("%d bytes are remembered", n.size)
 		}
 	}

@@ -8,20 +8,19 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// intact remembers plans whose digest was computed and found right, as the JSON
-// that the digest is made of, so that the next step of the same run compares
-// bytes instead of computing it again. What was read is always looked at whole.
-type intact struct {
+// digestCache remembers plans whose digest was verified, as JSON, so that the next step of the same
+// run compares bytes in place of a second computation. It always compares the whole plan.
+type digestCache struct {
 	mu    sync.Mutex
 	plans map[plan.Digest][]byte
 	size  int
 }
 
-// maxIntact bounds what is remembered, in bytes; when it is full it begins anew.
-const maxIntact = 4 << 20
+// maxCachedPlans is the greatest size of the cache, in bytes; a full cache is emptied.
+const maxCachedPlans = 4 << 20
 
-// check reports whether the plan still is the one that the digest names.
-func (n *intact) check(p plan.Plan, digest plan.Digest) bool {
+// check reports whether digest is the digest of the plan.
+func (n *digestCache) check(p plan.Plan, digest plan.Digest) bool {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return false
@@ -37,7 +36,7 @@ func (n *intact) check(p plan.Plan, digest plan.Digest) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.plans == nil || n.size+len(raw) > maxIntact {
+	if n.plans == nil || n.size+len(raw) > maxCachedPlans {
 		n.plans, n.size = map[plan.Digest][]byte{}, 0
 	}
 	n.size += len(raw) - len(n.plans[digest])

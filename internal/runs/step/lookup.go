@@ -11,11 +11,11 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// results are what the references of one effect name: the results of steps that are
-// done, the element it is done for, and of an undo what it takes back. One that is
-// stored apart is read when it is named, once; err is why that failed.
+// results resolves the references of one effect: to the results of finished steps, to the element
+// that it is done for, and, for an undo, to the result that it reverses. A result that is stored in
+// pieces is read once, at its first use; err is the error of that read.
 type results struct {
-	ctx    context.Context // of the one invocation that looks
+	ctx    context.Context // of the current invocation
 	store  Store
 	run    plan.Run
 	effect plan.EffectID
@@ -27,8 +27,8 @@ func (x *Executor) results(ctx context.Context, r plan.Run, effect string) *resu
 	return &results{ctx: ctx, store: x.Store, run: r, effect: plan.ParseEffect(effect), read: map[string]*ref.Result{}}
 }
 
-// look implements ref.Lookup.
-func (s *results) look(name string) (ref.Result, bool) {
+// lookup implements ref.Lookup.
+func (s *results) lookup(name string) (ref.Result, bool) {
 	found, known := s.read[name]
 	if !known {
 		found = s.find(name)
@@ -68,7 +68,7 @@ func (s *results) find(name string) *ref.Result {
 	return &ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
 }
 
-// element is what the effect is done for.
+// element returns the element that the effect is done for.
 func (s *results) element() *ref.Result {
 	step, ok := s.run.Plan.Step(s.effect.Step)
 	if !ok || s.effect.Item < 0 {
@@ -81,13 +81,13 @@ func (s *results) element() *ref.Result {
 	return &ref.Result{Status: 200, Body: list[s.effect.Item]}
 }
 
-// elements are what a step is done for.
+// elements returns the list that a step is done for.
 func (s *results) elements(step plan.Step) ([]json.RawMessage, error) {
 	quoted, err := json.Marshal(step.ForEach)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := ref.ResolveJSON(quoted, s.look)
+	raw, err := ref.ResolveJSON(quoted, s.lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *results) elements(step plan.Step) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// resolve replaces the references of a step by what they name.
+// resolve replaces the references of a step by their values.
 func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, error) {
 	path, err := tool.ResolvePath(template, step.Path, look)
 	if err != nil {
@@ -112,9 +112,10 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
 }
 
-// wovenBy reports whether a person must see a step's command as what its references name
-// makes it, or, of an undo, whether it is not sent because nobody can be asked.
-func wovenBy(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
+// isWoven reports whether resolved references change a step's command so that a person must see it.
+// For an undo it reports whether they change it so that it is not sent, because no person could
+// approve it.
+func isWoven(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
 	refs, err := ref.InJSON(step.Body)
 	if err != nil || len(refs) == 0 {
 		return false, err
@@ -136,18 +137,18 @@ func wovenBy(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error)
 	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
 }
 
-// skipped is the ending of a step that is not to be done: its condition does not
-// hold, or something it names was skipped itself. It is nil for one that is.
-func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, error) {
+// skippedEnding returns the ending of a step that is skipped: its condition is false, or a step
+// that it names was skipped. It returns nil for any other step.
+func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*ending, error) {
 	skip := func(why string, pairs ...string) *ending {
 		return &ending{
 			status: plan.StepSkipped, kind: plan.EventStepSkipped, data: map[string]any{"because": why},
-			because: x.failure(r, "step.skipped_"+why, pairs...).Message,
+			reason: x.failure(r, "step.skipped_"+why, pairs...).Message,
 		}
 	}
 	names, err := step.Named()
 	if err != nil {
-		return refusedWith(x.failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
 	}
 	for _, name := range names {
 		if r.State(name).Status == plan.StepSkipped {
@@ -157,12 +158,12 @@ func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, 
 	if step.When == nil {
 		return nil, nil
 	}
-	holds, err := step.When.Holds(look.look)
+	holds, err := step.When.Holds(look.lookup)
 	switch {
 	case look.err != nil:
 		return nil, look.err
 	case err != nil:
-		return refusedWith(x.failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
 	case !holds:
 		return skip("condition"), nil
 	}
@@ -176,9 +177,9 @@ func titleOf(r plan.Run, id string) string {
 	return id
 }
 
-// moved says that what the plan showed the step is about is another thing by now, or
-// nothing. What only reads may look at whatever there is.
-func (x *Executor) moved(r plan.Run, step plan.Step, look ref.Lookup) *plan.Failure {
+// changedTarget returns a failure when a target of the step differs from the one that the plan
+// showed. Steps that only read may have any target.
+func (x *Executor) changedTarget(r plan.Run, step plan.Step, look ref.Lookup) *plan.Failure {
 	if step.Risk == plan.Read {
 		return nil
 	}
@@ -189,12 +190,12 @@ func (x *Executor) moved(r plan.Run, step plan.Step, look ref.Lookup) *plan.Fail
 		}
 		value, label, err := ref.Around(refs[0], look)
 		if err != nil {
-			return x.failure(r, "step.target_gone", "before", shownAs(target.Label, target.Value))
+			return x.failure(r, "step.target_gone", "before", displayName(target.Label, target.Value))
 		}
 		if label != target.Label || !ref.Same(value, target.Value) {
-			before, after := shownAs(target.Label, target.Value), shownAs(label, value)
+			before, after := displayName(target.Label, target.Value), displayName(label, value)
 			if before == after {
-				before, after = before+" ("+shownAs("", target.Value)+")", after+" ("+shownAs("", value)+")"
+				before, after = before+" ("+displayName("", target.Value)+")", after+" ("+displayName("", value)+")"
 			}
 			return x.failure(r, "step.target_changed", "before", before, "after", after)
 		}
@@ -202,8 +203,8 @@ func (x *Executor) moved(r plan.Run, step plan.Step, look ref.Lookup) *plan.Fail
 	return nil
 }
 
-// shownAs is how a person would call a value: by its label, when it has one.
-func shownAs(label string, value json.RawMessage) string {
+// displayName returns the label of a value, or the value itself, shortened for a person.
+func displayName(label string, value json.RawMessage) string {
 	const most = 120
 	text := ref.Line(string(value))
 	if label != "" {
