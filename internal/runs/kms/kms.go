@@ -1,8 +1,7 @@
-// Package kms signs with a key of AWS Key Management Service, an ECC_NIST_P256 key whose
-// private half nobody has.
+// Package kms signs with a key of AWS Key Management Service: an ECC_NIST_P256 key whose private
+// half never leaves the service.
 //
-// What stays true: a process asks for the public half once, and sends only the SHA-256 of what
-// it wants signed.
+// A process reads the public half once, and sends only the SHA-256 of a message.
 package kms
 
 import (
@@ -25,7 +24,7 @@ type Signer struct {
 	arn    string
 
 	mu  sync.Mutex
-	key receipt.Key // once it is known
+	key receipt.Key // set after the first read
 }
 
 // New returns the signer of the key with an ARN.

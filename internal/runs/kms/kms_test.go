@@ -77,7 +77,7 @@ func newService(t *testing.T, curve elliptic.Curve) (*service, *kms.Signer) {
 	}, arn)
 }
 
-func TestWhatKMSSignsCanBeVerified(t *testing.T) {
+func TestSignReturnsVerifiableSignature(t *testing.T) {
 	ctx := context.Background()
 	s, signer := newService(t, elliptic.P256())
 	key, err := signer.Key(ctx)
@@ -106,7 +106,7 @@ func TestWhatKMSSignsCanBeVerified(t *testing.T) {
 	}
 }
 
-func TestARefusalIsAnErrorAndAskedAgainLater(t *testing.T) {
+func TestKeyReturnsRefusalAndRetriesLater(t *testing.T) {
 	ctx := context.Background()
 	s, signer := newService(t, elliptic.P256())
 	s.refuse = "ThrottlingException"
@@ -122,15 +122,15 @@ func TestARefusalIsAnErrorAndAskedAgainLater(t *testing.T) {
 	}
 }
 
-func TestAKeyOfAnotherCurveIsNone(t *testing.T) {
+func TestKeyRefusesOtherCurve(t *testing.T) {
 	_, signer := newService(t, elliptic.P384())
 	if _, err := signer.Key(context.Background()); err == nil {
 		t.Error("a key of P-384 can be used")
 	}
 }
 
-// The receipts of a deployment on AWS hold as those of one process do.
-func TestAReceiptSignedByKMSHolds(t *testing.T) {
+// The receipts of a deployment on AWS are as valid as those of one process.
+func TestReceiptSignedByKMSIsValid(t *testing.T) {
 	ctx := context.Background()
 	_, signer := newService(t, elliptic.P256())
 	w := fixture.NewWorld(t)

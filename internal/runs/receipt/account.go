@@ -10,8 +10,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// said is what the data of an event may hold; each type has some of it.
-type said struct {
+// eventData holds the data of an event; each type of event sets some of its members.
+type eventData struct {
 	By       string        `json:"by"`
 	Digest   plan.Digest   `json:"digest"`
 	Before   plan.Digest   `json:"before"`
@@ -24,7 +24,7 @@ type said struct {
 	URL      string        `json:"url"`
 	Tool     string        `json:"tool"`
 	Request  string        `json:"request"`
-	Status   any           `json:"status"` // a number of an answer, a text of a run
+	Status   any           `json:"status"` // the status of a response (number) or of a run (text)
 	Bytes    int           `json:"bytes"`
 	SHA256   string        `json:"sha256"`
 	Error    *plan.Failure `json:"error"`
@@ -37,50 +37,50 @@ type said struct {
 	Was      string        `json:"was"`
 	Now      string        `json:"now"`
 	Because  string        `json:"because"`
-	Held     *bool         `json:"held"`     // of a check: what it expects
-	Requests []string      `json:"requests"` // of an approval of all elements: each one's
+	Held     *bool         `json:"held"`     // of a check: whether its expected condition held
+	Requests []string      `json:"requests"` // of an approval of all elements: the request of each
 
-	Closed map[plan.StepStatus][]string `json:"closed"` // of the end of a run: what became of the effects that were open
+	Closed map[plan.StepStatus][]string `json:"closed"` // of the end of a run: the effects that it closed, by their final status
 }
 
-// read returns what an event says; an event whose data is not an object says nothing,
-// and neither does a member of another type than it should be.
-func read(e plan.Event) said {
-	var s said
+// dataOf returns the data of an event. Data that is not an object, or a member of a wrong type,
+// counts as absent.
+func dataOf(e plan.Event) eventData {
+	var s eventData
 	_ = json.Unmarshal(e.Data, &s)
 	return s
 }
 
-// phase is how far the events of an effect tell.
+// phase is the progress of an effect, as its events show it.
 type phase int
 
 const (
-	untouched phase = iota
-	open            // sent, and not answered
-	between         // to be tried again
-	expanded        // being done for each element
-	asked           // waits for an approval
-	decided         // somebody approved or refused
-	ended           // by an event of its own
+	untouched       phase = iota
+	open                  // sent, without a response
+	betweenAttempts       // to be tried again
+	expanded              // being done for each element
+	asked                 // waits for an approval
+	decided               // approved or refused
+	ended                 // by an event of its own
 )
 
-// effect is what the events say of one effect.
+// effect is the state of one effect, as the events show it.
 type effect struct {
 	Step
 	method string
 	phase  phase
 }
 
-// account is what the events of a run say happened.
+// account is the state of a run, as its events show it.
 type account struct {
 	status    plan.Status
 	confirmed *Confirmation
-	over      bool // nothing runs any more
+	ended     bool // nothing runs any more
 	effects   []*effect
 }
 
-// told reads the account of a run of a plan from its events.
-func told(p plan.Plan, events []plan.Event) account {
+// newAccount computes the state of a run from its plan and its events.
+func newAccount(p plan.Plan, events []plan.Event) account {
 	a := account{status: plan.Draft}
 	for _, s := range p.Steps {
 		e := a.effect(p, s.ID)
@@ -89,11 +89,11 @@ func told(p plan.Plan, events []plan.Event) account {
 		}
 	}
 	for _, e := range events {
-		s := read(e)
+		s := dataOf(e)
 		if e.StepID != "" {
-			a.effect(p, e.StepID).tell(e, s)
+			a.effect(p, e.StepID).apply(e, s)
 		} else {
-			a.tell(e, s)
+			a.apply(e, s)
 		}
 	}
 	place := map[string]int{}
@@ -133,8 +133,8 @@ func (a *account) effect(p plan.Plan, id string) *effect {
 	return e
 }
 
-// tell notes an event of the run itself.
-func (a *account) tell(e plan.Event, s said) {
+// apply applies an event of the run itself.
+func (a *account) apply(e plan.Event, s eventData) {
 	switch e.Type {
 	case plan.EventConfirmed:
 		a.status, a.confirmed = plan.Queued, &Confirmation{By: s.By, At: e.At.UTC(), Digest: s.Digest}
@@ -142,14 +142,14 @@ func (a *account) tell(e plan.Event, s said) {
 		a.status = plan.Running
 	case plan.EventFinished:
 		text, _ := s.Status.(string)
-		a.status, a.over = plan.Status(text), true
+		a.status, a.ended = plan.Status(text), true
 		a.close(s.Closed)
 	case plan.EventCancelled:
-		a.status, a.over = plan.Cancelled, true
+		a.status, a.ended = plan.Cancelled, true
 	case plan.EventExpired:
-		a.status, a.over = plan.Expired, true
+		a.status, a.ended = plan.Expired, true
 	case plan.EventSuperseded:
-		a.status, a.over = plan.Superseded, true
+		a.status, a.ended = plan.Superseded, true
 	}
 }
 
@@ -164,8 +164,8 @@ func (a *account) close(closed map[plan.StepStatus][]string) {
 	}
 }
 
-// tell notes an event of the effect.
-func (f *effect) tell(e plan.Event, s said) {
+// apply applies an event of the effect.
+func (f *effect) apply(e plan.Event, s eventData) {
 	if s.Error != nil {
 		f.Error = s.Error.Code
 	}
@@ -174,7 +174,7 @@ func (f *effect) tell(e plan.Event, s said) {
 		f.phase, f.Error = open, ""
 		f.Sent = &Sent{Method: s.Method, URL: s.URL, Request: s.Request, Attempts: s.Attempt, At: e.At.UTC()}
 	case plan.EventStepWait:
-		f.phase = between
+		f.phase = betweenAttempts
 	case plan.EventStepDone:
 		f.end(plan.StepDone, s)
 	case plan.EventStepFailed:
@@ -187,7 +187,7 @@ func (f *effect) tell(e plan.Event, s said) {
 	case plan.EventStepSkipped:
 		f.end(plan.StepSkipped, s)
 	case plan.EventStepChecked:
-		f.phase = between
+		f.phase = betweenAttempts
 		if s.Held == nil || *s.Held {
 			f.end(plan.StepDone, s)
 			f.Error = ""
@@ -199,11 +199,11 @@ func (f *effect) tell(e plan.Event, s said) {
 	case plan.EventStepReasoned:
 		f.Command = &Command{Was: s.Was, Now: s.Now, Because: s.Because}
 	default:
-		f.tellApproval(e, s)
+		f.applyApproval(e, s)
 	}
 }
 
-func (f *effect) tellApproval(e plan.Event, s said) {
+func (f *effect) applyApproval(e plan.Event, s eventData) {
 	switch e.Type {
 	case plan.EventStepAsked:
 		f.phase = asked
@@ -221,22 +221,22 @@ func (f *effect) tellApproval(e plan.Event, s said) {
 	}
 }
 
-func (f *effect) end(status plan.StepStatus, s said) {
+func (f *effect) end(status plan.StepStatus, s eventData) {
 	f.phase, f.Status = ended, status
-	if n, ok := s.Status.(float64); ok && s.Held == nil { // else it is the answer of a check
+	if n, ok := s.Status.(float64); ok && s.Held == nil { // with Held it is the response to a check
 		f.Result = &Result{Status: int(n), Bytes: s.Bytes, SHA256: s.SHA256}
 	}
 }
 
-// must is what the status of the effect must be: what its events say, and the end of the
-// run of those that it closed. In a run that nobody confirmed nothing began.
-func (f *effect) must(a account) plan.StepStatus {
+// expectedStatus returns the status that the effect must have, by its events and, for an effect
+// that the run closed, by the run's end. In a run that was never confirmed no effect began.
+func (f *effect) expectedStatus(a account) plan.StepStatus {
 	switch {
 	case f.phase == ended:
 		return f.Status
-	case a.over && a.confirmed == nil, f.phase == untouched && !a.over, f.phase == decided && !a.over:
+	case a.ended && a.confirmed == nil, f.phase == untouched && !a.ended, f.phase == decided && !a.ended:
 		return plan.StepPending
-	case a.over: // its end names all that were open
+	case a.ended: // the end of the run names all open effects
 		return ""
 	case f.phase == asked:
 		return plan.StepWaiting

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// signer is a key of the test's own.
+// signer returns a new signing key.
 func signer(t *testing.T) *Local {
 	t.Helper()
 	text, err := NewPrivate()
@@ -30,8 +30,8 @@ func signer(t *testing.T) *Local {
 	return s
 }
 
-// linked is the next link of a chain, signed.
-func linked(t *testing.T, s *Local, l, before Link, at time.Time) Link {
+// nextLink returns the next link of a chain, signed.
+func nextLink(t *testing.T, s *Local, l, before Link, at time.Time) Link {
 	t.Helper()
 	l, err := l.Chained(before, at)
 	if err != nil {
@@ -43,17 +43,17 @@ func linked(t *testing.T, s *Local, l, before Link, at time.Time) Link {
 	return l
 }
 
-// sealed is a receipt in its place of a chain, the second one of it.
-func sealed(t *testing.T, s *Local, r Receipt) Receipt {
+// seal returns a receipt at the second place of a chain.
+func seal(t *testing.T, s *Local, r Receipt) Receipt {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
-	first := linked(t, s, Link{Account: r.Account, RunID: "01OTHER", Status: plan.Done, Events: 3}, Link{}, at)
-	return r.In(linked(t, s, r.link(), first, at))
+	first := nextLink(t, s, Link{Account: r.Account, RunID: "01OTHER", Status: plan.Done, Events: 3}, Link{}, at)
+	return r.In(nextLink(t, s, r.link(), first, at))
 }
 
-// counted is a receipt whose forger counts everything again that can be counted: the
-// digests of plans wherever they stand, the hashes of events, and the heads.
-func counted(t *testing.T, r Receipt) Receipt {
+// recompute returns a receipt in which a forger recomputed everything: all digests of plans, the
+// hashes of events, and the heads.
+func recompute(t *testing.T, r Receipt) Receipt {
 	t.Helper()
 	replaced := map[string]string{}
 	for i := range r.Revisions {
@@ -92,12 +92,12 @@ func counted(t *testing.T, r Receipt) Receipt {
 	return out
 }
 
-// A forger changes who confirmed and what was spent, and counts every hash again. Only the
-// signature shows it.
-func TestAForgerWhoCountsAgainIsFoundByTheSignature(t *testing.T) {
+// A forger changes the user who confirmed and the amounts, and recomputes every hash. Only the
+// signature detects it.
+func TestSignatureDetectsRecomputedForgery(t *testing.T) {
 	s := signer(t)
 	keys := []Key{s.key}
-	whole := sealed(t, s, stories(t)["done"])
+	whole := seal(t, s, stories(t)["done"])
 	if problems := Verify(whole); len(problems) > 0 || whole.SignedBy(keys) != nil {
 		t.Fatalf("as it is: %v, %v", problems, whole.SignedBy(keys))
 	}
@@ -117,8 +117,8 @@ func TestAForgerWhoCountsAgainIsFoundByTheSignature(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &forged); err != nil || text == string(raw) {
 			t.Fatalf("%s: nothing was forged: %v", name, err)
 		}
-		forged = counted(t, forged)
-		if problems := consistent(forged); len(problems) > 0 {
+		forged = recompute(t, forged)
+		if problems := problemsOf(forged); len(problems) > 0 {
 			t.Errorf("%s: the forger forgot %v", name, problems)
 		}
 		if err := forged.SignedBy(keys); !errors.Is(err, ErrForged) {
@@ -127,15 +127,14 @@ func TestAForgerWhoCountsAgainIsFoundByTheSignature(t *testing.T) {
 	}
 }
 
-// consistent is what Verify says of a receipt but for what hashes of requests betray,
-// which this forger leaves as they were.
-func consistent(r Receipt) []Problem {
+// problemsOf returns the problems of a receipt, except those of request hashes, which this forger
+// does not change.
+func problemsOf(r Receipt) []Problem {
 	return slices.DeleteFunc(Verify(r), func(p Problem) bool { return strings.Contains(p.What, "another body") })
 }
 
-// Every value of every receipt that is signed, changed or removed alone, with all that
-// can be counted counted again.
-func TestAnyOneChangeIsFoundAlsoWhenAllIsCountedAgain(t *testing.T) {
+// Every value of every signed receipt is changed or removed alone, and everything is recomputed.
+func TestSignatureDetectsEveryRecomputedChange(t *testing.T) {
 	s := signer(t)
 	keys := []Key{s.key}
 	all := stories(t)
@@ -145,17 +144,17 @@ func TestAnyOneChangeIsFoundAlsoWhenAllIsCountedAgain(t *testing.T) {
 		if !r.Status.Terminal() {
 			continue
 		}
-		r = sealed(t, s, r)
+		r = seal(t, s, r)
 		raw, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, way := range leaves(tree(t, raw), nil) {
-			seen[form(way)] = true
-			if i%5 > 0 && !own(way) || sampled() && i%8 > 0 { // of events and plans, one in five
+			seen[shapeOf(way)] = true
+			if i%5 > 0 && !isOwn(way) || isSampled() && i%8 > 0 { // one in five of events and plans
 				continue
 			}
-			for how, f := range map[string]func(any) any{"changed": other, "removed": func(any) any { return nil }} {
+			for how, f := range map[string]func(any) any{"changed": otherValue, "removed": func(any) any { return nil }} {
 				text, err := json.Marshal(edit(tree(t, raw), way, f))
 				if err != nil {
 					t.Fatal(err)
@@ -168,9 +167,9 @@ func TestAnyOneChangeIsFoundAlsoWhenAllIsCountedAgain(t *testing.T) {
 					continue
 				}
 				if slices.Contains([]string{"head", "chain head"}, way.String()) && how == "changed" || strings.HasSuffix(way.String(), " hash") {
-					continue // counted again, it is as it was
+					continue // unchanged after the recomputation
 				}
-				if forged := counted(t, read); len(Verify(forged)) == 0 && forged.SignedBy(keys) == nil {
+				if forged := recompute(t, read); len(Verify(forged)) == 0 && forged.SignedBy(keys) == nil {
 					if again, _ := json.Marshal(forged); string(again) != string(raw) {
 						t.Errorf("%s: %s was %s, all was counted again, and it is signed", name, way, how)
 					}
@@ -185,11 +184,11 @@ func TestAnyOneChangeIsFoundAlsoWhenAllIsCountedAgain(t *testing.T) {
 	}
 }
 
-// own reports whether a value is one of the receipt's own types.
-func own(way leaf) bool { return way[0] != "events" && (way[0] != "revisions" || len(way) < 4) }
+// isOwn reports whether a value belongs to a type of this package.
+func isOwn(way leaf) bool { return way[0] != "events" && (way[0] != "revisions" || len(way) < 4) }
 
-// form is a way without the numbers of elements.
-func form(way leaf) string {
+// shapeOf returns a path without the indexes of elements.
+func shapeOf(way leaf) string {
 	var names []string
 	for _, w := range way {
 		if name, ok := w.(string); ok {
@@ -199,7 +198,8 @@ func form(way leaf) string {
 	return strings.Join(names, " ")
 }
 
-// members names the JSON members of a type and of those of this package it is made of.
+// members returns the names of the JSON members of a type and of the types of this package inside
+// it.
 func members(t reflect.Type, before string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -216,10 +216,10 @@ func members(t reflect.Type, before string) []string {
 	return all
 }
 
-func TestASignatureIsOfOneReceiptAndOneKey(t *testing.T) {
+func TestSignatureBelongsToOneReceiptAndOneKey(t *testing.T) {
 	s, another := signer(t), signer(t)
 	all := stories(t)
-	one, two := sealed(t, s, all["done"]), sealed(t, s, all["refused"])
+	one, two := seal(t, s, all["done"]), seal(t, s, all["refused"])
 	keys := []Key{s.key}
 	for name, c := range map[string]struct {
 		forge func(*Receipt)
@@ -241,7 +241,7 @@ func TestASignatureIsOfOneReceiptAndOneKey(t *testing.T) {
 		"a line in it":             {func(r *Receipt) { r.Signature.Value = r.Signature.Value[:8] + "\n" + r.Signature.Value[8:] }, keys, ErrForged},
 		"another account":          {func(r *Receipt) { r.Account = "theirs" }, keys, ErrForged},
 		"signed by another under this key's id": {func(r *Receipt) {
-			forged := sealed(t, another, all["done"])
+			forged := seal(t, another, all["done"])
 			r.Signature = forged.Signature
 			r.Signature.KeyID = s.key.ID
 		}, keys, ErrForged},
@@ -257,13 +257,13 @@ func TestASignatureIsOfOneReceiptAndOneKey(t *testing.T) {
 	}
 }
 
-// aChain is a chain of an account, of as many runs.
-func aChain(t *testing.T, s *Local, n int) []Link {
+// newChain returns the chain of an account with n runs.
+func newChain(t *testing.T, s *Local, n int) []Link {
 	t.Helper()
 	var links []Link
 	before := Link{}
 	for i := range n {
-		before = linked(t, s, Link{
+		before = nextLink(t, s, Link{
 			Account: "acme", RunID: fmt.Sprintf("01RUN%d", i), Status: plan.Done, Events: 6, RunHead: strings.Repeat("a", 64),
 		}, before, time.Date(2026, 3, 1, 12, 0, i, 0, time.UTC))
 		links = append(links, before)
@@ -271,12 +271,12 @@ func aChain(t *testing.T, s *Local, n int) []Link {
 	return links
 }
 
-func TestAChainShowsWhatWasRemovedReorderedOrDoubled(t *testing.T) {
+func TestVerifyChainDetectsRemovedReorderedOrDuplicateLinks(t *testing.T) {
 	s, another := signer(t), signer(t)
 	keys := []Key{s.key}
-	more := func(links []Link, l Link) []Link { // of a run of which more is told
+	more := func(links []Link, l Link) []Link { // a further link of a run
 		last := links[len(links)-1]
-		return append(links, linked(t, s, l, last, last.At))
+		return append(links, nextLink(t, s, l, last, last.At))
 	}
 	for name, c := range map[string]struct {
 		forge func([]Link) []Link
@@ -284,7 +284,7 @@ func TestAChainShowsWhatWasRemovedReorderedOrDoubled(t *testing.T) {
 	}{
 		"nothing":              {func(l []Link) []Link { return l }, ""},
 		"more of a run":        {func(l []Link) []Link { return more(l, Link{Account: "acme", RunID: "01RUN2", Events: 7}) }, ""},
-		"the last cut off":     {func(l []Link) []Link { return l[:4] }, ""}, // only a head that was kept tells
+		"the last cut off":     {func(l []Link) []Link { return l[:4] }, ""}, // only a stored head detects it
 		"the first removed":    {func(l []Link) []Link { return l[1:] }, "a link is missing"},
 		"one removed":          {func(l []Link) []Link { return slices.Delete(l, 2, 3) }, "a gap or a fork"},
 		"two swapped":          {func(l []Link) []Link { l[1], l[2] = l[2], l[1]; return l }, "another order"},
@@ -301,13 +301,13 @@ func TestAChainShowsWhatWasRemovedReorderedOrDoubled(t *testing.T) {
 			return l
 		}, "before the one before it"},
 		"a fork": {func(l []Link) []Link {
-			l[4] = linked(t, s, Link{Account: "acme", RunID: "01F", Events: 5}, linked(t, s, Link{Account: "acme", RunID: "01G", Events: 5}, l[2], l[2].At), l[4].At)
+			l[4] = nextLink(t, s, Link{Account: "acme", RunID: "01F", Events: 5}, nextLink(t, s, Link{Account: "acme", RunID: "01G", Events: 5}, l[2], l[2].At), l[4].At)
 			return l
 		}, "a gap or a fork"},
-		"written anew by another": {func([]Link) []Link { return aChain(t, another, 5) }, "a key that was not given"},
+		"written anew by another": {func([]Link) []Link { return newChain(t, another, 5) }, "a key that was not given"},
 		"nothing at all":          {func([]Link) []Link { return nil }, "no links"},
 	} {
-		problems := VerifyChain(c.forge(aChain(t, s, 5)), keys)
+		problems := VerifyChain(c.forge(newChain(t, s, 5)), keys)
 		found := slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.What, c.want) })
 		if c.want == "" && len(problems) > 0 || c.want != "" && !found {
 			t.Errorf("%s: %v, want %q", name, problems, c.want)
@@ -315,12 +315,12 @@ func TestAChainShowsWhatWasRemovedReorderedOrDoubled(t *testing.T) {
 	}
 }
 
-func TestAReceiptStandsInTheChainAndIsTheNewestOfItsRun(t *testing.T) {
+func TestVerifyPlaceRequiresNewestLinkOfRun(t *testing.T) {
 	s := signer(t)
 	r := stories(t)["done"]
 	r.Account = "acme"
-	links := aChain(t, s, 3)
-	here := linked(t, s, r.link(), links[2], links[2].At)
+	links := newChain(t, s, 3)
+	here := nextLink(t, s, r.link(), links[2], links[2].At)
 	links = append(links, here)
 	r = r.In(here)
 	if problems := VerifyPlace(r, links); len(problems) > 0 {
@@ -331,7 +331,7 @@ func TestAReceiptStandsInTheChainAndIsTheNewestOfItsRun(t *testing.T) {
 	}
 	newer := r.link()
 	newer.Events++
-	if problems := VerifyPlace(r, append(links, linked(t, s, newer, here, here.At))); len(problems) == 0 {
+	if problems := VerifyPlace(r, append(links, nextLink(t, s, newer, here, here.At))); len(problems) == 0 {
 		t.Error("more was told of its run, and it holds")
 	}
 	if err := Pinned(links, here.Head); err != nil {
@@ -342,7 +342,7 @@ func TestAReceiptStandsInTheChainAndIsTheNewestOfItsRun(t *testing.T) {
 	}
 }
 
-func TestAKeyIsWhatItsIdSays(t *testing.T) {
+func TestKeyMatchesItsID(t *testing.T) {
 	s, another := signer(t), signer(t)
 	if err := s.key.Check(); err != nil {
 		t.Error(err)

@@ -17,42 +17,41 @@ import (
 	"time"
 )
 
-// How a head is signed.
+// The signature algorithms of a head.
 const (
-	Ed25519   = "ed25519"           // over what is signed
-	ECDSAP256 = "ecdsa-p256-sha256" // over its SHA-256; the value is in ASN.1 DER
+	Ed25519   = "ed25519"           // over the message
+	ECDSAP256 = "ecdsa-p256-sha256" // over the SHA-256 of the message; the value is in ASN.1 DER
 )
 
-// Key is the public half of a key that signs heads, and when it first signed one. Until
-// is when another key first did; nil: it is in force. The times are told, and not
-// judged: two machines may sign with the old and the new key at once.
+// Key is the public half of a signing key. From is the time of its first signature. Until is the
+// time of the first signature of its successor; nil: the key is still in use. The times are only
+// informative, because two machines may sign with the old and the new key at once.
 type Key struct {
-	ID        string     `json:"id"` // hex SHA-256 of the public key as DER: what a person pins
+	ID        string     `json:"id"` // hex SHA-256 of the public key in DER; users can pin it
 	Alg       string     `json:"alg" enum:"ed25519,ecdsa-p256-sha256"`
-	PublicKey string     `json:"public_key"` // PEM, as PKIX has it
+	PublicKey string     `json:"public_key"` // PEM, PKIX
 	From      time.Time  `json:"from"`
 	Until     *time.Time `json:"until,omitempty"`
 }
 
-// Signature is who signed a head, and how.
+// Signature is the signature of a head.
 type Signature struct {
 	KeyID string `json:"key_id"`
 	Alg   string `json:"alg"`
 	Value string `json:"value"` // base64
 }
 
-// Why a head is not shown to be by whoever has a key.
+// The reasons why a head is not proven to be signed by the owner of a key.
 var (
 	ErrUnsigned   = errors.New("it has no signature: nothing shows who wrote it")
 	ErrUnknownKey = errors.New("it is signed with a key that was not given")
 	ErrForged     = errors.New("its signature is not of what it says")
 )
 
-// errKey is a key that cannot be used.
+// errKey means that a key cannot be used.
 var errKey = errors.New("receipt: it is no Ed25519 key and no ECDSA key of P-256")
 
-// KeyOf is the key with a public half: an ed25519.PublicKey, or an *ecdsa.PublicKey of
-// P-256.
+// KeyOf returns the Key of a public half: an ed25519.PublicKey, or an *ecdsa.PublicKey of P-256.
 func KeyOf(public crypto.PublicKey) (Key, error) {
 	k := Key{Alg: Ed25519}
 	switch p := public.(type) {
@@ -74,7 +73,7 @@ func KeyOf(public crypto.PublicKey) (Key, error) {
 	return k, nil
 }
 
-// public reads the key, which must be what its id and its algorithm say.
+// public parses the key, and checks that it matches its id and its algorithm.
 func (k Key) public() (crypto.PublicKey, error) {
 	block, rest := pem.Decode([]byte(k.PublicKey))
 	if block == nil || block.Type != "PUBLIC KEY" || len(rest) > 0 {
@@ -94,7 +93,7 @@ func (k Key) public() (crypto.PublicKey, error) {
 	return public, nil
 }
 
-// Check reports why a key cannot be used to verify.
+// Check returns the reason why a key cannot be used to verify, or nil.
 func (k Key) Check() error {
 	if _, err := k.public(); err != nil {
 		return fmt.Errorf("key %.16s: %w", k.ID, err)
@@ -102,8 +101,8 @@ func (k Key) Check() error {
 	return nil
 }
 
-// signed reports whether a signature is one of the keys', of a message.
-func (s *Signature) signed(message []byte, keys []Key) error {
+// verify checks that the signature of a message is by one of the keys.
+func (s *Signature) verify(message []byte, keys []Key) error {
 	if s == nil {
 		return ErrUnsigned
 	}
@@ -136,14 +135,14 @@ func verifies(public crypto.PublicKey, message, value []byte) bool {
 	return false
 }
 
-// Local signs with an Ed25519 key that this process has.
+// Local signs with an Ed25519 key in the memory of this process.
 type Local struct {
 	private ed25519.PrivateKey
 	key     Key
 }
 
-// NewLocal returns the signer with the private key in a PEM text, as PKCS #8 has it. No
-// error tells what stands in it.
+// NewLocal returns the signer with the private key in a PEM text (PKCS #8). Its errors do not
+// contain the key.
 func NewLocal(text []byte) (*Local, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
@@ -158,7 +157,7 @@ func NewLocal(text []byte) (*Local, error) {
 	return &Local{private, key}, err
 }
 
-// NewPrivate makes a private key for NewLocal.
+// NewPrivate creates a private key for NewLocal.
 func NewPrivate() ([]byte, error) {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

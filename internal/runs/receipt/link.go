@@ -12,29 +12,29 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// ChainVersion names the form of a link.
+// ChainVersion is the version of the link format.
 const ChainVersion = "piloto.chain/1"
 
-// Link is one head in the chain of its account: that a run had come to a status, of
-// which plan, with how many events, the last of which has which hash. Each link names
-// the one before it by its hash, and its own is signed. A run of which more is told
-// after its end has a further link.
+// Link is one entry in the chain of its account. It records that a run reached a status, with which
+// plan, with how many events, and the hash of the last one. Each link holds the hash of the link
+// before it, and its own hash is signed. A run whose history grows after its end gets a further
+// link.
 type Link struct {
 	Version   string      `json:"version"`
 	Account   string      `json:"account"`
 	Seq       int         `json:"seq"`  // from 1, without gaps
-	Prev      string      `json:"prev"` // the head of the link before; empty in the first
-	At        time.Time   `json:"at"`   // when it was put there: never before the one before it
+	Prev      string      `json:"prev"` // the head of the previous link; empty in the first
+	At        time.Time   `json:"at"`   // when it was appended: never before the previous one
 	RunID     string      `json:"run_id"`
 	Status    plan.Status `json:"status"`
 	Digest    plan.Digest `json:"digest"`
 	Events    int         `json:"events"`
-	RunHead   string      `json:"run_head"` // of the run's events
-	Head      string      `json:"head"`     // of the chain: hex SHA-256 of the canonical form of all above
+	RunHead   string      `json:"run_head"` // hash of the run's last event
+	Head      string      `json:"head"`     // of the chain: hex SHA-256 of the canonical form of all members above
 	Signature *Signature  `json:"signature,omitempty"`
 }
 
-// message is what is signed, and what Head is the SHA-256 of.
+// message returns the signed message. Head is its SHA-256.
 func (l Link) message() ([]byte, error) {
 	return jcs.Canonical(map[string]any{
 		"version": l.Version, "account": l.Account, "seq": l.Seq, "prev": l.Prev, "at": l.At.UTC().Format(time.RFC3339Nano),
@@ -42,8 +42,8 @@ func (l Link) message() ([]byte, error) {
 	})
 }
 
-// Chained returns the link as the next one after another, which is the zero Link for
-// the first: it is put there at a time, or at that of the other when that is later.
+// Chained returns the link as the successor of before, which is the zero Link for the first one.
+// The link gets the time at, or the time of before when that is later.
 func (l Link) Chained(before Link, at time.Time) (Link, error) {
 	l.Version, l.Seq, l.Prev, l.Signature = ChainVersion, before.Seq+1, before.Head, nil
 	l.At = at.UTC().Truncate(time.Millisecond)
@@ -68,17 +68,17 @@ func hashOf(message []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SignedBy reports whether the link is signed with one of the keys: ErrUnsigned,
-// ErrUnknownKey or ErrForged when it is not.
+// SignedBy returns nil if one of the keys signed the link, else ErrUnsigned, ErrUnknownKey or
+// ErrForged.
 func (l Link) SignedBy(keys []Key) error {
 	message, err := l.message()
 	if err != nil || hashOf(message) != l.Head {
 		return ErrForged
 	}
-	return l.Signature.signed(message, keys)
+	return l.Signature.verify(message, keys)
 }
 
-// Place is where a receipt stands in the chain of its account.
+// Place is the position of a receipt in the chain of its account.
 type Place struct {
 	Seq  int       `json:"seq"`
 	Prev string    `json:"prev"`
@@ -86,14 +86,14 @@ type Place struct {
 	Head string    `json:"head"` // of the chain, with this receipt as its last
 }
 
-// Why a receipt has no signature.
+// The reasons why a receipt has no signature.
 const (
-	NotEnded = "not_ended" // the run goes on
-	Pending  = "pending"   // it will have one with the next sweep
+	NotEnded = "not_ended" // the run is active
+	Pending  = "pending"   // the next sweep signs it
 )
 
-// In returns the receipt with its place in the chain, and its signature; as it is when
-// the link has none yet.
+// In returns the receipt with its place in the chain and its signature; unchanged when the link has
+// no signature yet.
 func (r Receipt) In(l Link) Receipt {
 	if l.Signature == nil {
 		return r
@@ -103,7 +103,7 @@ func (r Receipt) In(l Link) Receipt {
 	return r
 }
 
-// link is what a receipt says of its place.
+// link returns the link that the receipt describes.
 func (r Receipt) link() Link {
 	l := Link{
 		Version: ChainVersion, Account: r.Account, RunID: r.RunID, Status: r.Status, Digest: r.Digest,
@@ -115,9 +115,8 @@ func (r Receipt) link() Link {
 	return l
 }
 
-// SignedBy reports whether all of the receipt was signed with one of the keys, if
-// Verify finds nothing wrong in it: ErrUnsigned, ErrUnknownKey or ErrForged when it was
-// not.
+// SignedBy returns nil if one of the keys signed the receipt, else ErrUnsigned, ErrUnknownKey or
+// ErrForged. It covers the whole receipt if Verify finds no problem.
 func (r Receipt) SignedBy(keys []Key) error {
 	if r.Signature == nil || r.Chain == nil {
 		return ErrUnsigned
@@ -125,80 +124,79 @@ func (r Receipt) SignedBy(keys []Key) error {
 	return r.link().SignedBy(keys)
 }
 
-// place holds what a receipt says of its place and signature to the rest of it.
-func (v *verifier) place() {
+// checkPlace compares the place and the signature of a receipt with the rest of it.
+func (v *verifier) checkPlace() {
 	r, ended := v.r, v.r.Status.Terminal()
 	switch {
 	case (r.Signature == nil) != (r.Chain == nil):
-		v.say("signature", "there is a signature without a place in the chain, or a place without one")
+		v.report("signature", "there is a signature without a place in the chain, or a place without one")
 	case r.Signature != nil && r.Unsigned != "":
-		v.say("unsigned", "it says that it is not signed, and is")
+		v.report("unsigned", "it says that it is not signed, and is")
 	case r.Signature == nil && !slices.Contains([]string{NotEnded, Pending}, r.Unsigned):
-		v.say("unsigned", "it is not signed, and says not why")
+		v.report("unsigned", "it is not signed, and says not why")
 	case r.Signature == nil && (r.Unsigned == Pending) != ended:
-		v.say("unsigned", "is %q, and the run is %q", r.Unsigned, r.Status)
+		v.report("unsigned", "is %q, and the run is %q", r.Unsigned, r.Status)
 	case r.Signature != nil && !ended:
-		v.say("signature", "it is signed, and the run is %q", r.Status)
+		v.report("signature", "it is signed, and the run is %q", r.Status)
 	}
 	if r.Chain == nil {
 		return
 	}
 	if sum, err := r.link().sum(); err != nil || sum != r.Chain.Head {
-		v.say("chain", "its head is not the hash of what the receipt says")
+		v.report("chain", "its head is not the hash of what the receipt says")
 	}
 	if (r.Chain.Seq == 1) != (r.Chain.Prev == "") || r.Chain.Seq < 1 {
-		v.say("chain", "link %d has another before it than it says", r.Chain.Seq)
+		v.report("chain", "link %d has another before it than it says", r.Chain.Seq)
 	}
 }
 
-// VerifyChain returns everything in an account's chain that does not hold; nothing when
-// it does. links are all there are, from the first on, in their order; they are held to
-// the keys unless there are none. A chain from which the last links were cut holds:
-// only a head that somebody kept tells (see Pinned).
+// VerifyChain returns all faults of an account's chain. links are all links, from the first one on,
+// in their order. Their signatures are checked unless keys is empty. A chain without its last links
+// is still valid: only an earlier head that the user stored detects the cut (see Pinned).
 func VerifyChain(links []Link, keys []Key) []Problem {
 	var v verifier
 	if len(links) == 0 {
-		v.say("chain", "it has no links")
+		v.report("chain", "it has no links")
 	}
-	before, told := Link{}, map[string]int{}
+	before, events := Link{}, map[string]int{}
 	for i, l := range links {
 		where := fmt.Sprintf("link %d", l.Seq)
 		switch {
 		case l.Seq < i+1:
-			v.say(where, "stands where number %d belongs: it is there twice, or in another order", i+1)
+			v.report(where, "stands where number %d belongs: it is there twice, or in another order", i+1)
 		case l.Seq > i+1:
-			v.say(where, "stands where number %d belongs: a link is missing, or they are in another order", i+1)
+			v.report(where, "stands where number %d belongs: a link is missing, or they are in another order", i+1)
 		}
 		if sum, err := l.sum(); err != nil || sum != l.Head {
-			v.say(where, "its head is not the hash of what it says")
+			v.report(where, "its head is not the hash of what it says")
 		}
 		if l.Prev != before.Head {
-			v.say(where, "does not follow the link before it: the chain has a gap or a fork")
+			v.report(where, "does not follow the link before it: the chain has a gap or a fork")
 		}
 		if l.Version != ChainVersion || l.Account == "" || i > 0 && l.Account != before.Account {
-			v.say(where, "is of another chain than the one before it")
+			v.report(where, "is of another chain than the one before it")
 		}
 		if l.At.Before(before.At) {
-			v.say(where, "was put there before the one before it")
+			v.report(where, "was put there before the one before it")
 		}
-		if l.Events <= told[l.RunID] {
-			v.say(where, "tells nothing of run %s that a link before it does not", l.RunID)
+		if l.Events <= events[l.RunID] {
+			v.report(where, "tells nothing of run %s that a link before it does not", l.RunID)
 		}
 		if len(keys) > 0 {
 			if err := l.SignedBy(keys); err != nil {
-				v.say(where, "%s", err)
+				v.report(where, "%s", err)
 			}
 		}
-		before, told[l.RunID] = l, max(l.Events, told[l.RunID])
+		before, events[l.RunID] = l, max(l.Events, events[l.RunID])
 	}
 	return v.problems
 }
 
-// ErrNotInChain means that a chain does not have what was looked for.
+// ErrNotInChain means that the chain does not contain the head.
 var ErrNotInChain = errors.New("the chain does not have it")
 
-// Pinned reports whether a chain has a head that somebody kept: what was there then is
-// there still.
+// Pinned returns nil if a chain contains a head that the user stored earlier: then all links up to
+// it are still there.
 func Pinned(links []Link, head string) error {
 	if slices.ContainsFunc(links, func(l Link) bool { return l.Head == head }) {
 		return nil
@@ -206,8 +204,8 @@ func Pinned(links []Link, head string) error {
 	return fmt.Errorf("the head %.64s that was kept: %w: links were cut off, or others took their place", head, ErrNotInChain)
 }
 
-// VerifyPlace returns what in a chain is not as a receipt says: that it has the receipt
-// at its place, and nothing newer of its run.
+// VerifyPlace returns the differences between a receipt and a chain: the chain must have the
+// receipt at its place, and no newer link of its run.
 func VerifyPlace(r Receipt, links []Link) []Problem {
 	var v verifier
 	if r.Chain == nil {
@@ -215,11 +213,11 @@ func VerifyPlace(r Receipt, links []Link) []Problem {
 	}
 	at := slices.IndexFunc(links, func(l Link) bool { return l.Head == r.Chain.Head })
 	if at < 0 || links[at].RunID != r.RunID || links[at].Seq != r.Chain.Seq {
-		v.say("chain", "does not have this receipt as its link %d", r.Chain.Seq)
+		v.report("chain", "does not have this receipt as its link %d", r.Chain.Seq)
 	}
 	for _, l := range links {
 		if l.RunID == r.RunID && l.Events > len(r.Events) {
-			v.say("chain", "link %d tells more of this run: %d events, and the receipt has %d", l.Seq, l.Events, len(r.Events))
+			v.report("chain", "link %d tells more of this run: %d events, and the receipt has %d", l.Seq, l.Events, len(r.Events))
 		}
 	}
 	return v.problems

@@ -8,25 +8,26 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// ErrOther says that a text holds more than what was given out, or says it in other words.
+// ErrOther means that a text differs from the receipt that Piloto issued: it has more members, or
+// other spellings.
 var ErrOther = errors.New("it holds more than was signed: a member of another name, or of one in other letters, or one that is missing")
 
-// Read reads a receipt. All that stands in the text is in what is returned, so that who
-// looks at the text sees nothing that Verify did not: a member of another name, or a
-// second one that differs in letter case, would be neither counted nor signed.
+// Read parses a receipt. It refuses a text with content that the result does not hold, because a
+// reader would see members that Verify does not check: members of other names, or duplicates that
+// differ in letter case.
 func Read(raw []byte) (Receipt, error) {
 	var r Receipt
-	return r, all(raw, &r)
+	return r, decodeExact(raw, &r)
 }
 
-// ReadLink reads a link of a chain in the same way.
+// ReadLink parses a link of a chain in the same way.
 func ReadLink(raw []byte) (Link, error) {
 	var l Link
-	return l, all(raw, &l)
+	return l, decodeExact(raw, &l)
 }
 
-// all reads a value and holds the text to what was read of it.
-func all(raw []byte, into any) error {
+// decodeExact decodes a value and checks that the text holds nothing else.
+func decodeExact(raw []byte, into any) error {
 	if err := jcs.Check(raw); err != nil {
 		return err
 	}

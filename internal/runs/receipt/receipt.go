@@ -1,24 +1,23 @@
-// Package receipt owns the account of one run that can be checked without us: every
-// plan it had, who confirmed which of them and when, what was sent and what came of
-// it, and all of its events, each bound to the one before it by its hash.
+// Package receipt builds the receipt of a run, which anyone can verify without Piloto. It holds
+// every plan of the run, who confirmed which of them and when, all requests and their results, and
+// all events, each bound to the previous one by its hash.
 //
-// A receipt holds (Verify finds nothing) when its events are a gap-free chain from
-// the first to its head; every plan has the digest it is said to have and replaces
-// the one before it; the digest that was confirmed is that of the last one; nothing
-// was sent before that, nor what that plan does not have, nor where it could not
-// lead, nor without the approval that it waited for; and its summary says what its
-// events say. The receipt of a run that still goes on holds too: of what there is.
+// A receipt is valid (Verify finds nothing) when its events are a chain without gaps from the first
+// to its head; every plan has its stated digest and replaces the previous one; the confirmed digest
+// is that of the last plan; no request was sent before the confirmation, outside of that plan, to a
+// URL that the plan cannot lead to, or without the approval that it waited for; and the summary
+// agrees with the events. The receipt of an active run is valid too, as far as the run has come.
 //
-// That a receipt holds does not prove who wrote it: whoever counts every hash and digest
-// again makes another that holds. So what a run came to is a Link of the chain of its
-// account, which names the link before it by its hash, and is signed (Sealer). All of a
-// receipt follows from its events and plans to the letter, and its link names the last
-// event by its hash: with the public key (SignedBy) nothing of it can be another, and with
-// the chain (VerifyChain) none can be missing, doubled or moved. Of links that were cut
-// off at the end only a head that somebody kept tells (Pinned).
+// Validity does not prove the author: a forger who recomputes every hash and digest gets a valid
+// receipt. Therefore the end of each run becomes a Link of its account's chain, which holds the
+// hash of the previous link and is signed (Sealer). All of a receipt follows exactly from its
+// events and plans, and its link holds the hash of the last event. The public key (SignedBy)
+// detects every change in it, and the chain (VerifyChain) detects missing, duplicate or moved
+// receipts. Links that were cut off at the end are detected only by a head that the user stored
+// (Pinned).
 //
-// It does not prove that a service did what it answered, nor who a user's name belongs
-// to, nor that whoever could write the table before it was signed did not.
+// A receipt does not prove that a service did the work that it reported, nor who a user's name
+// belongs to, nor that the table was unchanged before the signature.
 package receipt
 
 import (
@@ -27,10 +26,10 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Version names the form of a receipt.
+// Version is the version of the receipt format.
 const Version = "piloto.receipt/2"
 
-// Receipt is the account of a run.
+// Receipt is the verifiable history of a run.
 type Receipt struct {
 	Version   string        `json:"version"`
 	Account   string        `json:"account"`
@@ -38,72 +37,71 @@ type Receipt struct {
 	PlanID    string        `json:"plan_id"`
 	ChatID    string        `json:"chat_id"`
 	Status    plan.Status   `json:"status"`
-	Digest    plan.Digest   `json:"digest"` // of the plan as it stands, or stood at the end
+	Digest    plan.Digest   `json:"digest"` // of the current plan, or of the last one
 	Revisions []Revision    `json:"revisions"`
 	Confirmed *Confirmation `json:"confirmed,omitempty"`
-	Steps     []Step        `json:"steps"` // of the plan in its order, then elements and undos that there are events of
+	Steps     []Step        `json:"steps"` // the steps of the plan in order, then the elements and undos that have events
 	Events    []plan.Event  `json:"events"`
 	Head      string        `json:"head"`                                        // the hash of the last event
-	Unsigned  string        `json:"unsigned,omitempty" enum:"not_ended,pending"` // why it has no signature
-	Chain     *Place        `json:"chain,omitempty"`                             // where it stands among the account's receipts
-	Signature *Signature    `json:"signature,omitempty"`                         // of that place, and so of all of it
+	Unsigned  string        `json:"unsigned,omitempty" enum:"not_ended,pending"` // the reason why it has no signature
+	Chain     *Place        `json:"chain,omitempty"`                             // its place in the chain of the account
+	Signature *Signature    `json:"signature,omitempty"`                         // of the chain's head, and therefore of the whole receipt
 }
 
-// Revision is a plan as it stood for a time.
+// Revision is one version of the plan.
 type Revision struct {
 	Revision int         `json:"revision"`
 	Digest   plan.Digest `json:"digest"`
 	By       string      `json:"by"`
-	Model    string      `json:"model,omitempty"` // what wrote it, when a model did
+	Model    string      `json:"model,omitempty"` // the model that wrote it, if one did
 	At       time.Time   `json:"at"`
 	Plan     plan.Plan   `json:"plan"`
 }
 
-// Confirmation is who confirmed which plan, and when.
+// Confirmation records who confirmed which plan, and when.
 type Confirmation struct {
 	By     string      `json:"by"`
 	At     time.Time   `json:"at"`
 	Digest plan.Digest `json:"digest"`
 }
 
-// Step is what became of one effect: a step, an element of one, or an undo.
+// Step is the state of one effect: a step, an element of one, or an undo.
 type Step struct {
 	ID       string          `json:"id"`
 	Title    string          `json:"title"`
-	Called   string          `json:"called"` // as it was proposed
+	Called   string          `json:"called"` // the name of its call, as proposed
 	Status   plan.StepStatus `json:"status"`
 	Sent     *Sent           `json:"sent,omitempty"`
 	Result   *Result         `json:"result,omitempty"`
-	Error    string          `json:"error,omitempty"` // the code of what went wrong last
+	Error    string          `json:"error,omitempty"` // the code of the last failure
 	Approval *Approval       `json:"approval,omitempty"`
 	Settled  *Settled        `json:"settled,omitempty"`
 	Command  *Command        `json:"command,omitempty"`
-	Reused   string          `json:"reused,omitempty"` // the run whose result it has
+	Reused   string          `json:"reused,omitempty"` // the run that its result is taken from
 }
 
-// Sent is the last request that was sent, and how many there were.
+// Sent is the last request that was sent, with the number of attempts.
 type Sent struct {
 	Method   string    `json:"method"`
 	URL      string    `json:"url"`
-	Request  string    `json:"request"` // hex SHA-256 of method, URL and body, each but the last ended by a newline
+	Request  string    `json:"request"` // hex SHA-256 of method, URL and body, the first two each ended by a newline
 	Attempts int       `json:"attempts"`
 	At       time.Time `json:"at"`
 }
 
-// Result is what was answered: its HTTP status, and its body in bytes and as the hex
-// SHA-256 of them.
+// Result is the response: its HTTP status, and the size in bytes and the hex SHA-256 of its body.
 type Result struct {
 	Status int    `json:"status"`
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Approval is what a step waited for, and what somebody said.
+// Approval is the approval request of a step, and the decision on it.
 type Approval struct {
 	Reason    string        `json:"reason"`
 	Rule      string        `json:"rule,omitempty"`
 	Another   bool          `json:"another,omitempty"`
-	Request   string        `json:"request"` // what was approved, as Sent has it
+	Request   string        `json:"request"` // the approved request, in the form of Sent.Request
 	AskedAt   time.Time     `json:"asked_at"`
 	ExpiresAt time.Time     `json:"expires_at"`
 	Decision  plan.Decision `json:"decision,omitempty"`
@@ -112,7 +110,7 @@ type Approval struct {
 	At        *time.Time    `json:"at,omitempty"`
 }
 
-// Settled is what a person said of a step in doubt.
+// Settled is the verdict of a person on a step in doubt.
 type Settled struct {
 	Outcome plan.Outcome `json:"outcome"`
 	By      string       `json:"by"`
@@ -120,16 +118,16 @@ type Settled struct {
 	At      time.Time    `json:"at"`
 }
 
-// Command is the command that took the place of one that failed.
+// Command is the command that replaced a failed one.
 type Command struct {
 	Was     string `json:"was"`
 	Now     string `json:"now"`
 	Because string `json:"because"`
 }
 
-// New writes the receipt of a run: of all its revisions, the oldest first, and all of
-// its events. What became of its steps is what the events say, but for their status,
-// which is the run's own word for Verify to compare.
+// New builds the receipt of a run from all its revisions, the oldest first, and all its events. The
+// state of its steps comes from the events. Only their status comes from the run, so that Verify
+// can compare it.
 func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	out := Receipt{
 		Version: Version, Account: r.Account, RunID: r.ID, PlanID: r.Plan.ID, ChatID: r.ChatID, Status: r.Status, Digest: r.Digest,
@@ -143,7 +141,7 @@ func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	if out.Unsigned = NotEnded; r.Status.Terminal() {
 		out.Unsigned = Pending
 	}
-	account := told(r.Plan, events)
+	account := newAccount(r.Plan, events)
 	out.Confirmed = account.confirmed
 	for _, e := range account.effects {
 		s := e.Step

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-func TestAReceiptOfEveryKindOfRunHolds(t *testing.T) {
+func TestVerifyAcceptsReceiptsOfAllKindsOfRuns(t *testing.T) {
 	for name, r := range stories(t) {
 		raw, err := json.Marshal(r)
 		if err != nil {
@@ -31,7 +31,7 @@ func TestAReceiptOfEveryKindOfRunHolds(t *testing.T) {
 	}
 }
 
-// leaf is a way to one value of a JSON tree.
+// leaf is the path to one value of a JSON tree.
 type leaf []any
 
 func (l leaf) String() string { return strings.Trim(fmt.Sprint([]any(l)), "[]") }
@@ -54,7 +54,7 @@ func leaves(v any, way leaf) []leaf {
 	return all
 }
 
-// edit puts f of what is there in the place of it; nil removes it.
+// edit replaces the value at a path by f of it; nil removes it.
 func edit(v any, way leaf, f func(any) any) any {
 	if len(way) == 0 {
 		return f(v)
@@ -75,7 +75,7 @@ func edit(v any, way leaf, f func(any) any) any {
 	return v
 }
 
-func other(v any) any {
+func otherValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
@@ -101,20 +101,19 @@ func tree(t *testing.T, raw []byte) any {
 	return v
 }
 
-// Every value of every receipt, changed or removed alone, is missed by whoever verifies it.
-// sampled says to look at one change in eight: under -short, and with the race detector,
-// because it is slow then and nothing runs beside it.
-func sampled() bool { return raced || testing.Short() }
+// isSampled reports whether only one change in eight is tested: under -short, and with the race
+// detector, because it is slow and nothing runs concurrently here.
+func isSampled() bool { return raced || testing.Short() }
 
-func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
+func TestVerifyDetectsEveryChange(t *testing.T) {
 	changes := 0
 	s := signer(t)
 	keys := []Key{s.key}
 	for name, r := range stories(t) {
 		if r.Status.Terminal() {
-			r = sealed(t, s, r)
+			r = seal(t, s, r)
 		}
-		if name == "going" || name == "draft" || name == "approved" { // told again by those that go on
+		if name == "going" || name == "draft" || name == "approved" { // later receipts contain these
 			continue
 		}
 		raw, err := json.Marshal(r)
@@ -122,8 +121,8 @@ func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, way := range leaves(tree(t, raw), nil) {
-			for how, f := range map[string]func(any) any{"changed": other, "removed": func(any) any { return nil }} {
-				if sampled() && i%8 > 0 {
+			for how, f := range map[string]func(any) any{"changed": otherValue, "removed": func(any) any { return nil }} {
+				if isSampled() && i%8 > 0 {
 					continue
 				}
 				forged, err := json.Marshal(edit(tree(t, raw), way, f))
@@ -131,10 +130,10 @@ func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
 					t.Fatal(err)
 				}
 				var read Receipt
-				if json.Unmarshal(forged, &read) != nil { // it is no receipt any more
+				if json.Unmarshal(forged, &read) != nil { // not a receipt any more
 					continue
 				}
-				if again, _ := json.Marshal(read); string(again) == string(raw) { // an empty member that is absent now
+				if again, _ := json.Marshal(read); string(again) == string(raw) { // an empty member became absent
 					continue
 				}
 				changes++
@@ -144,12 +143,12 @@ func TestAnyOneChangeOfAReceiptIsFound(t *testing.T) {
 			}
 		}
 	}
-	if changes < 2000 && !sampled() {
+	if changes < 2000 && !isSampled() {
 		t.Errorf("%d changes only", changes)
 	}
 }
 
-func TestEventsThatWereDroppedSwappedOrDoubledAreFound(t *testing.T) {
+func TestVerifyDetectsDroppedSwappedOrDuplicateEvents(t *testing.T) {
 	all := stories(t)
 	names := []string{}
 	for name := range all {
@@ -179,7 +178,7 @@ func TestEventsThatWereDroppedSwappedOrDoubledAreFound(t *testing.T) {
 			if len(r.Events) > 0 {
 				r.Head = r.Events[len(r.Events)-1].Hash
 			}
-			if i == len(r.Events) { // cut back to an earlier head: only the status gives it away
+			if i == len(r.Events) { // cut back to an earlier head: only the status detects it
 				return
 			}
 		}
@@ -189,9 +188,9 @@ func TestEventsThatWereDroppedSwappedOrDoubledAreFound(t *testing.T) {
 	})
 }
 
-// rewritten is a receipt whose forger counted every hash again: what it says must
-// betray it.
-func rewritten(t *testing.T, r Receipt, f func([]plan.Event) []plan.Event) Receipt {
+// rewrite returns a receipt in which a forger changed the events and recomputed every hash: its
+// content must reveal it.
+func rewrite(t *testing.T, r Receipt, f func([]plan.Event) []plan.Event) Receipt {
 	t.Helper()
 	r.Events = f(slices.Clone(r.Events))
 	prev := ""
@@ -204,11 +203,11 @@ func rewritten(t *testing.T, r Receipt, f func([]plan.Event) []plan.Event) Recei
 		r.Events[i], prev = e, e.Hash
 	}
 	r.Head = prev
-	account := told(r.Revisions[len(r.Revisions)-1].Plan, r.Events)
+	account := newAccount(r.Revisions[len(r.Revisions)-1].Plan, r.Events)
 	r.Confirmed, r.Status, r.Steps = account.confirmed, account.status, nil
 	for _, e := range account.effects {
 		s := e.Step
-		s.Status = e.must(account)
+		s.Status = e.expectedStatus(account)
 		r.Steps = append(r.Steps, s)
 	}
 	return r
@@ -223,7 +222,7 @@ func find(t *testing.T, events []plan.Event, stepID, kind string) int {
 	return i
 }
 
-func TestAChainThatWasWrittenAnewIsHeldToThePlan(t *testing.T) {
+func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 	with := func(e plan.Event, name string, value any) plan.Event {
 		var d map[string]any
 		_ = json.Unmarshal(e.Data, &d)
@@ -305,7 +304,7 @@ func TestAChainThatWasWrittenAnewIsHeldToThePlan(t *testing.T) {
 		}, "result of an earlier run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems := Verify(rewritten(t, stories(t)[c.story], c.forge))
+			problems := Verify(rewrite(t, stories(t)[c.story], c.forge))
 			found := slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.What, c.reason) })
 			if c.reason == "" && len(problems) > 0 || c.reason != "" && !found {
 				t.Errorf("%v, want %q", problems, c.reason)
@@ -314,11 +313,11 @@ func TestAChainThatWasWrittenAnewIsHeldToThePlan(t *testing.T) {
 	}
 }
 
-func TestTheRunsOwnWordIsHeldToItsEvents(t *testing.T) {
-	s := begin(t, thePlan())
+func TestVerifyComparesStatusWithEvents(t *testing.T) {
+	s := begin(t, examplePlan())
 	s.confirm()
 	s.send("s1", 1, rooms, "")
-	s.ended("s1", plan.EventStepFailed, plan.StepFailed, "step.rejected")
+	s.endStep("s1", plan.EventStepFailed, plan.StepFailed, "step.rejected")
 	s.finish(plan.Failed)
 	for name, change := range map[string]func(*plan.Run){
 		"a step that is done after all": func(r *plan.Run) { r.Steps[0].Status = plan.StepDone },

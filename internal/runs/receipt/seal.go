@@ -11,72 +11,71 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// Signer signs with the key that is in force.
+// Signer signs with its current key.
 type Signer interface {
-	// Key is the public half of that key; its times are zero.
+	// Key returns the public half of that key; its times are zero.
 	Key(ctx context.Context) (Key, error)
-	// Sign signs a message as the algorithm of the key says.
+	// Sign signs a message with the algorithm of the key.
 	Sign(ctx context.Context, message []byte) ([]byte, error)
 }
 
-// LinkKey names a link.
+// LinkKey identifies a link.
 type LinkKey struct {
 	Account string
 	Seq     int
 }
 
-// Store keeps the chains of accounts, and the public halves of keys.
+// Store stores the chains of accounts, and the public halves of keys.
 type Store interface {
-	// Ended returns what is to be told of a run that ended: its link, when it has one for
-	// the events it has, or else one without a place (Seq 0). plan.ErrRunNotFound;
-	// plan.ErrAlreadyRunning of a run that goes on.
+	// Ended returns the link of a run that ended, if it has one for its present events, else a link
+	// without a place (Seq 0). It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning for an
+	// active run.
 	Ended(ctx context.Context, account, runID string) (Link, error)
 	// Tip returns the last link of an account's chain; the zero Link when it has none.
 	Tip(ctx context.Context, account string) (Link, error)
-	// Place puts a link at the end of the chain of its account, and notes it in its run.
-	// plan.ErrMoved when the chain or the run went on meanwhile.
+	// Place appends a link to the chain of its account and records it in its run. It returns
+	// plan.ErrMoved when the chain or the run changed in the meantime.
 	Place(ctx context.Context, l Link, due time.Time) error
-	// Link returns a link; ErrNoLink.
+	// Link returns a link, or ErrNoLink.
 	Link(ctx context.Context, account string, seq int) (Link, error)
-	// Sign keeps the signature of a link. One that has a signature keeps it.
+	// Sign stores the signature of a link. An existing signature is not replaced.
 	Sign(ctx context.Context, l Link) error
-	// KeepKey keeps the public half of a key, once, and notes that those before it are
-	// not in force any more.
+	// KeepKey stores the public half of a key, once, and marks the earlier keys as no longer in
+	// use.
 	KeepKey(ctx context.Context, k Key) error
 
-	// Unplaced lists runs that ended and have no place yet, and Unsigned links without a
-	// signature, that are due by a time: the oldest first, at most limit.
+	// Unplaced lists runs that ended and have no place yet, and Unsigned lists links without a
+	// signature, if they are due at the given time: the oldest first, at most limit.
 	Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Key, error)
 	Unsigned(ctx context.Context, at time.Time, limit int) ([]LinkKey, error)
 }
 
-// errSigner marks what the signer did not do: it would not do the next one either.
+// errSigner marks an error of the signer, which would fail for the next link too.
 var errSigner = errors.New("receipt: the signer")
 
-// ErrNoLink means that a chain has no such link.
+// ErrNoLink means that the chain has no such link.
 var ErrNoLink = errors.New("receipt: no such link")
 
-// Sealer gives what ended its place in its account's chain, and signs it. The place is
-// written first, in a write that fails when another took it; the signature is of the
-// place, and is written after that: two that end at once never wait for the signer of
-// each other, and a signer that fails leaves a place that the sweep has signed later.
+// Sealer appends ended runs to their account's chain and signs them. The place is written first, in
+// a write that fails when another link took it. The signature covers the place and is written
+// afterwards. So two runs that end at once never wait for the signature of each other, and after a
+// failure of the signer the sweep signs the link later.
 type Sealer struct {
 	Store  Store
 	Signer Signer
 	Now    func() time.Time
 
-	mu   sync.Mutex
-	kept map[string]bool // keys that the store has
+	mu     sync.Mutex
+	stored map[string]bool // ids of keys that are already stored
 }
 
-// SealGrace is how long whoever ends a run has to seal it, before the sweep does.
+// SealGrace is the time in which the end of a run must seal it, before the sweep does.
 const SealGrace = 2 * time.Second
 
-// sealMost bounds one sweep; what is left is due at the next one.
-const sealMost = 5000
+// sealLimit is the greatest number of runs of one sweep; the others stay due.
+const sealLimit = 5000
 
-// Seal places and signs what there is of a run that ended. Doing it twice is doing it
-// once.
+// Seal places and signs the link of a run that ended. It is idempotent.
 func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
 	l, err := s.place(ctx, account, runID)
 	if err != nil || l.Signature != nil {
@@ -85,8 +84,7 @@ func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
 	return s.sign(ctx, l)
 }
 
-// place returns the link of a run, which it puts at the end of the chain when it has
-// none.
+// place returns the link of a run. If the run has none, it appends one to the chain.
 func (s *Sealer) place(ctx context.Context, account, runID string) (Link, error) {
 	var l Link
 	err := run.Retry(ctx, func() (err error) {
@@ -106,13 +104,13 @@ func (s *Sealer) place(ctx context.Context, account, runID string) (Link, error)
 	return l, err
 }
 
-// sign signs a link, after the key that does is known to whoever asks for keys.
+// sign signs a link, after the public half of the signing key is stored.
 func (s *Sealer) sign(ctx context.Context, l Link) error {
 	key, err := s.Signer.Key(ctx)
 	if err != nil {
 		return fmt.Errorf("%w has no key: %w", errSigner, err)
 	}
-	if err := s.keep(ctx, key); err != nil {
+	if err := s.storeKey(ctx, key); err != nil {
 		return err
 	}
 	if l, err = l.Signed(ctx, s.Signer, key); err != nil {
@@ -121,7 +119,7 @@ func (s *Sealer) sign(ctx context.Context, l Link) error {
 	return s.Store.Sign(ctx, l)
 }
 
-// Signed returns the link with the signature of a signer that signs with a key.
+// Signed returns the link with a signature by the signer's key.
 func (l Link) Signed(ctx context.Context, s Signer, key Key) (Link, error) {
 	message, err := l.message()
 	if err != nil {
@@ -132,43 +130,43 @@ func (l Link) Signed(ctx context.Context, s Signer, key Key) (Link, error) {
 		return l, fmt.Errorf("%w did not sign: %w", errSigner, err)
 	}
 	l.Signature = &Signature{KeyID: key.ID, Alg: key.Alg, Value: base64.StdEncoding.EncodeToString(value)}
-	if err := l.SignedBy([]Key{key}); err != nil { // nobody could verify it
+	if err := l.SignedBy([]Key{key}); err != nil { // the signature cannot be verified
 		return l, fmt.Errorf("%w signed as nobody can verify: %w", errSigner, err)
 	}
 	return l, nil
 }
 
-// keep has the store keep a key, once in a process.
-func (s *Sealer) keep(ctx context.Context, key Key) error {
+// storeKey stores a key, once in a process.
+func (s *Sealer) storeKey(ctx context.Context, key Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept[key.ID] {
+	if s.stored[key.ID] {
 		return nil
 	}
 	key.From = s.Now()
 	if err := s.Store.KeepKey(ctx, key); err != nil {
 		return err
 	}
-	if s.kept == nil {
-		s.kept = map[string]bool{}
+	if s.stored == nil {
+		s.stored = map[string]bool{}
 	}
-	s.kept[key.ID] = true
+	s.stored[key.ID] = true
 	return nil
 }
 
-// Swept counts what one sweep did.
+// Swept counts the effects of one sweep.
 type Swept struct {
 	Placed int `json:"placed"`
 	Signed int `json:"signed"`
 	Failed int `json:"failed"`
 }
 
-// Sweep places and signs what nobody did in time. One run that cannot be placed does
-// not keep the others from it; a signer that fails is asked again at the next sweep.
+// Sweep places and signs the overdue runs and links. A run that cannot be placed does not block the
+// others. A signer that fails is tried again at the next sweep.
 func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	var problems []error
-	runs, err := s.Store.Unplaced(ctx, s.Now(), sealMost)
+	runs, err := s.Store.Unplaced(ctx, s.Now(), sealLimit)
 	if err != nil {
 		return swept, err
 	}
@@ -186,7 +184,7 @@ func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 		swept.Placed++
 		placed = append(placed, LinkKey{l.Account, l.Seq})
 	}
-	links, err := s.Store.Unsigned(ctx, s.Now(), sealMost)
+	links, err := s.Store.Unsigned(ctx, s.Now(), sealLimit)
 	if err != nil {
 		return swept, errors.Join(append(problems, err)...)
 	}
@@ -194,7 +192,7 @@ func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		err := s.resign(ctx, k)
+		err := s.signOverdue(ctx, k)
 		if err == nil {
 			swept.Signed++
 			continue
@@ -208,8 +206,8 @@ func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 	return swept, errors.Join(problems...)
 }
 
-// resign signs a link that was left without a signature.
-func (s *Sealer) resign(ctx context.Context, k LinkKey) error {
+// signOverdue signs a link that has no signature yet.
+func (s *Sealer) signOverdue(ctx context.Context, k LinkKey) error {
 	l, err := s.Store.Link(ctx, k.Account, k.Seq)
 	if err != nil || l.Signature != nil {
 		return err

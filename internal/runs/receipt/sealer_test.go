@@ -16,7 +16,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// flaky is a signer that fails while it is told to, and counts what it is asked.
+// flaky is a signer that fails on demand, and counts its calls.
 type flaky struct {
 	*receipt.Local
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func (f *flaky) Sign(ctx context.Context, message []byte) ([]byte, error) {
 	return f.Local.Sign(ctx, message)
 }
 
-// sealing is a world whose runs are sealed with a key of the test's own.
+// sealing is a world whose runs are sealed with a test key.
 type sealing struct {
 	*fixture.World
 	t      *testing.T
@@ -70,14 +70,14 @@ func newSealing(t *testing.T) *sealing {
 	return s
 }
 
-// rotate is another process, with another key.
+// rotate simulates another process with another key.
 func (s *sealing) rotate(f *flaky) {
 	s.signer = f
 	s.sealer = &receipt.Sealer{Store: s.Store, Signer: f, Now: s.Clock}
 	s.Runs.Sealer = s.sealer
 }
 
-func (s *sealing) ends() plan.Run {
+func (s *sealing) endRun() plan.Run {
 	s.t.Helper()
 	s.Chat = s.NewChat()
 	r := s.Draft(plan.Proposal{Goal: "Mirar", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
@@ -110,8 +110,8 @@ func (s *sealing) receipt(id string) receipt.Receipt {
 	return made
 }
 
-// proved holds all receipts of runs, and the chain, to the keys that there are.
-func (s *sealing) proved(ids ...string) []receipt.Link {
+// checkAll verifies the receipts of runs, and the chain, with all stored keys.
+func (s *sealing) checkAll(ids ...string) []receipt.Link {
 	s.t.Helper()
 	ctx := context.Background()
 	keys, err := s.Store.SigningKeys(ctx)
@@ -142,13 +142,13 @@ func (s *sealing) sweep() (receipt.Swept, error) {
 	return s.sealer.Sweep(context.Background())
 }
 
-func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
+func TestSealSignsEndedRunAndItsLaterEvents(t *testing.T) {
 	s := newSealing(t)
-	first, second := s.ends(), s.ends()
-	if n := len(s.proved(first.ID, second.ID)); n != 2 {
+	first, second := s.endRun(), s.endRun()
+	if n := len(s.checkAll(first.ID, second.ID)); n != 2 {
 		t.Fatalf("%d links", n)
 	}
-	// What ends where nobody signs is signed by the sweep.
+	// The sweep signs a run that ended without a signer.
 	s.Chat = s.NewChat()
 	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
 	if _, err := s.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: draft.ID, Locale: locale.Spanish}); err != nil {
@@ -160,13 +160,13 @@ func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
 	if got, err := s.sweep(); err != nil || got != (receipt.Swept{Placed: 1, Signed: 1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	s.proved(first.ID, second.ID, draft.ID)
-	// What is told of a run after its end has a link of its own, and the old one stays.
+	s.checkAll(first.ID, second.ID, draft.ID)
+	// A later event of an ended run gets a link of its own, and the old link stays.
 	s.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 404, Body: []byte(`{}`), Bytes: 2}, nil
 	})
-	failed := s.ends()
-	s.proved(failed.ID)
+	failed := s.endRun()
+	s.checkAll(failed.ID)
 	before := s.receipt(failed.ID)
 	if _, err := s.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
 	if _, err := s.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	links := s.proved(failed.ID)
+	links := s.checkAll(failed.ID)
 	if wrong := receipt.VerifyPlace(before, links); len(wrong) != 1 || !strings.Contains(wrong[0].What, "tells more of this run") {
 		t.Errorf("the receipt of before: %v", wrong)
 	}
@@ -186,15 +186,15 @@ func TestARunThatEndsIsSignedAndSoIsAllThatIsToldAfterwards(t *testing.T) {
 	}
 }
 
-// Fifty runs of one account end at once. None waits for another's signature, so each
-// link is signed once, whatever places were lost to others.
-func TestManyThatEndAtOnceAllHaveTheirPlace(t *testing.T) {
+// Fifty runs of one account end at once. None waits for the signature of another, so each link is
+// signed once, even after lost races for a place.
+func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 	const many = 50
 	s := newSealing(t)
 	s.Runs.Sealer = nil
 	ids := make([]string, many)
 	for i := range ids {
-		ids[i] = s.ends().ID
+		ids[i] = s.endRun().ID
 	}
 	start, errs := make(chan struct{}), make([]error, many)
 	var all sync.WaitGroup
@@ -209,19 +209,19 @@ func TestManyThatEndAtOnceAllHaveTheirPlace(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Errorf("not all were sealed at once: %v", err)
 	}
-	if n := len(s.proved(ids...)); n != many || s.signer.signed != many {
+	if n := len(s.checkAll(ids...)); n != many || s.signer.signed != many {
 		t.Errorf("%d links, %d signatures", n, s.signer.signed)
 	}
 }
 
-// A signer that is throttled, or down, neither holds up nor loses a run; it is asked once
-// in a sweep, and what it did not sign is signed when it is back.
-func TestASignerThatFailsHoldsUpNoRun(t *testing.T) {
+// A signer that is throttled, or down, neither blocks nor loses a run. It is called once in a
+// sweep, and signs the missing links when it is back.
+func TestFailingSignerBlocksNoRun(t *testing.T) {
 	s := newSealing(t)
 	s.signer.fail(errors.New("ThrottlingException"))
 	var ids []string
 	for range 5 {
-		r := s.ends()
+		r := s.endRun()
 		if !r.Status.Terminal() {
 			t.Fatalf("it is %s", r.Status)
 		}
@@ -238,18 +238,18 @@ func TestASignerThatFailsHoldsUpNoRun(t *testing.T) {
 	if got, err := s.sweep(); err != nil || got.Signed != 5 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n := len(s.proved(ids...)); n != 5 {
+	if n := len(s.checkAll(ids...)); n != 5 {
 		t.Errorf("%d links", n)
 	}
 }
 
-// An answer of the signer that nobody could verify is not kept.
-func TestASignatureThatNobodyCanVerifyIsNotKept(t *testing.T) {
+// A signature that cannot be verified is not stored.
+func TestSealRefusesInvalidSignature(t *testing.T) {
 	s := newSealing(t)
 	mixed := &flaky{Local: newSigner(t).Local}
 	s.sealer.Signer = mismatched{mixed, newSigner(t).Local}
 	s.Runs.Sealer = nil
-	r := s.ends()
+	r := s.endRun()
 	if err := s.sealer.Seal(context.Background(), fixture.Account, r.ID); !errors.Is(err, receipt.ErrForged) {
 		t.Errorf("%v", err)
 	}
@@ -257,45 +257,45 @@ func TestASignatureThatNobodyCanVerifyIsNotKept(t *testing.T) {
 	if _, err := s.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	s.proved(r.ID)
+	s.checkAll(r.ID)
 }
 
-// mismatched says that it has one key and signs with another.
+// mismatched reports one key and signs with another.
 type mismatched struct {
 	*flaky
-	told *receipt.Local
+	key *receipt.Local
 }
 
 // Key implements receipt.Signer.
-func (m mismatched) Key(ctx context.Context) (receipt.Key, error) { return m.told.Key(ctx) }
+func (m mismatched) Key(ctx context.Context) (receipt.Key, error) { return m.key.Key(ctx) }
 
 func TestRotationKeepsOldKeys(t *testing.T) {
 	s := newSealing(t)
-	old := s.ends()
+	old := s.endRun()
 	s.Pass(time.Hour)
 	before := s.signer
 	s.rotate(newSigner(t))
-	now := s.ends()
+	now := s.endRun()
 	keys, err := s.Store.SigningKeys(context.Background())
 	if err != nil || len(keys) != 2 || keys[0].Until == nil || keys[1].Until != nil || !keys[0].Until.Equal(keys[1].From) {
 		t.Fatalf("%+v, %v", keys, err)
 	}
-	s.proved(old.ID, now.ID)
+	s.checkAll(old.ID, now.ID)
 	if err := s.receipt(old.ID).SignedBy(keys[1:]); !errors.Is(err, receipt.ErrUnknownKey) {
 		t.Errorf("the old one under the new key: %v", err)
 	}
-	// A process that still has the old key goes on; both stay as they were told.
+	// A process that still has the old key continues; both keys keep their times.
 	s.rotate(before)
-	late := s.ends()
+	late := s.endRun()
 	if again, err := s.Store.SigningKeys(context.Background()); err != nil || len(again) != 2 || !again[0].From.Equal(keys[0].From) {
 		t.Errorf("%+v, %v", again, err)
 	}
-	s.proved(old.ID, now.ID, late.ID)
+	s.checkAll(old.ID, now.ID, late.ID)
 }
 
-func TestChainsAreTheAccountsOwn(t *testing.T) {
+func TestChainBelongsToOneAccount(t *testing.T) {
 	s := newSealing(t)
-	r := s.ends()
+	r := s.endRun()
 	ctx := context.Background()
 	if links, err := s.Store.Links(ctx, "theirs", 0, 10); err != nil || len(links) != 0 {
 		t.Errorf("%v, %v", links, err)
@@ -316,12 +316,12 @@ func TestChainsAreTheAccountsOwn(t *testing.T) {
 	}
 }
 
-// A place is taken once: by the chain as it was read, of the run as it was read.
-func TestAPlaceIsTakenOnce(t *testing.T) {
+// A place is taken once, on the condition that the chain and the run are as they were read.
+func TestPlaceIsTakenOnce(t *testing.T) {
 	s := newSealing(t)
 	s.Runs.Sealer = nil
 	ctx := context.Background()
-	one, two := s.ends(), s.ends()
+	one, two := s.endRun(), s.endRun()
 	links := map[string]receipt.Link{}
 	for _, id := range []string{one.ID, two.ID} {
 		l, err := s.Store.Ended(ctx, fixture.Account, id)
@@ -348,7 +348,7 @@ func TestAPlaceIsTakenOnce(t *testing.T) {
 	if _, err := s.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	s.proved(one.ID, two.ID)
+	s.checkAll(one.ID, two.ID)
 }
 
 var _ receipt.Store = (*fixture.Stores)(nil)

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// story tells a run as the service writes it: event by event, and its state beside.
+// story records a run as the service does: event by event, together with its state.
 type story struct {
 	t         *testing.T
 	at        time.Time
@@ -24,9 +24,9 @@ type data map[string]any
 
 const base = "http://salas.example/api"
 
-// thePlan looks rooms up, books each, deletes an old booking (which asks) and tells
-// somebody with a tool.
-func thePlan() plan.Plan {
+// examplePlan lists rooms, books each, deletes an old booking (which needs an approval) and calls a
+// tool to send a message.
+func examplePlan() plan.Plan {
 	when := ref.Condition{Value: "${s1.body.total}", Is: ref.More, To: json.RawMessage("0")}
 	return plan.Plan{
 		ID: "01PLAN", Revision: 1, Goal: "Reservar", ExpiresAt: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC),
@@ -57,7 +57,7 @@ func begin(t *testing.T, p plan.Plan) *story {
 	for _, step := range p.Steps {
 		s.run.Steps = append(s.run.Steps, plan.StepState{StepID: step.ID, Status: plan.StepPending})
 	}
-	s.tell("", plan.EventProposed, data{"digest": s.run.Digest, "goal": p.Goal, "model": "modelo", "by": "ana", "run_id": "01RUN", "chat_id": "01CHAT"})
+	s.add("", plan.EventProposed, data{"digest": s.run.Digest, "goal": p.Goal, "model": "modelo", "by": "ana", "run_id": "01RUN", "chat_id": "01CHAT"})
 	s.revisions = append(s.revisions, plan.Revision{Plan: p, Digest: s.run.Digest, By: "ana", Model: "modelo", At: s.at})
 	return s
 }
@@ -71,7 +71,7 @@ func digest(t *testing.T, p plan.Plan) plan.Digest {
 	return d
 }
 
-func (s *story) tell(stepID, kind string, d data) {
+func (s *story) add(stepID, kind string, d data) {
 	s.t.Helper()
 	s.at = s.at.Add(time.Second)
 	raw, err := json.Marshal(d)
@@ -86,20 +86,20 @@ func (s *story) tell(stepID, kind string, d data) {
 }
 
 func (s *story) revise(f func(*plan.Plan)) {
-	p := thePlan()
+	p := examplePlan()
 	f(&p)
 	p.Revision, p.Replaces = s.run.Plan.Revision+1, s.run.Digest
 	before := s.run.Digest
 	s.run.Plan, s.run.Digest = p, digest(s.t, p)
-	s.tell("", plan.EventRevised, data{"digest": s.run.Digest, "before": before, "revision": p.Revision, "by": "luis"})
+	s.add("", plan.EventRevised, data{"digest": s.run.Digest, "before": before, "revision": p.Revision, "by": "luis"})
 	s.revisions = append(s.revisions, plan.Revision{Plan: p, Digest: s.run.Digest, By: "luis", At: s.at})
 }
 
 func (s *story) confirm() {
 	s.run.Status, s.run.Confirmer = plan.Queued, "ana"
-	s.tell("", plan.EventConfirmed, data{"by": "ana", "digest": s.run.Digest})
+	s.add("", plan.EventConfirmed, data{"by": "ana", "digest": s.run.Digest})
 	s.run.Status = plan.Running
-	s.tell("", plan.EventStarted, data{"goal": s.run.Plan.Goal})
+	s.add("", plan.EventStarted, data{"goal": s.run.Plan.Goal})
 }
 
 func (s *story) state(id string, status plan.StepStatus) {
@@ -112,7 +112,7 @@ func (s *story) state(id string, status plan.StepStatus) {
 	s.run.Steps = append(s.run.Steps, plan.StepState{StepID: id, Status: status})
 }
 
-// request is what an effect sends: its data, with the hash of the whole.
+// request returns the data of an effect's request, with its hash.
 func (s *story) request(id, url, body string) data {
 	step, ok := s.run.Plan.Step(id)
 	if !ok {
@@ -135,34 +135,34 @@ func (s *story) send(id string, attempt int, url, body string) {
 	if attempt > 1 {
 		kind = plan.EventStepRetry
 	}
-	s.tell(id, kind, d)
+	s.add(id, kind, d)
 	s.state(id, plan.StepRunning)
 }
 
-func (s *story) done(id string, status int) {
-	s.tell(id, plan.EventStepDone, data{"status": status, "bytes": 12, "sha256": "ab12"})
+func (s *story) finishStep(id string, status int) {
+	s.add(id, plan.EventStepDone, data{"status": status, "bytes": 12, "sha256": "ab12"})
 	s.state(id, plan.StepDone)
 }
 
-func (s *story) ended(id, kind string, status plan.StepStatus, code string) {
-	s.tell(id, kind, data{"error": plan.Failure{Code: code, Message: "m"}})
+func (s *story) endStep(id, kind string, status plan.StepStatus, code string) {
+	s.add(id, kind, data{"error": plan.Failure{Code: code, Message: "m"}})
 	s.state(id, status)
 }
 
 func (s *story) ask(id, url string) {
 	d := s.request(id, url, "")
 	d["reason"], d["rule"], d["another"], d["expires_at"] = "destruye", "r1", true, s.at.Add(time.Hour)
-	s.asked(id, d)
+	s.askWith(id, d)
 }
 
-func (s *story) asked(id string, d data) {
-	s.tell(id, plan.EventStepAsked, d)
+func (s *story) askWith(id string, d data) {
+	s.add(id, plan.EventStepAsked, d)
 	s.state(id, plan.StepWaiting)
 	s.run.Status = plan.Waiting
 }
 
 func (s *story) decide(id, kind, url, by string) {
-	s.tell(id, kind, data{"by": by, "note": "vale", "request": s.request(id, url, "")["request"]})
+	s.add(id, kind, data{"by": by, "note": "vale", "request": s.request(id, url, "")["request"]})
 	s.state(id, plan.StepPending)
 	s.run.Status = plan.Running
 }
@@ -180,7 +180,7 @@ func (s *story) finish(status plan.Status) {
 		s.run.Steps[i].Status = to
 		closed[to] = append(closed[to], st.StepID)
 	}
-	s.tell("", plan.EventFinished, data{"status": status, "done": 1, "closed": closed})
+	s.add("", plan.EventFinished, data{"status": status, "done": 1, "closed": closed})
 	s.run.Status = status
 }
 
@@ -194,112 +194,112 @@ const (
 	date  = `{"date":"2026-03-10"}`
 )
 
-// stories are runs of every kind there is.
+// stories returns the receipts of all kinds of runs.
 func stories(t *testing.T) map[string]Receipt {
 	t.Helper()
 	all := map[string]Receipt{}
-	s := begin(t, thePlan())
+	s := begin(t, examplePlan())
 	all["draft"] = s.receipt()
 	s.revise(func(p *plan.Plan) { p.Goal = "Reservar el martes" })
 	s.confirm()
 	s.send("s1", 1, rooms, "")
 	all["going"] = s.receipt()
-	s.ended("s1", plan.EventStepWait, plan.StepRunning, "step.transient")
+	s.endStep("s1", plan.EventStepWait, plan.StepRunning, "step.transient")
 	s.send("s1", 2, rooms, "")
-	s.done("s1", 200)
-	s.tell("s2", plan.EventStepExpanded, data{"items": 2})
+	s.finishStep("s1", 200)
+	s.add("s2", plan.EventStepExpanded, data{"items": 2})
 	s.state("s2", plan.StepRunning)
 	s.send("s2[0]", 1, room+"a%2Fb/bookings", date)
-	s.done("s2[0]", 201)
+	s.finishStep("s2[0]", 201)
 	s.send("s2[1]", 1, room+"9/bookings", date)
 	branch := *s
 	branch.run.Steps = append([]plan.StepState{}, s.run.Steps...)
-	s.done("s2[1]", 201)
-	s.done("s2", 200)
+	s.finishStep("s2[1]", 201)
+	s.finishStep("s2", 200)
 	s.ask("s3", old)
 	all["waiting"] = s.receipt()
 	s.decide("s3", plan.EventStepApproved, old, "luis")
 	s.send("s3", 1, old, "")
-	s.done("s3", 204)
+	s.finishStep("s3", 204)
 	s.send("s4", 1, tell, `{"text":"ya"}`)
-	s.done("s4", 200)
+	s.finishStep("s4", 200)
 	s.finish(plan.Done)
 	all["done"] = s.receipt()
 
 	undone := branch
 	undone.run.Steps = append([]plan.StepState{}, branch.run.Steps...)
 	undone.events = append([]plan.Event{}, branch.events...)
-	undone.ended("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.rejected")
-	undone.ended("s2", plan.EventStepFailed, plan.StepFailed, "step.elements_failed")
-	undone.tell("", plan.EventUndoing, data{"undos": []string{"undo:s2[0]"}})
+	undone.endStep("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.rejected")
+	undone.endStep("s2", plan.EventStepFailed, plan.StepFailed, "step.elements_failed")
+	undone.add("", plan.EventUndoing, data{"undos": []string{"undo:s2[0]"}})
 	undone.send("undo:s2[0]", 1, base+"/bookings/31", "")
-	undone.done("undo:s2[0]", 204)
+	undone.finishStep("undo:s2[0]", 204)
 	undone.finish(plan.Failed)
 	all["undone"] = undone.receipt()
 
 	doubt := branch
 	doubt.run.Steps = append([]plan.StepState{}, branch.run.Steps...)
 	doubt.events = append([]plan.Event{}, branch.events...)
-	doubt.ended("s2[1]", plan.EventStepDoubt, plan.StepInDoubt, "step.in_doubt")
-	doubt.ended("s2", plan.EventStepDoubt, plan.StepInDoubt, "step.elements_in_doubt")
+	doubt.endStep("s2[1]", plan.EventStepDoubt, plan.StepInDoubt, "step.in_doubt")
+	doubt.endStep("s2", plan.EventStepDoubt, plan.StepInDoubt, "step.elements_in_doubt")
 	doubt.finish(plan.InDoubt)
-	doubt.tell("s2[1]", plan.EventStepSettled, data{"by": "eva", "outcome": plan.OutcomeNotDone, "note": "no está"})
-	doubt.tell("", plan.EventRetried, data{"run_id": "01NEXT", "by": "eva"})
+	doubt.add("s2[1]", plan.EventStepSettled, data{"by": "eva", "outcome": plan.OutcomeNotDone, "note": "no está"})
+	doubt.add("", plan.EventRetried, data{"run_id": "01NEXT", "by": "eva"})
 	all["in doubt"] = doubt.receipt()
 
-	p := thePlan()
+	p := examplePlan()
 	p.Revision, p.Replaces, p.Reuse = 3, doubt.run.Digest, &plan.Reuse{RunID: "01RUN", Steps: []string{"s1"}}
 	again := begin(t, p)
 	again.state("s1", plan.StepDone)
 	again.confirm()
-	again.tell("s2", plan.EventStepSkipped, data{"because": "no se cumple"})
+	again.add("s2", plan.EventStepSkipped, data{"because": "no se cumple"})
 	again.state("s2", plan.StepSkipped)
 	again.ask("s3", old)
 	again.decide("s3", plan.EventStepRefused, old, "luis")
-	again.ended("s3", plan.EventStepFailed, plan.StepFailed, "step.refused")
+	again.endStep("s3", plan.EventStepFailed, plan.StepFailed, "step.refused")
 	again.finish(plan.Failed)
 	all["refused"] = again.receipt()
 
-	p = thePlan()
+	p = examplePlan()
 	p.Steps[1].Ask, p.Steps[1].Verify = &plan.Ask{Reason: "caro", Minutes: 5}, &plan.Check{Call: plan.Call{MCPID: "m", Method: "GET", Path: "/bookings"}}
 	each := begin(t, p)
 	each.confirm()
 	each.send("s1", 1, rooms, "")
-	each.done("s1", 200)
+	each.finishStep("s1", 200)
 	first, second := each.request("s2[0]", room+"1/bookings", date), each.request("s2[1]", room+"2/bookings", date)
-	each.asked("s2", data{
+	each.askWith("s2", data{
 		"method": "POST", "url": room + "${item.id}/bookings", "request": "of both", "reason": "caro", "expires_at": each.at.Add(time.Hour),
 		"requests": []any{first["request"], second["request"]},
 	})
-	each.tell("s2", plan.EventStepApproved, data{"by": "luis", "note": "", "request": "of both"})
+	each.add("s2", plan.EventStepApproved, data{"by": "luis", "note": "", "request": "of both"})
 	each.state("s2", plan.StepPending)
 	each.run.Status = plan.Running
 	all["approved"] = each.receipt()
-	each.tell("s2", plan.EventStepExpanded, data{"items": 2})
+	each.add("s2", plan.EventStepExpanded, data{"items": 2})
 	each.state("s2", plan.StepRunning)
 	each.send("s2[0]", 1, room+"1/bookings", date)
-	each.tell("s2[0]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
-	each.tell("s2[0]", plan.EventStepChecked, data{"held": false, "check": 1, "status": 404})
-	each.tell("s2[0]", plan.EventStepChecked, data{"held": true, "check": 2, "status": 200})
+	each.add("s2[0]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
+	each.add("s2[0]", plan.EventStepChecked, data{"held": false, "check": 1, "status": 404})
+	each.add("s2[0]", plan.EventStepChecked, data{"held": true, "check": 2, "status": 200})
 	each.state("s2[0]", plan.StepDone)
 	each.send("s2[1]", 1, room+"2/bookings", date)
-	each.tell("s2[1]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
-	each.ended("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.not_done")
+	each.add("s2[1]", plan.EventStepWait, data{"error": plan.Failure{Code: "step.in_doubt"}})
+	each.endStep("s2[1]", plan.EventStepFailed, plan.StepFailed, "step.not_done")
 	each.finish(plan.Failed)
 	all["checked"] = each.receipt()
 
-	command := begin(t, thePlan())
+	command := begin(t, examplePlan())
 	command.confirm()
 	command.send("s1", 1, rooms, "")
-	command.ended("s1", plan.EventStepWait, plan.StepRunning, "step.rejected")
-	command.tell("s1", plan.EventStepReasoned, data{"was": "ls", "now": "ls -a", "because": "hidden"})
+	command.endStep("s1", plan.EventStepWait, plan.StepRunning, "step.rejected")
+	command.add("s1", plan.EventStepReasoned, data{"was": "ls", "now": "ls -a", "because": "hidden"})
 	command.send("s1", 2, rooms, "")
-	command.done("s1", 200)
+	command.finishStep("s1", 200)
 	command.finish(plan.Cancelled)
 	all["replaced"] = command.receipt()
 
-	gone := begin(t, thePlan())
-	gone.tell("", plan.EventCancelled, data{"by": "ana", "reason": "mejor no"})
+	gone := begin(t, examplePlan())
+	gone.add("", plan.EventCancelled, data{"by": "ana", "reason": "mejor no"})
 	gone.run.Status = plan.Cancelled
 	all["rejected"] = gone.receipt()
 	return all

@@ -10,33 +10,33 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Problem is one thing in a receipt that does not hold.
+// Problem is one fault of a receipt or a chain.
 type Problem struct {
 	Where string // "events", "event 7", "revision 2", "confirmed", "s2", "head"
 	What  string
 }
 
-// String is the problem in a line.
+// String returns the problem on one line.
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
-// Verify returns everything in a receipt that does not hold; nothing when it does. It
-// asks nobody: what a receipt says is compared with what else it says.
+// Verify returns all faults of a receipt; none when it is valid. It needs no other data, because it
+// compares the parts of the receipt with each other.
 func Verify(r Receipt) []Problem {
 	v := verifier{r: r}
 	if r.Version != Version {
-		v.say("version", "%q is not %s", r.Version, Version)
+		v.report("version", "%q is not %s", r.Version, Version)
 	}
-	v.chain()
-	v.place()
-	v.revisions()
+	v.checkChain()
+	v.checkPlace()
+	v.checkRevisions()
 	if len(r.Revisions) == 0 || len(r.Events) == 0 {
 		return v.problems
 	}
 	v.plan = r.Revisions[len(r.Revisions)-1].Plan
-	v.account = told(v.plan, r.Events)
-	v.order()
-	v.effects()
-	v.summary()
+	v.account = newAccount(v.plan, r.Events)
+	v.checkOrder()
+	v.checkEffects()
+	v.checkSummary()
 	return v.problems
 }
 
@@ -47,42 +47,42 @@ type verifier struct {
 	problems []Problem
 }
 
-func (v *verifier) say(where, format string, args ...any) {
+func (v *verifier) report(where, format string, args ...any) {
 	v.problems = append(v.problems, Problem{plan.Line(where), plan.Line(fmt.Sprintf(format, args...))})
 }
 
-func at(e plan.Event) string { return fmt.Sprintf("event %d", e.Seq) }
+func eventPlace(e plan.Event) string { return fmt.Sprintf("event %d", e.Seq) }
 
-// chain holds the events to each other.
-func (v *verifier) chain() {
+// checkChain checks the hashes and numbers of the events.
+func (v *verifier) checkChain() {
 	if len(v.r.Events) == 0 {
-		v.say("events", "there are none")
+		v.report("events", "there are none")
 	}
 	prev := ""
 	for i, e := range v.r.Events {
 		if !e.At.Equal(e.At.Truncate(time.Millisecond)) {
-			v.say(at(e), "its time is more precise than what was hashed")
+			v.report(eventPlace(e), "its time is more precise than what was hashed")
 		}
 		if e.Seq != i+1 {
-			v.say(at(e), "stands where number %d belongs", i+1)
+			v.report(eventPlace(e), "stands where number %d belongs", i+1)
 		}
 		chained, err := e.Chained(prev)
 		switch {
 		case err != nil:
-			v.say(at(e), "cannot be read: %v", err)
+			v.report(eventPlace(e), "cannot be read: %v", err)
 		case chained.Hash != e.Hash:
-			v.say(at(e), "its hash is not that of what it says and of the event before it")
+			v.report(eventPlace(e), "its hash is not that of what it says and of the event before it")
 		}
 		prev = e.Hash
 	}
 	if v.r.Head != prev {
-		v.say("head", "is not the hash of the last event")
+		v.report("head", "is not the hash of the last event")
 	}
 }
 
-// revisions holds every plan to its digest, to the one it replaces, and to the event
-// by which it came.
-func (v *verifier) revisions() {
+// checkRevisions compares every plan with its digest, with the plan that it replaces, and with the
+// event that introduced it.
+func (v *verifier) checkRevisions() {
 	var events []plan.Event
 	for _, e := range v.r.Events {
 		if e.Type == plan.EventProposed || e.Type == plan.EventRevised {
@@ -90,56 +90,56 @@ func (v *verifier) revisions() {
 		}
 	}
 	if len(v.r.Revisions) == 0 {
-		v.say("revisions", "there are none")
+		v.report("revisions", "there are none")
 	}
 	if len(events) != len(v.r.Revisions) {
-		v.say("revisions", "there are %d, and events of %d", len(v.r.Revisions), len(events))
+		v.report("revisions", "there are %d, and events of %d", len(v.r.Revisions), len(events))
 	}
 	for i, rev := range v.r.Revisions {
 		where := fmt.Sprintf("revision %d", rev.Revision)
 		digest, err := rev.Plan.Digest()
 		if err != nil || digest != rev.Digest {
-			v.say(where, "its digest is not that of its plan")
+			v.report(where, "its digest is not that of its plan")
 		}
 		if rev.Revision != rev.Plan.Revision || rev.Plan.ID != v.r.PlanID {
-			v.say(where, "its plan is revision %d of plan %s", rev.Plan.Revision, rev.Plan.ID)
+			v.report(where, "its plan is revision %d of plan %s", rev.Plan.Revision, rev.Plan.ID)
 		}
 		if i > 0 {
 			before := v.r.Revisions[i-1]
 			if rev.Plan.Replaces != before.Digest || rev.Revision != before.Revision+1 {
-				v.say(where, "does not replace the one before it")
+				v.report(where, "does not replace the one before it")
 			}
 		}
 		if i < len(events) {
-			v.revised(where, i, rev, events[i])
+			v.checkRevision(where, i, rev, events[i])
 		}
 	}
 }
 
-func (v *verifier) revised(where string, i int, rev Revision, e plan.Event) {
-	s := read(e)
+func (v *verifier) checkRevision(where string, i int, rev Revision, e plan.Event) {
+	s := dataOf(e)
 	switch {
 	case (i == 0) != (e.Type == plan.EventProposed):
-		v.say(where, "is not what event %d tells of", e.Seq)
+		v.report(where, "is not what event %d tells of", e.Seq)
 	case s.Digest != rev.Digest:
-		v.say(where, "event %d names another digest", e.Seq)
+		v.report(where, "event %d names another digest", e.Seq)
 	case i > 0 && (s.Before != v.r.Revisions[i-1].Digest || s.Revision != rev.Revision):
-		v.say(where, "event %d says that it replaces another", e.Seq)
+		v.report(where, "event %d says that it replaces another", e.Seq)
 	}
 	if s.By != rev.By {
-		v.say(where, "event %d says that it is by %q", e.Seq, s.By)
+		v.report(where, "event %d says that it is by %q", e.Seq, s.By)
 	}
 	if s.Model != rev.Model {
-		v.say(where, "event %d says that it was written by %q", e.Seq, s.Model)
+		v.report(where, "event %d says that it was written by %q", e.Seq, s.Model)
 	}
 	if !rev.At.Equal(e.At) {
-		v.say(where, "event %d was at another time", e.Seq)
+		v.report(where, "event %d was at another time", e.Seq)
 	}
 }
 
-// order holds what happened to the order in which it may: proposed, confirmed,
-// started, ended, and after that only what people say of it.
-func (v *verifier) order() {
+// checkOrder checks the order of the events: proposed, confirmed, started, ended, and after that
+// only verdicts and retries.
+func (v *verifier) checkOrder() {
 	rank := map[string]int{
 		plan.EventProposed: 0, plan.EventRevised: 0, plan.EventConfirmed: 1, plan.EventStarted: 2,
 		plan.EventStopping: 3, plan.EventUndoing: 3,
@@ -151,72 +151,72 @@ func (v *verifier) order() {
 	for _, e := range v.r.Events {
 		n, known := rank[e.Type]
 		if !known {
-			n = 3 // of a step
+			n = 3 // the event of a step
 		}
 		switch {
 		case reached < 0 && e.Type != plan.EventProposed:
-			v.say(at(e), "%s before anything was proposed", e.Type)
+			v.report(eventPlace(e), "%s before anything was proposed", e.Type)
 		case n < reached, over && n == 4, slices.Contains(once, e.Type) && seen[e.Type]:
-			v.say(at(e), "%s comes too late", e.Type)
+			v.report(eventPlace(e), "%s comes too late", e.Type)
 		case slices.Contains([]int{2, 3, 5}, n) && !seen[plan.EventConfirmed]:
-			v.say(at(e), "%s although nobody had confirmed", e.Type)
+			v.report(eventPlace(e), "%s although nobody had confirmed", e.Type)
 		case !known && e.StepID == "":
-			v.say(at(e), "%s is of no step", e.Type)
+			v.report(eventPlace(e), "%s is of no step", e.Type)
 		case known && n != 5 && e.StepID != "":
-			v.say(at(e), "%s is of a step", e.Type)
+			v.report(eventPlace(e), "%s is of a step", e.Type)
 		}
 		reached, over, seen[e.Type] = max(reached, n), over || n == 4, true
 	}
 }
 
-// summary holds what the receipt says first to what its events say.
-func (v *verifier) summary() {
+// checkSummary compares the summary of the receipt with its events.
+func (v *verifier) checkSummary() {
 	r, a := v.r, v.account
 	last := r.Revisions[len(r.Revisions)-1]
 	if r.Digest != last.Digest {
-		v.say("digest", "is not that of the last plan")
+		v.report("digest", "is not that of the last plan")
 	}
 	if r.Status != a.status {
-		v.say("status", "is %q, and the events say %q", r.Status, a.status)
+		v.report("status", "is %q, and the events say %q", r.Status, a.status)
 	}
-	first := read(r.Events[0])
+	first := dataOf(r.Events[0])
 	if first.RunID != r.RunID {
-		v.say("run_id", "the events are of run %s", first.RunID)
+		v.report("run_id", "the events are of run %s", first.RunID)
 	}
 	if first.ChatID != r.ChatID {
-		v.say("chat_id", "the events are of chat %s", first.ChatID)
+		v.report("chat_id", "the events are of chat %s", first.ChatID)
 	}
 	switch {
 	case (r.Confirmed == nil) != (a.confirmed == nil):
-		v.say("confirmed", "is not what the events say")
+		v.report("confirmed", "is not what the events say")
 	case a.confirmed != nil && !equal(r.Confirmed, a.confirmed):
-		v.say("confirmed", "is not what the event of it says")
+		v.report("confirmed", "is not what the event of it says")
 	}
 	if a.confirmed != nil && a.confirmed.Digest != last.Digest {
-		v.say("confirmed", "another plan was confirmed than the last one")
+		v.report("confirmed", "another plan was confirmed than the last one")
 	}
 	if len(r.Steps) != len(a.effects) {
-		v.say("steps", "there are %d, and the events tell of %d", len(r.Steps), len(a.effects))
+		v.report("steps", "there are %d, and the events tell of %d", len(r.Steps), len(a.effects))
 		return
 	}
 	for i, s := range r.Steps {
-		v.step(s, a.effects[i])
+		v.checkStep(s, a.effects[i])
 	}
-	v.end()
+	v.checkEnd()
 }
 
-func (v *verifier) step(s Step, e *effect) {
-	if must := e.must(v.account); s.Status != must {
-		v.say(e.ID, "is said to be %q, and the events say %q", s.Status, must)
+func (v *verifier) checkStep(s Step, e *effect) {
+	if must := e.expectedStatus(v.account); s.Status != must {
+		v.report(e.ID, "is said to be %q, and the events say %q", s.Status, must)
 	}
 	s.Status = e.Status
 	if !equal(s, e.Step) {
-		v.say(e.ID, "is not what the events and the plan say")
+		v.report(e.ID, "is not what the events and the plan say")
 	}
 }
 
-// end holds the end of the run to those of its steps.
-func (v *verifier) end() {
+// checkEnd compares the end of the run with the ends of its steps.
+func (v *verifier) checkEnd() {
 	has := func(status plan.StepStatus) bool {
 		return slices.ContainsFunc(v.r.Steps, func(s Step) bool { return s.Status == status && !plan.ParseEffect(s.ID).Undo })
 	}
@@ -227,21 +227,21 @@ func (v *verifier) end() {
 	case plan.Done:
 		for _, s := range v.r.Steps {
 			if s.Status != plan.StepDone && s.Status != plan.StepSkipped {
-				v.say(s.ID, "is %q, and the run is said to be done", s.Status)
+				v.report(s.ID, "is %q, and the run is said to be done", s.Status)
 			}
 		}
 	case plan.InDoubt:
 		if !has(plan.StepInDoubt) && !undo(plan.StepInDoubt) {
-			v.say("status", "is in_doubt, and no step is")
+			v.report("status", "is in_doubt, and no step is")
 		}
 	case plan.Failed, plan.Cancelled:
 		if has(plan.StepInDoubt) {
-			v.say("status", "is %q, and a step is in doubt", v.account.status)
+			v.report("status", "is %q, and a step is in doubt", v.account.status)
 		}
 	}
 }
 
-// equal reports whether two values say the same.
+// equal reports whether two values have the same canonical form.
 func equal(a, b any) bool {
 	x, errX := jcs.Canonical(a)
 	y, errY := jcs.Canonical(b)

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Check lists everything that is wrong with the rules, each at its place in
-// {"rules": […]}. Ids are made by whoever stores them.
+// Check lists all faults of the rules, each with its place in {"rules": […]}. The caller creates
+// the ids before.
 func (s Set) Check() []fault.Field {
 	if len(s.Rules) > MaxRules {
 		return []fault.Field{{Loc: []any{"body", "rules"}, Type: "too_long", Msg: fmt.Sprintf("at most %d rules", MaxRules)}}
@@ -48,7 +48,7 @@ func (r Rule) check(add func(typ string, place ...any)) {
 		switch {
 		case len(g.text) > g.most:
 			add("string_too_long", g.member)
-		case !plainGlob(g.text), g.member == "path" && slices.ContainsFunc(strings.Split(g.text, "/"), dots):
+		case !isPlainGlob(g.text), g.member == "path" && slices.ContainsFunc(strings.Split(g.text, "/"), isDots):
 			add("glob", g.member)
 		}
 	}
@@ -71,8 +71,8 @@ func (r Rule) check(add func(typ string, place ...any)) {
 	}
 }
 
-// checkOver checks a price or a quantity. One that allows has none: it would allow
-// what is dear and not what is cheap.
+// checkOver checks the limit of a price or a quantity. A rule that allows has none, because it
+// would allow the expensive calls and not the cheap ones.
 func (r Rule) checkOver(add func(typ string, place ...any)) {
 	if r.Over == nil {
 		return
@@ -81,20 +81,19 @@ func (r Rule) checkOver(add func(typ string, place ...any)) {
 		add("not_allow", "over")
 		return
 	}
-	if _, err := r.Over.place(); err != nil {
+	if _, err := r.Over.argPath(); err != nil {
 		add("place", "over", "at")
 	}
-	if _, err := r.Over.most(); err != nil {
+	if _, err := r.Over.limit(); err != nil {
 		add("decimal", "over", "most")
 	}
 }
 
-// plainGlob reports whether a glob has nothing that looks like a sign of another
-// language of globs: what was meant as one and is none would match nothing, and
-// deny nothing.
-func plainGlob(text string) bool {
+// isPlainGlob reports whether a glob has no characters of other glob languages. Such a character
+// would match nothing here, so that a rule meant to deny would deny nothing.
+func isPlainGlob(text string) bool {
 	return utf8.ValidString(text) && text == strings.TrimSpace(text) && !strings.ContainsAny(text, "{}[]\\") &&
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })
 }
 
-func dots(segment string) bool { return segment == "." || segment == ".." }
+func isDots(segment string) bool { return segment == "." || segment == ".." }

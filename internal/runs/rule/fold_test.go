@@ -10,8 +10,8 @@ import (
 	"piloto/internal/ground/fold"
 )
 
-// alike are ways to write /pedidos/prohibido that a database, a file system or a
-// framework takes for it.
+// alike are spellings of /pedidos/prohibido that a database, a file system or a framework treats as
+// the same.
 var alike = []string{
 	"/pedidos/Prohibido", "/PEDIDOS/PROHIBIDO", "/pedidos/prohibido%20", "/pedidos/prohibido ", "/pedidos/prohibido.", "/pedidos/prohibido%2e",
 	"/pedidos/prohibido...", "/pedidos/prohibido. .", "/pedidos./prohibido", "/pedidos%20/prohibido", "/pedidos/prohi\u200bbido", "/pedidos/\ufeffprohibido",
@@ -26,7 +26,7 @@ var alike = []string{
 	"/pedidos/Prohibido?x", "/pedidos/Prohibido？x", "/pedidos/Prohibido＃x", "/pedidos/prohibido\u00a0", "/pedidos/prohibido\u3000", "/pedidos/prohibido%zz/../%50rohibido",
 }
 
-func TestNoTextThatFoldsToTheSameWalksAroundARule(t *testing.T) {
+func TestJudgeMatchesTextsThatFoldToTheSame(t *testing.T) {
 	for _, glob := range []string{"/pedidos/prohibido", "/pedidos/*hibido", "/pedidos/pro*", "/pedidos/prohibid?", "/**/Prohibido", "/pedidos/prohíbido.", "/ＰEDIDOS/PROHIBIDO/**"} {
 		for _, path := range append([]string{"/pedidos/prohibido"}, alike...) {
 			for _, effect := range []Effect{Ask, Deny} {
@@ -45,7 +45,7 @@ func TestNoTextThatFoldsToTheSameWalksAroundARule(t *testing.T) {
 	}
 }
 
-func TestNamesAreJudgedFolded(t *testing.T) {
+func TestJudgeFoldsNames(t *testing.T) {
 	for _, c := range []struct {
 		rule Rule
 		call Call
@@ -75,7 +75,7 @@ func TestNamesAreJudgedFolded(t *testing.T) {
 	}
 }
 
-func TestNumbersAreJudgedAsTheyAreComputed(t *testing.T) {
+func TestJudgeReadsNumbersAsReceiversDo(t *testing.T) {
 	s := Set{Rules: []Rule{{Effect: Deny, Path: "/orders/12"}, {Effect: Deny, Path: "/users/007/**"}}}
 	for path, want := range map[string]Effect{
 		"/orders/012": Deny, "/orders/+12": Deny, "/orders/%2012": Deny, "/orders/12.0": Deny, "/orders/1.2e1": Deny, "/orders/120e-1": Deny, "/orders/0xc": Deny, "/orders/0b1100": Deny,
@@ -89,7 +89,7 @@ func TestNumbersAreJudgedAsTheyAreComputed(t *testing.T) {
 	}
 }
 
-func TestIdentifiersAreJudgedHoweverTheyAreWritten(t *testing.T) {
+func TestJudgeMatchesEverySpellingOfUUID(t *testing.T) {
 	const plain = "550e8400-e29b-41d4-a716-446655440000"
 	bare := strings.ReplaceAll(plain, "-", "")
 	forms := []string{plain, strings.ToUpper(plain), bare, strings.ToUpper(bare), "{" + plain + "}", "%7B" + bare + "%7D", "urn:uuid:" + plain, "URN%3AUUID%3A" + plain, plain[:4] + "%2D" + bare[4:], " " + plain}
@@ -110,8 +110,8 @@ func TestIdentifiersAreJudgedHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestFoldingRestrictsNoMore holds that what is another thing stays free.
-func TestFoldingRestrictsNoMore(t *testing.T) {
+// TestFoldingKeepsOtherPathsFree checks that paths of other objects are not restricted.
+func TestFoldingKeepsOtherPathsFree(t *testing.T) {
 	s := Set{Rules: []Rule{{Effect: Deny, Path: "/pedidos/prohibido"}, {Effect: Ask, Path: "/v1/*.json"}, {Effect: Deny, Path: "/a/b?d"}}}
 	for _, path := range []string{
 		"/pedidos/prohibidos", "/pedidos/prohibid", "/pedidos", "/pedidos/prohibido/lineas", "/pedido/prohibido", "/pedidos/pro.hibido", "/pedidos/pro-hibido", "/pedidos/pro%20hibido",
@@ -123,9 +123,9 @@ func TestFoldingRestrictsNoMore(t *testing.T) {
 	}
 }
 
-// TestNoVariantOfADeniedPathIsJudgedWeaker draws a path, a rule that holds for it, and
-// what some receiver takes for the same path.
-func TestNoVariantOfADeniedPathIsJudgedWeaker(t *testing.T) {
+// TestDeniedPathHasNoWeakerVariant draws a path, a rule that matches it, and a variant that some
+// receiver treats as the same path.
+func TestDeniedPathHasNoWeakerVariant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segments := rapid.SliceOfN(rapid.StringMatching(`[a-z][a-z0-9_-]{0,7}`), 1, 4).Draw(t, "segments")
 		var glob, variant strings.Builder
@@ -149,7 +149,7 @@ func TestNoVariantOfADeniedPathIsJudgedWeaker(t *testing.T) {
 	})
 }
 
-// globFor draws a pattern that a segment matches.
+// globFor draws a pattern that matches a segment.
 func globFor(t *rapid.T, segment string) string {
 	at := rapid.IntRange(0, len(segment)-1).Draw(t, "at")
 	switch rapid.IntRange(0, 3).Draw(t, "pattern") {
@@ -169,7 +169,7 @@ var (
 	starts = []string{"/", "//", "/./", "/x/../", `\`, "/%2e/", "/x/%2e%2e/", "/x/．．/", "／", "%2f", "%252F"}
 )
 
-// variantOf draws what some receiver takes for a segment.
+// variantOf draws a variant that some receiver treats as the same segment.
 func variantOf(t *rapid.T, segment string) string {
 	var b strings.Builder
 	for _, r := range segment {
@@ -178,7 +178,7 @@ func variantOf(t *rapid.T, segment string) string {
 		case 0:
 			text = strings.ToUpper(text)
 		case 1:
-			text = string(r + 0xfee0) // wide
+			text = string(r + 0xfee0) // full width
 		case 2:
 			text += rapid.SampledFrom(hidden).Draw(t, "hidden")
 		case 3:
@@ -191,7 +191,7 @@ func variantOf(t *rapid.T, segment string) string {
 			}
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "escapes") {
-			text = escaped(text)
+			text = escape(text)
 		}
 		b.WriteString(text)
 	}
@@ -201,8 +201,8 @@ func variantOf(t *rapid.T, segment string) string {
 	return rapid.SampledFrom(starts).Draw(t, "start") + b.String()
 }
 
-// escaped writes every byte of a text as a percent escape, or only what must be.
-func escaped(text string) string {
+// escape percent-encodes every byte of a text, or only the necessary ones.
+func escape(text string) string {
 	if len(text) != 1 {
 		return url.PathEscape(text)
 	}
@@ -210,8 +210,8 @@ func escaped(text string) string {
 	return "%" + string(digits[text[0]>>4]) + string(digits[text[0]&15])
 }
 
-// FuzzFoldedIsNeverWeaker holds that a rule which holds for a text also holds for what
-// it folds to, and for it with what folding leaves out.
+// FuzzFoldedIsNeverWeaker checks that a rule which matches a text also matches the folded text, and
+// the text with characters that folding removes.
 func FuzzFoldedIsNeverWeaker(f *testing.F) {
 	for _, path := range alike {
 		f.Add(path, "\u200b", 3)
@@ -234,9 +234,9 @@ func FuzzFoldedIsNeverWeaker(f *testing.F) {
 	})
 }
 
-// TestJudgingCostsAsMuchAsThereIsToRead counts the words that are looked at and the
-// characters of all readings: twice the path costs twice as much, however it is written.
-func TestJudgingCostsAsMuchAsThereIsToRead(t *testing.T) {
+// TestJudgeCostIsLinear counts the words that are read and the characters of all readings: a path
+// of twice the length costs twice as much, in every spelling.
+func TestJudgeCostIsLinear(t *testing.T) {
 	pattern := "/" + strings.Repeat("*a", 250) + "/**"
 	for name, unit := range map[string]string{
 		"letters": "a", "segments": "/a", "dots": "/..", "escapes": "%25", "more escapes": "%252561", "wide": "ａ", "long": "ﷺ", "hidden": "\u200b", "marks": "a\u0301",

@@ -9,21 +9,21 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// unknown stands in a text for a reference: characters that nobody knows yet, none
-// of them a slash, since a slash in a value is escaped where it is sent.
+// unknown stands for a reference in a text: any characters except a slash, because a slash in a
+// value is escaped when it is sent.
 const unknown rune = -1
 
-// The tokens of a glob that are no characters.
+// The tokens of a glob that are not characters.
 const (
 	anyOne  rune = -2
-	anyName rune = -3 // characters without a slash
+	anyName rune = -3 // any characters without a slash
 	anyAll  rune = -4
 )
 
-// glob is a pattern, read.
+// glob is a parsed pattern.
 type glob []rune
 
-// readGlob reads a pattern. In one of names a slash is a character like others.
+// readGlob parses a pattern. In a pattern of names, a slash is an ordinary character.
 func readGlob(pattern string, names bool) glob {
 	var g glob
 	for _, r := range pattern {
@@ -33,7 +33,7 @@ func readGlob(pattern string, names bool) glob {
 		case r != '*':
 			g = append(g, r)
 		case names:
-			g = g.with(anyAll)
+			g = g.appendTokens(anyAll)
 		case len(g) > 0 && g[len(g)-1] == anyName:
 			g[len(g)-1] = anyAll
 		case len(g) > 0 && g[len(g)-1] == anyAll:
@@ -44,8 +44,8 @@ func readGlob(pattern string, names bool) glob {
 	return g
 }
 
-// with appends tokens. Two that take runs of characters are one.
-func (g glob) with(tokens ...rune) glob {
+// appendTokens appends tokens. It merges two adjacent tokens that match runs of characters.
+func (g glob) appendTokens(tokens ...rune) glob {
 	for _, token := range tokens {
 		n := len(g) - 1
 		switch {
@@ -60,19 +60,19 @@ func (g glob) with(tokens ...rune) glob {
 	return g
 }
 
-// pathGlob reads a pattern of paths: from the root, without empty segments.
+// pathGlob parses a pattern of paths: from the root, without empty segments.
 func pathGlob(pattern string) glob {
-	return readGlob(rooted(strings.Split(pattern, "/")), false)
+	return readGlob(joinRooted(strings.Split(pattern, "/")), false)
 }
 
-// rooted joins segments to a path without empty ones.
-func rooted(segments []string) string {
+// joinRooted joins segments to a path without empty ones.
+func joinRooted(segments []string) string {
 	segments = slices.DeleteFunc(slices.Clone(segments), func(s string) bool { return s == "" })
 	return "/" + strings.Join(segments, "/")
 }
 
-// machines match a glob of paths, which is one of paths when any of them does: "/**" at
-// its end also matches where nothing follows.
+// machines returns the machines that match a glob of paths; one match is enough. A final "/**" also
+// matches the path without it.
 func (g glob) machines() []*machine {
 	list := []*machine{newMachine(g)}
 	if n := len(g) - 2; n > 0 && g[n] == '/' && g[n+1] == anyAll {
@@ -81,11 +81,11 @@ func (g glob) machines() []*machine {
 	return list
 }
 
-// folded is a glob of what the texts that it matches fold to. One of paths may lose the
-// dots and blanks at the end of its segments, as paths do.
-func (g glob) folded(trimmed bool) glob {
+// foldGlob returns a glob that matches the folded forms of the texts that g matches. If trimmed is
+// set, dots and blanks at the end of segments are removed, as in folded paths.
+func (g glob) foldGlob(trimmed bool) glob {
 	var out glob
-	from := 0 // where the segment begins
+	from := 0 // start of the segment
 	end := func() {
 		if trimmed {
 			out = append(out[:from:from], plainNumber(fold.Trim(out[from:]))...)
@@ -100,7 +100,7 @@ func (g glob) folded(trimmed bool) glob {
 			}
 			from = len(out)
 		default:
-			out = out.with(fold.Rune(nil, token)...)
+			out = out.appendTokens(fold.Rune(nil, token)...)
 		}
 	}
 	end()
@@ -110,8 +110,7 @@ func (g glob) folded(trimmed bool) glob {
 	return out
 }
 
-// plainNumber is a segment of nothing but a number, or an identifier, as it is written
-// plainly.
+// plainNumber returns a segment that is a number or an identifier in its plain form.
 func plainNumber(segment []rune) []rune {
 	if plain, ok := fold.UUID(segment); ok {
 		return plain
@@ -125,8 +124,8 @@ func plainNumber(segment []rune) []rune {
 	return segment
 }
 
-// segmentsOf cuts a path into segments, each reference of an unresolved one being
-// unknown. A slash inside a reference does not cut.
+// segmentsOf splits a path into segments. In an unresolved path each reference becomes unknown, and
+// a slash inside a reference does not split.
 func segmentsOf(path string, resolved bool) [][]rune {
 	var segments [][]rune
 	var one []rune

@@ -8,9 +8,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Call is what is judged. Of a tool with a name, Tool is it and Method and Path are
-// not looked at. Query and Body are JSON. Resolved says that no reference stands in
-// any of it: what looks like one is text.
+// Call is the call that the rules judge. For a named tool, Tool is the name, and Method and Path
+// are ignored. Query and Body are JSON. Resolved means that no reference is left: text that looks
+// like one is literal.
 type Call struct {
 	ServerID   string
 	ServerName string
@@ -22,33 +22,33 @@ type Call struct {
 	Resolved   bool
 }
 
-// CallOf is a step's call before its references are resolved, of a server with a
-// name.
+// CallOf returns the call of a step before its references are resolved. server is the name of its
+// server.
 func CallOf(s plan.Step, server string) Call {
 	return Call{
 		ServerID: s.MCPID, ServerName: server, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Body: s.Body,
 	}
 }
 
-// Verdict is what the rules say of a call. Effect is empty when none matches;
-// Rule is the one that decides: of several that ask, one that wants another person
-// before one that does not, then the one that waits least, then the first.
+// Verdict is the result of the rules for a call. Effect is empty when no rule matches. Rule is the
+// deciding rule. Among rules that ask, one that requires another person comes first, then the one
+// with the shortest wait, then the first in the list.
 type Verdict struct {
 	Effect Effect
 	Rule   Rule
 }
 
-// Judge says what becomes of a call: deny wins over ask, and ask over allow. Of one
-// that is not resolved, what a reference decides is taken as asking, and neither as
-// denied nor as allowed: it is judged again when it is known.
+// Judge returns the verdict on a call: deny wins over ask, and ask over allow. If the result
+// depends on an unresolved reference, a rule asks, and neither denies nor allows: the call is
+// judged again after its references are resolved.
 func (s Set) Judge(c Call) Verdict {
 	var v Verdict
-	seen := view(c)
+	seen := viewOf(c)
 	for _, r := range s.Rules {
 		if r.Effect != Allow && r.Effect != Ask && r.Effect != Deny || !seen.matches(r) {
 			continue
 		}
-		if stronger(r, v) {
+		if isStronger(r, v) {
 			v = Verdict{Effect: r.Effect, Rule: r}
 		}
 	}
@@ -57,7 +57,7 @@ func (s Set) Judge(c Call) Verdict {
 
 var strength = map[Effect]int{Allow: 1, Ask: 2, Deny: 3}
 
-func stronger(r Rule, than Verdict) bool {
+func isStronger(r Rule, than Verdict) bool {
 	switch {
 	case strength[r.Effect] != strength[than.Effect]:
 		return strength[r.Effect] > strength[than.Effect]
@@ -66,25 +66,25 @@ func stronger(r Rule, than Verdict) bool {
 	case r.Another != than.Rule.Another:
 		return r.Another
 	}
-	return wait(r) < wait(than.Rule)
+	return waitMinutes(r) < waitMinutes(than.Rule)
 }
 
-// wait is how many minutes a rule waits for an approval.
-func wait(r Rule) int {
+// waitMinutes returns the number of minutes that a rule waits for an approval.
+func waitMinutes(r Rule) int {
 	if r.Minutes <= 0 || r.Minutes > MaxMinutes {
 		return Minutes
 	}
 	return r.Minutes
 }
 
-// AskFor says whether a step waits for an approval of its own, and why; or which
-// rule denies it. c is the step's call; why is the sentence for a step that waits
-// without a rule, because it destroys something inside a plan of several steps.
+// AskFor returns the approval that a step needs, or the rule that denies it. c is the step's call.
+// why is the reason for a step that waits without a rule, because it destroys something in a plan
+// of several steps.
 //
-// A step that is done for each element of a list asks once, for all of it: an
-// element is only denied. An undo cannot wait, since it runs when the rest has
-// stopped: what a rule asks for is denied as one, and what destroys something
-// without a rule is not, since it was confirmed as what takes its step back.
+// A step that is done for each element of a list asks once for all elements; a single element can
+// only be denied. An undo cannot wait, because it runs after the other steps have stopped: a rule
+// that asks denies it. An undo that destroys something without a rule is allowed, because the user
+// confirmed it with its step.
 func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.Ask, denied *Rule) {
 	v := s.Judge(c)
 	effect := plan.ParseEffect(step.ID)
@@ -94,8 +94,8 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 	case v.Effect == Allow, effect.Undo, effect.Item >= 0:
 		return nil, nil
 	case v.Effect == Ask:
-		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: wait(v.Rule)}
-		ask.Maybe = !s.certain(c) && (step.Risk != plan.Destructive || len(p.Steps) == 1)
+		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: waitMinutes(v.Rule)}
+		ask.Maybe = !s.alwaysAsks(c) && (step.Risk != plan.Destructive || len(p.Steps) == 1)
 		return ask, nil
 	case step.Risk == plan.Destructive && len(p.Steps) > 1:
 		return &plan.Ask{Reason: why, Minutes: Minutes}, nil
@@ -103,25 +103,25 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 	return nil, nil
 }
 
-// certain reports whether a rule asks whatever the call's references come to.
-func (s Set) certain(c Call) bool {
-	seen := view(c)
+// alwaysAsks reports whether a rule asks for every value of the call's references.
+func (s Set) alwaysAsks(c Call) bool {
+	seen := viewOf(c)
 	return slices.ContainsFunc(s.Rules, func(r Rule) bool {
 		asks := r.Effect == Ask
-		r.Effect = Deny // which holds only for sure
+		r.Effect = Deny // a rule that denies matches only for certain
 		return asks && seen.matches(r)
 	})
 }
 
-// seen is a call as rules look at it.
-type seen struct {
+// callView is a call in the forms that rules compare.
+type callView struct {
 	call        Call
 	path        readings
 	query, body *arguments
 }
 
-func view(c Call) seen {
-	v := seen{call: c, query: &arguments{raw: c.Query}, body: &arguments{raw: c.Body}}
+func viewOf(c Call) callView {
+	v := callView{call: c, query: &arguments{raw: c.Query}, body: &arguments{raw: c.Body}}
 	if c.Tool != "" {
 		v.path = readName(c.Tool)
 	} else {
@@ -130,10 +130,10 @@ func view(c Call) seen {
 	return v
 }
 
-// matches reports whether a rule is about the call. One that allows must be so
-// for sure, letter by letter; one that asks, perhaps; one that denies for sure, but
-// whatever a receiver takes the call for.
-func (v seen) matches(r Rule) bool {
+// matches reports whether a rule applies to the call. A rule that allows must match for certain and
+// exactly. A rule that asks may match possibly. A rule that denies must match for certain, in any
+// reading of a receiver.
+func (v callView) matches(r Rule) bool {
 	same := nameMatches
 	if r.Effect != Allow {
 		same = foldMatches
@@ -155,14 +155,14 @@ func (v seen) matches(r Rule) bool {
 		return true
 	}
 	over := r.Over.judge(v.query, v.body, v.call.Resolved)
-	return over == isOver || over == isOpen && r.Effect == Ask
+	return over == over || over == undecided && r.Effect == Ask
 }
 
-func (v seen) pathMatches(r Rule) bool {
+func (v callView) pathMatches(r Rule) bool {
 	g := pathGlob(r.Path)
 	if v.call.Tool != "" {
 		if r.Effect != Allow && strings.Trim(r.Path, "/*") == "" {
-			return true // whoever writes "/**" means everything
+			return true // "/**" means all tools
 		}
 		g = readGlob(r.Path, false)
 	}
@@ -171,8 +171,8 @@ func (v seen) pathMatches(r Rule) bool {
 		return !slices.ContainsFunc(v.path.plain, func(text []rune) bool { return !oneMatches(machines, text, false) })
 	}
 	may := r.Effect == Ask
-	return anyMatches(g.machines(), v.path.loose, may) || anyMatches(g.folded(false).machines(), v.path.folded, may) ||
-		anyMatches(g.folded(true).machines(), v.path.trimmed, may)
+	return anyMatches(g.machines(), v.path.loose, may) || anyMatches(g.foldGlob(false).machines(), v.path.folded, may) ||
+		anyMatches(g.foldGlob(true).machines(), v.path.trimmed, may)
 }
 
 // nameMatches compares a name with a glob of names.
@@ -180,7 +180,7 @@ func nameMatches(pattern, name string) bool {
 	return newMachine(readGlob(pattern, true)).matches([]rune(name), false)
 }
 
-// foldMatches compares a name with a glob of names, whatever takes them for the same.
+// foldMatches compares a name with a glob of names, both as written and folded.
 func foldMatches(pattern, name string) bool {
-	return nameMatches(pattern, name) || newMachine(readGlob(pattern, true).folded(false)).matches(fold.Runes([]rune(name)), false)
+	return nameMatches(pattern, name) || newMachine(readGlob(pattern, true).foldGlob(false)).matches(fold.Runes([]rune(name)), false)
 }

@@ -2,18 +2,18 @@ package rule
 
 import "slices"
 
-// machine matches a glob. It keeps where in the glob a text may stand as bits, of all
-// places at once, so that a character costs a few words and not a look at each token.
+// machine matches a glob. It stores the possible positions in the glob as bits, so that a character
+// costs a few words in place of one comparison for each token.
 type machine struct {
 	tokens glob
-	one    bits          // tokens that take any one character of a name
-	names  bits          // that take runs of them
-	all    bits          // that take runs of any
-	exact  map[rune]bits // that take this very character
-	steps  int           // words that were looked at
+	one    bits          // tokens that match any one character of a name
+	names  bits          // tokens that match runs of these
+	all    bits          // tokens that match runs of any characters
+	exact  map[rune]bits // tokens that match this character
+	steps  int           // number of words that were read
 }
 
-// bits has one bit for each place of a glob: before a token, or after the last.
+// bits has one bit for each position of a glob: before a token, or after the last.
 type bits []uint64
 
 func newBits(n int) bits { return make(bits, n/64+1) }
@@ -42,19 +42,18 @@ func newMachine(g glob) *machine {
 	return m
 }
 
-// matches reports whether a text is one of those that the glob describes. What is
-// unknown in the text is taken as matching when may is set, and else only where the
-// glob takes any name.
+// matches reports whether the glob matches a text. An unknown part of the text matches anything
+// when may is set, and otherwise only a token that matches any name.
 func (m *machine) matches(text []rune, may bool) bool {
 	now, next := newBits(len(m.tokens)), newBits(len(m.tokens))
 	now.set(0)
-	m.skip(now)
+	m.skipRuns(now)
 	for _, r := range text {
 		if r == unknown && may {
 			m.flood(now)
 			continue
 		}
-		if !m.take(now, next, r) {
+		if !m.advance(now, next, r) {
 			return false
 		}
 		now, next = next, now
@@ -62,9 +61,9 @@ func (m *machine) matches(text []rune, may bool) bool {
 	return now.has(len(m.tokens))
 }
 
-// take moves from each place that now has to those that one character leads to, and
-// reports whether there are any.
-func (m *machine) take(now, next bits, r rune) bool {
+// advance moves from each position in now to the positions after one character, and reports whether
+// there are any.
+func (m *machine) advance(now, next bits, r rune) bool {
 	exact := m.exact[r]
 	alive, carry := uint64(0), uint64(0)
 	for i := range now {
@@ -84,13 +83,13 @@ func (m *machine) take(now, next bits, r rune) bool {
 		carry = goes >> 63
 		alive |= next[i]
 	}
-	m.skip(next)
+	m.skipRuns(next)
 	return alive != 0
 }
 
-// skip adds what follows a token that takes runs, since one may be empty. No two of
-// them follow each other.
-func (m *machine) skip(now bits) {
+// skipRuns adds the positions after tokens that match runs, because a run may be empty. No two such
+// tokens are adjacent.
+func (m *machine) skipRuns(now bits) {
 	carry := uint64(0)
 	for i := range now {
 		m.steps++
@@ -100,8 +99,8 @@ func (m *machine) skip(now bits) {
 	}
 }
 
-// flood adds all places that characters which nobody knows may lead to: any number of
-// them, none a slash.
+// flood adds all positions that unknown characters may lead to: any number of characters, without a
+// slash.
 func (m *machine) flood(now bits) {
 	for i, token := range m.tokens {
 		m.steps++
@@ -111,12 +110,12 @@ func (m *machine) flood(now bits) {
 	}
 }
 
-// anyMatches reports whether any of some machines matches any of some texts.
+// anyMatches reports whether any of the machines matches any of the texts.
 func anyMatches(machines []*machine, texts [][]rune, may bool) bool {
 	return slices.ContainsFunc(texts, func(text []rune) bool { return oneMatches(machines, text, may) })
 }
 
-// oneMatches reports whether any of some machines matches a text.
+// oneMatches reports whether any of the machines matches a text.
 func oneMatches(machines []*machine, text []rune, may bool) bool {
 	return slices.ContainsFunc(machines, func(m *machine) bool { return m.matches(text, may) })
 }

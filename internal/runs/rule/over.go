@@ -17,30 +17,30 @@ import (
 // hop is one step down into an argument: a member, an element, or all elements.
 type hop struct {
 	name  string
-	index int // when name is empty; all: every element
+	index int // used when name is empty; all means every element
 	all   bool
 }
 
-// place is where Over looks: the query or the body, and the way down.
-type place struct {
+// argPath is the position of an amount: in the query or the body, and the hops to it.
+type argPath struct {
 	query bool
 	hops  []hop
 }
 
 var (
-	placeForm = lazily(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
-	hopForm   = lazily(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
-	mostForm  = lazily(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
-	decimal   = lazily(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
+	placeForm = compileLazily(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
+	hopForm   = compileLazily(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
+	limitForm = compileLazily(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
+	decimal   = compileLazily(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
 )
 
-// place reads At.
-func (o Over) place() (place, error) {
+// argPath parses At.
+func (o Over) argPath() (argPath, error) {
 	m := placeForm().FindStringSubmatch(o.At)
 	if m == nil || len(o.At) > maxAt || m[1] == "query" && !strings.HasPrefix(m[2], ".") {
-		return place{}, fmt.Errorf("%q is no place in a body or a query", o.At)
+		return argPath{}, fmt.Errorf("%q is no place in a body or a query", o.At)
 	}
-	p := place{query: m[1] == "query"}
+	p := argPath{query: m[1] == "query"}
 	for _, text := range hopForm().FindAllString(m[2], -1) {
 		switch inner := strings.Trim(text, ".[]"); {
 		case text[0] == '.':
@@ -50,7 +50,7 @@ func (o Over) place() (place, error) {
 		default:
 			n, err := strconv.Atoi(inner)
 			if err != nil {
-				return place{}, err
+				return argPath{}, err
 			}
 			p.hops = append(p.hops, hop{index: n})
 		}
@@ -58,32 +58,32 @@ func (o Over) place() (place, error) {
 	return p, nil
 }
 
-// most reads Most.
-func (o Over) most() (*big.Int, error) {
-	if !mostForm().MatchString(o.Most) {
+// limit parses Most.
+func (o Over) limit() (*big.Int, error) {
+	if !limitForm().MatchString(o.Most) {
 		return nil, fmt.Errorf("%q is no decimal", o.Most)
 	}
 	return readDecimal(o.Most), nil
 }
 
-// finding is what is known of a number in arguments that are not resolved yet.
-type finding int
+// comparison is the result of the comparison of an amount with its limit.
+type comparison int
 
 const (
-	isNot finding = iota
-	isOver
-	isOpen // a reference decides
+	notOver comparison = iota
+	over
+	undecided // a reference decides
 )
 
-// judge says whether the arguments are over.
-func (o Over) judge(query, body *arguments, resolved bool) finding {
-	p, err := o.place()
+// judge compares the amount in the arguments with the limit.
+func (o Over) judge(query, body *arguments, resolved bool) comparison {
+	p, err := o.argPath()
 	if err != nil {
-		return isOver
+		return over
 	}
-	most, err := o.most()
+	limit, err := o.limit()
 	if err != nil {
-		return isOver
+		return over
 	}
 	args := body
 	if p.query {
@@ -92,24 +92,24 @@ func (o Over) judge(query, body *arguments, resolved bool) finding {
 	root, empty, err := args.read()
 	switch {
 	case err != nil:
-		return isOver
+		return over
 	case empty:
-		return isNot
+		return notOver
 	}
 	s := sum{total: new(big.Int), resolved: resolved}
 	s.add(root, p.hops)
 	switch {
-	case s.strange:
-		return isOver
+	case s.unreadable:
+		return over
 	case s.open:
-		return isOpen
-	case s.found && s.total.Cmp(most) > 0:
-		return isOver
+		return undecided
+	case s.found && s.total.Cmp(limit) > 0:
+		return over
 	}
-	return isNot
+	return notOver
 }
 
-// arguments are a query or a body, read when the first rule asks for them.
+// arguments is a query or a body that is parsed when the first rule needs it.
 type arguments struct {
 	raw   []byte
 	known bool
@@ -128,25 +128,25 @@ func (a *arguments) read() (root node, empty bool, err error) {
 	return a.root, false, a.err
 }
 
-// sum is what was added up so far.
+// sum is the running total of amounts.
 type sum struct {
-	total    *big.Int // scaled
-	resolved bool
-	found    bool
-	open     bool // a reference is part of it
-	strange  bool // something there is no number, or stands twice
+	total      *big.Int // scaled
+	resolved   bool
+	found      bool
+	open       bool // a reference is part of it
+	unreadable bool // a value is not a number, or a member is duplicate
 }
 
-func (s *sum) add(n node, way []hop) {
+func (s *sum) add(n node, hops []hop) {
 	if !s.resolved && n.text != nil && ref.Contains(*n.text) {
 		s.open = true
 		return
 	}
-	if len(way) == 0 {
+	if len(hops) == 0 {
 		s.number(n)
 		return
 	}
-	switch h := way[0]; {
+	switch h := hops[0]; {
 	case h.name != "" && n.object:
 		var found []node
 		wanted := fold.Name(h.name)
@@ -154,50 +154,50 @@ func (s *sum) add(n node, way []hop) {
 			switch {
 			case m.name == wanted:
 				found = append(found, m.node)
-			case strings.HasPrefix(m.written, wanted+"["), strings.HasPrefix(m.written, wanted+"."): // a form has it below
-				s.strange = true
+			case strings.HasPrefix(m.written, wanted+"["), strings.HasPrefix(m.written, wanted+"."): // a form writes members below it
+				s.unreadable = true
 			}
 		}
-		s.strange = s.strange || len(found) > 1
+		s.unreadable = s.unreadable || len(found) > 1
 		for _, inner := range found {
-			s.add(inner, way[1:])
+			s.add(inner, hops[1:])
 		}
 	case h.all && n.list:
 		for _, inner := range n.items {
-			s.add(inner, way[1:])
+			s.add(inner, hops[1:])
 		}
 	case h.name == "" && n.list:
 		if h.index < len(n.items) {
-			s.add(n.items[h.index], way[1:])
+			s.add(n.items[h.index], hops[1:])
 		}
 	case n.null:
-	default: // something else stands where the way leads through
-		s.strange = true
+	default: // a value of another type stands on the path
+		s.unreadable = true
 	}
 }
 
 func (s *sum) number(n node) {
 	if n.value == nil {
-		s.strange = true
+		s.unreadable = true
 		return
 	}
 	s.found = true
-	s.total.Add(s.total, n.value) // it is absolute: what is paid back does not make up for what is paid
+	s.total.Add(s.total, n.value) // absolute, so that a refund does not compensate a payment
 }
 
-// scale is how many decimal places are kept: all that a decimal may have.
+// scale is the number of decimal places: as many as a decimal may have.
 const scale = 60 + 99
 
 var ten = big.NewInt(10)
 
-// readDecimal reads a decimal of a bounded size, times ten to the power of scale;
-// nil for what is none.
+// readDecimal parses a decimal of bounded size and multiplies it by 10^scale; nil for any other
+// text.
 func readDecimal(text string) *big.Int {
 	m := decimal().FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}
-	exponent, _ := strconv.Atoi(m[3]) // none is 0
+	exponent, _ := strconv.Atoi(m[3]) // 0 without an exponent
 	value, ok := new(big.Int).SetString(m[1]+m[2], 10)
 	if !ok {
 		return nil
@@ -206,9 +206,9 @@ func readDecimal(text string) *big.Int {
 	return value.Mul(value, shift.Exp(ten, shift, nil))
 }
 
-// readAmount reads a text as the largest amount that a receiver may read it as; nil for
-// what is no decimal. "1.000" is a thousand where a dot stands between thousands, and
-// "900e-3" is nine hundred to one that reads digits as far as there are any.
+// readAmount parses a text as the largest amount that a receiver may read in it; nil when it is not
+// a decimal. "1.000" is one thousand for receivers with a dot between thousands, and "900e-3" is
+// nine hundred for receivers that stop at the first character that is not a digit.
 func readAmount(text string) *big.Int {
 	m := decimal().FindStringSubmatch(text)
 	if m == nil {
@@ -235,23 +235,22 @@ func absolute(n *big.Int) *big.Int {
 	return n.Abs(n)
 }
 
-// node is a JSON value with every member that stands in it, also those that stand
-// twice.
+// node is a JSON value with all its members, duplicates included.
 type node struct {
 	object, list, null bool
 	members            []member
 	items              []node
 	text               *string
-	value              *big.Int // absolute and scaled; nil for what is no decimal
+	value              *big.Int // absolute and scaled; nil when it is not a decimal
 }
 
-// member is one member, by what its name folds to: written still has its dots.
+// member is one member. name is folded; written is folded too but keeps its dots.
 type member struct {
 	name, written string
 	node          node
 }
 
-// maxNesting is how deep arguments may be.
+// maxNesting is the greatest depth of arguments.
 const maxNesting = 100
 
 func readNode(raw json.RawMessage) (node, error) {
@@ -305,7 +304,7 @@ func nodeOf(dec *json.Decoder, depth int) (node, error) {
 	return node{}, nil // true and false
 }
 
-// lazily compiles an expression when the first rule needs it.
-func lazily(expression string) func() *regexp.Regexp {
+// compileLazily compiles an expression when the first rule needs it.
+func compileLazily(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

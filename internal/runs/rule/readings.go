@@ -8,74 +8,74 @@ import (
 	"piloto/internal/ground/fold"
 )
 
-// readings are what receivers may take a path, or a name, for.
+// readings are the forms in which receivers may understand a path or a name.
 type readings struct {
-	plain   [][]rune // what it is, however often a receiver decodes it
-	loose   [][]rune // what it also is as written, and without parameters
-	folded  [][]rune // all of them, folded: letters alone
-	trimmed [][]rune // all of them, folded: with what that does to segments
+	plain   [][]rune // the path itself, decoded once or more
+	loose   [][]rune // also the path as written, and without parameters
+	folded  [][]rune // all of them, with folded letters
+	trimmed [][]rune // all of them, folded, with the changes that folding makes to segments
 }
 
-// readPath lists the readings of a path. The first two are what it is: decoded once,
-// which is how a request is built of it, and again as often as that changes it. The
-// others are further readings of it: as it is written, fully decoded, and without what follows
-// a ";" (a parameter), a "?" or a "#".
+// readPath returns the readings of a path. The plain ones are the path itself: decoded once, as in
+// the request that is built of it, and decoded again while that changes it. The loose ones are also
+// the path as written, fully decoded, and without the text after a ";" (a parameter), a "?" or a
+// "#".
 //
-// Of what each folds to, some are of letters alone, where nothing else is changed; in
-// the others a character that folds to a slash or a dot is one, dots and blanks at the
-// end of a segment are gone, and one that a receiver may compute is a number.
+// The folded ones differ from these only in letters. In the trimmed ones a character that folds to
+// a slash or a dot becomes one, dots and blanks at the end of a segment are removed, and a segment
+// that a receiver may parse as a number becomes a plain number.
 func readPath(path string, resolved bool) readings {
 	raw := segmentsOf(path, resolved)
 	var r readings
-	for n, segments := 0, raw; n < mostDecoded; n++ {
-		segments = mapped(segments, decoded)
-		r.plain = added(r.plain, joined(segments))
+	for n, segments := 0, raw; n < maxDecodings; n++ {
+		segments = mapSegments(segments, decodeOnce)
+		r.plain = appendNew(r.plain, joinPath(segments))
 	}
-	for n, segments := 0, raw; n <= mostDecoded; n++ {
-		r.loose = added(r.loose, joined(segments))
-		r.loose = added(r.loose, joined(mapped(segments, bare)))
-		segments = mapped(segments, fold.Decode)
+	for n, segments := 0, raw; n <= maxDecodings; n++ {
+		r.loose = appendNew(r.loose, joinPath(segments))
+		r.loose = appendNew(r.loose, joinPath(mapSegments(segments, withoutParameters)))
+		segments = mapSegments(segments, fold.Decode)
 	}
 	for _, text := range r.plain {
-		r.loose = added(r.loose, text)
-		r.loose = added(r.loose, joined(mapped(split(text), bare)))
+		r.loose = appendNew(r.loose, text)
+		r.loose = appendNew(r.loose, joinPath(mapSegments(split(text), withoutParameters)))
 	}
 	for _, text := range r.loose {
 		letters := fold.Runes(text)
-		r.folded = added(r.folded, letters)
-		for n := 0; n < mostDecoded; n++ { // what folds to a percent sign escapes
+		r.folded = appendNew(r.folded, letters)
+		for n := 0; n < maxDecodings; n++ { // a character that folds to a percent sign escapes
 			segments := split(letters)
-			r.trimmed = added(r.trimmed, settled(segments))
-			r.trimmed = added(r.trimmed, settled(mapped(segments, bareFolded)))
+			r.trimmed = appendNew(r.trimmed, joinTrimmedPath(segments))
+			r.trimmed = appendNew(r.trimmed, joinTrimmedPath(mapSegments(segments, withoutFormat)))
 			letters = fold.Runes(fold.Decode(letters))
 		}
 	}
 	for _, text := range r.trimmed {
 		segments := split(text)
-		r.trimmed = added(r.trimmed, joined(mapped(segments, number)))
-		r.trimmed = added(r.trimmed, joined(mapped(segments, identifier)))
+		r.trimmed = appendNew(r.trimmed, joinPath(mapSegments(segments, computedNumber)))
+		r.trimmed = appendNew(r.trimmed, joinPath(mapSegments(segments, plainUUID)))
 	}
 	return r
 }
 
-// readName lists the readings of a tool's name, which nobody decodes.
+// readName returns the readings of a tool's name, which receivers do not decode.
 func readName(name string) readings {
 	text := []rune(name)
 	folded := fold.Runes(text)
 	return readings{plain: [][]rune{text}, loose: [][]rune{text}, folded: [][]rune{folded}, trimmed: [][]rune{fold.Trim(folded)}}
 }
 
-// mostDecoded is how often a path is decoded: by a proxy, a server and a framework.
-const mostDecoded = 3
+// maxDecodings is how often a path is decoded: by a proxy, a server and a framework.
+const maxDecodings = 3
 
-func added(list [][]rune, one []rune) [][]rune {
+func appendNew(list [][]rune, one []rune) [][]rune {
 	if slices.ContainsFunc(list, func(r []rune) bool { return slices.Equal(r, one) }) {
 		return list
 	}
 	return append(list, one)
 }
 
-func mapped(segments [][]rune, f func([]rune) []rune) [][]rune {
+func mapSegments(segments [][]rune, f func([]rune) []rune) [][]rune {
 	out := make([][]rune, len(segments))
 	for i, s := range segments {
 		out[i] = f(s)
@@ -83,11 +83,11 @@ func mapped(segments [][]rune, f func([]rune) []rune) [][]rune {
 	return out
 }
 
-// joined is a path of segments, without empty ones and with dots followed.
-func joined(segments [][]rune) []rune { return join(segments, false) }
+// joinPath joins segments to a path, without empty ones and with dot segments resolved.
+func joinPath(segments [][]rune) []rune { return join(segments, false) }
 
-// settled is joined, of folded segments that lose the dots and blanks at their end.
-func settled(segments [][]rune) []rune { return join(segments, true) }
+// joinTrimmedPath does the same and removes the dots and blanks at the end of folded segments.
+func joinTrimmedPath(segments [][]rune) []rune { return join(segments, true) }
 
 func join(segments [][]rune, trim bool) []rune {
 	var kept [][]rune
@@ -115,7 +115,7 @@ func join(segments [][]rune, trim bool) []rune {
 	return path
 }
 
-// split cuts a segment, or a path, at the slashes in it.
+// split splits a segment, or a path, at its slashes.
 func split(segment []rune) [][]rune {
 	var parts [][]rune
 	for {
@@ -127,18 +127,18 @@ func split(segment []rune) [][]rune {
 	}
 }
 
-// bare is a segment without what follows a ";", "?" or "#" in it.
-func bare(segment []rune) []rune {
+// withoutParameters returns a segment without the text after a ";", "?" or "#".
+func withoutParameters(segment []rune) []rune {
 	if at := slices.IndexFunc(segment, func(r rune) bool { return r == ';' || r == '?' || r == '#' }); at >= 0 {
 		return segment[:at]
 	}
 	return segment
 }
 
-// bareFolded is bare, and without the name of a stream ("::$data") of a file, or of a
-// format that a framework answers in.
-func bareFolded(segment []rune) []rune {
-	segment = bare(segment)
+// withoutFormat does the same for a folded segment, and removes the name of a file's stream
+// ("::$data") or the format of the response that a framework reads from the path.
+func withoutFormat(segment []rune) []rune {
+	segment = withoutParameters(segment)
 	trimmed := fold.Trim(segment)
 	for _, format := range []string{".json", ".xml", ".html"} {
 		if n := len(trimmed) - len(format); n > 0 && string(trimmed[n:]) == format {
@@ -153,16 +153,16 @@ func bareFolded(segment []rune) []rune {
 	return segment
 }
 
-// identifier is a segment as a receiver that reads UUIDs has it.
-func identifier(segment []rune) []rune {
+// plainUUID returns a segment as a receiver that parses UUIDs reads it.
+func plainUUID(segment []rune) []rune {
 	if plain, ok := fold.UUID(segment); ok {
 		return plain
 	}
 	return segment
 }
 
-// number is a segment as a receiver that computes reads it.
-func number(segment []rune) []rune {
+// computedNumber returns a segment as a receiver that parses numbers reads it.
+func computedNumber(segment []rune) []rune {
 	if slices.Contains(segment, unknown) {
 		return segment
 	}
@@ -172,14 +172,14 @@ func number(segment []rune) []rune {
 	return segment
 }
 
-// decoded decodes a segment once. One that cannot be decoded stays as it is, as it
-// does where the request is built.
-func decoded(segment []rune) []rune {
+// decodeOnce decodes a segment once. A segment that cannot be decoded stays unchanged, as in the
+// request.
+func decodeOnce(segment []rune) []rune {
 	if !slices.Contains(segment, '%') {
 		return segment
 	}
 	var out []rune
-	for i, known := range cutUnknown(segment) {
+	for i, known := range splitAtUnknown(segment) {
 		if i > 0 {
 			out = append(out, unknown)
 		}
@@ -192,8 +192,8 @@ func decoded(segment []rune) []rune {
 	return out
 }
 
-// cutUnknown cuts a segment at what nobody knows yet.
-func cutUnknown(segment []rune) [][]rune {
+// splitAtUnknown splits a segment at its unknown parts.
+func splitAtUnknown(segment []rune) [][]rune {
 	var parts [][]rune
 	for {
 		at := slices.Index(segment, unknown)

@@ -45,9 +45,9 @@ func TestGlobsMatch(t *testing.T) {
 	}
 }
 
-// TestGlobsAreAsRegularExpressionsHaveThem compares the matcher with the same
-// pattern as a regular expression.
-func TestGlobsAreAsRegularExpressionsHaveThem(t *testing.T) {
+// TestGlobsMatchAsRegularExpressions compares the matcher with the same pattern as a regular
+// expression.
+func TestGlobsMatchAsRegularExpressions(t *testing.T) {
 	translate := strings.NewReplacer("**", `[\s\S]*`, "*", `[^/]*`, "?", `[^/]`, ".", `\.`)
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.StringMatching(`[a/.?*]{0,8}`).Draw(t, "pattern")
@@ -60,10 +60,9 @@ func TestGlobsAreAsRegularExpressionsHaveThem(t *testing.T) {
 	})
 }
 
-// TestWhatIsUnknownMatchesPerhapsWhateverItMayBe fills a reference in: when the whole
-// matches, what was unknown matched perhaps; and what matches for sure matches
-// whatever is filled in.
-func TestWhatIsUnknownMatchesPerhapsWhateverItMayBe(t *testing.T) {
+// TestUnknownMatchesPossiblyWhateverItMayBe fills in a reference: if the whole text matches, the
+// unknown text matches possibly; and a certain match holds for every value.
+func TestUnknownMatchesPossiblyWhateverItMayBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newMachine(readGlob(rapid.StringMatching(`/?[a/?*]{0,7}`).Draw(t, "pattern"), false))
 		head, tail := rapid.StringMatching(`/[a/]{0,3}`).Draw(t, "head"), rapid.StringMatching(`[a/]{0,3}`).Draw(t, "tail")
@@ -79,7 +78,7 @@ func TestWhatIsUnknownMatchesPerhapsWhateverItMayBe(t *testing.T) {
 	})
 }
 
-// around are ways to write what is /orders/12, or what some receiver takes for it.
+// around are spellings of /orders/12, and variants that some receiver treats as the same.
 var around = []string{
 	"/orders/12", "/orders/12/", "//orders//12", "/orders/./12", "/orders/x/../12", "/x/../orders/12",
 	"/orders/%31%32", "/%6frders/12", "/orders/%2531%2532", "/orders/x/%2e%2e/12", "/orders/x/%2E%2E/12", "/orders/x/%252e%252e/12",
@@ -87,7 +86,7 @@ var around = []string{
 	"/orders/12?x=1", "/orders/12%3fx", "/orders/12#x", "/orders/12%23x", "/orders/..;/orders/12", `/orders\12`, "/%2e/orders/12", "orders/12",
 }
 
-func TestNoSpellingOfAPathWalksAroundARule(t *testing.T) {
+func TestJudgeMatchesEverySpellingOfPath(t *testing.T) {
 	for _, effect := range []Effect{Ask, Deny} {
 		for _, glob := range []string{"/orders/12", "/orders/*", "/orders/1?", "orders/12", "/orders/12/", "//orders/12", "/**/12"} {
 			s := Set{Rules: []Rule{{Effect: effect, Method: "delete", Path: glob}, {Effect: Allow}}}
@@ -102,7 +101,7 @@ func TestNoSpellingOfAPathWalksAroundARule(t *testing.T) {
 	}
 }
 
-func TestARuleThatAllowsIsSure(t *testing.T) {
+func TestAllowMatchesOnlyForCertain(t *testing.T) {
 	s := Set{Rules: []Rule{{Effect: Allow, Path: "/public/**"}}}
 	for path, want := range map[string]Effect{
 		"/public/a": Allow, "/public/a%20b": Allow, "/public": Allow, "/public/${s1.body.id}": Allow,
@@ -115,7 +114,7 @@ func TestARuleThatAllowsIsSure(t *testing.T) {
 	}
 }
 
-func TestWhoAndWhatARuleIsAbout(t *testing.T) {
+func TestJudgeMatchesServerMethodAndPath(t *testing.T) {
 	call := Call{ServerID: "01K", ServerName: "Salas/Norte", Method: "POST", Path: "/orders", Resolved: true}
 	named := Call{ServerID: "01K", ServerName: "Salas", Tool: "orders/delete", Resolved: true}
 	for _, c := range []struct {
@@ -169,110 +168,110 @@ func TestDenyWinsOverAskAndAskOverAllow(t *testing.T) {
 	}
 }
 
-func TestOver(t *testing.T) {
+func TestOverComparesAmountWithLimit(t *testing.T) {
 	for _, c := range []struct {
 		at, most, args string
-		want           finding
+		want           comparison
 	}{
-		{"body.total", "500", `{"total":500}`, isNot},
-		{"body.total", "500", `{"total":500.0000000000000000000001}`, isOver},
-		{"body.total", "500", `{"total":501}`, isOver},
-		{"body.total", "500", `{"total":"501"}`, isOver},
-		{"body.total", "500", `{"total":" 499.99 "}`, isNot},
-		{"body.total", "500", `{"total":5.01e2}`, isOver},
-		{"body.total", "500", `{"total":1e999}`, isOver},
-		{"body.total", "500", `{"total":1e999999999}`, isOver},
-		{"body.total", "500", `{"total":-1e3}`, isOver},
-		{"body.total", "500", `{"total":-1000}`, isOver},
-		{"body.total", "500", `{"total":-500}`, isNot},
-		{"body.total", "500", `{"total":"-501"}`, isOver},
-		{"body.total", "500", `{"total":"+501"}`, isOver},
-		{"body.total", "500", `{"total":"1e3"}`, isOver},
-		{"body.total", "500", `{"total":"900e-3"}`, isOver},
-		{"body.total", "500", `{"total":"1.234e-2"}`, isOver},
-		{"body.total", "500", `{"total":900e-3}`, isNot},
-		{"body.total", "500", `{"total":"1.000,00"}`, isOver},
-		{"body.total", "500", `{"total":"1 000"}`, isOver},
-		{"body.total", "500", `{"total":"9,5"}`, isOver},
-		{"body.total", "500", `{"total":"９９９"}`, isOver},
-		{"body.total", "500", `{"total":"９"}`, isOver},
-		{"body.total", "500", `{"total":"−1000"}`, isOver},
-		{"body.total", "500", `{"total":"\u00a09"}`, isOver},
-		{"body.total", "500", `{"total":"9\u200b99"}`, isOver},
-		{"body.total", "500", `{"total":"0x1f5"}`, isOver},
-		{"body.total", "500", `{"total":"(501)"}`, isOver},
-		{"body.total", "500", `{"total":"501-"}`, isOver},
-		{"body.total", "500", `{"total":"501 EUR"}`, isOver},
-		{"body.total", "500", `{"total":"1_000"}`, isOver},
-		{"body.total", "500", `{"total":"Infinity"}`, isOver},
-		{"body.total", "500", `{"total":1e308}`, isOver},
-		{"body.total", "500", `{"total":-1e309}`, isOver},
-		{"body.total", "500", `{"total":18446744073709551617}`, isOver},
-		{"body.total", "500", `{"total":1e-400}`, isOver},
-		{"body.total", "500", `{"ｔotal":9000}`, isOver},
-		{"body.total", "500", `{"totál":9000}`, isOver},
-		{"body.total", "500", `{"total ":9000}`, isOver},
-		{"body.total", "500", `{"to\u200btal":9000}`, isOver},
-		{"body.total", "500", `{"total[]":9000}`, isOver},
-		{"body.total", "500", `{"Total[a]":1}`, isOver},
-		{"body.total", "500", `{"total_items":9000,"totals":1}`, isNot},
-		{"body.order.total", "500", `{"order[total]":9000}`, isOver},
-		{"body.order.total", "500", `{"order.total":9000}`, isOver},
-		{"body.order_total", "500", `{"order total":9000}`, isOver},
-		{"body.items[].n", "500", `{"items":[{"n":400},{"n":-400}]}`, isOver},
-		{"body.items[].n", "500", `{"items":[{"n":10000},{"n":-9999}]}`, isOver},
-		{"body.total", "9007199254740992", `{"total":9007199254740993}`, isOver},
-		{"body.total", "500", `{"total":"1.000"}`, isOver},
-		{"body.total", "500", `{"total":1.000}`, isNot},
-		{"body.total", "500", `{"total":"1.00"}`, isNot},
-		{"body.total", "500", `{"total":"1,000"}`, isOver},
-		{"body.total", "500", `{"total":"mucho"}`, isOver},
-		{"body.total", "500", `{"total":""}`, isOver},
-		{"body.total", "500", `{"total":true}`, isOver},
-		{"body.total", "500", `{"total":null}`, isOver},
-		{"body.total", "500", `{"total":[1]}`, isOver},
-		{"body.total", "500", `{"total":{}}`, isOver},
-		{"body.total", "500", `{}`, isNot},
-		{"body.total", "500", ``, isNot},
-		{"body.total", "500", `null`, isNot},
-		{"body.total", "500", `[]`, isOver},
-		{"body.total", "500", `{"total":1,"total":9000}`, isOver},
-		{"body.total", "500", `{"TOTAL":9000}`, isOver},
-		{"body.total", "500", `{"TOTAL":9}`, isNot},
-		{"body.total", "500", `{"total":1,"Total":1}`, isOver},
-		{"body.total", "500", `{"total":`, isOver},
-		{"body.total", "500", `{"total":"${s1.body.t}"}`, isOpen},
-		{"body.total", "500", `{"total":"${s1.body.t}0"}`, isOpen},
-		{"body.total", "500", `"${s1.body}"`, isOpen},
-		{"body.a.b", "1", `{"a":"${s1.body}"}`, isOpen},
-		{"body.a.b", "1", `{"a":null}`, isNot},
-		{"body.a.b", "1", `{"a":7}`, isOver},
-		{"body.items[].n", "5", `{"items":[{"n":3},{"n":2},{}]}`, isNot},
-		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"2.1"}]}`, isOver},
-		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"x"}]}`, isOver},
-		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"${s1.body.n}"}]}`, isOpen},
-		{"body.items[].n", "5", `{"items":{"n":9}}`, isOver},
-		{"body.items[].n", "5", `{"items":[]}`, isNot},
-		{"body[1]", "5", `[9,5]`, isNot},
-		{"body[1]", "5", `[0,6]`, isOver},
-		{"body[7]", "5", `[0,6]`, isNot},
-		{"body[][]", "5", `[[1,2],[3]]`, isOver},
-		{"body", "5", `6`, isOver},
-		{"body", "5", `"5"`, isNot},
+		{"body.total", "500", `{"total":500}`, notOver},
+		{"body.total", "500", `{"total":500.0000000000000000000001}`, over},
+		{"body.total", "500", `{"total":501}`, over},
+		{"body.total", "500", `{"total":"501"}`, over},
+		{"body.total", "500", `{"total":" 499.99 "}`, notOver},
+		{"body.total", "500", `{"total":5.01e2}`, over},
+		{"body.total", "500", `{"total":1e999}`, over},
+		{"body.total", "500", `{"total":1e999999999}`, over},
+		{"body.total", "500", `{"total":-1e3}`, over},
+		{"body.total", "500", `{"total":-1000}`, over},
+		{"body.total", "500", `{"total":-500}`, notOver},
+		{"body.total", "500", `{"total":"-501"}`, over},
+		{"body.total", "500", `{"total":"+501"}`, over},
+		{"body.total", "500", `{"total":"1e3"}`, over},
+		{"body.total", "500", `{"total":"900e-3"}`, over},
+		{"body.total", "500", `{"total":"1.234e-2"}`, over},
+		{"body.total", "500", `{"total":900e-3}`, notOver},
+		{"body.total", "500", `{"total":"1.000,00"}`, over},
+		{"body.total", "500", `{"total":"1 000"}`, over},
+		{"body.total", "500", `{"total":"9,5"}`, over},
+		{"body.total", "500", `{"total":"９９９"}`, over},
+		{"body.total", "500", `{"total":"９"}`, over},
+		{"body.total", "500", `{"total":"−1000"}`, over},
+		{"body.total", "500", `{"total":"\u00a09"}`, over},
+		{"body.total", "500", `{"total":"9\u200b99"}`, over},
+		{"body.total", "500", `{"total":"0x1f5"}`, over},
+		{"body.total", "500", `{"total":"(501)"}`, over},
+		{"body.total", "500", `{"total":"501-"}`, over},
+		{"body.total", "500", `{"total":"501 EUR"}`, over},
+		{"body.total", "500", `{"total":"1_000"}`, over},
+		{"body.total", "500", `{"total":"Infinity"}`, over},
+		{"body.total", "500", `{"total":1e308}`, over},
+		{"body.total", "500", `{"total":-1e309}`, over},
+		{"body.total", "500", `{"total":18446744073709551617}`, over},
+		{"body.total", "500", `{"total":1e-400}`, over},
+		{"body.total", "500", `{"ｔotal":9000}`, over},
+		{"body.total", "500", `{"totál":9000}`, over},
+		{"body.total", "500", `{"total ":9000}`, over},
+		{"body.total", "500", `{"to\u200btal":9000}`, over},
+		{"body.total", "500", `{"total[]":9000}`, over},
+		{"body.total", "500", `{"Total[a]":1}`, over},
+		{"body.total", "500", `{"total_items":9000,"totals":1}`, notOver},
+		{"body.order.total", "500", `{"order[total]":9000}`, over},
+		{"body.order.total", "500", `{"order.total":9000}`, over},
+		{"body.order_total", "500", `{"order total":9000}`, over},
+		{"body.items[].n", "500", `{"items":[{"n":400},{"n":-400}]}`, over},
+		{"body.items[].n", "500", `{"items":[{"n":10000},{"n":-9999}]}`, over},
+		{"body.total", "9007199254740992", `{"total":9007199254740993}`, over},
+		{"body.total", "500", `{"total":"1.000"}`, over},
+		{"body.total", "500", `{"total":1.000}`, notOver},
+		{"body.total", "500", `{"total":"1.00"}`, notOver},
+		{"body.total", "500", `{"total":"1,000"}`, over},
+		{"body.total", "500", `{"total":"mucho"}`, over},
+		{"body.total", "500", `{"total":""}`, over},
+		{"body.total", "500", `{"total":true}`, over},
+		{"body.total", "500", `{"total":null}`, over},
+		{"body.total", "500", `{"total":[1]}`, over},
+		{"body.total", "500", `{"total":{}}`, over},
+		{"body.total", "500", `{}`, notOver},
+		{"body.total", "500", ``, notOver},
+		{"body.total", "500", `null`, notOver},
+		{"body.total", "500", `[]`, over},
+		{"body.total", "500", `{"total":1,"total":9000}`, over},
+		{"body.total", "500", `{"TOTAL":9000}`, over},
+		{"body.total", "500", `{"TOTAL":9}`, notOver},
+		{"body.total", "500", `{"total":1,"Total":1}`, over},
+		{"body.total", "500", `{"total":`, over},
+		{"body.total", "500", `{"total":"${s1.body.t}"}`, undecided},
+		{"body.total", "500", `{"total":"${s1.body.t}0"}`, undecided},
+		{"body.total", "500", `"${s1.body}"`, undecided},
+		{"body.a.b", "1", `{"a":"${s1.body}"}`, undecided},
+		{"body.a.b", "1", `{"a":null}`, notOver},
+		{"body.a.b", "1", `{"a":7}`, over},
+		{"body.items[].n", "5", `{"items":[{"n":3},{"n":2},{}]}`, notOver},
+		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"2.1"}]}`, over},
+		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"x"}]}`, over},
+		{"body.items[].n", "5", `{"items":[{"n":3},{"n":"${s1.body.n}"}]}`, undecided},
+		{"body.items[].n", "5", `{"items":{"n":9}}`, over},
+		{"body.items[].n", "5", `{"items":[]}`, notOver},
+		{"body[1]", "5", `[9,5]`, notOver},
+		{"body[1]", "5", `[0,6]`, over},
+		{"body[7]", "5", `[0,6]`, notOver},
+		{"body[][]", "5", `[[1,2],[3]]`, over},
+		{"body", "5", `6`, over},
+		{"body", "5", `"5"`, notOver},
 	} {
 		if got := (Over{c.at, c.most}).judge(&arguments{}, &arguments{raw: []byte(c.args)}, false); got != c.want {
 			t.Errorf("%s over %s in %s: %v, want %v", c.at, c.most, c.args, got, c.want)
 		}
 	}
-	if (Over{"query.n", "1"}).judge(&arguments{raw: []byte(`{"n":"2"}`)}, &arguments{}, true) != isOver {
+	if (Over{"query.n", "1"}).judge(&arguments{raw: []byte(`{"n":"2"}`)}, &arguments{}, true) != over {
 		t.Error("the query is not looked at")
 	}
-	if (Over{"body.n", "1"}).judge(&arguments{}, &arguments{raw: []byte(`{"n":"${s1.body.n}"}`)}, true) != isOver {
+	if (Over{"body.n", "1"}).judge(&arguments{}, &arguments{raw: []byte(`{"n":"${s1.body.n}"}`)}, true) != over {
 		t.Error("what is resolved has no references: a text is no number")
 	}
 }
 
-func TestWhatAReferenceDecidesAsksAndIsNotDeniedYet(t *testing.T) {
+func TestUnresolvedReferenceAsksAndIsNotDenied(t *testing.T) {
 	over := &Over{At: "body.total", Most: "500"}
 	call := Call{Method: "POST", Path: "/orders/${s1.body.id}", Body: []byte(`{"total":"${s1.body.total}"}`)}
 	for _, c := range []struct {
@@ -292,7 +291,7 @@ func TestWhatAReferenceDecidesAsksAndIsNotDeniedYet(t *testing.T) {
 	}
 }
 
-func TestWhatAsks(t *testing.T) {
+func TestAskForDecidesApproval(t *testing.T) {
 	destroys := plan.Step{ID: "s1", Risk: plan.Destructive, Method: "DELETE", Path: "/a/1"}
 	writes := plan.Step{ID: "s1", Risk: plan.Write, Method: "POST", Path: "/a"}
 	one, two := plan.Plan{Steps: make([]plan.Step, 1)}, plan.Plan{Steps: make([]plan.Step, 2)}
@@ -335,7 +334,7 @@ func TestWhatAsks(t *testing.T) {
 	}
 }
 
-func TestCheckSaysAllThatIsWrong(t *testing.T) {
+func TestCheckListsAllFaults(t *testing.T) {
 	good := Rule{ID: "r", Effect: Ask, Server: "Salas", Method: "POST", Path: "/orders/*", Over: &Over{"body.items[0].n", "10.50"}, Another: true, Minutes: 5, Reason: "Es caro"}
 	if wrong := (Set{Rules: []Rule{good}}).Check(); len(wrong) > 0 {
 		t.Errorf("%+v", wrong)
@@ -390,8 +389,8 @@ func TestCheckSaysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// FuzzJudge holds that nothing panics, that adding a rule never frees what was denied,
-// and that whatever is denied for sure is denied when it is resolved.
+// FuzzJudge checks that nothing panics, that a further rule never allows a denied call, and that a
+// call that is denied for certain is also denied after it is resolved.
 func FuzzJudge(f *testing.F) {
 	for _, path := range around {
 		f.Add(path, `{"total":1}`, "/orders/*", "body.total", "5")
@@ -412,7 +411,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// TestSumsAreExact compares what is added up with rationals.
+// TestSumsAreExact compares the totals with rational numbers.
 func TestSumsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?`), 1, 6).Draw(t, "numbers")
@@ -423,9 +422,9 @@ func TestSumsAreExact(t *testing.T) {
 			total.Add(total, n.Abs(n))
 		}
 		limit, _ := new(big.Rat).SetString(most)
-		want := isNot
+		want := notOver
 		if total.Cmp(limit) > 0 {
-			want = isOver
+			want = over
 		}
 		body := &arguments{raw: []byte("[" + strings.Join(texts, ",") + "]")}
 		if got := (Over{"body[]", most}).judge(&arguments{}, body, true); got != want {

@@ -1,6 +1,6 @@
-// Package stepfn starts and watches executions of the state machines in Step
-// Functions. An execution is named for its run, or its turn, which is what makes a
-// second start of the same no start at all.
+// Package stepfn starts and watches executions of the state machines in Step Functions. An
+// execution has the name of its run or its turn, so a second start of the same run or turn has no
+// effect.
 package stepfn
 
 import (
@@ -29,8 +29,7 @@ func New(config aws.Config, arn string) *Machine {
 	return &Machine{client: sfn.NewFromConfig(config), arn: arn}
 }
 
-// StartExecution starts a run's execution. One that was started before is
-// started.
+// StartExecution starts a run's execution. It returns nil when the execution was already started.
 func (m *Machine) StartExecution(ctx context.Context, account, runID string) error {
 	failpoint.Here("stepfn.start.before")
 	err := m.start(ctx, runID, statemachines.Input{RunID: runID, AccountID: account})
@@ -38,8 +37,8 @@ func (m *Machine) StartExecution(ctx context.Context, account, runID string) err
 	return err
 }
 
-// StartTurn starts the execution of a turn that is answered apart from its request. One that
-// was started before is started.
+// StartTurn starts the execution of a turn that outlives its request. It returns nil when the
+// execution was already started.
 func (m *Machine) StartTurn(ctx context.Context, account, turnID string) error {
 	return m.start(ctx, turnID, statemachines.TurnInput{TurnID: turnID, AccountID: account})
 }
@@ -59,7 +58,7 @@ func (m *Machine) start(ctx context.Context, name string, input any) error {
 	return err
 }
 
-// ExecutionOf says where a run's execution is.
+// ExecutionOf returns the state of a run's execution.
 func (m *Machine) ExecutionOf(ctx context.Context, runID string) (run.Execution, error) {
 	arn := strings.Replace(m.arn, ":stateMachine:", ":execution:", 1) + ":" + runID
 	out, err := m.client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &arn})
@@ -75,8 +74,8 @@ func (m *Machine) ExecutionOf(ctx context.Context, runID string) (run.Execution,
 	return run.ExecutionEnded, nil
 }
 
-// Wake lets the execution that waits with a token go on. What it waited for is in
-// the table. A token that nothing waits for any more is no error.
+// Wake resumes the execution that waits with a token. The decision that it waited for is in the
+// table. Wake returns nil for a token that is no longer in use.
 func (m *Machine) Wake(ctx context.Context, token string) error {
 	failpoint.Here("stepfn.wake.before")
 	_, err := m.client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: aws.String("{}")})

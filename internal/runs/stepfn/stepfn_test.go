@@ -17,7 +17,7 @@ import (
 	"piloto/internal/runs/stepfn"
 )
 
-// held answers a function when it is let go.
+// held answers a function when the test releases it.
 type held struct {
 	calls   chan []byte
 	release chan struct{}
@@ -33,7 +33,7 @@ func (h held) Invoke(ctx context.Context, _ string, payload []byte) ([]byte, *st
 	return payload, nil, nil
 }
 
-func TestARunStartsOnceAndIsWatched(t *testing.T) {
+func TestStartExecutionStartsRunOnce(t *testing.T) {
 	ctx := t.Context()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "states.db"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestARunStartsOnceAndIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	if input := string(<-function.calls); input != `{"run_id":"`+id+`","account_id":"acme"}` && input != `{"account_id":"acme","run_id":"`+id+`"}` {
-		t.Errorf("more than names travels: %s", input) // guarantee I21
+		t.Errorf("more than names travels: %s", input) // only ids are sent: guarantee I21
 	}
 	watch(run.ExecutionRunning)
 	if err := machine.StartExecution(ctx, "acme", id); err != nil {
