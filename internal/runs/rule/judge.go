@@ -155,7 +155,7 @@ func (v callView) matches(r Rule) bool {
 		return true
 	}
 	over := r.Over.judge(v.query, v.body, v.call.Resolved)
-	return over == over || over == undecided && r.Effect == Ask
+	return over == overLimit || over == undecided && r.Effect == Ask
 }
 
 func (v callView) pathMatches(r Rule) bool {

@@ -70,8 +70,8 @@ func (o Over) limit() (*big.Int, error) {
 type comparison int
 
 const (
-	notOver comparison = iota
-	over
+	withinLimit comparison = iota
+	overLimit
 	undecided // a reference decides
 )
 
@@ -79,11 +79,11 @@ const (
 func (o Over) judge(query, body *arguments, resolved bool) comparison {
 	p, err := o.argPath()
 	if err != nil {
-		return over
+		return overLimit
 	}
 	limit, err := o.limit()
 	if err != nil {
-		return over
+		return overLimit
 	}
 	args := body
 	if p.query {
@@ -92,21 +92,21 @@ func (o Over) judge(query, body *arguments, resolved bool) comparison {
 	root, empty, err := args.read()
 	switch {
 	case err != nil:
-		return over
+		return overLimit
 	case empty:
-		return notOver
+		return withinLimit
 	}
 	s := sum{total: new(big.Int), resolved: resolved}
 	s.add(root, p.hops)
 	switch {
 	case s.unreadable:
-		return over
+		return overLimit
 	case s.open:
 		return undecided
 	case s.found && s.total.Cmp(limit) > 0:
-		return over
+		return overLimit
 	}
-	return notOver
+	return withinLimit
 }
 
 // arguments is a query or a body that is parsed when the first rule needs it.
