@@ -6,28 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// maxCommand bounds a command that a model proposes, in bytes.
+// maxCommand is the greatest size, in bytes, of a command that a model proposes.
 const maxCommand = 4 << 10
 
-// Accept says why another command may not stand in for one that failed, as a key of
-// locale ("command.KEY"), or "" when it may. confirmed is the command of the plan,
-// failed the one that was run.
+// Accept returns the reason why another command may not replace a failed one, as a key of locale
+// ("command.KEY"), or "" when it may. confirmed is the command of the plan, failed the one that was
+// run.
 //
-// It may when it is another command, of one line and at most 4 KB, that destroys
-// nothing, is no more dangerous than either, does nothing of a kind that the failed
-// one did not, and calls the programs that the failed one called, or ones that are
-// safe as they are called.
+// The other command must differ, have one line and at most 4 KB, destroy nothing, be no more
+// dangerous than either command, have no finding that the failed one does not have, and call only
+// programs that the failed one called, or programs that are safe with these arguments.
 func Accept(confirmed, failed, other string) (why string) {
-	if len(other) > maxCommand || !utf8.ValidString(other) || strings.ContainsFunc(other, unprintable) {
+	if len(other) > maxCommand || !utf8.ValidString(other) || strings.ContainsFunc(other, isUnprintable) {
 		return "lines"
 	}
-	was, now, plan := judged(failed), judged(other), judged(confirmed)
+	was, now, plan := analyse(failed), analyse(other), analyse(confirmed)
 	switch {
-	case strings.TrimSpace(other) == "" || same(failed, other, was, now):
+	case strings.TrimSpace(other) == "" || isSameCommand(failed, other, was, now):
 		return "same"
 	case now.result.Class == Destructive:
 		return "destructive"
-	case now.result.Class > was.result.Class || now.result.Class > plan.result.Class || !within(now, was):
+	case now.result.Class > was.result.Class || now.result.Class > plan.result.Class || !doesNoMore(now, was):
 		return "above"
 	}
 	for name, class := range now.programs {
@@ -38,22 +37,21 @@ func Accept(confirmed, failed, other string) (why string) {
 	return ""
 }
 
-// unprintable reports what hides in a line, or makes it another than it looks.
-func unprintable(r rune) bool {
+// isUnprintable reports whether a character is invisible in a line, or changes how the line looks.
+func isUnprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Co, r)
 }
 
-// same reports whether two commands do the same, however they are quoted and
-// spaced.
-func same(a, b string, was, now *judge) bool {
+// isSameCommand reports whether two commands do the same, in spite of other quotes or spaces.
+func isSameCommand(a, b string, was, now *analysis) bool {
 	if strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") {
 		return true
 	}
 	return len(now.trace) > 0 && strings.Join(was.trace, "\n") == strings.Join(now.trace, "\n")
 }
 
-// within reports whether a command was found to do nothing but what another was.
-func within(now, was *judge) bool {
+// doesNoMore reports whether all findings of a command are also findings of another one.
+func doesNoMore(now, was *analysis) bool {
 	did := map[string]bool{}
 	for _, f := range was.result.Findings {
 		did[f.Why] = true
@@ -66,17 +64,17 @@ func within(now, was *judge) bool {
 	return len(now.result.Findings) < maxFindings
 }
 
-// Line is a command on one line, as a message shows it: at most 500 characters.
+// Line returns a command on one line, for a message: at most 500 characters.
 func Line(text string) string { return oneLine(text, 500) }
 
-// oneLine is text on one line, without what cannot be seen, and at most so many
-// characters of it.
+// oneLine returns text on one line, without invisible characters, and with at most the given number
+// of characters.
 func oneLine(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unprintable(r), r == utf8.RuneError:
+		case isUnprintable(r), r == utf8.RuneError:
 			return -1
 		}
 		return r

@@ -6,17 +6,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Class says how much a person should look at a command.
+// Class is the danger of a command: how carefully a person should read it.
 type Class int
 
 // The classes, from the least dangerous.
 const (
-	Safe        Class = iota // it only reads, of its folder, no secret, and ends
-	Sensitive                // it changes something, or nobody knows what it does
-	Destructive              // what it takes away does not come back
+	Safe        Class = iota // it only reads inside its folder, reads no secret, and ends
+	Sensitive                // it changes something, or its effect is unknown
+	Destructive              // its effect cannot be reversed
 )
 
-// String names a class.
+// String returns the name of a class.
 func (c Class) String() string {
 	switch c {
 	case Safe:
@@ -27,55 +27,53 @@ func (c Class) String() string {
 	return "destructive"
 }
 
-// Finding is one thing in a command that makes it more than safe. What is the part
-// of the text (at most 120 characters), Why a key: "command.why.WHY" in locale is
-// its sentence.
+// Finding is one reason why a command is not safe. What is the part of the text (at most 120
+// characters). Why is a key: "command.why.WHY" in locale is its sentence.
 type Finding struct {
 	What  string
 	Why   string
 	Class Class
 }
 
-// Result is the class of a text, the highest of its findings, and what was found,
-// in the order in which it was.
+// Result is the class of a text, which is the highest of its findings, and the findings in the
+// order of discovery.
 type Result struct {
 	Class    Class
 	Findings []Finding
 }
 
-// Bounds of what is read. What is beyond them is sensitive, or destructive when a
-// word of it destroys.
+// Limits of the analysis. Text beyond them is sensitive, or destructive when one of its words is
+// destructive.
 const (
 	maxText     = 16 << 10 // bytes
-	maxNesting  = 200      // brackets that open, and words that do
+	maxNesting  = 200      // opening brackets, and words that nest
 	maxDepth    = 8        // texts within texts
-	perByte     = 64       // bytes of all texts and words together that are read for one of the text
+	perByte     = 64       // bytes of all texts and words that are read, for each byte of the text
 	maxFindings = 40
 	maxPending  = 1000
 )
 
-// Classify says how dangerous a shell command is. It reads at most 16 KB, in time
-// that grows in proportion to the text, and never fails: what cannot be read is
-// sensitive.
-func Classify(text string) Result { return judged(text).result }
+// Classify returns the danger of a shell command. It reads at most 16 KB, in linear time, and never
+// fails: a text that cannot be parsed is sensitive.
+func Classify(text string) Result { return analyse(text).result }
 
-// judged reads a text.
-func judged(text string) *judge {
-	j := &judge{text: text, vars: map[string]value{}, funcs: map[string]bool{}, programs: map[string]Class{}}
+// analyse reads a text and returns the analysis.
+func analyse(text string) *analysis {
+	j := &analysis{text: text, vars: map[string]value{}, funcs: map[string]bool{}, programs: map[string]Class{}}
 	switch {
 	case strings.TrimSpace(text) == "":
-		j.find("", "empty", Sensitive)
+		j.addFinding("", "empty", Sensitive)
 	case len(text) > maxText:
-		j.find(text, "long", j.unknown())
+		j.addFinding(text, "long", j.unknown())
 	default:
 		j.read(text)
-		j.hidden()
+		j.readHidden()
 	}
 	return j
 }
 
-// judge is what is known of one text while it is read.
-type judge struct {
+// analysis is the state of the analysis of one text.
+type analysis struct {
 	text   string
 	result Result
 	vars   map[string]value
@@ -84,37 +82,38 @@ type judge struct {
 	spent  int
 	waited float64 // seconds of all sleeps
 
-	scanned, destroys bool // whether a word of the text destroys, once it was asked
+	scanned, destroys bool // scanned means that destroys is set: whether a word of the text is destructive
 
-	inside  bool     // it went to a place that a system depends on
-	away    bool     // it went to a folder that anybody may write
-	unseen  bool     // it runs code that is not in the text
-	fetches bool     // it brings code from elsewhere, or unpacks it
-	pending [][]word // words that may be a command: arguments of functions, elements of arrays
-	spoken  []string // texts that may be that code: of echo, and of here-documents
+	inProtected bool     // the command changed to a folder that a system depends on
+	inShared    bool     // the command changed to a folder that any user can write
+	runsUnseen  bool     // it runs code that is not in the text
+	fetches     bool     // it fetches or unpacks code
+	pending     [][]word // words that may be a command: arguments of functions, elements of arrays
+	dataTexts   []string // texts that may be that code: of echo, and of here-documents
 
-	trace    []string         // what is run, in order: commands, and where they are redirected
-	programs map[string]Class // what is run, by name, with the highest class of its calls
+	trace    []string         // the commands and redirections, in order
+	programs map[string]Class // the programs that are called, with the highest class of their calls
 }
 
-// value is what a variable is known to hold; a number also when it is not known which.
+// value is the known value of a variable. number means that the value is a number, also when it is
+// unknown.
 type value struct {
 	text   string
 	known  bool
 	number bool
 }
 
-func (j *judge) find(what, why string, c Class) {
+func (j *analysis) addFinding(what, why string, c Class) {
 	if c == Safe {
 		return
 	}
 	j.result.Class = max(j.result.Class, c)
 	if len(j.result.Findings) < maxFindings {
-		j.result.Findings = append(j.result.Findings, Finding{What: clipped(what), Why: why, Class: c})
+		j.result.Findings = append(j.result.Findings, Finding{What: clip(what), Why: why, Class: c})
 	}
 }
 
-func clipped(s string) string {
+func clip(s string) string {
 	const most = 120
 	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
 	if runes := []rune(s); len(runes) > most {
@@ -123,11 +122,11 @@ func clipped(s string) string {
 	return s
 }
 
-// unknown is the class of a part whose meaning is not known: Sensitive, or Destructive
-// when a word anywhere in the text destroys.
-func (j *judge) unknown() Class {
+// unknown returns the class of a part whose meaning is unknown: Sensitive, or Destructive when any
+// word of the text is destructive.
+func (j *analysis) unknown() Class {
 	if !j.scanned {
-		j.scanned, j.destroys = true, destroys(j.text)
+		j.scanned, j.destroys = true, isDestructive(j.text)
 	}
 	if j.destroys {
 		return Destructive
@@ -135,35 +134,34 @@ func (j *judge) unknown() Class {
 	return Sensitive
 }
 
-// spend counts the bytes, words and nodes that were read. It reports false when they are too
-// many.
-func (j *judge) spend(n int) bool {
+// spend counts the bytes, words and nodes that were read. It returns false when there are too many.
+func (j *analysis) spend(n int) bool {
 	j.spent += n
 	return j.spent <= perByte*(len(j.text)+256)
 }
 
-// read judges a text as a shell would.
-func (j *judge) read(text string) {
+// read analyses a text as a shell reads it.
+func (j *analysis) read(text string) {
 	if j.depth >= maxDepth || !j.spend(len(text)) || nesting(text) > maxNesting {
-		j.find(text, "deep", j.unknown())
-		j.unseen = true
+		j.addFinding(text, "deep", j.unknown())
+		j.runsUnseen = true
 		return
 	}
 	j.depth++
 	defer func() { j.depth-- }()
 	file, ok := parse(text)
 	if !ok {
-		j.find(text, "unparsed", j.unknown())
+		j.addFinding(text, "unparsed", j.unknown())
 		if callsItself(text) {
-			j.find(text, "endless", Destructive)
+			j.addFinding(text, "endless", Destructive)
 		}
-		j.pieces(text)
+		j.readPieces(text)
 		return
 	}
 	j.walk(file)
 }
 
-// parse reads a text as bash does. A parser that cannot cope has not parsed.
+// parse parses a text as bash. A panic of the parser counts as a syntax error.
 func parse(text string) (file *syntax.File, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -174,7 +172,7 @@ func parse(text string) (file *syntax.File, ok bool) {
 	return file, err == nil
 }
 
-// nesting counts what opens: more of it than anybody writes is not worth parsing.
+// nesting counts the opening brackets and words. A text with too many is not parsed.
 func nesting(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -192,16 +190,16 @@ func nesting(text string) int {
 	return n + strings.Count(text, "!")
 }
 
-// callsItself reports whether a text that does not parse seems to declare a function
-// that calls itself: its name stands before () and twice more.
+// callsItself reports whether a text with a syntax error seems to declare a function that calls
+// itself: its name stands before () and twice more.
 func callsItself(text string) bool {
 	head, _, ok := strings.Cut(strings.ReplaceAll(text, " ()", "()"), "()")
 	names := strings.Fields(head)
 	return ok && len(names) > 0 && strings.Count(text, names[len(names)-1]) > 2
 }
 
-// pieces judges a text that does not parse by what its parts would be.
-func (j *judge) pieces(text string) {
+// readPieces analyses a text with a syntax error, as if each of its parts were a command.
+func (j *analysis) readPieces(text string) {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";|&\n(){}`", r) })
 	for _, part := range parts {
 		part = strings.TrimSpace(part)
@@ -212,7 +210,7 @@ func (j *judge) pieces(text string) {
 		for _, w := range strings.Fields(strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(part)) {
 			words = append(words, word{text: w, dynamic: strings.ContainsAny(w, "$*?")})
 		}
-		if len(words) > 1 { // what it is given, should it be a function
+		if len(words) > 1 { // the arguments, in case it is a function
 			j.pending = append(j.pending, words[1:])
 		}
 		if file, ok := parse(part); ok {
@@ -223,22 +221,22 @@ func (j *judge) pieces(text string) {
 	}
 }
 
-// hidden judges code that the text runs and that is in it only as data, or comes
-// from elsewhere.
-func (j *judge) hidden() {
-	if !j.unseen {
+// readHidden analyses code that the text runs and that it holds only as data, or that comes from
+// elsewhere.
+func (j *analysis) readHidden() {
+	if !j.runsUnseen {
 		return
 	}
 	switch {
 	case j.fetches:
-		j.find(j.text, "fetched", Destructive)
+		j.addFinding(j.text, "fetched", Destructive)
 	case j.unknown() == Destructive:
-		j.find(j.text, "unseen", Destructive)
+		j.addFinding(j.text, "unseen", Destructive)
 	}
-	for i := 0; i < len(j.spoken); i++ {
-		j.read(j.spoken[i])
+	for i := 0; i < len(j.dataTexts); i++ {
+		j.read(j.dataTexts[i])
 	}
 	for i := 0; i < len(j.pending) && i < maxPending; i++ {
-		j.inner(j.pending[i])
+		j.runInner(j.pending[i])
 	}
 }

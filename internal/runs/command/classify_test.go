@@ -39,7 +39,7 @@ func corpus(t testing.TB, name string) []line {
 	return out
 }
 
-func TestNoDangerousCommandIsPutBelowItsClass(t *testing.T) {
+func TestClassifyPutsNoDangerousCommandBelowItsClass(t *testing.T) {
 	lines := corpus(t, "dangerous.txt")
 	if len(lines) < 600 {
 		t.Fatalf("only %d lines were read", len(lines))
@@ -51,7 +51,7 @@ func TestNoDangerousCommandIsPutBelowItsClass(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyReadsIsSafe(t *testing.T) {
+func TestClassifyPutsReadingCommandsInSafe(t *testing.T) {
 	lines := corpus(t, "harmless.txt")
 	if len(lines) < 150 {
 		t.Fatalf("only %d lines were read", len(lines))
@@ -67,8 +67,8 @@ func TestWhatOnlyReadsIsSafe(t *testing.T) {
 	}
 }
 
-// What was labelled from the rule of what is safe, before there was code for it.
-func TestTheRuleOfWhatIsSafeHolds(t *testing.T) {
+// These lines were labelled from the rules of the class Safe, before its code was written.
+func TestClassifyFollowsRulesOfSafe(t *testing.T) {
 	lines := append(corpus(t, "ruled.txt"), corpus(t, "unseen.txt")...)
 	if len(lines) < 980 {
 		t.Fatalf("only %d lines were read", len(lines))
@@ -80,8 +80,8 @@ func TestTheRuleOfWhatIsSafeHolds(t *testing.T) {
 	}
 }
 
-// Whatever a word is made longer by, it is read: what reads it never fails.
-func TestNoWordIsTooMuch(t *testing.T) {
+// However long a word is, it is read without failure.
+func TestClassifyReadsLongWords(t *testing.T) {
 	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
 		words := strings.Split(l.text, " ")
 		for i := range words {
@@ -94,7 +94,7 @@ func TestNoWordIsTooMuch(t *testing.T) {
 	}
 }
 
-func TestTheClassIsThatOfTheWorstFinding(t *testing.T) {
+func TestClassIsThatOfWorstFinding(t *testing.T) {
 	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
 		r, worst := Classify(l.text), Safe
 		for _, f := range r.Findings {
@@ -109,7 +109,7 @@ func TestTheClassIsThatOfTheWorstFinding(t *testing.T) {
 	}
 }
 
-func TestCommandsInRowsAreAsBadAsTheWorst(t *testing.T) {
+func TestClassOfListIsThatOfWorstCommand(t *testing.T) {
 	dangerous, harmless := corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")
 	for i, l := range dangerous {
 		if _, ok := parse(l.text); !ok || strings.ContainsAny(l.text, "#\n") || strings.HasSuffix(l.text, "&") {
@@ -124,7 +124,7 @@ func TestCommandsInRowsAreAsBadAsTheWorst(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongOrTooDeepIsSensitive(t *testing.T) {
+func TestTooLongOrTooDeepTextIsSensitive(t *testing.T) {
 	for name, text := range map[string]string{
 		"long":          "echo " + strings.Repeat("a ", maxText),
 		"brackets":      strings.Repeat("(", 8000) + "ls" + strings.Repeat(")", 8000),
@@ -149,9 +149,9 @@ func TestWhatIsTooLongOrTooDeepIsSensitive(t *testing.T) {
 	}
 }
 
-// What is read is counted: bytes of texts, words and nodes of syntax. It grows with the
-// text and no faster, whatever the text is made of.
-func TestTheCostOfAClassGrowsWithItsText(t *testing.T) {
+// The cost is counted in bytes of texts, words and nodes of syntax. It grows linearly with the
+// text, for every kind of text.
+func TestClassifyCostIsLinear(t *testing.T) {
 	repeated := func(head, part, tail string) func(int) string {
 		return func(n int) string { return head + strings.Repeat(part, n/len(part)) + tail }
 	}
@@ -175,14 +175,14 @@ func TestTheCostOfAClassGrowsWithItsText(t *testing.T) {
 			return strings.Repeat("f(){ for i in a; do ", d) + strings.Repeat("ls; ", n/8) + strings.Repeat("done; }; ", d)
 		},
 	} {
-		small, large := judged(text(4000)), judged(text(8000))
+		small, large := analyse(text(4000)), analyse(text(8000))
 		if len(large.text) > maxText {
 			t.Fatalf("%s: %d bytes", name, len(large.text))
 		}
 		if large.spent > 3*small.spent+1000 {
 			t.Errorf("%s: %d for %d bytes, and %d for %d", name, small.spent, len(small.text), large.spent, len(large.text))
 		}
-		for _, j := range []*judge{small, large} {
+		for _, j := range []*analysis{small, large} {
 			if most := (perByte + 8) * (len(j.text) + 256); j.spent > most {
 				t.Errorf("%s: %d for %d bytes is above %d", name, j.spent, len(j.text), most)
 			}
@@ -190,8 +190,8 @@ func TestTheCostOfAClassGrowsWithItsText(t *testing.T) {
 	}
 }
 
-// wrapped are texts that run a command and more, none of which may be taken for less
-// than the command alone.
+// wrapped returns texts that run a command and more. None of them may have a lower class than the
+// command alone.
 func wrapped(text string) map[string]string {
 	return map[string]string{
 		"sudo": "sudo " + text, "timeout": "timeout 5 " + text, "nohup": "nohup " + text, "env": "env " + text, "busybox": "busybox " + text, "nice": "nice -n 5 " + text,
@@ -199,7 +199,7 @@ func wrapped(text string) map[string]string {
 	}
 }
 
-// quotedAt is the text with one plain word of a command between quotes.
+// quotedAt returns the text with one plain word of a command in quotes.
 func quotedAt(text string, nth int) (string, bool) {
 	file, ok := parse(text)
 	if !ok {
@@ -222,7 +222,7 @@ func quotedAt(text string, nth int) (string, bool) {
 	}
 	lit := plain[nth%len(plain)]
 	from, to := lit.ValuePos.Offset(), lit.ValueEnd.Offset()
-	if text[from:to] != lit.Value { // a word that is cut by an escaped new line
+	if text[from:to] != lit.Value { // a word that is split by an escaped newline
 		return "", false
 	}
 	return text[:from] + "'" + lit.Value + "'" + text[to:], true
@@ -257,7 +257,7 @@ func FuzzClassify(f *testing.F) {
 				t.Errorf("%q is %s", row, Classify(row).Class)
 			}
 		}
-		if j := judged(text); j.spent > (perByte+8)*(len(text)+256) {
+		if j := analyse(text); j.spent > (perByte+8)*(len(text)+256) {
 			t.Errorf("%q cost %d", text, j.spent)
 		}
 		if quoted, ok := quotedAt(text, max(nth, 0)); ok {

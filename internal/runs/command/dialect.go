@@ -6,43 +6,43 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A text is parsed as bash reads it, and whoever runs it may have another shell: sh is
-// dash on most servers. What bash takes for a test, a number or a quote, dash takes for
-// commands: ((reboot)) is a subshell there, [[ a > b ]] writes b, and $'\'; rm x #' ends
-// its quote early. zsh runs what stands in *(e:…:).
-func (j *judge) dialect(n syntax.Node) {
+// checkDialect judges constructs that other shells read differently. A text is parsed as bash, but
+// it may run in another shell: sh is dash on most servers. Tests, numbers and quotes of bash are
+// commands in dash: ((reboot)) is a subshell there, [[ a > b ]] writes b, and $'\'; rm x #' ends
+// its quote early. zsh runs the text in *(e:…:).
+func (j *analysis) checkDialect(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ArithmCmd:
-		j.find("((…))", "dynamic", j.unknown())
+		j.addFinding("((…))", "dynamic", j.unknown())
 	case *syntax.ArithmExp:
 		if n.Bracket {
-			j.find("$[…]", "dynamic", j.unknown())
+			j.addFinding("$[…]", "dynamic", j.unknown())
 		}
 	case *syntax.LetClause:
-		j.find("let", "dynamic", j.unknown())
+		j.addFinding("let", "dynamic", j.unknown())
 	case *syntax.ExtGlob:
-		j.find(n.Op.String()+n.Pattern.Value+")", "dynamic", j.unknown())
+		j.addFinding(n.Op.String()+n.Pattern.Value+")", "dynamic", j.unknown())
 	case *syntax.SglQuoted:
 		if n.Dollar && strings.Contains(n.Value, `\'`) {
-			j.find("$'…'", "dynamic", j.unknown())
+			j.addFinding("$'…'", "dynamic", j.unknown())
 		}
 	case *syntax.TestClause:
 		if n.Left.Line() != n.Right.Line() {
-			j.find("[[…]]", "dynamic", j.unknown())
+			j.addFinding("[[…]]", "dynamic", j.unknown())
 		}
 	case *syntax.ParenTest:
-		j.find("[[…]]", "dynamic", j.unknown())
+		j.addFinding("[[…]]", "dynamic", j.unknown())
 	case *syntax.BinaryTest:
-		j.test(n)
+		j.checkTest(n)
 	}
 }
 
-// test judges a comparison of [[ ]] that another shell would read as more.
-func (j *judge) test(n *syntax.BinaryTest) {
+// checkTest judges a comparison of [[ ]] that another shell would read as more.
+func (j *analysis) checkTest(n *syntax.BinaryTest) {
 	more := false
 	switch n.Op {
-	case syntax.AndTest, syntax.OrTest: // the next word is a program, and none begins with -
-		more = !dashed(n.Y)
+	case syntax.AndTest, syntax.OrTest: // the next word is a program, and no program begins with -
+		more = !beginsWithDash(n.Y)
 	case syntax.TsBefore, syntax.TsAfter:
 		more = true
 	case syntax.TsReMatch:
@@ -55,69 +55,69 @@ func (j *judge) test(n *syntax.BinaryTest) {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr: // numbers
 		for _, x := range []syntax.TestExpr{n.X, n.Y} {
 			if w, ok := x.(*syntax.Word); ok {
-				j.operand(w)
+				j.checkOperand(w)
 			}
 		}
 	}
 	if more {
-		j.find("[[…]]", "dynamic", j.unknown())
+		j.addFinding("[[…]]", "dynamic", j.unknown())
 	}
 }
 
-// dashed reports whether the first word of a test begins with -.
-func dashed(x syntax.TestExpr) bool {
+// beginsWithDash reports whether the first word of a test begins with -.
+func beginsWithDash(x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsNot {
-			return dashed(x.X)
+			return beginsWithDash(x.X)
 		}
 		return true
 	case *syntax.BinaryTest:
-		return dashed(x.X)
+		return beginsWithDash(x.X)
 	}
 	return false
 }
 
-// arithmetic judges what a node of arithmetic reads and sets. A bare name in it is a
-// variable, and what that holds is arithmetic again, which may run commands: a number is
-// all that is harmless.
-func (j *judge) arithmetic(n syntax.Node) {
+// checkArithmetic judges the variables that arithmetic reads and sets. A bare name in it is a
+// variable, and its value is again evaluated as arithmetic, which may run commands. Only a number
+// is harmless.
+func (j *analysis) checkArithmetic(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ArithmExp:
-		j.operand(n.X)
+		j.checkOperand(n.X)
 	case *syntax.LetClause:
 		for _, x := range n.Exprs {
-			j.operand(x)
+			j.checkOperand(x)
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{n.Init, n.Cond, n.Post} {
-			j.operand(x)
+			j.checkOperand(x)
 		}
 	case *syntax.ParenArithm:
-		j.operand(n.X)
+		j.checkOperand(n.X)
 	case *syntax.UnaryArithm:
 		if n.Op == syntax.Inc || n.Op == syntax.Dec {
-			j.counts(n.X)
+			j.setNumber(n.X)
 		}
-		j.operand(n.X)
+		j.checkOperand(n.X)
 	case *syntax.BinaryArithm:
 		if strings.HasSuffix(n.Op.String(), "=") && n.Op != syntax.Eql && n.Op != syntax.Neq && n.Op != syntax.Leq && n.Op != syntax.Geq {
-			j.operand(n.Y)
-			j.counts(n.X)
+			j.checkOperand(n.Y)
+			j.setNumber(n.X)
 			return
 		}
-		j.operand(n.X)
-		j.operand(n.Y)
+		j.checkOperand(n.X)
+		j.checkOperand(n.Y)
 	case *syntax.ParamExp:
 		if n.Slice != nil {
-			j.operand(n.Slice.Offset)
-			j.operand(n.Slice.Length)
+			j.checkOperand(n.Slice.Offset)
+			j.checkOperand(n.Slice.Length)
 		}
 	}
 }
 
-// counts notes that arithmetic sets a variable.
-func (j *judge) counts(x syntax.ArithmExpr) {
+// setNumber records that arithmetic sets a variable.
+func (j *analysis) setNumber(x syntax.ArithmExpr) {
 	w, ok := x.(*syntax.Word)
 	if !ok || w == nil {
 		return
@@ -126,13 +126,13 @@ func (j *judge) counts(x syntax.ArithmExpr) {
 	if before, set := j.vars[name]; !set || before.number {
 		j.vars[name] = value{number: true}
 	}
-	if steering(name) {
-		j.find(name, "environment", Sensitive)
+	if steersPrograms(name) {
+		j.addFinding(name, "environment", Sensitive)
 	}
 }
 
-// operand judges one word of arithmetic.
-func (j *judge) operand(x syntax.ArithmExpr) {
+// checkOperand judges one word of arithmetic.
+func (j *analysis) checkOperand(x syntax.ArithmExpr) {
 	w, ok := x.(*syntax.Word)
 	if !ok || w == nil {
 		return
@@ -148,25 +148,25 @@ func (j *judge) operand(x syntax.ArithmExpr) {
 				names = append(names, p.Param.Value)
 			}
 		case *syntax.CmdSubst:
-			if !tellsNumber(w) {
-				j.find("$(…)", "dynamic", j.unknown())
+			if !printsNumber(w) {
+				j.addFinding("$(…)", "dynamic", j.unknown())
 			}
 		}
 	}
 	for _, name := range names {
-		if v := j.vars[name]; !v.number && !numbers()[name] {
-			j.find(name, "dynamic", Sensitive)
+		if v := j.vars[name]; !v.number && !numberVariables()[name] {
+			j.addFinding(name, "dynamic", Sensitive)
 		}
 	}
 }
 
-// numbers are variables of the shell that are always numbers.
-var numbers = set("RANDOM SECONDS LINENO UID EUID PPID BASHPID ? $ ! # COLUMNS LINES EPOCHSECONDS")
+// numberVariables are variables of the shell whose values are always numbers.
+var numberVariables = set("RANDOM SECONDS LINENO UID EUID PPID BASHPID ? $ ! # COLUMNS LINES EPOCHSECONDS")
 
 func isName(s string) bool { return isSetting(s + "=") }
 
-// tellsNumber reports whether a word is what a program says that only says numbers.
-func tellsNumber(w *syntax.Word) bool {
+// printsNumber reports whether a word is the output of a program that prints only numbers.
+func printsNumber(w *syntax.Word) bool {
 	if w == nil || len(w.Parts) != 1 {
 		return false
 	}
@@ -190,8 +190,8 @@ func tellsNumber(w *syntax.Word) bool {
 	return first == "wc" || first == "nproc" || first == "date" && len(c.Args) == 2 && c.Args[1].Lit() == "+%s"
 }
 
-// onlyNumber reports whether a word is an arithmetic expression and nothing else.
-func onlyNumber(w *syntax.Word) bool {
+// isArithmetic reports whether a word is an arithmetic expression and nothing else.
+func isArithmetic(w *syntax.Word) bool {
 	if w == nil || len(w.Parts) != 1 {
 		return false
 	}

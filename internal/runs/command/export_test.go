@@ -1,4 +1,4 @@
 package command
 
-// Due lets tests ask which steps are thought about.
-var Due = due
+// Due lets tests ask whether a step waits for a replacement.
+var Due = isDue

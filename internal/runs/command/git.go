@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What git commands look, and which are changes that stay recoverable; any other
-// is judged by its words.
+// The git commands that only show, and those whose changes can be recovered. Any other is judged by
+// its words.
 var (
 	gitLooks = set(`status log diff show rev-parse describe blame annotate ls-files ls-tree shortlog cat-file grep rev-list count-objects whatchanged cherry
 		merge-base name-rev version for-each-ref show-ref diff-tree diff-index diff-files show-branch check-ignore range-diff`)
@@ -15,7 +15,7 @@ var (
 		send-email fsck bundle notes config`)
 )
 
-// git judges git: what throws work away, here or at others', destroys.
+// git judges git: a command that loses work, locally or on a remote, is destructive.
 func git(c call) {
 	rest, steered := c.args, false
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
@@ -26,58 +26,58 @@ func git(c call) {
 				rest = rest[min(len(rest)-1, 1):]
 			}
 		case strings.HasPrefix(a, "-C") && len(a) > 2, strings.HasPrefix(a, "--git-dir="), strings.HasPrefix(a, "--work-tree="):
-			c.found("elsewhere", Sensitive)
+			c.report("elsewhere", Sensitive)
 		case a == "-C" || a == "--git-dir" || a == "--work-tree" || a == "--namespace":
-			if len(rest) > 1 && (elsewhere(rest[1].text, true) || strings.HasPrefix(rest[1].text, "/")) { // its settings may name programs
-				c.found("elsewhere", Sensitive)
+			if len(rest) > 1 && (leavesFolder(rest[1].text, true) || strings.HasPrefix(rest[1].text, "/")) { // the settings there may name programs
+				c.report("elsewhere", Sensitive)
 			}
 			rest = rest[min(len(rest)-1, 1):]
 		}
 		rest = rest[1:]
 	}
 	if steered { // a setting may name a program
-		c.found("environment", wordsClass(c.words))
+		c.report("environment", wordsClass(c.words))
 	}
 	if len(rest) == 0 {
-		if !c.only() {
-			c.found("unknown", Sensitive)
+		if !c.isHelp() {
+			c.report("unknown", Sensitive)
 		}
 		return
 	}
 	sub := rest[0]
-	g := call{judge: c.judge, name: sub.text, args: rest[1:], words: c.words}
+	g := call{analysis: c.analysis, name: sub.text, args: rest[1:], words: c.words}
 	switch {
 	case sub.dynamic:
-		c.found("dynamic", max(wordsClass(c.words), c.unknown()))
-	case g.throwsAway():
-		c.found("history", Destructive)
-	case g.looks():
-		g.files()
+		c.report("dynamic", max(wordsClass(c.words), c.unknown()))
+	case g.losesWork():
+		c.report("history", Destructive)
+	case g.onlyShows():
+		g.checkFiles()
 	case gitChanges()[sub.text]:
-		c.found("changes", g.foreignCode())
+		c.report("changes", g.foreignCodeClass())
 	case slices.Contains([]string{"submodule", "bisect", "rebase"}, sub.text):
-		g.texts()
-		c.found("changes", wordsClass(g.args))
+		g.checkNested()
+		c.report("changes", wordsClass(g.args))
 	case slices.Contains([]string{"checkout", "switch", "restore", "branch", "tag", "push", "stash", "reset", "remote", "worktree", "reflog"}, sub.text):
-		c.found("changes", Sensitive)
+		c.report("changes", Sensitive)
 	default:
-		c.found("unknown", wordsClass(c.words))
+		c.report("unknown", wordsClass(c.words))
 	}
 }
 
-// texts judges the commands that submodule foreach and bisect run are given.
-func (c call) texts() {
+// checkNested judges the commands that are passed to submodule foreach and bisect run.
+func (c call) checkNested() {
 	for i, a := range c.args {
 		if a.text == "foreach" || a.text == "run" {
 			rest := slices.DeleteFunc(slices.Clone(c.args[i+1:]), func(w word) bool { return w.text == "--recursive" || w.text == "--quiet" })
-			c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
+			c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 			return
 		}
 	}
 }
 
-// foreignCode is the class of a change that may run code that somebody else wrote.
-func (c call) foreignCode() Class {
+// foreignCodeClass returns the class of a change that may run code of another author.
+func (c call) foreignCodeClass() Class {
 	for i, a := range c.args {
 		if strings.Contains(a.text, "::") || isFlag(a.text, "--exec", "-x", "--upload-pack") || c.name == "config" && i > 0 {
 			return wordsClass(c.args)
@@ -86,9 +86,9 @@ func (c call) foreignCode() Class {
 	return Sensitive
 }
 
-// looks reports whether a git command only shows.
-func (c call) looks() bool {
-	if dynamic(c.args) || c.flag("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters") || c.name == "grep" && c.flag("-O", "-f") || c.name == "cat-file" && c.flag("--batch", "--batch-check", "--batch-command") || c.name == "diff" && c.flag("--no-index") {
+// onlyShows reports whether a git command only shows.
+func (c call) onlyShows() bool {
+	if anyDynamic(c.args) || c.flag("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters") || c.name == "grep" && c.flag("-O", "-f") || c.name == "cat-file" && c.flag("--batch", "--batch-check", "--batch-command") || c.name == "diff" && c.flag("--no-index") {
 		return false
 	}
 	positional := texts(c.positional())
@@ -103,35 +103,35 @@ func (c call) looks() bool {
 	case "tag":
 		return len(c.args) == 0 || c.args[0].text == "-l" || c.args[0].text == "--list"
 	case "remote":
-		return len(c.args) == 0 || c.args[0].text == "-v" && len(c.args) == 1 || positional0(positional) == "get-url"
+		return len(c.args) == 0 || c.args[0].text == "-v" && len(c.args) == 1 || firstOf(positional) == "get-url"
 	case "stash":
-		return positional0(positional) == "list" || positional0(positional) == "show"
+		return firstOf(positional) == "list" || firstOf(positional) == "show"
 	case "reflog":
-		return len(c.args) == 0 || positional0(positional) == "show"
+		return len(c.args) == 0 || firstOf(positional) == "show"
 	case "worktree":
-		return positional0(positional) == "list"
+		return firstOf(positional) == "list"
 	}
 	return gitLooks()[c.name]
 }
 
-func positional0(list []string) string {
+func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
 	return list[0]
 }
 
-// files judges what git shows of files whose names say that they are secret.
-func (c call) files() {
+// checkFiles judges the files that git shows, by names that suggest secrets.
+func (c call) checkFiles() {
 	for _, a := range c.args {
-		if secret(a.text) {
-			c.found("secrets", Sensitive)
+		if isSecret(a.text) {
+			c.report("secrets", Sensitive)
 			return
 		}
 	}
 	shown := strings.ToLower(strings.Join(texts(c.args), " "))
 	if c.name == "shortlog" && c.flag("-e", "--email") || strings.Contains(shown, "%ae") || strings.Contains(shown, "%ce") {
-		c.found("identity", Sensitive)
+		c.report("identity", Sensitive)
 	}
 	words := c.args
 	if c.name == "grep" && !c.flag("-e", "-f") {
@@ -141,16 +141,16 @@ func (c call) files() {
 	for _, a := range words {
 		p := a.text[strings.LastIndexByte(a.text, ':')+1:]
 		if value, ok := optionValue(p); ok {
-			c.visit(a, value, false)
+			c.checkPath(a, value, false)
 		} else if !strings.HasPrefix(p, "-") && p != "" {
-			c.visit(a, p, !lists)
+			c.checkPath(a, p, !lists)
 		}
 	}
 }
 
-// throwsAway reports whether a git command loses work.
-func (c call) throwsAway() bool {
-	first := positional0(texts(c.positional()))
+// losesWork reports whether a git command loses work.
+func (c call) losesWork() bool {
+	first := firstOf(texts(c.positional()))
 	switch c.name {
 	case "push":
 		for _, a := range c.args {
@@ -176,7 +176,7 @@ func (c call) throwsAway() bool {
 		if !c.flag("-b", "--track", "--orphan", "-t", "--detach") {
 			list := texts(c.positional())
 			if len(list) > 1 || len(list) == 1 && strings.Trim(strings.TrimPrefix(path.Ext(list[0]), "."), "0123456789") != "" {
-				return true // files, as they were committed
+				return true // files, reset to their committed state
 			}
 		}
 		return c.flag("-f", "--force", "-B", "--ours", "--theirs", "--pathspec-from-file")

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// kinds are what kubectl shows that holds neither secrets nor people.
-var kinds = set(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
+// harmlessKinds are the kinds of kubectl that hold neither secrets nor data of people.
+var harmlessKinds = set(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
 	cronjobs cronjob cj replicasets replicaset rs statefulsets statefulset sts daemonsets daemonset ds horizontalpodautoscalers hpa persistentvolumes pv
 	persistentvolumeclaims persistentvolumeclaim pvc storageclasses storageclass sc endpoints ep endpointslices all quota resourcequotas limits limitranges
 	networkpolicies netpol poddisruptionbudgets pdb componentstatuses cs leases replicationcontrollers rc priorityclasses pc ingressclasses`)
 
-// looksAt reports whether a program with commands of its own only looks, where that
-// takes more than the name of the command to tell.
-func (c call) looksAt(positional []string) bool {
-	if len(positional) == 0 || dynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.plainly() {
+// onlyLooks reports whether a program with subcommands only reads, where the name of the subcommand
+// does not decide it.
+func (c call) onlyLooks(positional []string) bool {
+	if len(positional) == 0 || anyDynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.isLocal() {
 		return false
 	}
 	second := ""
@@ -31,26 +31,24 @@ func (c call) looksAt(positional []string) bool {
 	return false
 }
 
-// elsewhereOptions choose another system, or another person.
-var elsewhereOptions = set(`-s --server --token --as --as-group --as-uid --username --password --context --cluster --user --client-key --client-certificate
+// remoteOptions select another system or another user.
+var remoteOptions = set(`-s --server --token --as --as-group --as-uid --username --password --context --cluster --user --client-key --client-certificate
 	--certificate-authority --kube-context --kube-token --kube-apiserver --repo --registry --index-url --extra-index-url`)
 
-// plainly reports whether the options of a command speak of no other system, and of no
-// other person.
-func (c call) plainly() bool {
-	return !slices.ContainsFunc(c.args, func(a word) bool { return elsewhereOptions()[before(a.text, "=")] })
+// isLocal reports whether the options of a command select no other system and no other user.
+func (c call) isLocal() bool {
+	return !slices.ContainsFunc(c.args, func(a word) bool { return remoteOptions()[before(a.text, "=")] })
 }
 
-// namesKinds reports whether kubectl get is asked for what holds neither secrets nor
-// people, and shows it as a table.
-func (c call) namesKinds(positional []string) bool {
+// getsHarmlessKinds reports whether kubectl get shows only harmless kinds, as a table.
+func (c call) getsHarmlessKinds(positional []string) bool {
 	if len(positional) < 2 {
 		return false
 	}
 	for _, kind := range strings.Split(positional[1], ",") {
 		kind, _, _ = strings.Cut(kind, "/")
 		kind, _, _ = strings.Cut(kind, ".")
-		if !kinds()[strings.ToLower(kind)] {
+		if !harmlessKinds()[strings.ToLower(kind)] {
 			return false
 		}
 	}
@@ -68,9 +66,11 @@ func (c call) namesKinds(positional []string) bool {
 	return true
 }
 
-// tells reports whether a program that packs only tells what is in an archive.
-func (c call) tells() bool {
-	if len(c.args) == 0 || dynamic(c.args) || slices.ContainsFunc(c.args, func(a word) bool { return elsewhere(a.text, false) || secret(a.text) || strings.Contains(a.text, ":") }) {
+// onlyListsArchive reports whether an archive program only lists the content of an archive.
+func (c call) onlyListsArchive() bool {
+	if len(c.args) == 0 || anyDynamic(c.args) || slices.ContainsFunc(c.args, func(a word) bool {
+		return leavesFolder(a.text, false) || isSecret(a.text) || strings.Contains(a.text, ":")
+	}) {
 		return false
 	}
 	first, rest := c.args[0].text, texts(c.args[1:])
@@ -88,28 +88,28 @@ func (c call) tells() bool {
 	return false
 }
 
-// goOptions are the options of go test and go vet that neither run another program nor
-// write a file; of those that are valued the value may be the next word.
+// goOptions are the options of go test and go vet that neither run another program nor write a
+// file. goValued are those whose value may be the next word.
 var (
 	goOptions = set("-v -race -short -cover -failfast -json -benchmem -x -n -a -i -trimpath -msan -asan")
 	goValued  = set("-run -count -timeout -bench -parallel -p -tags -list -shuffle -cpu -skip -benchtime -covermode")
 )
 
-// golang judges go. Its tests are run with a bound of time, and are code of the folder
-// that whoever asks works in: go test and go vet are safe there, and nowhere else.
+// golang judges go. Tests run within a time limit, and are code of the folder that the user works
+// in: go test and go vet are safe there, and nowhere else.
 func golang(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
-	sub := positional0(texts(c.args))
-	rest := call{judge: c.judge, name: "go", args: c.args[min(1, len(c.args)):], words: c.words}
+	sub := firstOf(texts(c.args))
+	rest := call{analysis: c.analysis, name: "go", args: c.args[min(1, len(c.args)):], words: c.words}
 	class := wordsClass(c.args)
 	switch {
-	case class == Sensitive && !dynamic(c.args) && (sub == "test" || sub == "vet") && rest.ownPackages() && rest.here():
-	case class == Sensitive && !dynamic(c.args) && (sub == "version" || sub == "doc") && rest.harmless() && rest.ownPackages():
-	case class == Sensitive && !dynamic(c.args) && sub == "list" && rest.harmless() && (rest.ownPackages() || listsModules(texts(rest.args))):
+	case class == Sensitive && !anyDynamic(c.args) && (sub == "test" || sub == "vet") && rest.hasOwnPackages() && rest.isInFolder():
+	case class == Sensitive && !anyDynamic(c.args) && (sub == "version" || sub == "doc") && rest.isHarmless() && rest.hasOwnPackages():
+	case class == Sensitive && !anyDynamic(c.args) && sub == "list" && rest.isHarmless() && (rest.hasOwnPackages() || listsModules(texts(rest.args))):
 	default:
-		c.found("changes", class)
+		c.report("changes", class)
 	}
 }
 
@@ -117,9 +117,9 @@ func listsModules(list []string) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains([]string{"-m", "all", "-u", "-json", "./..."}, s) })
 }
 
-// ownPackages reports whether the options of a go command are known, and its packages
-// those of the folder or of no path.
-func (c call) ownPackages() bool {
+// hasOwnPackages reports whether the options of a go command are known, and its packages are local
+// or have no path.
+func (c call) hasOwnPackages() bool {
 	for i := 0; i < len(c.args); i++ {
 		a := strings.Replace(c.args[i].text, "--", "-", 1)
 		name, value, joined := strings.Cut(a, "=")
@@ -132,22 +132,22 @@ func (c call) ownPackages() bool {
 				}
 				value = c.args[i].text
 			}
-			if name == "-timeout" && !bounded(value) {
+			if name == "-timeout" && !isBounded(value) {
 				return false
 			}
 		case strings.HasPrefix(a, "-"):
 			if !goOptions()[a] {
 				return false
 			}
-		case elsewhere(a, true), strings.Contains(a, "@"), strings.Contains(a, "://"):
+		case leavesFolder(a, true), strings.Contains(a, "@"), strings.Contains(a, "://"):
 			return false
 		}
 	}
 	return true
 }
 
-// here reports whether the packages of a go command are named as those of the folder.
-func (c call) here() bool {
+// isInFolder reports whether the packages of a go command are named as paths of the folder.
+func (c call) isInFolder() bool {
 	for i, a := range c.args {
 		valued := i > 0 && goValued()[strings.Replace(c.args[i-1].text, "--", "-", 1)]
 		if !valued && !strings.HasPrefix(a.text, "-") && a.text != "." && !strings.HasPrefix(a.text, "./") {
@@ -157,9 +157,9 @@ func (c call) here() bool {
 	return true
 }
 
-// forge judges gh: it shows what the folder's own repository has.
-func forge(c call) {
-	if c.only() {
+// gh judges gh, which shows the folder's own repository.
+func gh(c call) {
+	if c.isHelp() {
 		return
 	}
 	class, list := wordsClass(c.args), texts(c.positional())
@@ -169,17 +169,17 @@ func forge(c call) {
 			shows = false
 		}
 	}
-	if class > Sensitive || !shows || dynamic(c.args) {
-		c.found("changes", class)
+	if class > Sensitive || !shows || anyDynamic(c.args) {
+		c.report("changes", class)
 	}
 }
 
-// counted is a text of mongosh that only tells how much there is.
-var counted = regexp.MustCompile(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
+// countQuery matches a statement of mongosh that only shows how much data there is.
+var countQuery = regexp.MustCompile(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
 
 // mongo judges the clients of MongoDB.
 func mongo(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	class, reads := wordsClass(c.args), false
@@ -187,16 +187,16 @@ func mongo(c call) {
 		switch {
 		case a.text == "--quiet", a.text == "--eval" && i+1 < len(c.args):
 		case i > 0 && c.args[i-1].text == "--eval":
-			reads = counted.MatchString(strings.TrimSuffix(strings.TrimSpace(a.text), ";")) && !a.dynamic
+			reads = countQuery.MatchString(strings.TrimSuffix(strings.TrimSpace(a.text), ";")) && !a.dynamic
 			if !reads {
-				c.found("database", class)
+				c.report("database", class)
 			}
-		case strings.HasPrefix(a.text, "-"), strings.Contains(a.text, ":"), !knownHost(a.text):
-			c.found("database", class)
+		case strings.HasPrefix(a.text, "-"), strings.Contains(a.text, ":"), !isKnownHost(a.text):
+			c.report("database", class)
 		}
 	}
 	if !reads {
-		c.unseen = len(c.args) == 0
-		c.found("database", class)
+		c.runsUnseen = len(c.args) == 0
+		c.report("database", class)
 	}
 }

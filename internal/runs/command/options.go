@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Of programs that can be pointed at another machine, another folder or another program
-// by an option, the options are listed that only choose what is shown, or of what. Any
-// other is not known. One with a colon takes a value, also one joined to its letter.
+// For programs with options that select another machine, another folder or another program, these
+// are the options that only select the output or the objects. Any other option is unknown. An
+// option with a colon takes a value, which may also follow its letter directly.
 var (
 	listOptions = `-a --all -A -v --verbose -q --quiet --no-color -no-color -json --json -json= --long --limit: --depth: --installed --upgradable --outdated --versions --all-versions --summary
 		--stat --color --installed-only --names-only --parseable --no-pager --short --help -h`
@@ -52,20 +52,20 @@ var (
 	xmlOptions = set(`--noout --format --pretty: --xpath: --recover --encode: --nonet --nowarning --quiet --version --noblanks --nsclean --huge --c14n --c14n11 --html --timing --dropdtd --nodefdtd --noenc`)
 )
 
-// within reports whether every option of a command is one of a list.
-func (c call) within(list map[string]bool) bool {
+// hasOnly reports whether every option of a command is in a list.
+func (c call) hasOnly(list map[string]bool) bool {
 	for _, a := range c.args {
 		if a.text == "--" {
 			return true
 		}
-		if strings.HasPrefix(a.text, "-") && a.text != "-" && !listed(a.text, list) {
+		if strings.HasPrefix(a.text, "-") && a.text != "-" && !isListed(a.text, list) {
 			return false
 		}
 	}
 	return true
 }
 
-func listed(option string, list map[string]bool) bool {
+func isListed(option string, list map[string]bool) bool {
 	name := before(option, "=")
 	if list[name] || list[name+":"] {
 		return true
@@ -84,21 +84,21 @@ func listed(option string, list map[string]bool) bool {
 	return true
 }
 
-// named reports whether what a package manager is asked about are names of its registry,
-// and no address, no file and no repository.
-func (c call) named(positional []string) bool {
+// namesPackages reports whether the arguments of a package manager are names of its registry, and
+// not addresses, files or repositories.
+func (c call) namesPackages(positional []string) bool {
 	for _, name := range positional {
 		name = strings.TrimPrefix(name, "@")
 		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~") || strings.Contains(name, ":") || strings.Contains(name, "//") || strings.HasPrefix(name, "/") ||
-			strings.Contains(name, "/") && c.args[0].text != "search" && !scoped(positional, name) || strings.HasSuffix(name, ".tgz") {
+			strings.Contains(name, "/") && c.args[0].text != "search" && !isScoped(positional, name) || strings.HasSuffix(name, ".tgz") {
 			return false
 		}
 	}
 	return true
 }
 
-// scoped reports whether a name with a slash is one of a scope: @scope/name.
-func scoped(list []string, name string) bool {
+// isScoped reports whether a name with a slash is a scoped name: @scope/name.
+func isScoped(list []string, name string) bool {
 	for _, n := range list {
 		if n == "@"+name && strings.Count(name, "/") == 1 {
 			return true
@@ -107,11 +107,11 @@ func scoped(list []string, name string) bool {
 	return false
 }
 
-// longestTest bounds what go test may be told to take.
-const longestTest = time.Hour
+// maxTestTime is the greatest timeout of go test.
+const maxTestTime = time.Hour
 
-// bounded reports whether a duration of go is one that ends soon.
-func bounded(text string) bool {
+// isBounded reports whether a Go duration is positive and at most maxTestTime.
+func isBounded(text string) bool {
 	d, err := time.ParseDuration(text)
-	return err == nil && d > 0 && d <= longestTest
+	return err == nil && d > 0 && d <= maxTestTime
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Places that a system, or a person's way into it, depends on.
+// The places that a system, or a user's login, depends on.
 var protectedPlaces = []string{
 	"/etc", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/sys", "/proc", "/root", "/dev", "/var/lib", "/var/spool/cron", "/System", "/Library",
 	"/var/log", "/run",
 }
 
-// protected reports whether writing to a path may break a system.
-func protected(p string) bool {
-	p = cleaned(p)
+// isProtected reports whether a write to a path may break a system.
+func isProtected(p string) bool {
+	p = cleanPath(p)
 	if p == "/" || p == "~" || p == "." || p == ".." {
 		return true
 	}
@@ -32,9 +32,9 @@ func protected(p string) bool {
 	return false
 }
 
-// protectedGlob is protected for a pattern.
-func protectedGlob(p string) bool {
-	p = cleaned(p)
+// isProtectedGlob is isProtected for a pattern.
+func isProtectedGlob(p string) bool {
+	p = cleanPath(p)
 	for _, place := range protectedPlaces {
 		first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 		if ok, err := path.Match(first, strings.TrimPrefix(place, "/")); strings.HasPrefix(p, "/") && (ok || err != nil) {
@@ -44,14 +44,14 @@ func protectedGlob(p string) bool {
 	return strings.HasPrefix(p, "/*")
 }
 
-func cleaned(p string) string {
+func cleanPath(p string) string {
 	if p == "" {
 		return ""
 	}
 	return path.Clean(p)
 }
 
-// Parts of paths, and words, that say that something is secret.
+// Parts of paths, and words, that indicate a secret.
 var (
 	secretParts = []string{
 		".ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "shadow", "sudoers", ".aws", ".azure", ".gnupg", ".netrc", ".pgpass", ".my.cnf", ".git-credentials",
@@ -63,9 +63,9 @@ var (
 	secretEnds = []string{".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".asc", ".gpg", ".ovpn", "/mem", ".envrc", ".keytab", "/maps"}
 )
 
-// secret reports whether a path, or a word, likely names something secret.
-func secret(s string) bool {
-	s = strings.ToLower(cleaned(s))
+// isSecret reports whether a path, or a word, likely names a secret.
+func isSecret(s string) bool {
+	s = strings.ToLower(cleanPath(s))
 	for _, part := range secretParts {
 		if strings.Contains(s, part) {
 			return true
@@ -85,10 +85,10 @@ func secret(s string) bool {
 	return strings.HasPrefix(base, ".env.") || strings.Contains(s, "=.env") || strings.Contains(s, ":.env")
 }
 
-// hiddenGlob reports whether a pattern may name hidden files, or those of a
-// system or of other people.
-func hiddenGlob(p string) bool {
-	p = cleaned(p)
+// isHiddenGlob reports whether a pattern may name hidden files, system files or files of other
+// people.
+func isHiddenGlob(p string) bool {
+	p = cleanPath(p)
 	for _, place := range []string{"/etc", "/root", "/proc", "/home", "/var", "/run", "~", "/Users", "/dev", "/mnt", "/opt"} {
 		if strings.HasPrefix(p, place) {
 			return true

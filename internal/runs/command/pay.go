@@ -15,10 +15,10 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// ask calls the model that was chosen, and while that fails at the provider the next
-// ones that the assistant lists. What a call may cost is held before it.
-func (a *asking) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, *eligibility.Block, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// ask calls the selected model, and if its provider fails, the further models that the assistant
+// lists. The greatest cost of each call is held before it.
+func (a *reasoning) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, *eligibility.Block, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var first *eligibility.Block
 	for {
@@ -44,7 +44,7 @@ func (a *asking) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) 
 			a.Eligibility.Met(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
 			block = eligibility.RefusedBy(why, use.Provider, a.tag)
 		}
-		if first == nil { // when nobody answers, it is the preferred one that is spoken of
+		if first == nil { // when no model responds, the message names the preferred one
 			first = block
 		}
 		next, ok := use.Next(block.Reason, a.tag)
@@ -55,8 +55,8 @@ func (a *asking) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) 
 	}
 }
 
-// call makes one call, with its retries, and counts what it used.
-func (a *asking) call(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, error) {
+// call makes one call, with its retries, and records its usage.
+func (a *reasoning) call(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, error) {
 	model, err := a.Models.Model(ctx, a.run.Account, use.Candidate)
 	if err != nil {
 		return llm.Reply{}, err
@@ -68,10 +68,10 @@ func (a *asking) call(ctx context.Context, use *eligibility.Plan, r llm.Request)
 	return answer, err
 }
 
-// cover makes the hold cover one call, also one that costs nothing: the hold is what
-// makes the call one. It returns why it cannot, credit.ErrMoved when another
-// invocation has it, and any other error that is ours.
-func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request) (*eligibility.Block, error) {
+// cover makes the hold cover one call. A free call needs it too, because the hold ensures that
+// there is only one call. cover returns the block if the account cannot pay, credit.ErrMoved when
+// another invocation has the hold, and any internal error.
+func (a *reasoning) cover(ctx context.Context, use *eligibility.Plan, r llm.Request) (*eligibility.Block, error) {
 	first := a.Hold.At.IsZero()
 	why, err := a.Cover(ctx, use, r, locale.Text(a.tag, "command.session"))
 	switch {
@@ -82,30 +82,30 @@ func (a *asking) cover(ctx context.Context, use *eligibility.Plan, r llm.Request
 	case !first:
 		return nil, nil
 	}
-	// Whoever held it before may have been done by then.
+	// A previous holder may already have finished.
 	now, err := a.Store.Run(ctx, a.run.Account, a.run.ID)
-	if err == nil && !due(now, a.step.ID) {
-		err = errThought
+	if err == nil && !isDue(now, a.step.ID) {
+		err = errReasoned
 	}
 	return nil, err
 }
 
-// settle ends the hold and writes the record of what was used, once. What cannot be
-// settled the sweep gives back.
-func (a *asking) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+// settle ends the hold and writes the usage record, once. The sweep releases a hold that cannot be
+// settled.
+func (a *reasoning) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := a.Service.Credit.Settle(ctx, a.Hold, a.Turn); err != nil {
 		a.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.Turn.ID, "micros", a.Turn.Micros, "tokens", a.Turn.Charged, "error", err)
 	}
 }
 
-// release gives back what was held for a call that was not made.
-func (a *asking) release(ctx context.Context) {
+// release releases the hold for a call that was not made.
+func (a *reasoning) release(ctx context.Context) {
 	if !a.Hold.Asked {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	kept, err := a.Service.Credit.Store.Hold(ctx, a.run.Account, a.Hold.ID)
 	if err == nil {
@@ -116,9 +116,9 @@ func (a *asking) release(ctx context.Context) {
 	}
 }
 
-// say makes the chat's message about the step.
-func (a *asking) say(r plan.Run, key string, at time.Time, more ...string) []conversation.Message {
-	args := append([]string{"at", place(r.Plan, a.step.ID), "n", itoa(len(r.Plan.Steps)), "title", a.step.Title}, more...)
+// messages returns the chat's message about the step.
+func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...string) []conversation.Message {
+	args := append([]string{"at", position(r.Plan, a.step.ID), "n", itoa(len(r.Plan.Steps)), "title", a.step.Title}, more...)
 	return []conversation.Message{run.Message(a.IDs, r, conversation.KindProgress, at, locale.Text(a.tag, key, args...))}
 }
 

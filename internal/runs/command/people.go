@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// self judges what tells who runs a command: of oneself it is safe.
+// self judges commands that show a user: the current user is safe.
 func self(c call) {
 	if len(c.positional()) > 0 {
-		c.found("identity", Sensitive)
+		c.report("identity", Sensitive)
 	}
 	printer(c)
 }
 
-// identityWords are parts of words by which clouds and clusters are asked for people,
-// and for what they may do.
+// identityWords are parts of the words that ask a cloud or a cluster for people or their
+// permissions.
 var identityWords = []string{
 	"user", "role", "polic", "account", "identit", "grant", "principal", "permission", "member", "iam", "sso", "directory", "saml", "oidc", "certificate", "subscription",
 }
 
-// people reports a command that asks a cloud for its users or their rights.
-func (c call) people() bool {
+// asksForPeople reports whether a command asks a cloud for its users or their permissions.
+func (c call) asksForPeople() bool {
 	list := texts(c.positional())
 	if c.name == "aws" && slices.Equal(list, []string{"sts", "get-caller-identity"}) || c.name == "az" && slices.Equal(list, []string{"account", "list-locations"}) {
 		return false
@@ -41,8 +41,8 @@ func (c call) people() bool {
 	return len(list) > 0 && slices.Contains([]string{"organizations", "kms", "sts", "acm-pca", "cognito-idp", "workmail", "quicksight", "chime"}, list[0])
 }
 
-// Words of SQL that name secrets and people: parts of any word, and whole ones. A count
-// of people is none of them.
+// Words of SQL that name secrets and people: parts of words, and whole words. A count of people is
+// allowed.
 var (
 	sqlSecrets = []string{
 		"passw", "pwd", "passphrase", "secret", "token", "credential", "apikey", "api_key", "private_key", "access_key", "ssn", "iban", "card", "cvv", "cvc", "otp", "mfa",
@@ -53,9 +53,9 @@ var (
 		contacts patients logins keys admins staff subscribers wp_users auth_user oauth`)
 )
 
-// confidesSQL reports whether a statement reads secrets, or of people more than how
-// many they are.
-func confidesSQL(statement string) bool {
+// readsConfidential reports whether a statement reads secrets, or more about people than their
+// number.
+func readsConfidential(statement string) bool {
 	statement = strings.ToLower(statement)
 	for _, part := range sqlSecrets {
 		if strings.Contains(statement, part) {
@@ -68,32 +68,32 @@ func confidesSQL(statement string) bool {
 
 func notInName(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// knownHost reports whether a host is one that a folder's own programs use: this machine, or
-// a name without a dot.
-func knownHost(host string) bool {
+// isKnownHost reports whether a host is one that the folder's own programs use: this machine, or a
+// name without a dot.
+func isKnownHost(host string) bool {
 	host, _, _ = strings.Cut(host, ":")
 	return host == "127.0.0.1" || host != "" && strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// hosts judges which host a client of a database is told to ask.
-func (c call) hosts() {
+// checkHosts judges the host that a client of a database connects to.
+func (c call) checkHosts() {
 	for i, a := range c.args {
 		host, ok := "", false
 		switch {
 		case strings.HasPrefix(a.text, "--password"), strings.HasPrefix(a.text, "--user="), a.text == "-a" && strings.Contains(c.name, "-cli"),
 			strings.HasPrefix(a.text, "-p") && strings.HasPrefix(c.name, "m"):
-			c.found("secrets", Sensitive)
+			c.report("secrets", Sensitive)
 			return
 		case strings.Contains(a.text, "://"), strings.Contains(a.text, "host="), strings.Contains(a.text, "hostaddr="), strings.Contains(a.text, "service="):
-			c.found("network", Sensitive)
+			c.report("network", Sensitive)
 			return
 		case i > 0 && (c.args[i-1].text == "-h" || c.args[i-1].text == "--host" || c.args[i-1].text == "-S" && c.name == "sqlcmd"):
 			host, ok = a.text, true
 		case strings.HasPrefix(a.text, "-h") && len(a.text) > 2:
 			host, ok = a.text[2:], true
 		}
-		if ok && (!knownHost(host) || a.dynamic) {
-			c.found("network", Sensitive)
+		if ok && (!isKnownHost(host) || a.dynamic) {
+			c.report("network", Sensitive)
 		}
 	}
 }

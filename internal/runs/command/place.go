@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Places whose files everybody may read, and those whose mere names tell of people, of
-// other systems, or of secrets. Logins are the logs of who came.
+// Places whose files all users may read, and places whose file names alone reveal people, other
+// systems or secrets. logins are the logs of logins.
 var (
 	openPlaces = []string{
 		"/tmp", "/var/tmp", "/var/log", "/usr/share", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/stat",
@@ -20,19 +20,18 @@ var (
 	logins = []string{"/var/log/auth", "/var/log/secure", "/var/log/audit", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog", "/var/log/cloud-init", "/var/log/installer"}
 )
 
-// in reports whether a path is one of some places, below it, or named after it.
-func in(p string, places []string) bool {
+// isBelow reports whether a path is one of the places, below it, or named after it.
+func isBelow(p string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool {
 		rest, ok := strings.CutPrefix(p, place)
 		return ok && (rest == "" || rest[0] == '/' || strings.Count(place, "/") > 2)
 	})
 }
 
-// elsewhere reports whether a path leads out of the folder that a command works in, to a
-// place that is not everybody's: up, to somebody's home, or to a place of the system. For
-// one whose contents are read any absolute path is elsewhere that is not listed; for one
-// that is only listed those are that tell by their names.
-func elsewhere(p string, contents bool) bool {
+// leavesFolder reports whether a path leads out of the working folder to a place that is not open
+// to all users: up, to a home folder, or to a system folder. If the content is read, every absolute
+// path counts that is not in openPlaces. If only names are listed, the paths in closedPlaces count.
+func leavesFolder(p string, contents bool) bool {
 	if p == "" || p == "-" {
 		return false
 	}
@@ -42,18 +41,18 @@ func elsewhere(p string, contents bool) bool {
 		return true
 	case !strings.HasPrefix(clean, "/"):
 		return len(p) > 1 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z' // a drive
-	case in(clean, logins):
+	case isBelow(clean, logins):
 		return true
-	case in(clean, openPlaces):
+	case isBelow(clean, openPlaces):
 		return false
 	case clean == "/":
 		return false
 	}
-	return contents || in(clean, closedPlaces)
+	return contents || isBelow(clean, closedPlaces)
 }
 
-// Files that often hold keys, people, or the whole of a database, by the ends and by the
-// beginnings of their names.
+// Files that often hold keys, data of people, or a whole database, by the ends and the beginnings
+// of their names.
 var (
 	dataEnds = []string{
 		".sql", ".dump", ".db", ".sqlite", ".sqlite3", ".db3", ".mdb", ".bak", ".dmp", ".rdb", ".bson", ".tfplan", ".har", ".pcap", ".pcapng", ".kubeconfig", ".p8",
@@ -84,9 +83,9 @@ var (
 	hiddenFoldersOK = set(".github .circleci .gitlab .husky .storybook .devcontainer .well-known .changeset")
 )
 
-// confides reports whether a file likely holds keys, people or a database, or is hidden
-// and of no list.
-func confides(p string) bool {
+// isConfidential reports whether a file likely holds keys, data of people or a database, or is an
+// unlisted hidden file.
+func isConfidential(p string) bool {
 	p = strings.ToLower(path.Clean(p))
 	base := path.Base(p)
 	plain := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".bz2"), ".xz"), ".zst")
@@ -99,7 +98,7 @@ func confides(p string) bool {
 	switch {
 	case whole()[base], strings.HasPrefix(base, "env."), base == "login data", base == "web data", slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool { return wholeFolders()[part] }):
 		return true
-	case plain != base && settings()[plain], packed()[path.Ext(plain)] && settings()[bundle]: // what is packed
+	case plain != base && settings()[plain], packed()[path.Ext(plain)] && settings()[bundle]: // the packed file
 		return true
 	case strings.HasPrefix(base, ".") && base != "." && base != ".." && !hiddenOK()[base]:
 		return true
@@ -119,9 +118,9 @@ func confides(p string) bool {
 	return known || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
 }
 
-// confidesGlob is confides for a pattern: one that names everything, or files of a kind
-// that settings and lists of people have.
-func confidesGlob(p string) bool {
+// isConfidentialGlob is isConfidential for a pattern: a pattern that matches everything, or files
+// of a type that settings and lists of people have.
+func isConfidentialGlob(p string) bool {
 	base := path.Base(p)
 	end := path.Ext(base)
 	stem := strings.Trim(strings.TrimSuffix(base, end), "*?")
@@ -131,26 +130,26 @@ func confidesGlob(p string) bool {
 	case settingEnds()[end] && !sourceEnds()[end]:
 		return true
 	}
-	return stem != "" && confides(stem+end) || confides("a"+end) || settings()[stem] && settingEnds()[end]
+	return stem != "" && isConfidential(stem+end) || isConfidential("a"+end) || settings()[stem] && settingEnds()[end]
 }
 
-// lists are programs that tell of files, and not what is in them.
-var lists = set("ls dir vdir tree du df stat file find fd realpath readlink namei lsattr getfacl wc get-childitem gci")
+// listers are programs that show the names or the sizes of files, and not their content.
+var listers = set("ls dir vdir tree du df stat file find fd realpath readlink namei lsattr getfacl wc get-childitem gci")
 
-// pathless are programs none of whose words is a path that is read.
+// pathless are programs without an argument that is a path to read.
 var pathless = set("tr git docker podman nerdctl")
 
-// visits judges where the words of a command that only reads lead.
-func (c call) visits() {
+// checkPaths judges the paths of a command that only reads.
+func (c call) checkPaths() {
 	if c.result.Class > Safe || pathless()[c.name] || tools[c.name] != "" {
 		return
 	}
-	contents := !lists()[c.name]
+	contents := !listers()[c.name]
 	if _, reads := readers[c.name]; !reads && contents {
 		return
 	}
 	words := c.args
-	if c.patterned() {
+	if c.hasPattern() {
 		words = withoutFirst(words)
 	}
 	whole := c.flag("-R", "-r", "--recursive") || c.name == "tree"
@@ -161,26 +160,25 @@ func (c call) visits() {
 		} else if strings.HasPrefix(p, "-") || c.name == "dir" && len(p) == 2 && p[0] == '/' {
 			continue
 		}
-		c.visit(a, p, contents && !lists()[c.name])
+		c.checkPath(a, p, contents && !listers()[c.name])
 		if whole && path.Clean(p) == "/" {
-			c.found("elsewhere", Sensitive)
+			c.report("elsewhere", Sensitive)
 		}
 	}
 }
 
-// visit judges one path.
-func (c call) visit(a word, p string, contents bool) {
+// checkPath judges one path.
+func (c call) checkPath(a word, p string, contents bool) {
 	switch {
-	case elsewhere(p, contents), strings.Contains(p, "$OLDPWD"), (cmdlets()[c.name] || c.name == "dir") && strings.ContainsAny(c.text, `:\`):
-		c.found("elsewhere", Sensitive)
-	case contents && confides(p), contents && a.glob && confidesGlob(p) && !strings.HasSuffix(c.name, "grep"):
-		c.found("secrets", Sensitive)
+	case leavesFolder(p, contents), strings.Contains(p, "$OLDPWD"), (cmdlets()[c.name] || c.name == "dir") && strings.ContainsAny(c.text, `:\`):
+		c.report("elsewhere", Sensitive)
+	case contents && isConfidential(p), contents && a.glob && isConfidentialGlob(p) && !strings.HasSuffix(c.name, "grep"):
+		c.report("secrets", Sensitive)
 	}
 }
 
-// patterned reports whether the first word of a command that is no option is a pattern
-// or a program.
-func (c call) patterned() bool {
+// hasPattern reports whether the first argument that is not an option is a pattern or a program.
+func (c call) hasPattern() bool {
 	switch c.name {
 	case "grep", "egrep", "fgrep", "zgrep", "rg", "fd":
 		return !c.flag("-e", "--regexp", "-f", "--file", "--files")
@@ -190,7 +188,7 @@ func (c call) patterned() bool {
 	return false
 }
 
-// withoutFirst are words without the first that is no option.
+// withoutFirst returns the words without the first that is not an option.
 func withoutFirst(words []word) []word {
 	i := slices.IndexFunc(words, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
 	if i < 0 {
@@ -199,7 +197,7 @@ func withoutFirst(words []word) []word {
 	return slices.Delete(slices.Clone(words), i, i+1)
 }
 
-// optionValue is the value of --option=value.
+// optionValue returns the value of --option=value.
 func optionValue(s string) (string, bool) {
 	if !strings.HasPrefix(s, "--") {
 		return "", false

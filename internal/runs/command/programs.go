@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// register adds the programs that run others, that change things, and that have
-// commands of their own.
+// register adds the programs that run others, that change things, and that have subcommands.
 func register(programs map[string]func(call)) {
 	each := func(names string, f func(call)) {
 		for _, name := range strings.Fields(names) {
@@ -23,7 +22,7 @@ func register(programs map[string]func(call)) {
 	programs["eval"], programs["source"], programs["."] = eval, source, source
 	each("python perl ruby node nodejs deno bun php lua luajit tclsh osascript java Rscript rscript julia groovy scala jshell irb ipython pypy ghci erl elixir iex wish expect guile racket awk gawk mawk nawk ed ex vi vim nvim emacs m4 make gmake gdb lldb ant gradle gradlew mvn rake just ninja", interpreter)
 	each("xargs gxargs", xargs)
-	each("parallel watch at batch", joined)
+	each("parallel watch at batch", joinedCommand)
 	each("ssh mosh autossh", remote)
 	each("su", su)
 	each(`rm rmdir unlink shred srm wipe wipefs truncate mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard lvremove vgremove pvremove
@@ -43,7 +42,7 @@ func register(programs map[string]func(call)) {
 	each("mount umount", fixed("system", Sensitive))
 	each("git", git)
 	each("go", golang)
-	each("gh", forge)
+	each("gh", gh)
 	each("mongosh mongo", mongo)
 	each("docker podman nerdctl docker-compose buildah", docker)
 	for name := range tools {
@@ -54,8 +53,8 @@ func register(programs map[string]func(call)) {
 	each("aws gcloud az gsutil bq doctl oci ibmcloud aliyun linode-cli hcloud flyctl fly heroku eksctl", cloud)
 }
 
-// tools are programs with commands of their own, and the ones of these that only
-// look. Any other is sensitive, or destructive when a word of it destroys.
+// tools are programs with subcommands, and their subcommands that only read. Any other is
+// sensitive, or destructive when one of its words is destructive.
 var tools = map[string]string{
 	"kubectl": "get logs version api-resources api-versions cluster-info top explain", "oc": "get logs version whoami", "k": "get logs version",
 	"helm": "list ls status version search history", "terraform": "version validate providers graph", "tofu": "version validate", "terragrunt": "version", "pulumi": "version about",
@@ -69,37 +68,37 @@ var tools = map[string]string{
 	"pg_dump": "", "pg_restore": "", "mysqldump": "", "createdb": "", "mc": "", "yes": "", "ulimit": "", "shopt": "", "enable": "", "bind": "", "complete": "", "unalias": "", "disown": "", "fg": "", "bg": "",
 }
 
-// toolkit judges a program by its commands.
+// toolkit judges a program by its subcommands.
 func toolkit(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	class := wordsClass(c.args)
 	positional := c.positional()
 	safe := strings.Fields(tools[c.name])
 	switch {
-	case c.looksAt(texts(positional)):
+	case c.onlyLooks(texts(positional)):
 		return
 	case len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name):
 		return
 	}
-	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.harmless() && c.plainly() {
+	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.isHarmless() && c.isLocal() {
 		options, ok := toolOptions[c.name]
 		if !ok {
 			options = otherTools
 		}
 		registry := strings.Contains(" npm yarn pnpm pip pip3 cargo gem brew composer ", " "+c.name+" ")
-		if !c.within(options()) || registry && !c.named(texts(positional[1:])) {
-			c.found("unknown", class)
+		if !c.hasOnly(options()) || registry && !c.namesPackages(texts(positional[1:])) {
+			c.report("unknown", class)
 			return
 		}
 		switch {
-		case c.kube() && positional[0].text == "get" && !c.namesKinds(texts(positional)):
-			c.found("identity", Sensitive)
-		case c.kube() && positional[0].text == "get":
-			c.follows("-w", "--watch", "--watch-only")
-		case c.kube() && positional[0].text == "logs":
-			c.follows("-f", "--follow")
+		case c.isKube() && positional[0].text == "get" && !c.getsHarmlessKinds(texts(positional)):
+			c.report("identity", Sensitive)
+		case c.isKube() && positional[0].text == "get":
+			c.checkFollow("-w", "--watch", "--watch-only")
+		case c.isKube() && positional[0].text == "logs":
+			c.checkFollow("-f", "--follow")
 		}
 		return
 	}
@@ -111,17 +110,17 @@ func toolkit(c call) {
 		strings.HasPrefix(c.name, "ansible") && strings.Contains(shown, "state=absent"):
 		class = Destructive
 	}
-	c.found("changes", class)
+	c.report("changes", class)
 }
 
-// kube reports whether a program is a client of Kubernetes.
-func (c call) kube() bool { return c.name == "kubectl" || c.name == "k" || c.name == "oc" }
+// isKube reports whether a program is a client of Kubernetes.
+func (c call) isKube() bool { return c.name == "kubectl" || c.name == "k" || c.name == "oc" }
 
-// harmless reports whether the arguments of a command that only looks are known,
-// name no secret, and ask for no file to be written.
-func (c call) harmless() bool {
+// isHarmless reports whether the arguments of a reading command are known, name no secret, and
+// write no file.
+func (c call) isHarmless() bool {
 	positional := texts(c.positional())
-	if len(positional) > 1 && (c.name == "npm" || c.name == "poetry") && positional[0] == "version" || // it sets one
+	if len(positional) > 1 && (c.name == "npm" || c.name == "poetry") && positional[0] == "version" || // with an argument, it sets the version
 		slices.Contains(positional, "dump") || c.name == "oc" && c.flag("-t", "--show-token") {
 		return false
 	}
@@ -129,7 +128,7 @@ func (c call) harmless() bool {
 		if isFlag(a.text, "--log", "--python", "--setopt", "--config-option", "--overlay") || strings.HasPrefix(a.text, "-overlay") || strings.HasPrefix(a.text, "-o=") {
 			return false
 		}
-		if a.dynamic || secret(a.text) || strings.Contains(a.text, "jsonpath") || strings.Contains(a.text, "template") || strings.Contains(a.text, "=yaml") || strings.Contains(a.text, "=json") || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
+		if a.dynamic || isSecret(a.text) || strings.Contains(a.text, "jsonpath") || strings.Contains(a.text, "template") || strings.Contains(a.text, "=yaml") || strings.Contains(a.text, "=json") || isFlag(a.text, "--output-file", "--raw", "--output-dir", "--exec", "--config", "--kubeconfig", "--plugin", "--unhide", "--insecure") && !strings.HasPrefix(a.text, "-o") && strings.HasPrefix(a.text, "--") {
 			return false
 		}
 		if slices.Contains([]string{"configmap", "configmaps", "cm", "env", "-f", "-oyaml", "-ojson", "yaml", "json"}, a.text) && c.name != "docker" {
@@ -141,7 +140,7 @@ func (c call) harmless() bool {
 
 // network judges programs that send and fetch.
 func network(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	c.fetches = true
@@ -155,12 +154,12 @@ func network(c call) {
 			class = Destructive
 		}
 		if i > 0 && (c.args[i-1].text == "-P" || c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {
-			c.writes(a, false)
+			c.checkWrite(a, false)
 		}
 		if (c.name == "nc" || c.name == "ncat" || c.name == "socat") && (isFlag(a.text, "-e", "-c", "--exec", "--sh-exec") || strings.Contains(strings.ToUpper(a.text), "EXEC:") || strings.Contains(strings.ToUpper(a.text), "SYSTEM:")) {
-			class = Destructive // a shell for whoever is at the other end
+			class = Destructive // a shell for the remote end
 		}
-		if (c.name == "scp" || c.name == "rsync") && i == len(c.args)-1 && protected(a.text) {
+		if (c.name == "scp" || c.name == "rsync") && i == len(c.args)-1 && isProtected(a.text) {
 			class = Destructive
 		}
 		if (c.name == "rsync") && isFlag(a.text, "-e", "--rsh") && words == Destructive {
@@ -170,12 +169,12 @@ func network(c call) {
 	if c.name == "lftp" || c.name == "sftp" || c.name == "ftp" {
 		class = max(class, wordsClass(c.args))
 	}
-	c.found("network", class)
+	c.report("network", class)
 }
 
 // archive judges programs that pack, unpack and decode.
 func archive(c call) {
-	if c.only() || c.name == "openssl" && len(c.args) == 1 && c.args[0].text == "version" || c.tells() {
+	if c.isHelp() || c.name == "openssl" && len(c.args) == 1 && c.args[0].text == "version" || c.onlyListsArchive() {
 		return
 	}
 	c.fetches = true
@@ -188,14 +187,14 @@ func archive(c call) {
 		class = Destructive
 	}
 	for i, a := range c.args {
-		if i > 0 && isFlag(c.args[i-1].text, "-C", "-d", "--directory") && protected(a.text) {
+		if i > 0 && isFlag(c.args[i-1].text, "-C", "-d", "--directory") && isProtected(a.text) {
 			class = Destructive
 		}
 	}
-	c.found("writes", class)
+	c.report("writes", class)
 }
 
-// copyBlocks judges dd, which asks nobody before it overwrites.
+// copyBlocks judges dd, which overwrites without a question.
 func copyBlocks(c call) {
 	class := Sensitive
 	for _, a := range c.args {
@@ -203,39 +202,39 @@ func copyBlocks(c call) {
 			class = Destructive
 		}
 	}
-	c.found("overwrites", class)
+	c.report("overwrites", class)
 }
 
-// changes judges programs that make, copy and move files.
+// changes judges programs that create, copy and move files.
 func changes(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	class := Sensitive
 	for i, a := range c.positional() {
 		last := i == len(c.positional())-1
-		if protected(a.text) && (last || c.name == "mv" || c.name == "tee" || c.name == "touch") && a.text != "." && a.text != ".." || c.name == "mv" && last && a.text == "/dev/null" {
+		if isProtected(a.text) && (last || c.name == "mv" || c.name == "tee" || c.name == "touch") && a.text != "." && a.text != ".." || c.name == "mv" && last && a.text == "/dev/null" {
 			class = Destructive
 		}
 	}
 	if c.name == "ln" && c.flag("-f", "--force") || c.name == "cp" && len(c.args) > 1 && c.args[0].text == "/dev/null" {
 		class = Destructive
 	}
-	c.found("writes", class)
+	c.report("writes", class)
 }
 
-// rights judges who may do what with files.
+// rights judges changes of the permissions of files.
 func rights(c call) {
 	class := Sensitive
 	if c.flag("-R", "--recursive") {
 		class = Destructive
 	}
 	for _, a := range c.positional() {
-		if protected(a.text) && a.text != "." || a.text == "777" || a.text == "0777" && c.name == "chmod" {
+		if isProtected(a.text) && a.text != "." || a.text == "777" || a.text == "0777" && c.name == "chmod" {
 			class = Destructive
 		}
 	}
-	c.found("rights", class)
+	c.report("rights", class)
 }
 
 func kill(c call) {
@@ -253,16 +252,16 @@ func kill(c call) {
 			class = Destructive
 		}
 	}
-	c.found("process", class)
+	c.report("process", class)
 }
 
 func crontab(c call) {
 	switch {
 	case c.flag("-r"):
-		c.found("deletes", Destructive)
+		c.report("deletes", Destructive)
 	case len(c.args) == 1 && c.args[0].text == "-l":
 	default:
-		c.found("system", wordsClass(c.args))
+		c.report("system", wordsClass(c.args))
 	}
 }
 
@@ -277,35 +276,35 @@ func firewall(c call) {
 			class = Destructive
 		}
 	}
-	c.found("system", class)
+	c.report("system", class)
 }
 
-// services judges what starts, stops and shows services.
+// services judges programs that start, stop and show services.
 func services(c call) {
 	for _, a := range c.args {
 		switch a.text {
 		case "stop", "disable", "mask", "kill", "isolate", "reboot", "poweroff", "halt", "rescue", "emergency", "reset-failed", "unload", "bootout", "remove",
 			"suspend", "hibernate", "kexec", "switch-root", "terminate-session", "terminate-user", "kill-session", "kill-user", "revert", "clean", "exit", "delete", "shutdown":
-			c.found("system", Destructive)
+			c.report("system", Destructive)
 			return
 		}
 	}
 	positional := c.positional()
 	logs := c.name == "journalctl" || c.name == "dmesg"
-	known := logs && (c.within(journalOptions()) && c.name == "journalctl" || c.within(dmesgOptions()) && c.name == "dmesg") || !logs && c.within(systemdOptions())
+	known := logs && (c.hasOnly(journalOptions()) && c.name == "journalctl" || c.hasOnly(dmesgOptions()) && c.name == "dmesg") || !logs && c.hasOnly(systemdOptions())
 	switch {
 	case logs && (c.flag("--vacuum-size", "--vacuum-time", "--vacuum-files", "--rotate", "--flush", "-C", "--clear", "--read-clear", "-c") || wordsClass(c.args) == Destructive):
-		c.found("system", Destructive)
+		c.report("system", Destructive)
 	case logs && c.flag("-f", "--follow", "-w", "--follow-new"):
-		c.found("waits", Sensitive)
-	case !known && !dynamic(c.args) && wordsClass(c.args) == Sensitive && !c.only():
-		c.found("unknown", Sensitive)
-	case logs && !dynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-W", "--console-level") && (c.name == "journalctl" || !c.flag("-n")) && !c.flag("--console-off", "--console-on", "--file", "--root", "-M", "--directory") || c.only():
+		c.report("waits", Sensitive)
+	case !known && !anyDynamic(c.args) && wordsClass(c.args) == Sensitive && !c.isHelp():
+		c.report("unknown", Sensitive)
+	case logs && !anyDynamic(c.args) && !c.flag("-D", "-E", "--setup-keys", "-w", "-W", "--console-level") && (c.name == "journalctl" || !c.flag("-n")) && !c.flag("--console-off", "--console-on", "--file", "--root", "-M", "--directory") || c.isHelp():
 	case c.flag("-H", "--host", "-M", "--machine"):
-		c.found("network", wordsClass(c.args))
-	case c.name == "systemctl" && !dynamic(c.args) && len(positional) > 0 && slices.Contains([]string{"status", "is-active", "is-enabled", "is-failed", "list-units", "list-timers", "list-unit-files", "list-sockets", "list-dependencies"}, positional[0].text),
-		c.name == "service" && len(positional) == 2 && positional[1].text == "status" && !dynamic(c.args):
+		c.report("network", wordsClass(c.args))
+	case c.name == "systemctl" && !anyDynamic(c.args) && len(positional) > 0 && slices.Contains([]string{"status", "is-active", "is-enabled", "is-failed", "list-units", "list-timers", "list-unit-files", "list-sockets", "list-dependencies"}, positional[0].text),
+		c.name == "service" && len(positional) == 2 && positional[1].text == "status" && !anyDynamic(c.args):
 	default:
-		c.found("system", wordsClass(c.args))
+		c.report("system", wordsClass(c.args))
 	}
 }

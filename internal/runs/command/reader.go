@@ -5,41 +5,42 @@ import (
 	"strings"
 )
 
-// readerOptions judges the options of some readers, and returns what is left of their
-// words without the values of options.
+// readerOptions judges the options of some readers, and returns their arguments without the values
+// of options.
 func (c call) readerOptions(positional []word) []word {
 	if c.name == "xxd" {
 		positional = positionalWithout(c, "-l", "-s", "-c", "-g", "-n", "-o")
 	}
 	if strings.HasPrefix(c.name, "base") && c.flag("-d", "-D", "--decode") {
-		c.found("secrets", Sensitive)
+		c.report("secrets", Sensitive)
 	}
 	if c.name == "tail" {
-		c.follows("-f", "-F", "--follow", "--retry")
+		c.checkFollow("-f", "-F", "--follow", "--retry")
 	}
-	if c.name == "less" && !c.within(lessOptions()) || c.name == "xmllint" && (!c.within(xmlOptions()) || slices.ContainsFunc(c.args, func(a word) bool { return strings.Contains(a.text, "://") || strings.Contains(a.text, "document(") })) {
-		c.found("unknown", wordsClass(c.words))
+	if c.name == "less" && !c.hasOnly(lessOptions()) || c.name == "xmllint" && (!c.hasOnly(xmlOptions()) || slices.ContainsFunc(c.args, func(a word) bool { return strings.Contains(a.text, "://") || strings.Contains(a.text, "document(") })) {
+		c.report("unknown", wordsClass(c.words))
 	}
 	if c.name == "strings" && slices.ContainsFunc(positional, func(a word) bool { return strings.HasPrefix(a.text, "@") }) { // options from a file
-		c.found("unknown", Sensitive)
+		c.report("unknown", Sensitive)
 	}
 	if (c.name == "less" || c.name == "more") && slices.ContainsFunc(c.args, func(a word) bool { return strings.HasPrefix(a.text, "+") || a.dynamic }) {
-		c.found("unknown", wordsClass(c.words))
+		c.report("unknown", wordsClass(c.words))
 	}
 	return positional
 }
 
-// typed judges type, which tells what a name is, and in other shells shows a file.
-func typed(c call) {
+// typeBuiltin judges type, which shows the kind of a name, and in other shells shows a file.
+func typeBuiltin(c call) {
 	locate(c)
 	for _, a := range c.args {
 		if strings.ContainsAny(a.text, "./") {
-			c.reads(a)
+			c.checkRead(a)
 		}
 	}
 }
 
-// positionalWithout are the arguments that are no options, nor the values of some.
+// positionalWithout returns the arguments that are neither options nor the values of the given
+// options.
 func positionalWithout(c call, valued ...string) []word {
 	var list []word
 	for i, a := range c.args {
@@ -51,16 +52,15 @@ func positionalWithout(c call, valued ...string) []word {
 	return call{args: list}.positional()
 }
 
-// matches judges a word that is only said, and that the shell makes names of files of.
-func (c call) matches(a word) {
-	if a.glob && (secret(a.text) || elsewhere(a.text, false) || hiddenGlob(a.text)) || len(a.text) > 1 && a.text[0] == '~' && a.text[1] != '/' {
-		c.found("elsewhere", Sensitive)
+// checkGlob judges an argument that is only printed, and that the shell expands to names of files.
+func (c call) checkGlob(a word) {
+	if a.glob && (isSecret(a.text) || leavesFolder(a.text, false) || isHiddenGlob(a.text)) || len(a.text) > 1 && a.text[0] == '~' && a.text[1] != '/' {
+		c.report("elsewhere", Sensitive)
 	}
 }
 
-// unpacks reports whether a program turns data into other text, of which nobody
-// knows whether it is code.
-func unpacks(c call) bool {
+// decodes reports whether a program turns data into text that may be code.
+func decodes(c call) bool {
 	switch c.name {
 	case "base64", "base32", "xxd", "zcat", "rev", "tr", "iconv", "tac":
 		return true
@@ -68,35 +68,35 @@ func unpacks(c call) bool {
 	return false
 }
 
-// recursive judges a search through many files: of those where secrets lie, it reads
-// them, and a pattern that almost every line has shows them.
-func (c call) recursive(positional []word) {
-	whole := c.name == "rg" || c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "-u", "-uu") || c.everything() ||
+// checkRecursive judges a search through many files: it reads files that may hold secrets, and a
+// pattern that matches almost every line shows them.
+func (c call) checkRecursive(positional []word) {
+	whole := c.name == "rg" || c.flag("-r", "-R", "--recursive", "--dereference-recursive", "--hidden", "-u", "-uu") || c.searchesIgnored() ||
 		slices.ContainsFunc(c.args, func(a word) bool { return strings.Contains(a.text, "recurs") })
-	many := whole || slices.ContainsFunc(positional, func(a word) bool { return a.glob && confidesGlob(a.text) })
+	many := whole || slices.ContainsFunc(positional, func(a word) bool { return a.glob && isConfidentialGlob(a.text) })
 	if !many {
 		return
 	}
-	if c.flag("-v", "--invert-match") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "recurse" || a.text == "-drecurse" }) || slices.ContainsFunc(c.searched(positional), broad) { // it finds almost every line
-		c.found("secrets", Sensitive)
+	if c.flag("-v", "--invert-match") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "recurse" || a.text == "-drecurse" }) || slices.ContainsFunc(c.patterns(positional), isBroad) { // it matches almost every line
+		c.report("secrets", Sensitive)
 		return
 	}
 	for _, a := range positional {
-		p := cleaned(a.text)
-		if whole && (p == "/" || p == "~" || p == ".." || hiddenGlob(p)) || c.name == "rg" && (c.everything() || c.flag("--hidden", "-u", "-uu", "-uuu", "-.")) {
-			c.found("secrets", Sensitive)
+		p := cleanPath(a.text)
+		if whole && (p == "/" || p == "~" || p == ".." || isHiddenGlob(p)) || c.name == "rg" && (c.searchesIgnored() || c.flag("--hidden", "-u", "-uu", "-uuu", "-.")) {
+			c.report("secrets", Sensitive)
 			return
 		}
 	}
 }
 
-// everything reports whether a search is told to leave out no file.
-func (c call) everything() bool {
+// searchesIgnored reports whether a search includes ignored files.
+func (c call) searchesIgnored() bool {
 	return slices.ContainsFunc(c.args, func(a word) bool { return strings.HasPrefix(a.text, "--no-ignore") })
 }
 
-// searched are the patterns of a search.
-func (c call) searched(positional []word) []string {
+// patterns returns the patterns of a search.
+func (c call) patterns(positional []word) []string {
 	var list []string
 	for i, a := range c.args {
 		value, long := strings.CutPrefix(a.text, "--regexp=")
@@ -115,9 +115,9 @@ func (c call) searched(positional []word) []string {
 	return list
 }
 
-// broad reports whether a pattern, or a part of it, is found in almost any text: nothing
-// in it is three letters long.
-func broad(pattern string) bool {
+// isBroad reports whether a pattern, or one of its alternatives, matches almost any text: it has no
+// three letters in sequence.
+func isBroad(pattern string) bool {
 	const least = 3
 	for _, part := range strings.Split(strings.ReplaceAll(pattern, `\|`, "|"), "|") {
 		longest, run, class := 0, 0, false
@@ -132,7 +132,7 @@ func broad(pattern string) bool {
 				if run++; i > 0 && part[i-1] == '\\' {
 					run = 0
 				}
-			case b == '?' || b == '*' || b == '{': // what is before it may be missing
+			case b == '?' || b == '*' || b == '{': // the character before it is optional
 				run = 0
 			default:
 				run = 0

@@ -21,8 +21,8 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// script is a model that answers what it is told, in order, and remembers what it
-// was asked. It answers the last again and again. While held it waits.
+// script is a model that gives its answers in order, repeats the last one, and records its
+// requests. While held it waits.
 type script struct {
 	mu      sync.Mutex
 	answers []any // llm.Reply or error
@@ -60,7 +60,7 @@ func (s *script) Model(context.Context, string, eligibility.Candidate) (llm.Mode
 	return s, nil
 }
 
-// keyless has clients of no provider, for a reason of ours.
+// keyless has no client for any provider, because of an internal error.
 type keyless struct{ err error }
 
 // Model implements eligibility.Models.
@@ -80,7 +80,7 @@ func says(text, because string) llm.Reply {
 	return llm.Reply{Text: string(raw), Provider: "test", Model: "m", Usage: llm.Usage{Input: 300, Output: 40}}
 }
 
-// newWorld is a running run whose only step ran a command that failed.
+// newWorld returns a running run whose only step ran a command that failed.
 func newWorld(t *testing.T, was string, d eligibility.Deployment, answers ...any) *world {
 	w := fixture.NewWorld(t)
 	var keys []string
@@ -158,7 +158,7 @@ func (w *world) reason(t *testing.T) plan.StepState {
 	return w.Read(w.run.ID).State("s1")
 }
 
-// event is the data of the only event that says what was thought of.
+// event returns the data of the only event of a replacement.
 func (w *world) event(t *testing.T) map[string]any {
 	t.Helper()
 	events, err := w.Store.Events(context.Background(), fixture.Account, w.run.ID, 0, 100)
@@ -187,7 +187,7 @@ func (w *world) told() string {
 	return ""
 }
 
-func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
+func TestReasonAsksModelOnce(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "La carpeta se llama srv."))
 	st := w.reason(t)
 	if c := st.Command; c == nil || *c != (plan.Command{Was: "ls /sv", Now: "ls /srv", Because: "La carpeta se llama srv.", Tokens: 340, Asked: true, Asks: true}) {
@@ -203,7 +203,7 @@ func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
 	if data := w.event(t); data["was"] != "ls /sv" || data["now"] != "ls /srv" || data["provider"] != "test" || data["tokens"] != 340.0 || data["refused"] != nil {
 		t.Errorf("%v", data)
 	}
-	if told := w.told(); strings.Contains(told, "ls /srv") { // the wait for an approval tells of it
+	if told := w.told(); strings.Contains(told, "ls /srv") { // the approval request posts it
 		t.Error(told)
 	}
 	prompt := w.model.asked[0].Messages[0].Content
@@ -215,8 +215,8 @@ func TestAnotherCommandIsThoughtOfOnce(t *testing.T) {
 	}
 }
 
-// What the same program does on the same operands is told here, since nothing waits.
-func TestTheSameSafeCommandIsToldOfAtOnce(t *testing.T) {
+// The same program with the same operands is reported here, because no approval follows.
+func TestReasonPostsSafeReplacementAtOnce(t *testing.T) {
 	w := newWorld(t, "ls -z /srv", free(), says("ls -a /srv", "No hay -z."))
 	if c := w.reason(t).Command; c == nil || c.Asks || c.Now != "ls -a /srv" {
 		t.Fatalf("%+v", c)
@@ -226,8 +226,8 @@ func TestTheSameSafeCommandIsToldOfAtOnce(t *testing.T) {
 	}
 }
 
-// An element and an undo have no other command: nobody could be asked about it.
-func TestNobodyThinksOfAnElementOrAnUndo(t *testing.T) {
+// An element and an undo have no replacement, because no person could approve it.
+func TestReasonSkipsElementsAndUndos(t *testing.T) {
 	for _, id := range []string{"s1[0]", "undo:s1"} {
 		r := plan.Run{Status: plan.Running, Steps: []plan.StepState{{StepID: id, Status: plan.StepRunning, Error: &plan.Failure{Code: command.FailedCode}}}}
 		if command.Due(r, id) {
@@ -236,7 +236,7 @@ func TestNobodyThinksOfAnElementOrAnUndo(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUsedRepeatsTheCommand(t *testing.T) {
+func TestReasonRepeatsCommandAfterUnusableReply(t *testing.T) {
 	for name, c := range map[string]struct {
 		was     string
 		answer  any
@@ -276,7 +276,7 @@ func TestWhatCannotBeUsedRepeatsTheCommand(t *testing.T) {
 	}
 }
 
-func TestACommandIsPaidForAndARefusalSaid(t *testing.T) {
+func TestReasonChargesCallAndReportsRefusal(t *testing.T) {
 	w := newWorld(t, "ls /sv", paid(), says("ls /srv", "x"))
 	if st := w.reason(t); st.Command.Now != "ls /sv" || w.model.times() != 0 {
 		t.Fatalf("without credit: %+v, asked %d times", st.Command, w.model.times())
@@ -301,14 +301,14 @@ func TestACommandIsPaidForAndARefusalSaid(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutACeilingAsksNobody(t *testing.T) {
+func TestReasonNeedsCeiling(t *testing.T) {
 	w := newWorld(t, "ls "+strings.Repeat("Ñandú9 ", 4000), free(), says("ls /srv", "x"))
 	if st := w.reason(t); w.model.times() > 0 && w.model.asked[0].Estimate()+w.model.asked[0].MaxTokens > 4000 {
 		t.Errorf("%+v over the ceiling", st.Command)
 	}
 }
 
-func TestAStepThatDidNotFailIsLeftAlone(t *testing.T) {
+func TestReasonSkipsStepThatDidNotFail(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	for _, id := range []string{"s2", "undo:s1", "s1[0]", ""} {
 		must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, id))
@@ -321,7 +321,7 @@ func TestAStepThatDidNotFailIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestManyInvocationsAskOnce(t *testing.T) {
+func TestConcurrentReasonsAskModelOnce(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	w.model.held = make(chan struct{})
 	start := make(chan struct{})
@@ -331,7 +331,7 @@ func TestManyInvocationsAskOnce(t *testing.T) {
 		all.Go(func() {
 			<-start
 			errs[i] = w.service.Reason(context.Background(), fixture.Account, w.run.ID, "s1")
-			if errs[i] != nil { // the others gave up: whoever asks may be answered
+			if errs[i] != nil { // the others gave up: the call in flight may end now
 				w.model.mu.Lock()
 				defer w.model.mu.Unlock()
 				if w.model.held != nil {
@@ -359,7 +359,7 @@ func TestManyInvocationsAskOnce(t *testing.T) {
 	w.event(t)
 }
 
-func TestACrashInTheMiddleCostsTheAttempt(t *testing.T) {
+func TestCrashDuringReasonCostsTheAttempt(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	ctx := context.Background()
 	_, err := w.service.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: fixture.Account}, credit.Need{Policy: credit.DefaultPolicy()})
@@ -379,7 +379,7 @@ func TestACrashInTheMiddleCostsTheAttempt(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfOursIsTriedAgain(t *testing.T) {
+func TestReasonRetriesInternalError(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	broken := errors.New("no secrets today")
 	w.service.Models = keyless{broken}

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// trusted are the folders whose programs are what their names say.
-var trusted = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
+// trustedFolders are folders whose programs are the ones that their names suggest.
+var trustedFolders = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
 
-// cmdlets are programs of PowerShell that only show, however their names are written.
+// cmdlets are programs of PowerShell that only show, in any letter case.
 var cmdlets = set("get-childitem gci get-date get-process get-location get-content gc")
 
-// obeys are programs that run what the folder says in which they are called.
-var obeys = set("git go cargo npm yarn pnpm terraform tofu docker podman docker-compose composer poetry brew gem hg svn")
+// folderDriven are programs that run code or settings of the folder in which they are called.
+var folderDriven = set("git go cargo npm yarn pnpm terraform tofu docker podman docker-compose composer poetry brew gem hg svn")
 
 // run judges one command: its first word is the program, unless it sets a variable.
-func (j *judge) run(words []word) {
+func (j *analysis) run(words []word) {
 	for len(words) > 0 && isSetting(words[0].text) && !words[0].dynamic {
 		name, text, _ := strings.Cut(words[0].text, "=")
 		j.assign(name, word{text: text})
-		j.setting(name, text, true)
+		j.checkSetting(name, text, true)
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -30,41 +30,41 @@ func (j *judge) run(words []word) {
 		size += len(w.text)
 	}
 	if j.depth > maxDepth || !j.spend(size) {
-		j.find(shown(words), "deep", j.unknown())
+		j.addFinding(commandLine(words), "deep", j.unknown())
 		return
 	}
 	j.trace = append(j.trace, strings.Join(texts(words), "\x00"))
 	outer := j.result.Class
 	j.result.Class = Safe
-	j.program(words)
-	name := stemmed(strings.ToLower(path.Base(words[0].text)))
+	j.runProgram(words)
+	name := stemOf(strings.ToLower(path.Base(words[0].text)))
 	j.programs[name] = max(j.programs[name], j.result.Class)
 	j.result.Class = max(j.result.Class, outer)
 }
 
-// program judges a command whose first word is the program.
-func (j *judge) program(words []word) {
+// runProgram judges a command whose first word is the program.
+func (j *analysis) runProgram(words []word) {
 	first, args := words[0], words[1:]
 	if first.dynamic || first.glob || first.text == "" {
-		j.computed(words)
+		j.runComputed(words)
 		return
 	}
 	name := strings.TrimSuffix(path.Base(first.text), ".exe")
 	known := strings.ToLower(name)
-	if dir := path.Dir(first.text); known != name && !cmdlets()[known] || strings.Contains(first.text, "/") && !trusted()[dir] {
+	if dir := path.Dir(first.text); known != name && !cmdlets()[known] || strings.Contains(first.text, "/") && !trustedFolders()[dir] {
 		if j.funcs[first.text] {
 			j.pending = append(j.pending, args)
 			return
 		}
-		j.unseen = true
-		j.find(shown(words), "unknown", wordsClass(words))
+		j.runsUnseen = true
+		j.addFinding(commandLine(words), "unknown", wordsClass(words))
 	}
-	c := call{judge: j, name: stemmed(known), args: args, words: words}
+	c := call{analysis: j, name: stemOf(known), args: args, words: words}
 	if judgeProgram, ok := programs()[c.name]; ok {
 		judgeProgram(c)
-		c.visits()
-		if c.away && c.result.Class == Safe && obeys()[c.name] { // whoever wrote the folder says what it runs
-			c.found("elsewhere", Sensitive)
+		c.checkPaths()
+		if c.inShared && c.result.Class == Safe && folderDriven()[c.name] { // the author of the folder controls it
+			c.report("elsewhere", Sensitive)
 		}
 		return
 	}
@@ -72,21 +72,21 @@ func (j *judge) program(words []word) {
 		j.pending = append(j.pending, args)
 		return
 	}
-	c.found("unknown", wordsClass(words))
+	c.report("unknown", wordsClass(words))
 }
 
-// call is one command with its program known by name.
+// call is one command with a known program.
 type call struct {
-	*judge
+	*analysis
 	name  string
 	args  []word
 	words []word
 }
 
-func (c call) found(why string, class Class) { c.find(shown(c.words), why, class) }
+func (c call) report(why string, class Class) { c.addFinding(commandLine(c.words), why, class) }
 
-// stemmed is the name that a program's versions share: python3.12, mkfs.ext4.
-func stemmed(name string) string {
+// stemOf returns the name that all versions of a program share: python3.12, mkfs.ext4.
+func stemOf(name string) string {
 	for _, stem := range []string{"mkfs", "fsck"} {
 		if strings.HasPrefix(name, stem+".") {
 			return stem
@@ -113,27 +113,26 @@ func isSetting(s string) bool {
 	return true
 }
 
-// computed judges a command whose program is not known until it runs.
-func (j *judge) computed(words []word) {
+// runComputed judges a command whose program is unknown until it runs.
+func (j *analysis) runComputed(words []word) {
 	class := max(wordsClass(words), j.unknown())
 	first := words[0].text
 	if words[0].glob {
-		class = max(class, j.matching(words))
+		class = max(class, j.matchingClass(words))
 	}
-	if strings.Contains(first, "{") { // the shell makes several words of it
+	if strings.Contains(first, "{") { // the shell expands it to several words
 		var list []word
 		for _, w := range strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune("{},", r) }) {
 			list = append(list, word{text: w})
 		}
 		j.pending = append(j.pending, append(list, words[1:]...))
 	}
-	j.unseen = true
-	j.find(shown(words), "dynamic", class)
+	j.runsUnseen = true
+	j.addFinding(commandLine(words), "dynamic", class)
 }
 
-// matching judges a command whose program is a pattern by the programs that it
-// matches.
-func (j *judge) matching(words []word) Class {
+// matchingClass judges a command whose program is a pattern, by the programs that match it.
+func (j *analysis) matchingClass(words []word) Class {
 	const most = 8
 	pattern := path.Base(words[0].text)
 	for name := range destructiveWords() {
@@ -155,17 +154,17 @@ func (j *judge) matching(words []word) Class {
 	return Sensitive
 }
 
-// wordsClass is the class of words whose meaning is not known.
+// wordsClass returns the class of words whose meaning is unknown.
 func wordsClass(words []word) Class {
 	for _, w := range words {
-		if destroys(w.text) {
+		if isDestructive(w.text) {
 			return Destructive
 		}
 	}
 	return Sensitive
 }
 
-func shown(words []word) string {
+func commandLine(words []word) string {
 	var b strings.Builder
 	for i, w := range words {
 		if b.Len() > 200 {
@@ -179,8 +178,8 @@ func shown(words []word) string {
 	return b.String()
 }
 
-// flag reports whether an argument is the option: a long one, with or without a
-// value, or a letter of a cluster.
+// flag reports whether the call has one of the options: a long one, with or without a value, or a
+// letter in a group.
 func (c call) flag(options ...string) bool {
 	for _, a := range c.args {
 		if a.text == "--" {
@@ -202,7 +201,7 @@ func isFlag(arg string, options ...string) bool {
 		switch {
 		case long && (arg == o || strings.HasPrefix(arg, o+"=")), arg == o:
 			return true
-		case long && strings.HasPrefix(arg, "--") && len(before(arg, "=")) > 2 && strings.HasPrefix(o, before(arg, "=")): // GNU programs take the beginning of an option
+		case long && strings.HasPrefix(arg, "--") && len(before(arg, "=")) > 2 && strings.HasPrefix(o, before(arg, "=")): // GNU programs accept an abbreviated option
 			return true
 		case !long && !strings.HasPrefix(arg, "--") && len(o) == 2 && strings.Contains(arg, o[1:]):
 			return true
@@ -216,7 +215,7 @@ func before(s, sep string) string {
 	return head
 }
 
-// positional are the arguments that are no options.
+// positional returns the arguments that are not options.
 func (c call) positional() []word {
 	var out []word
 	for i, a := range c.args {
@@ -230,7 +229,7 @@ func (c call) positional() []word {
 	return out
 }
 
-// texts are the words of arguments, of at most so many.
+// texts returns the texts of words.
 func texts(words []word) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -239,8 +238,8 @@ func texts(words []word) []string {
 	return out
 }
 
-// dynamic reports whether an argument is not known.
-func dynamic(words []word) bool {
+// anyDynamic reports whether the value of a word is unknown.
+func anyDynamic(words []word) bool {
 	for _, w := range words {
 		if w.dynamic {
 			return true
@@ -249,8 +248,8 @@ func dynamic(words []word) bool {
 	return false
 }
 
-// only asks whether all that is asked is a version or help.
-func (c call) only() bool {
+// isHelp reports whether the only argument asks for the version or for help.
+func (c call) isHelp() bool {
 	if len(c.args) != 1 || c.args[0].dynamic {
 		return false
 	}
@@ -261,18 +260,18 @@ func (c call) only() bool {
 	return false
 }
 
-// inner judges the command that the rest of the words are.
-func (j *judge) inner(words []word) {
+// runInner judges the remaining words as a command.
+func (j *analysis) runInner(words []word) {
 	j.depth++
 	defer func() { j.depth-- }()
 	j.run(words)
 }
 
-// code judges a word that is read as a text of its own.
-func (j *judge) code(w word) {
+// readCode judges a word that is run as a text of its own.
+func (j *analysis) readCode(w word) {
 	if w.dynamic {
-		j.unseen = true
-		j.find(w.text, "dynamic", max(wordsClass([]word{w}), j.unknown()))
+		j.runsUnseen = true
+		j.addFinding(w.text, "dynamic", max(wordsClass([]word{w}), j.unknown()))
 	}
 	j.read(w.text)
 }

@@ -5,46 +5,46 @@ import (
 	"strings"
 )
 
-// mostCalls is how many commands of one find are read.
-const mostCalls = 10
+// maxFindCommands is the greatest number of commands that are read in one find.
+const maxFindCommands = 10
 
-// find judges find: where it looks, and what it does with what it finds.
+// find judges find: the places that it searches, and the actions on the files that it finds.
 func find(c call) {
-	for _, a := range c.args { // the places that it looks in
+	for _, a := range c.args { // the places that it searches
 		if strings.HasPrefix(a.text, "-") || a.text == "(" || a.text == "!" {
 			break
 		}
-		if elsewhere(a.text, false) || a.text == "/" && !slices.Contains(texts(c.args), "-maxdepth") {
-			c.found("elsewhere", Sensitive)
+		if leavesFolder(a.text, false) || a.text == "/" && !slices.Contains(texts(c.args), "-maxdepth") {
+			c.report("elsewhere", Sensitive)
 		}
 	}
 	calls := 0
 	for i, a := range c.args {
 		switch a.text {
 		case "-delete":
-			c.found("deletes", Destructive)
+			c.report("deletes", Destructive)
 		case "-fprint", "-fprint0", "-fprintf", "-fls":
-			c.found("overwrites", Sensitive)
+			c.report("overwrites", Sensitive)
 			if i+1 < len(c.args) {
-				c.writes(c.args[i+1], false)
+				c.checkWrite(c.args[i+1], false)
 			}
 		case "-files0-from":
-			c.found("secrets", Sensitive)
+			c.report("secrets", Sensitive)
 		case "-exec", "-execdir", "-ok", "-okdir":
-			if calls++; calls > mostCalls {
-				c.found("deep", wordsClass(c.words))
+			if calls++; calls > maxFindCommands {
+				c.report("deep", wordsClass(c.words))
 				return
 			}
-			c.each(c.args[i+1:])
+			c.runForFound(c.args[i+1:])
 		}
-		if a.dynamic || secret(a.text) {
-			c.found("secrets", max(Sensitive, wordsClass(c.words[:1])))
+		if a.dynamic || isSecret(a.text) {
+			c.report("secrets", max(Sensitive, wordsClass(c.words[:1])))
 		}
 	}
 }
 
-// each judges the command of -exec: the files it is given are not known.
-func (c call) each(rest []word) {
+// runForFound judges the command of -exec, whose file arguments are unknown.
+func (c call) runForFound(rest []word) {
 	end := len(rest)
 	for i, a := range rest {
 		if a.text == ";" || a.text == "+" && i > 0 && rest[i-1].text == "{}" {
@@ -58,33 +58,32 @@ func (c call) each(rest []word) {
 		words = append(words, a)
 	}
 	if len(words) == 0 {
-		c.found("unknown", Sensitive)
+		c.report("unknown", Sensitive)
 		return
 	}
-	c.inner(words)
+	c.runInner(words)
 }
 
 func finder(c call) {
 	for i, a := range c.args {
 		if isFlag(a.text, "-x", "-X", "--exec", "--exec-batch") {
-			c.inner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
-			c.found("unknown", wordsClass(c.words))
+			c.runInner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
+			c.report("unknown", wordsClass(c.words))
 			return
 		}
-		if a.dynamic || secret(a.text) {
-			c.found("secrets", Sensitive)
+		if a.dynamic || isSecret(a.text) {
+			c.report("secrets", Sensitive)
 		}
 	}
 }
 
-// sed judges sed: it reads, as long as its script only prints, deletes lines of
-// what it prints, or replaces.
+// sed judges sed: it only reads if its script only prints, drops or replaces lines in the output.
 func sed(c call) {
 	if c.flag("-i", "--in-place", "-f", "--file") {
-		c.found("overwrites", wordsClass(c.words[:1]))
+		c.report("overwrites", wordsClass(c.words[:1]))
 		for _, a := range c.positional() {
-			if protected(a.text) {
-				c.found("protected", Destructive)
+			if isProtected(a.text) {
+				c.report("protected", Destructive)
 			}
 		}
 		return
@@ -96,39 +95,39 @@ func sed(c call) {
 		value, long := strings.CutPrefix(a.text, "--expression=")
 		switch {
 		case long:
-			c.script(word{text: value, dynamic: a.dynamic})
+			c.checkScript(word{text: value, dynamic: a.dynamic})
 			scripted = true
 		case (a.text == "-e" || a.text == "--expression" || a.text == "-ne" || a.text == "-Ee" || a.text == "-re") && i+1 < len(c.args):
 			i++
-			c.script(c.args[i])
+			c.checkScript(c.args[i])
 			scripted = true
 		case a.text == "-n", a.text == "-E", a.text == "-r", a.text == "-s", a.text == "-u", a.text == "-z", a.text == "--quiet", a.text == "--posix", a.text == "-nE", a.text == "-En", a.text == "-nr", a.text == "--regexp-extended", a.text == "--version":
 		case strings.HasPrefix(a.text, "-") && a.text != "-":
-			c.found("unknown", wordsClass(c.words))
+			c.report("unknown", wordsClass(c.words))
 		default:
 			files = append(files, a)
 		}
 	}
 	if !scripted && len(files) > 0 {
-		c.script(files[0])
+		c.checkScript(files[0])
 		files = files[1:]
 	}
 	for _, f := range files {
-		c.reads(f)
+		c.checkRead(f)
 	}
 }
 
-func (c call) script(w word) {
+func (c call) checkScript(w word) {
 	for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return r == '\n' }) {
 		if !onlyPrints(strings.TrimSpace(part)) || w.dynamic {
-			c.found("writes", wordsClass([]word{w}))
+			c.report("writes", wordsClass([]word{w}))
 			return
 		}
 	}
 }
 
-// onlyPrints reports whether one command of sed is known to be harmless: an
-// address and p, d, q, = or l, or s with only the flags g, i, p and a number.
+// onlyPrints reports whether one command of sed is known to be harmless: an address with p, d, q, =
+// or l, or s with only the flags g, i, p and a number.
 func onlyPrints(s string) bool {
 	s = strings.TrimLeft(s, "0123456789,$ ~+")
 	if strings.HasPrefix(s, "/") {
@@ -161,7 +160,7 @@ func onlyPrints(s string) bool {
 	return strings.Trim(rest, "gipIm0123456789 ") == ""
 }
 
-// upTo returns what follows the first delimiter that is not escaped.
+// upTo returns the text after the first delimiter that is not escaped.
 func upTo(s string, delimiter byte) (after string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

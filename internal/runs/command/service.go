@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// docker judges container engines: what only lists is safe.
+// docker judges container engines: commands that only list are safe.
 func docker(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	args := slices.DeleteFunc(slices.Clone(c.args), func(w word) bool { return w.text == "--rm" || w.text == "--force-rm" })
-	d := call{judge: c.judge, name: c.name, args: args, words: c.words}
+	d := call{analysis: c.analysis, name: c.name, args: args, words: c.words}
 	positional := texts(d.positional())
 	if len(positional) > 1 && slices.Contains([]string{"container", "image", "compose", "volume", "network", "system", "builder", "context", "stack", "service", "node", "secret", "config", "swarm", "machine", "pod"}, positional[0]) {
 		if slices.Contains([]string{"rm", "prune", "down", "leave", "kill", "stop"}, positional[1]) {
-			c.found("containers", Destructive)
+			c.report("containers", Destructive)
 			return
 		}
 		if positional[0] != "secret" && positional[0] != "config" {
 			positional = positional[1:]
 		}
 	}
-	for i, a := range args { // what the container runs
+	for i, a := range args { // the command that the container runs
 		if shells()[a.text] || a.text == "env" || a.text == "exec" && i > 0 {
-			c.inner(args[i:])
+			c.runInner(args[i:])
 			break
 		}
 	}
@@ -32,33 +32,33 @@ func docker(c call) {
 	switch {
 	case len(positional) > 0 && slices.Contains([]string{"down", "stop", "kill", "rm", "rmi", "prune"}, positional[0]):
 		class = Destructive
-	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.harmless() &&
+	case class == Sensitive && len(positional) > 0 && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && d.isHarmless() &&
 		slices.Contains([]string{"ps", "images", "ls", "list", "version", "info", "stats", "top", "port", "logs", "df"}, positional[0]):
 		switch {
 		case positional[0] == "top" && len(positional) > 2 || positional[0] == "logs" && d.flag("--details"): // options of ps, and an environment
-			c.found("secrets", Sensitive)
+			c.report("secrets", Sensitive)
 		case positional[0] == "logs":
-			d.follows("-f", "--follow")
+			d.checkFollow("-f", "--follow")
 		case positional[0] == "stats" && !slices.Contains(texts(args), "--no-stream"):
-			c.found("waits", Sensitive)
+			c.report("waits", Sensitive)
 		}
 		return
 	}
-	c.found("containers", class)
+	c.report("containers", class)
 }
 
-// database judges the clients of SQL databases by the statements they are given.
-// A statement that is not in the words is not known.
+// database judges the clients of SQL databases by their statements. A statement that is not an
+// argument is unknown.
 func database(c call) {
-	if c.only() || c.flag("--version") && len(c.args) == 1 {
+	if c.isHelp() || c.flag("--version") && len(c.args) == 1 {
 		return
 	}
 	if c.name == "psql" && len(c.args) == 1 && (c.args[0].text == "-l" || c.args[0].text == "--list") {
 		return
 	}
-	c.hosts()
-	if known, ok := databaseOptions[c.name]; ok && !c.within(known()) {
-		c.found("unknown", wordsClass(c.args))
+	c.checkHosts()
+	if known, ok := databaseOptions[c.name]; ok && !c.hasOnly(known()) {
+		c.report("unknown", wordsClass(c.args))
 	}
 	options := []string{"-c", "-e", "-Q", "-q", "--command", "--execute", "--query", "--eval"}
 	class, given := Safe, false
@@ -71,7 +71,7 @@ func database(c call) {
 			_, statement, _ = strings.Cut(a.text, "=")
 		case strings.HasPrefix(a.text, "-c") && len(a.text) > 3 && c.name == "psql", strings.HasPrefix(a.text, "-e") && len(a.text) > 3 && c.name != "psql":
 			statement = a.text[2:]
-		case strings.HasPrefix(a.text, ".") && strings.HasPrefix(c.name, "sqlite"), strings.ContainsAny(a.text, " ;") && !strings.HasPrefix(a.text, "-"): // of sqlite3, and of those whose options are not known
+		case strings.HasPrefix(a.text, ".") && strings.HasPrefix(c.name, "sqlite"), strings.ContainsAny(a.text, " ;") && !strings.HasPrefix(a.text, "-"): // of sqlite3, and of clients whose options are unknown
 			statement = a.text
 		default:
 			if isFlag(a.text, "-f", "-o", "-L", "-v", "--file", "--output", "--init-command", "--set", "--variable", "--tee", "--pager", "-init", "-cmd") && strings.HasPrefix(a.text, "-") && !slices.Contains(options, a.text) {
@@ -80,8 +80,8 @@ func database(c call) {
 			if a.dynamic {
 				class = max(class, Sensitive)
 			}
-			if file := strings.TrimPrefix(a.text, "file:"); !strings.HasPrefix(a.text, "-") && (elsewhere(a.text, true) || strings.HasPrefix(c.name, "sqlite") && elsewhere(file, true)) {
-				c.found("elsewhere", Sensitive)
+			if file := strings.TrimPrefix(a.text, "file:"); !strings.HasPrefix(a.text, "-") && (leavesFolder(a.text, true) || strings.HasPrefix(c.name, "sqlite") && leavesFolder(file, true)) {
+				c.report("elsewhere", Sensitive)
 			}
 			continue
 		}
@@ -92,14 +92,14 @@ func database(c call) {
 		}
 	}
 	if !given {
-		c.unseen = true
+		c.runsUnseen = true
 		class = max(class, wordsClass(c.args))
 	}
-	c.found("database", class)
+	c.report("database", class)
 }
 
-// Words of SQL: with one of the first a statement destroys; without one of the
-// second, and only with functions of the third, it only reads.
+// Words of SQL. A statement with one of the first is destructive. A statement without one of the
+// second, and with only functions of the third, only reads.
 var (
 	sqlDestroys = set(`drop truncate delete flush purge shutdown detach vacuum reset dropdb pg_terminate_backend pg_drop_replication_slot lo_unlink kill rmtree
 		pg_switch_wal xp_cmdshell unlink rm format_disk`)
@@ -115,8 +115,9 @@ var (
 		pg_database_size pg_relation_size pg_total_relation_size table_info index_list partition interval is offset filter format_type pg_get_viewdef md5`)
 )
 
-// sqlClass is the class of SQL statements, read word by word: a DELETE destroys,
-// and so does an UPDATE of every row; only what reads with known functions is safe.
+// sqlClass returns the class of SQL statements. It reads them word by word: a DELETE is
+// destructive, and so is an UPDATE of every row; only a statement that reads with known functions
+// is safe.
 func sqlClass(text string) Class {
 	text = strings.ToLower(text)
 	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && r < 0x80 })
@@ -129,18 +130,18 @@ func sqlClass(text string) Class {
 			class = Sensitive
 		}
 	}
-	if destroys(text) && !strings.HasPrefix(strings.TrimSpace(text), "select") {
+	if isDestructive(text) && !strings.HasPrefix(strings.TrimSpace(text), "select") {
 		return Destructive
 	}
 	for _, statement := range strings.Split(text, ";") {
 		statement = strings.TrimSpace(statement)
 		first := before(strings.Join(strings.Fields(strings.ReplaceAll(statement, "(", " ( ")), " "), " ")
 		switch {
-		case statement == "", len(statement) <= 40 && describes()[before(statement, " ")], statement == `\l`, statement == `\conninfo`, statement == ".tables", statement == ".schema",
+		case statement == "", len(statement) <= 40 && describeCommands()[before(statement, " ")], statement == `\l`, statement == `\conninfo`, statement == ".tables", statement == ".schema",
 			strings.HasPrefix(statement, ".schema ") && len(strings.Fields(statement)) == 2:
-		case confidesSQL(statement):
+		case readsConfidential(statement):
 			class = max(class, Sensitive)
-		case !sqlReads()[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !knownFunctions(statement), strings.Contains(statement, "/*!"):
+		case !sqlReads()[first], strings.ContainsAny(statement, "\\`"), strings.HasPrefix(first, "pragma") && strings.Contains(statement, "="), !hasKnownFunctions(statement), strings.Contains(statement, "/*!"):
 			class = max(class, Sensitive)
 		}
 	}
@@ -150,12 +151,11 @@ func sqlClass(text string) Class {
 	return class
 }
 
-// describes are the commands of psql that show what a table is.
-var describes = set(`\d \d+ \dt \dt+ \di \di+ \dv \dv+ \ds \dn \dn+`)
+// describeCommands are the commands of psql that describe tables.
+var describeCommands = set(`\d \d+ \dt \dt+ \di \di+ \dv \dv+ \ds \dn \dn+`)
 
-// knownFunctions reports whether whatever is called in a statement is known to
-// change nothing.
-func knownFunctions(statement string) bool {
+// hasKnownFunctions reports whether all functions in a statement are known to change nothing.
+func hasKnownFunctions(statement string) bool {
 	for at := 0; at < len(statement); at++ {
 		if statement[at] != '(' {
 			continue
@@ -174,7 +174,7 @@ func knownFunctions(statement string) bool {
 
 // redis judges the clients of Redis by their command.
 func redis(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	var words []string
@@ -184,24 +184,24 @@ func redis(c call) {
 		case valued()[a] && len(words) == 0:
 			i++
 		case a == "-r" && len(words) == 0:
-			c.found("waits", Sensitive)
+			c.report("waits", Sensitive)
 			i++
 		case strings.HasPrefix(a, "-") && len(words) == 0:
 			if slices.Contains([]string{"--pipe", "--eval", "--rdb", "-x", "-X", "--functions-rdb"}, a) {
-				c.found("database", wordsClass(c.args))
+				c.report("database", wordsClass(c.args))
 			}
 		default:
 			words = append(words, strings.ToLower(a))
 		}
 	}
 	if len(words) == 0 {
-		c.unseen = true
-		c.found("database", Sensitive)
+		c.runsUnseen = true
+		c.report("database", Sensitive)
 		return
 	}
-	c.hosts()
-	if own := (call{args: c.args[:len(c.args)-len(words)]}); !own.within(redisOptions()) {
-		c.found("unknown", wordsClass(c.args))
+	c.checkHosts()
+	if own := (call{args: c.args[:len(c.args)-len(words)]}); !own.hasOnly(redisOptions()) {
+		c.report("unknown", wordsClass(c.args))
 	}
 	reads := set("get mget hget hgetall hmget hkeys hvals hlen scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
 	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
@@ -209,16 +209,16 @@ func redis(c call) {
 	switch {
 	case destroys()[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):
 		class = Destructive
-	case reads()[words[0]] && !dynamic(c.args) && !secret(strings.Join(words, " ")) && !personalKey(strings.Join(words, " ")):
+	case reads()[words[0]] && !anyDynamic(c.args) && !isSecret(strings.Join(words, " ")) && !isPersonalKey(strings.Join(words, " ")):
 		return
 	case wordsClass(c.args) == Destructive:
 		class = Destructive
 	}
-	c.found("database", class)
+	c.report("database", class)
 }
 
-// personalKey reports whether a key seems to be about a person.
-func personalKey(words string) bool {
+// isPersonalKey reports whether a key seems to concern a person.
+func isPersonalKey(words string) bool {
 	for _, part := range []string{"session", "user", "account", "auth", "login", "customer", "cookie", "otp"} {
 		if strings.Contains(words, part) {
 			return true
@@ -227,10 +227,9 @@ func personalKey(words string) bool {
 	return false
 }
 
-// cloud judges the clients of clouds: describe, list and get are safe, but for
-// what they get that is secret.
+// cloud judges the clients of clouds: describe, list and get are safe, unless they return a secret.
 func cloud(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	class, looks := wordsClass(c.args), false
@@ -251,32 +250,31 @@ func cloud(c call) {
 		class = Destructive
 	}
 	switch {
-	case class == Sensitive && looks && c.people():
-		c.found("identity", class)
-	case class == Sensitive && looks && !dynamic(c.args) && !c.secretive() && !c.flag("--follow", "--watch", "--wait"):
+	case class == Sensitive && looks && c.asksForPeople():
+		c.report("identity", class)
+	case class == Sensitive && looks && !anyDynamic(c.args) && !c.asksForSecret() && !c.flag("--follow", "--watch", "--wait"):
 	default:
-		c.found("cloud", class)
+		c.report("cloud", class)
 	}
 }
 
-// cloudSecrets are in the words by which a cloud is asked for a secret, or for something
-// that it tells with one: an environment, a key of a connection.
+// cloudSecrets are parts of the words that ask a cloud for a secret, or for an object that includes
+// one: an environment, a connection key.
 var cloudSecrets = []string{
 	"secret", "token", "password", "parameter", "credential", "decrypt", "key", "auth", "login", "ssm", "config", "userdata", "task-definition", "env",
 	"--endpoint", "--debug", "object", "user-pool-client", "apprunner", "vpn-connections", "job-definitions", "amplify", "opsworks", "list-functions",
 	"--no-verify", "containerapp", "databases", "describe-jobs", "launch-template", "output",
 }
 
-// secretive reports whether what is asked of a cloud is, or may be, a secret, or
-// is written to a file.
-func (c call) secretive() bool {
+// asksForSecret reports whether a cloud command may return a secret, or writes a file.
+func (c call) asksForSecret() bool {
 	positional := texts(c.positional())
 	if c.name == "aws" && len(positional) > 1 && strings.HasPrefix(positional[1], "get-") &&
 		!slices.Contains([]string{"get-caller-identity", "get-bucket-location", "get-bucket-versioning", "get-metric-statistics", "get-metric-data", "get-cost-and-usage", "get-rest-apis"}, positional[1]) {
 		return true
 	}
 	if c.name == "gcloud" && slices.Contains(positional, "describe") {
-		return true // with its environment, its metadata or its keys
+		return true // includes its environment, its metadata or its keys
 	}
 	for i, a := range c.args {
 		text := strings.ToLower(a.text)

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// last is the last segment of the path of an operation that runs a command.
-const last = "command"
+// commandSegment is the last path segment of an operation that runs a command.
+const commandSegment = "command"
 
-// Of returns the command that a step carries: the member "command" (or "cmd") of the
-// body of a POST to …/command, or the body itself when it is a string.
+// Of returns the command that a step carries: the member "command" (or "cmd") of the body of a POST
+// to …/command, or the body itself when it is a string.
 func Of(method, path string, body json.RawMessage) (text string, ok bool) {
 	path, _, _ = strings.Cut(path, "?")
-	if method != "POST" || path[strings.LastIndexByte(path, '/')+1:] != last {
+	if method != "POST" || path[strings.LastIndexByte(path, '/')+1:] != commandSegment {
 		return "", false
 	}
 	if json.Unmarshal(body, &text) == nil {
 		return text, !bytes.Equal(bytes.TrimSpace(body), []byte("null"))
 	}
-	_, text, ok = member(body)
+	_, text, ok = commandMember(body)
 	return text, ok
 }
 
-// member finds the command of an object.
-func member(body json.RawMessage) (name, text string, ok bool) {
+// commandMember returns the command member of an object.
+func commandMember(body json.RawMessage) (name, text string, ok bool) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
 		return "", "", false
@@ -39,9 +39,10 @@ func member(body json.RawMessage) (name, text string, ok bool) {
 	return "", "", false
 }
 
-// Texts are what a shell may read of a step that Of finds a command in, or would but
-// for its shape: receivers differ in which member they run, whether it is a list, and
-// what they add to it, so all of it counts. None for any other step.
+// Texts returns all texts that a shell may read of a step in which Of finds a command, also when
+// the body has another shape. Receivers differ in the member that they run, in whether it may be a
+// list, and in the arguments that they add, so all of these count. It returns nil for any other
+// step.
 func Texts(method, path string, body json.RawMessage) (texts []string) {
 	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok {
 		return nil
@@ -72,28 +73,28 @@ func Texts(method, path string, body json.RawMessage) (texts []string) {
 	return texts
 }
 
-// Destroys reports whether any text of a step that carries a command is destructive.
-// Where none is known the whole body is looked at.
+// Destroys reports whether any text of a step that carries a command is destructive. If the body
+// has no such text, the whole body is checked.
 func Destroys(method, path string, body json.RawMessage) bool {
 	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok || len(body) == 0 {
 		return false
 	}
 	texts := Texts(method, path, body)
 	if len(texts) == 0 {
-		return destroys(string(body))
+		return isDestructive(string(body))
 	}
 	return slices.ContainsFunc(texts, func(text string) bool { return Classify(text).Class == Destructive })
 }
 
-// The members of a body that receivers run, those that they add to it, and those that
-// it reads.
+// The members of a body that receivers run, those that they append, and those that they pipe into
+// it.
 var (
 	carriers  = set("command commands cmd cmds commandline command_line script shell run exec code")
 	additions = set("args argv arguments params parameters flags options")
 	inputs    = set("stdin input")
 )
 
-// shellText is a text, or a list of words or of lines, as a shell would read it.
+// shellText returns a text, or a list of words or lines, as a shell would read it.
 func shellText(name string, raw json.RawMessage) string {
 	var text string
 	var list []string
@@ -108,8 +109,8 @@ func shellText(name string, raw json.RawMessage) string {
 	return strings.Join(list, " ")
 }
 
-// With returns the body with another command, and everything else as it is. A body
-// without a command is returned as it came.
+// With returns the body with another command and everything else unchanged. A body without a
+// command is returned unchanged.
 func With(body json.RawMessage, text string) json.RawMessage {
 	written, err := marshal(text)
 	if err != nil {
@@ -119,7 +120,7 @@ func With(body json.RawMessage, text string) json.RawMessage {
 	if json.Unmarshal(body, &whole) == nil && !bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return written
 	}
-	name, _, ok := member(body)
+	name, _, ok := commandMember(body)
 	if !ok {
 		return body
 	}
@@ -135,7 +136,7 @@ func With(body json.RawMessage, text string) json.RawMessage {
 	return out
 }
 
-// marshal writes JSON in which & and < stand for themselves.
+// marshal encodes JSON without escaping & and <.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -144,10 +145,9 @@ func marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Failed reports whether the answer of a step that ran a command says that the
-// command failed: its exit code is not 0, or its status says so, or its success is
-// false. An answer that says nothing of these did not fail. detail is what the
-// answer says of it, as data: at most 300 characters of one line.
+// Failed reports whether the response to a command reports failure: its exit code is not 0, its
+// status is a failure, or its success is false. A response without these did not fail. detail is
+// the response's description of the failure, as untrusted data: at most 300 characters on one line.
 func Failed(body json.RawMessage) (failed bool, detail string) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
@@ -156,7 +156,7 @@ func Failed(body json.RawMessage) (failed bool, detail string) {
 	why := ""
 	for _, name := range []string{"exit_code", "exitCode", "exitcode", "returncode", "return_code", "code"} {
 		var n json.Number
-		if raw, has := object[name]; has && json.Unmarshal(unquoted(raw), &n) == nil && n != "" {
+		if raw, has := object[name]; has && json.Unmarshal(unquote(raw), &n) == nil && n != "" {
 			if f, err := n.Float64(); err == nil && f != 0 {
 				why = name + " " + n.String()
 				break
@@ -165,7 +165,7 @@ func Failed(body json.RawMessage) (failed bool, detail string) {
 	}
 	for _, name := range []string{"status", "state"} {
 		var text string
-		if why == "" && json.Unmarshal(object[name], &text) == nil && failing[strings.ToLower(strings.TrimSpace(text))] {
+		if why == "" && json.Unmarshal(object[name], &text) == nil && failureStates[strings.ToLower(strings.TrimSpace(text))] {
 			why = name + " " + text
 		}
 	}
@@ -178,18 +178,18 @@ func Failed(body json.RawMessage) (failed bool, detail string) {
 	if why == "" {
 		return false, ""
 	}
-	if said := said(object); said != "" {
+	if said := failureText(object); said != "" {
 		why += ": " + said
 	}
 	return true, oneLine(why, 300)
 }
 
-var failing = map[string]bool{
+var failureStates = map[string]bool{
 	"error": true, "failed": true, "failure": true, "timeout": true, "timed_out": true, "timedout": true, "ko": true, "fail": true, "killed": true, "aborted": true,
 }
 
-// unquoted is a number that was written as a string.
-func unquoted(raw json.RawMessage) json.RawMessage {
+// unquote returns a number that was written as a string.
+func unquote(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return json.RawMessage(strings.TrimSpace(text))
@@ -197,9 +197,9 @@ func unquoted(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// said is what an answer tells of a failure: the last line of what the command
-// wrote, or a message.
-func said(object map[string]json.RawMessage) string {
+// failureText returns the response's description of a failure: the last line of the command's
+// output, or a message.
+func failureText(object map[string]json.RawMessage) string {
 	for _, name := range []string{"stderr", "error", "message", "detail", "output", "stdout"} {
 		var text string
 		if json.Unmarshal(object[name], &text) != nil {

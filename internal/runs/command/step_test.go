@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestACommandIsWhatAPostToCommandCarries(t *testing.T) {
+func TestOfFindsCommandOfPost(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body, want string
 		ok                       bool
@@ -34,7 +34,7 @@ func TestACommandIsWhatAPostToCommandCarries(t *testing.T) {
 	}
 }
 
-func TestAnyMemberThatAShellMayReadCanDestroy(t *testing.T) {
+func TestDestroysReadsEveryCommandMember(t *testing.T) {
 	for _, c := range []struct {
 		path, body string
 		want       bool
@@ -68,7 +68,7 @@ func TestAnyMemberThatAShellMayReadCanDestroy(t *testing.T) {
 	}
 }
 
-func TestAnotherCommandLeavesTheRestOfTheBody(t *testing.T) {
+func TestWithKeepsRestOfBody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was, now := rapid.String().Draw(t, "was"), rapid.String().Draw(t, "now")
 		name := rapid.SampledFrom([]string{"command", "cmd"}).Draw(t, "name")
@@ -95,7 +95,7 @@ func TestAnotherCommandLeavesTheRestOfTheBody(t *testing.T) {
 	}
 }
 
-func TestAnAnswerSaysWhetherItsCommandFailed(t *testing.T) {
+func TestFailedReadsResponse(t *testing.T) {
 	for _, c := range []struct {
 		body, detail string
 		failed       bool
@@ -132,7 +132,7 @@ func TestAnAnswerSaysWhetherItsCommandFailed(t *testing.T) {
 	}
 }
 
-func TestAnotherCommandIsNoMoreDangerous(t *testing.T) {
+func TestAcceptRefusesMoreDangerousCommand(t *testing.T) {
 	for _, c := range []struct{ confirmed, failed, other, why string }{
 		{"ls /sv", "ls /sv", "ls /srv", ""},
 		{"ls /sv", "ls /sv", "find / -maxdepth 1", ""},
@@ -162,7 +162,7 @@ func TestAnotherCommandIsNoMoreDangerous(t *testing.T) {
 	}
 }
 
-func TestWhatDestroysIsNeverAccepted(t *testing.T) {
+func TestAcceptRefusesDestructiveCommand(t *testing.T) {
 	for _, l := range corpus(t, "dangerous.txt") {
 		if l.class != Destructive {
 			continue

@@ -7,29 +7,29 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Asks reports whether a person must approve another command before it is run in the
-// place of one that failed. A model wrote it after it read what a service answered, so
-// whoever controls that answer may have written it.
+// Asks reports whether a person must approve a command before it replaces a failed one. A model
+// wrote it after it read the response of a service, so the author of that response may have chosen
+// it.
 //
-// It is false only for a safe command that is the same program on the same operands:
-// both are one command, of plain words, and they differ in options without a value.
+// It returns false only for a safe command with the same program and the same operands: both are a
+// single command of plain words, and they differ only in options without a value.
 func Asks(failed, other string) bool {
 	if Classify(other).Class != Safe {
 		return true
 	}
-	was, plain := words(failed)
-	now, also := words(other)
+	was, plain := plainWords(failed)
+	now, also := plainWords(other)
 	if !plain || !also || was[0] != now[0] {
 		return true
 	}
 	return !slices.Equal(operands(was), operands(now)) || slices.ContainsFunc(now[1:], func(w string) bool {
-		return option(w) && !bare(w) && !slices.Contains(was, w)
+		return isOption(w) && !isBareOption(w) && !slices.Contains(was, w)
 	})
 }
 
-// words are the words of a text that is one command of plain words; false for any
-// other. A plain word means the same however it is quoted.
-func words(text string) ([]string, bool) {
+// plainWords returns the words of a text that is a single command of plain words; false for any
+// other text. A plain word has the same meaning with every kind of quotes.
+func plainWords(text string) ([]string, bool) {
 	file, ok := parse(text)
 	if !ok || len(file.Stmts) != 1 || strings.Contains(text, "#") {
 		return nil, false
@@ -41,7 +41,7 @@ func words(text string) ([]string, bool) {
 	}
 	var list []string
 	for _, w := range c.Args {
-		word, ok := literal(w.Parts)
+		word, ok := literalText(w.Parts)
 		if !ok {
 			return nil, false
 		}
@@ -50,9 +50,9 @@ func words(text string) ([]string, bool) {
 	return list, len(list) > 0
 }
 
-// literal is the text of a word without anything that a shell computes, escapes or
+// literalText returns the text of a word that has nothing that a shell computes, escapes or
 // matches.
-func literal(parts []syntax.WordPart) (string, bool) {
+func literalText(parts []syntax.WordPart) (string, bool) {
 	var b strings.Builder
 	for _, part := range parts {
 		text, ok := "", false
@@ -62,7 +62,7 @@ func literal(parts []syntax.WordPart) (string, bool) {
 		case *syntax.SglQuoted:
 			text, ok = p.Value, !p.Dollar
 		case *syntax.DblQuoted:
-			if text, ok = literal(p.Parts); p.Dollar {
+			if text, ok = literalText(p.Parts); p.Dollar {
 				ok = false
 			}
 		}
@@ -74,17 +74,17 @@ func literal(parts []syntax.WordPart) (string, bool) {
 	return b.String(), true
 }
 
-func option(w string) bool { return len(w) > 1 && w[0] == '-' && w != "--" }
+func isOption(w string) bool { return len(w) > 1 && w[0] == '-' && w != "--" }
 
-// bare reports whether an option carries no value: one letter, or a word.
-func bare(w string) bool {
+// isBareOption reports whether an option carries no value: one letter, or a word.
+func isBareOption(w string) bool {
 	if name, long := strings.CutPrefix(w, "--"); long {
 		return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
 	}
 	return len(w) == 2
 }
 
-// operands are the words after the program that are no options.
+// operands returns the words after the program that are not options.
 func operands(list []string) []string {
-	return slices.DeleteFunc(slices.Clone(list[1:]), option)
+	return slices.DeleteFunc(slices.Clone(list[1:]), isOption)
 }

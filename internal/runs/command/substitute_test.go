@@ -2,7 +2,7 @@ package command
 
 import "testing"
 
-func TestASubstituteIsAskedForUnlessItIsTheSameSafeCommand(t *testing.T) {
+func TestAsksUnlessSameSafeCommand(t *testing.T) {
 	for _, c := range []struct {
 		failed, other string
 		asks          bool
@@ -54,8 +54,8 @@ func TestASubstituteIsAskedForUnlessItIsTheSameSafeCommand(t *testing.T) {
 	}
 }
 
-// What is not safe is asked for, whatever failed: also the very same command.
-func TestWhatIsNotSafeIsAlwaysAskedFor(t *testing.T) {
+// A command that is not safe always needs approval, even if it equals the failed one.
+func TestAsksForEveryUnsafeCommand(t *testing.T) {
 	for _, l := range corpus(t, "dangerous.txt") {
 		if !Asks(l.text, l.text) {
 			t.Errorf("%q (%s) would be sent unseen", l.text, l.class)

@@ -6,74 +6,73 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walk judges what a parsed text would do. Substitutions, functions, branches and
-// loops are judged as if all of them ran, once.
-func (j *judge) walk(file *syntax.File) {
+// walk judges a parsed text. Substitutions, functions, branches and loops are judged as if all of
+// them ran once.
+func (j *analysis) walk(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
-		j.dialect(n)
-		j.arithmetic(n)
+		j.checkDialect(n)
+		j.checkArithmetic(n)
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			if n.Background {
-				j.find("&", "process", Sensitive)
+				j.addFinding("&", "process", Sensitive)
 			}
 		case *syntax.FuncDecl:
-			j.declare(n)
+			j.declareFunction(n)
 		case *syntax.ForClause:
-			j.endless(n)
-			j.loop(n)
+			j.checkLoop(n)
+			j.setLoopVariable(n)
 		case *syntax.WhileClause:
-			j.endless(n)
+			j.checkLoop(n)
 		case *syntax.CallExpr:
-			j.call(n)
+			j.runCall(n)
 		case *syntax.DeclClause:
-			j.declaration(n)
+			j.checkDeclaration(n)
 		case *syntax.Redirect:
-			j.redirect(n)
+			j.checkRedirect(n)
 		case *syntax.SglQuoted:
-			j.quoted(n.Value)
+			j.checkQuoted(n.Value)
 		case *syntax.Lit:
 			if strings.Contains(n.Value, "\\`") || strings.Contains(n.Value, `\$(`) {
-				j.quoted(n.Value)
+				j.checkQuoted(n.Value)
 			}
 		case *syntax.CoprocClause:
-			j.find("coproc", "process", Sensitive)
+			j.addFinding("coproc", "process", Sensitive)
 		case *syntax.ParamExp:
 			if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // its value is read as code, or as a name
-				j.find("${…}", "dynamic", j.unknown())
+				j.addFinding("${…}", "dynamic", j.unknown())
 			}
-			j.inherited(n)
+			j.checkVariable(n)
 		}
 		return true
 	})
 }
 
-// inherited judges that a variable is read which the text does not set: its value may be
-// a secret, wherever it goes.
-func (j *judge) inherited(p *syntax.ParamExp) {
+// checkVariable judges the use of a variable that the text does not set: its value may be a secret.
+func (j *analysis) checkVariable(p *syntax.ParamExp) {
 	if p.Param == nil || p.Length || j.result.Class > Safe {
 		return
 	}
-	if _, set := j.vars[p.Param.Value]; !set && !plain()[p.Param.Value] {
-		j.find("$"+p.Param.Value, "secrets", Sensitive)
+	if _, set := j.vars[p.Param.Value]; !set && !publicVariables()[p.Param.Value] {
+		j.addFinding("$"+p.Param.Value, "secrets", Sensitive)
 	}
 }
 
-// quoted judges a text that the shell leaves alone and that some commands would
-// run all the same: arithmetic, tests and traps look into it.
-func (j *judge) quoted(text string) {
+// checkQuoted judges a text that the shell does not expand and that some commands run nevertheless:
+// arithmetic, tests and traps evaluate it.
+func (j *analysis) checkQuoted(text string) {
 	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
 		c := Sensitive
-		if destroys(text) {
+		if isDestructive(text) {
 			c = Destructive
 		}
-		j.find(text, "dynamic", c)
+		j.addFinding(text, "dynamic", c)
 	}
 }
 
-// declare notes a function: what it does is judged where it stands, and a call of
-// it is nothing more. One that calls itself twice never ends.
-func (j *judge) declare(f *syntax.FuncDecl) {
+// declareFunction records a function. Its body is judged where it stands, so a call of it adds
+// nothing. A function that calls itself never ends.
+func (j *analysis) declareFunction(f *syntax.FuncDecl) {
 	names := f.Names
 	if f.Name != nil {
 		names = append(names, f.Name)
@@ -83,35 +82,36 @@ func (j *judge) declare(f *syntax.FuncDecl) {
 		calls := 0
 		syntax.Walk(f.Body, func(n syntax.Node) bool {
 			if !j.spend(1) {
-				j.find(name.Value+"()", "deep", j.unknown())
+				j.addFinding(name.Value+"()", "deep", j.unknown())
 				return false
 			}
-			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && j.one(call.Args[0]).text == name.Value {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && j.expandSingle(call.Args[0]).text == name.Value {
 				calls++
 			}
 			return true
 		})
 		if calls > 0 {
-			j.find(name.Value+"()", "endless", Destructive)
+			j.addFinding(name.Value+"()", "endless", Destructive)
 		}
 	}
 }
 
-// loop notes what a loop's variable may hold: its one value, or what nobody knows.
-func (j *judge) loop(f *syntax.ForClause) {
+// setLoopVariable records the possible value of a loop's variable: its only value, or an unknown
+// one.
+func (j *analysis) setLoopVariable(f *syntax.ForClause) {
 	iter, ok := f.Loop.(*syntax.WordIter)
 	if !ok || iter.Name == nil {
 		return
 	}
-	list, counts := j.words(iter.Items), true
+	list, counts := j.expandWords(iter.Items), true
 	j.assign(iter.Name.Value, word{dynamic: true})
-	if steering(iter.Name.Value) {
-		j.find(iter.Name.Value, "environment", Sensitive)
+	if steersPrograms(iter.Name.Value) {
+		j.addFinding(iter.Name.Value, "environment", Sensitive)
 	}
 	for _, w := range list {
 		counts = counts && (!w.dynamic && w.text != "" && digits(w.text) || countsUp(w.text))
-		if secret(w.text) || w.foreign || w.glob && hiddenGlob(w.text) {
-			j.find(w.text, "secrets", Sensitive)
+		if isSecret(w.text) || w.foreign || w.glob && isHiddenGlob(w.text) {
+			j.addFinding(w.text, "secrets", Sensitive)
 		}
 	}
 	if len(list) == 1 {
@@ -123,7 +123,7 @@ func (j *judge) loop(f *syntax.ForClause) {
 	}
 }
 
-// countsUp reports whether an unquoted word is several numbers: {1..5}.
+// countsUp reports whether an unquoted word expands to several numbers: {1..5}.
 func countsUp(text string) bool {
 	list, ok := strings.CutPrefix(text, "{")
 	list, end := strings.CutSuffix(list, "}")
@@ -131,9 +131,9 @@ func countsUp(text string) bool {
 	return ok && end && dots && from != "" && to != "" && digits(from) && digits(to)
 }
 
-// assign notes what a variable holds. What was assigned twice is known only when
-// it is the same.
-func (j *judge) assign(name string, w word) {
+// assign records the value of a variable. After a second assignment it is known only if both values
+// are equal.
+func (j *analysis) assign(name string, w word) {
 	v := value{text: w.text, known: !w.dynamic && !w.glob, number: w.number || !w.dynamic && w.text != "" && digits(w.text)}
 	if before, twice := j.vars[name]; twice && before != v {
 		v.known, v.number = false, v.number && before.number
@@ -141,18 +141,18 @@ func (j *judge) assign(name string, w word) {
 	j.vars[name] = v
 }
 
-// call judges one simple command.
-func (j *judge) call(c *syntax.CallExpr) {
+// runCall judges one simple command.
+func (j *analysis) runCall(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
-		j.assignment(a, len(c.Args) > 0)
+		j.checkAssignment(a, len(c.Args) > 0)
 	}
 	if len(c.Args) > 0 {
-		j.run(j.words(c.Args))
+		j.run(j.expandWords(c.Args))
 	}
 }
 
-// assignment judges NAME=value, alone or before a command.
-func (j *judge) assignment(a *syntax.Assign, before bool) {
+// checkAssignment judges NAME=value, alone or before a command.
+func (j *analysis) checkAssignment(a *syntax.Assign, before bool) {
 	if a.Name == nil {
 		return
 	}
@@ -161,39 +161,39 @@ func (j *judge) assignment(a *syntax.Assign, before bool) {
 		var list []word
 		for _, e := range a.Array.Elems {
 			if e.Value != nil {
-				list = append(list, j.fields(e.Value)...)
+				list = append(list, j.expandWord(e.Value)...)
 			}
 		}
 		j.pending = append(j.pending, list)
 	}
 	if a.Value != nil && a.Array == nil && a.Index == nil && !a.Append {
-		w = j.one(a.Value)
-		w.number = tellsNumber(a.Value) || onlyNumber(a.Value)
+		w = j.expandSingle(a.Value)
+		w.number = printsNumber(a.Value) || isArithmetic(a.Value)
 	}
 	if !before || !w.dynamic {
 		j.assign(name, w)
 	}
-	j.setting(name, w.text, before)
+	j.checkSetting(name, w.text, before)
 }
 
-// setting judges that a variable is given to programs, or to the shell.
-func (j *judge) setting(name, text string, given bool) {
+// checkSetting judges a variable that is passed to programs, or to the shell.
+func (j *analysis) checkSetting(name, text string, given bool) {
 	switch {
-	case steering(name):
+	case steersPrograms(name):
 		c := Sensitive
-		if destroys(text) {
+		if isDestructive(text) {
 			c = Destructive
 		}
-		j.find(name+"="+text, "environment", c)
-		if strings.Contains(text, " ") { // a command, as those of GIT_… and PAGER are
+		j.addFinding(name+"="+text, "environment", c)
+		if strings.Contains(text, " ") { // a command, as in GIT_… and PAGER
 			j.read(text)
 		}
 	case given && !strings.HasPrefix(name, "LC_") && !harmlessVars()[name]:
 		c := Sensitive
-		if destroys(text) {
+		if isDestructive(text) {
 			c = Destructive
 		}
-		j.find(name+"="+text, "environment", c)
+		j.addFinding(name+"="+text, "environment", c)
 	}
 }
 
@@ -204,8 +204,8 @@ var (
 		HTTP_PROXY HTTPS_PROXY ALL_PROXY CDPATH TMPDIR`)
 )
 
-// steering reports whether a variable decides what programs do.
-func steering(name string) bool {
+// steersPrograms reports whether a variable controls the behaviour of programs.
+func steersPrograms(name string) bool {
 	for _, prefix := range []string{"LD_", "DYLD_", "BASH_", "GIT_", "SSH_", "AWS_", "DOCKER_", "npm_", "PIP_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
@@ -214,96 +214,96 @@ func steering(name string) bool {
 	return steers()[name] && name != "IFS"
 }
 
-// declaration judges export, declare, local, readonly and typeset.
-func (j *judge) declaration(d *syntax.DeclClause) {
+// checkDeclaration judges export, declare, local, readonly and typeset.
+func (j *analysis) checkDeclaration(d *syntax.DeclClause) {
 	exported, counting := d.Variant.Value == "export", false
 	for _, a := range d.Args {
 		switch {
-		case a.Name == nil: // an option, or something computed
-			w := j.one(a.Value)
+		case a.Name == nil: // an option, or a computed word
+			w := j.expandSingle(a.Value)
 			exported = exported || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
 			counting = counting || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "i")
 			if w.dynamic || d.Variant.Value == "export" && !strings.HasPrefix(w.text, "-n") || strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "pnx") {
-				j.find(d.Variant.Value+" "+w.text, "environment", j.unknown())
+				j.addFinding(d.Variant.Value+" "+w.text, "environment", j.unknown())
 			}
 		case a.Naked:
 			if exported {
-				j.find("export "+a.Name.Value, "environment", Sensitive)
+				j.addFinding("export "+a.Name.Value, "environment", Sensitive)
 			}
 		default:
-			j.assignment(a, exported)
+			j.checkAssignment(a, exported)
 			if counting && a.Value != nil {
-				j.operand(a.Value)
+				j.checkOperand(a.Value)
 			}
 		}
 	}
 	if len(d.Args) == 0 { // it lists every variable
-		j.find(d.Variant.Value, "secrets", Sensitive)
+		j.addFinding(d.Variant.Value, "secrets", Sensitive)
 	}
 }
 
-// redirect judges what a redirection reads or overwrites.
-func (j *judge) redirect(r *syntax.Redirect) {
+// checkRedirect judges the file that a redirection reads or overwrites.
+func (j *analysis) checkRedirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil {
-			j.spoken = append(j.spoken, j.one(r.Hdoc).text)
+			j.dataTexts = append(j.dataTexts, j.expandSingle(r.Hdoc).text)
 		}
 		return
 	case syntax.WordHdoc:
-		j.spoken = append(j.spoken, j.one(r.Word).text)
+		j.dataTexts = append(j.dataTexts, j.expandSingle(r.Word).text)
 		return
 	}
 	if r.Word == nil {
 		return
 	}
-	w := j.one(r.Word)
+	w := j.expandSingle(r.Word)
 	j.trace = append(j.trace, r.Op.String()+w.text)
 	switch r.Op {
 	case syntax.RdrIn:
-		j.reads(w)
+		j.checkRead(w)
 	case syntax.DplIn:
 	case syntax.DplOut:
 		if !digits(strings.TrimSuffix(w.text, "-")) || w.dynamic {
-			j.writes(w, false)
+			j.checkWrite(w, false)
 		}
 	case syntax.AppOut, syntax.RdrInOut, syntax.AppAll:
-		j.writes(w, true)
+		j.checkWrite(w, true)
 	default:
-		j.writes(w, false)
+		j.checkWrite(w, false)
 	}
 }
 
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// reads judges that a file is read.
-func (j *judge) reads(w word) {
+// checkRead judges a file that is read.
+func (j *analysis) checkRead(w word) {
 	switch {
 	case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 		j.fetches = true
-		j.find(w.text, "network", Sensitive)
-	case w.dynamic, secret(w.text), w.glob && hiddenGlob(w.text):
-		j.find(w.text, "secrets", Sensitive)
-	case elsewhere(w.text, true):
-		j.find(w.text, "elsewhere", Sensitive)
-	case confides(w.text), w.glob && confidesGlob(w.text):
-		j.find(w.text, "secrets", Sensitive)
+		j.addFinding(w.text, "network", Sensitive)
+	case w.dynamic, isSecret(w.text), w.glob && isHiddenGlob(w.text):
+		j.addFinding(w.text, "secrets", Sensitive)
+	case leavesFolder(w.text, true):
+		j.addFinding(w.text, "elsewhere", Sensitive)
+	case isConfidential(w.text), w.glob && isConfidentialGlob(w.text):
+		j.addFinding(w.text, "secrets", Sensitive)
 	}
 }
 
-// writes judges that a file is written; added when what it held stays.
-func (j *judge) writes(w word, added bool) {
+// checkWrite judges a file that is written; added means that its content stays.
+func (j *analysis) checkWrite(w word, added bool) {
 	switch {
 	case !w.dynamic && !w.glob && nowhere()[w.text]:
 	case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 		j.fetches = true
-		j.find("> "+w.text, "network", Sensitive)
-	case protected(w.text) || j.inside && !strings.HasPrefix(w.text, "/") || w.glob && protectedGlob(w.text):
-		j.find("> "+w.text, "protected", Destructive)
+		j.addFinding("> "+w.text, "network", Sensitive)
+	case isProtected(w.text) || j.inProtected && !strings.HasPrefix(w.text, "/") || w.glob && isProtectedGlob(w.text):
+		j.addFinding("> "+w.text, "protected", Destructive)
 	case added:
-		j.find(">> "+w.text, "writes", Sensitive)
+		j.addFinding(">> "+w.text, "writes", Sensitive)
 	default:
-		j.find("> "+w.text, "overwrites", Sensitive)
+		j.addFinding("> "+w.text, "overwrites", Sensitive)
 	}
 }
 

@@ -10,54 +10,54 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is one word of a command as the shell would hand it on. What is computed is
-// dynamic; foreign when it is a variable that the text does not set, whose value
-// may be a secret.
+// word is one word of a command after the expansion of the shell. dynamic means that its value is
+// computed. foreign means that it is a variable that the text does not set, whose value may be a
+// secret.
 type word struct {
 	text    string
 	dynamic bool
 	foreign bool
 	glob    bool
-	number  bool // of a value: whatever it is, it is a number
+	number  bool // of a value: it is a number, known or unknown
 }
 
-// maxWord bounds what a word may grow to by the variables in it.
+// maxWord is the greatest length of a word after the expansion of variables.
 const maxWord = 4 << 10
 
-// plain are variables that hold no secret.
-var plain = set("HOME PWD USER SHELL PATH OLDPWD HOSTNAME LANG RANDOM SECONDS LINENO UID EUID PPID TERM LOGNAME TMPDIR BASHPID ? $ ! # COLUMNS LINES OSTYPE HOSTTYPE EPOCHSECONDS")
+// publicVariables are variables that hold no secret.
+var publicVariables = set("HOME PWD USER SHELL PATH OLDPWD HOSTNAME LANG RANDOM SECONDS LINENO UID EUID PPID TERM LOGNAME TMPDIR BASHPID ? $ ! # COLUMNS LINES OSTYPE HOSTTYPE EPOCHSECONDS")
 
-// words expands the words of a command.
-func (j *judge) words(list []*syntax.Word) []word {
+// expandWords expands the words of a command.
+func (j *analysis) expandWords(list []*syntax.Word) []word {
 	var out []word
 	for _, w := range list {
-		out = append(out, j.fields(w)...)
+		out = append(out, j.expandWord(w)...)
 	}
 	return out
 }
 
-// fields expands one word: an unquoted variable may be several.
-func (j *judge) fields(w *syntax.Word) []word {
-	e := &expansion{judge: j}
-	e.parts(w.Parts, false)
-	return e.done()
+// expandWord expands one word: an unquoted variable may become several words.
+func (j *analysis) expandWord(w *syntax.Word) []word {
+	e := &expansion{analysis: j}
+	e.addParts(w.Parts, false)
+	return e.finish()
 }
 
-// one expands a word that is not split.
-func (j *judge) one(w *syntax.Word) word {
+// expandSingle expands a word that is not split.
+func (j *analysis) expandSingle(w *syntax.Word) word {
 	if w == nil {
 		return word{}
 	}
-	e := &expansion{judge: j, whole: true}
-	e.parts(w.Parts, false)
-	if list := e.done(); len(list) > 0 {
+	e := &expansion{analysis: j, whole: true}
+	e.addParts(w.Parts, false)
+	if list := e.finish(); len(list) > 0 {
 		return list[0]
 	}
 	return word{}
 }
 
 type expansion struct {
-	*judge
+	*analysis
 	whole bool
 	out   []word
 	now   word
@@ -73,19 +73,19 @@ func (e *expansion) add(s string) {
 	e.now.text += s
 }
 
-func (e *expansion) cut() {
+func (e *expansion) endWord() {
 	if e.begun {
 		e.out = append(e.out, e.now)
 	}
 	e.now, e.begun = word{}, false
 }
 
-func (e *expansion) done() []word {
-	e.cut()
+func (e *expansion) finish() []word {
+	e.endWord()
 	return e.out
 }
 
-func (e *expansion) parts(parts []syntax.WordPart, quoted bool) {
+func (e *expansion) addParts(parts []syntax.WordPart, quoted bool) {
 	for _, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
@@ -93,30 +93,30 @@ func (e *expansion) parts(parts []syntax.WordPart, quoted bool) {
 				e.add(p.Value)
 				continue
 			}
-			e.literal(p.Value, quoted)
+			e.addLiteral(p.Value, quoted)
 		case *syntax.SglQuoted:
 			text := p.Value
 			if p.Dollar {
-				text = ansi(text)
+				text = unescapeANSI(text)
 			}
 			e.add(text)
 		case *syntax.DblQuoted:
 			e.add("")
-			e.parts(p.Parts, true)
+			e.addParts(p.Parts, true)
 		case *syntax.ParamExp:
-			e.variable(p, quoted)
+			e.addVariable(p, quoted)
 		case *syntax.ArithmExp:
 			e.add("0")
 			e.now.dynamic = true
-		default: // a substitution, or a pattern: what is in it is judged by itself
+		default: // a substitution, or a pattern: its content is judged separately
 			e.add("*")
 			e.now.dynamic = true
 		}
 	}
 }
 
-// literal adds text of the script itself.
-func (e *expansion) literal(s string, quoted bool) {
+// addLiteral adds text of the script itself.
+func (e *expansion) addLiteral(s string, quoted bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -138,7 +138,7 @@ func (e *expansion) literal(s string, quoted bool) {
 	e.add(b.String())
 }
 
-func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
+func (e *expansion) addVariable(p *syntax.ParamExp, quoted bool) {
 	name := ""
 	if p.Param != nil {
 		name = p.Param.Value
@@ -154,7 +154,7 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	case !simple || !set || !v.known:
 		e.add("$" + name)
 		e.now.dynamic = true
-		e.now.foreign = e.now.foreign || !set && !plain()[name] && !p.Length
+		e.now.foreign = e.now.foreign || !set && !publicVariables()[name] && !p.Length
 		return
 	}
 	if quoted || e.whole {
@@ -170,7 +170,7 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 		if at > 0 {
 			e.add(rest[:at])
 		}
-		e.cut()
+		e.endWord()
 		_, size := utf8.DecodeRuneInString(rest[at:])
 		rest = rest[at+size:]
 	}
@@ -180,8 +180,8 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	}
 }
 
-// ansi reads the escapes of $'…'.
-func ansi(s string) string {
+// unescapeANSI replaces the escapes of $'…'.
+func unescapeANSI(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
@@ -221,8 +221,8 @@ func ansi(s string) string {
 	return b.String()
 }
 
-// destructiveWords are words that destroy, wherever they stand in what is not
-// known; destructiveStems also begin longer ones (deleteMany).
+// destructiveWords are destructive in any part whose meaning is unknown. destructiveStems also
+// begin longer words (deleteMany).
 var (
 	destructiveWords = set(`rm rmdir del rd dd shred wipe wipefs mkfs mke2fs mkswap truncate unlink fdisk sfdisk cfdisk gdisk sgdisk parted
 		blkdiscard shutdown reboot poweroff halt kill killall pkill kill9 xkill userdel groupdel deluser delgroup drop dropdb dropuser dropdatabase
@@ -235,17 +235,17 @@ var (
 	devices = []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/dm-", "/dev/loop", "/dev/md", "/dev/rdisk"}
 )
 
-// destroys reports whether a word of a text destroys, quoted or not.
-func destroys(text string) bool {
+// isDestructive reports whether a word of a text is destructive, quoted or not.
+func isDestructive(text string) bool {
 	text = strings.ToLower(text)
-	if anyWord(text) {
+	if hasDestructiveWord(text) {
 		return true
 	}
 	bare := strings.NewReplacer("'", "", `"`, "", `\`, "", "$@", "", "$*", "", "``", "", "$()", "").Replace(text)
-	return bare != text && anyWord(bare)
+	return bare != text && hasDestructiveWord(bare)
 }
 
-func anyWord(text string) bool {
+func hasDestructiveWord(text string) bool {
 	for _, d := range devices {
 		if strings.Contains(text, d) {
 			return true
@@ -264,7 +264,7 @@ func anyWord(text string) bool {
 	return false
 }
 
-// set is a set of the words of a text, made when it is first asked.
+// set returns the set of the words of a text, which is built at the first use.
 func set(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		out := map[string]bool{}

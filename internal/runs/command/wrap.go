@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// wrapper is a program that runs the command that its other words are. Of its own
-// options, those that are named take a value; skip words come before the command.
+// wrapper describes a program that runs the command in its other words. valued lists its options
+// with a value; skip words stand before the command.
 type wrapper struct {
 	class  Class // at least
 	why    string
@@ -32,29 +32,28 @@ var wrappers = map[string]wrapper{
 
 func wrap(c call) {
 	w := wrappers[c.name]
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
-	c.find(shown(c.words), w.why, w.class)
+	c.addFinding(commandLine(c.words), w.why, w.class)
 	if c.flag("-c", "--command") && (c.name == "flock" || c.name == "script" || c.name == "runuser" || c.name == "unshare") {
 		c.commandText()
 		return
 	}
 	rest, understood := w.command(c.args)
 	if !understood {
-		c.found("unknown", wordsClass(c.words))
+		c.report("unknown", wordsClass(c.words))
 	}
 	if len(rest) == 0 {
 		if w.class == Safe && c.name != "exec" && c.name != "}" && c.name != "do" && c.name != "then" && c.name != "else" {
-			c.found("unknown", Sensitive)
+			c.report("unknown", Sensitive)
 		}
 		return
 	}
-	c.inner(rest)
+	c.runInner(rest)
 }
 
-// command is what is left of a wrapper's words without its own; false when one of
-// its options is not known.
+// command returns the words of a wrapper without its own; false when one of its options is unknown.
 func (w wrapper) command(args []word) ([]word, bool) {
 	understood, skip := true, w.skip
 	for i := 0; i < len(args); i++ {
@@ -81,7 +80,7 @@ func (w wrapper) command(args []word) ([]word, bool) {
 	return nil, understood
 }
 
-// env runs a command with other variables, or shows them all.
+// env judges env, which runs a command with other variables, or shows all of them.
 func env(c call) {
 	rest := c.args
 	for len(rest) > 0 {
@@ -89,40 +88,39 @@ func env(c call) {
 		value, split := strings.CutPrefix(a.text, "--split-string=")
 		switch {
 		case split:
-			c.code(word{text: value, dynamic: a.dynamic})
+			c.readCode(word{text: value, dynamic: a.dynamic})
 		case strings.HasPrefix(a.text, "-S") && len(a.text) > 2:
-			c.code(word{text: a.text[2:], dynamic: a.dynamic})
+			c.readCode(word{text: a.text[2:], dynamic: a.dynamic})
 		case (a.text == "-S" || a.text == "-vS" || a.text == "--split-string") && len(rest) > 1:
-			c.code(rest[1])
+			c.readCode(rest[1])
 			rest = rest[1:]
 		case (a.text == "-u" || a.text == "-C" || a.text == "--unset" || a.text == "--chdir" || a.text == "-P") && len(rest) > 1:
 			rest = rest[1:]
 		case strings.HasPrefix(a.text, "-"):
 		case isSetting(a.text):
 			name, text, _ := strings.Cut(a.text, "=")
-			c.setting(name, text, true)
+			c.checkSetting(name, text, true)
 			c.assign(name, word{text: text, dynamic: a.dynamic})
 		default:
-			c.inner(rest)
+			c.runInner(rest)
 			return
 		}
 		rest = rest[1:]
 	}
-	c.found("secrets", Sensitive)
+	c.report("secrets", Sensitive)
 }
 
-// commandText judges the text after -c, or every text when it cannot be told which
-// it is.
+// commandText judges the text after -c, or every text when the position is unclear.
 func (c call) commandText() {
 	for i, a := range c.args {
 		if isFlag(a.text, "-c", "--command") {
 			if _, text, ok := strings.Cut(a.text, "--command="); ok {
-				c.code(word{text: text, dynamic: a.dynamic})
+				c.readCode(word{text: text, dynamic: a.dynamic})
 				return
 			}
 			for n, next := range c.args[i+1:] {
 				if !strings.HasPrefix(next.text, "-") && !strings.HasPrefix(next.text, "+") && next.text != "pipefail" && next.text != "errexit" {
-					c.code(next)
+					c.readCode(next)
 					c.parameters(c.args[i+n+2:])
 					return
 				}
@@ -131,78 +129,78 @@ func (c call) commandText() {
 	}
 }
 
-// parameters notes the $0, $1… of a text: it may run them.
+// parameters records the $0, $1… of a text, because the text may run them.
 func (c call) parameters(list []word) {
 	for i, w := range list {
-		c.spoken = append(c.spoken, w.text)
+		c.dataTexts = append(c.dataTexts, w.text)
 		if i < 2 {
 			c.pending = append(c.pending, list[i:])
 		}
 	}
 }
 
-// shell judges sh, bash and the like: a text after -c, or code that is not here.
+// shell judges sh, bash and other shells: the text after -c, or code that is not in the command.
 func shell(c call) {
-	if c.only() {
+	if c.isHelp() {
 		return
 	}
 	if c.name == "powershell" || c.name == "pwsh" || c.name == "cmd" { // another language
-		c.unseen = true
-		c.found("unseen", wordsClass(c.words))
+		c.runsUnseen = true
+		c.report("unseen", wordsClass(c.words))
 		return
 	}
 	if c.flag("--rcfile", "--init-file") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "-O" || a.text == "+O" }) {
-		c.unseen = true
-		c.found("unseen", wordsClass(c.words))
+		c.runsUnseen = true
+		c.report("unseen", wordsClass(c.words))
 	}
 	if c.flag("-c", "--command") {
 		c.commandText()
 		if len(c.args) < 2 {
-			c.unseen = true
-			c.found("unseen", Sensitive)
+			c.runsUnseen = true
+			c.report("unseen", Sensitive)
 		}
 		return
 	}
-	c.unseen = true
-	c.found("unseen", wordsClass(c.words))
+	c.runsUnseen = true
+	c.report("unseen", wordsClass(c.words))
 }
 
-// ownless is a list without the -- that ends the options before it.
-func ownless(list []word) []word {
+// withoutDashes returns a list without the -- that ends the options before it.
+func withoutDashes(list []word) []word {
 	if len(list) > 0 && list[0].text == "--" {
 		return list[1:]
 	}
 	return list
 }
 
-// eval judges words that are read as code.
+// eval judges words that are run as code.
 func eval(c call) {
-	args := ownless(c.args)
-	text, dynamic := strings.Join(texts(args), " "), dynamic(args)
+	args := withoutDashes(c.args)
+	text, dynamic := strings.Join(texts(args), " "), anyDynamic(args)
 	if text != "" {
-		c.code(word{text: text, dynamic: dynamic})
+		c.readCode(word{text: text, dynamic: dynamic})
 	}
 }
 
-// source judges code that is in a file.
+// source judges code in a file.
 func source(c call) {
-	c.unseen = true
-	c.found("unseen", wordsClass(c.words))
+	c.runsUnseen = true
+	c.report("unseen", wordsClass(c.words))
 }
 
-// interpreter judges a program that runs code of its own language, which is not
-// read: only its words are.
+// interpreter judges a program that runs code of its own language. The code is not parsed; only its
+// words are judged.
 func interpreter(c call) {
-	if c.only() || len(c.args) == 1 && c.args[0].text == "-v" && (c.name == "node" || c.name == "perl" || c.name == "php") {
+	if c.isHelp() || len(c.args) == 1 && c.args[0].text == "-v" && (c.name == "node" || c.name == "perl" || c.name == "php") {
 		return
 	}
-	if !c.flag("-c", "-e", "-E", "-r", "--eval", "--execute") || dynamic(c.args) {
-		c.unseen = true
+	if !c.flag("-c", "-e", "-E", "-r", "--eval", "--execute") || anyDynamic(c.args) {
+		c.runsUnseen = true
 	}
-	c.found("unseen", wordsClass(c.words))
+	c.report("unseen", wordsClass(c.words))
 }
 
-// xargs runs a command with words that are not known.
+// xargs judges xargs, which runs a command with unknown words.
 func xargs(c call) {
 	own := c.args
 	for i := 0; i < len(c.args); i++ {
@@ -213,8 +211,8 @@ func xargs(c call) {
 			i++
 		}
 	}
-	if !(call{args: own}).within(xargsOptions()) {
-		c.found("secrets", Sensitive)
+	if !(call{args: own}).hasOnly(xargsOptions()) {
+		c.report("secrets", Sensitive)
 	}
 	for i := 0; i < len(c.args); i++ {
 		switch a := c.args[i].text; {
@@ -222,14 +220,14 @@ func xargs(c call) {
 			i++
 		case a == "-a" || a == "--arg-file":
 			i++
-			c.found("secrets", Sensitive)
+			c.report("secrets", Sensitive)
 		case strings.HasPrefix(a, "-"):
 		default:
 			words := append([]word{}, c.args[i:]...)
-			c.inner(append(words, word{text: "{}", dynamic: true}))
+			c.runInner(append(words, word{text: "{}", dynamic: true}))
 			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells()[words[0].text] {
-				c.unseen = true
-				c.found("unseen", c.unknown())
+				c.runsUnseen = true
+				c.report("unseen", c.unknown())
 			}
 			return
 		}
@@ -238,52 +236,52 @@ func xargs(c call) {
 
 // remote judges a command that another machine runs.
 func remote(c call) {
-	c.found("network", Sensitive)
+	c.report("network", Sensitive)
 	valued := set("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w")
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i].text
 		switch {
 		case a == "-o" && i+1 < len(c.args):
-			c.find(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
+			c.addFinding(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
 			i++
 		case valued()[a]:
 			i++
 		case strings.HasPrefix(a, "-"):
-			c.find(a, "network", wordsClass(c.args[i:i+1]))
+			c.addFinding(a, "network", wordsClass(c.args[i:i+1]))
 		default:
-			if rest := ownless(c.args[i+1:]); len(rest) > 0 {
-				c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
+			if rest := withoutDashes(c.args[i+1:]); len(rest) > 0 {
+				c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 			} else {
-				c.unseen = true
+				c.runsUnseen = true
 			}
 			return
 		}
 	}
 }
 
-// su runs a text, or a shell, as somebody else.
+// su judges su, which runs a text, or a shell, as another user.
 func su(c call) {
-	c.found("privileges", Sensitive)
+	c.report("privileges", Sensitive)
 	if c.flag("-c", "--command") {
 		c.commandText()
 		return
 	}
-	c.unseen = true
+	c.runsUnseen = true
 }
 
-// joined judges a program whose other words are one text for a shell.
-func joined(c call) {
-	c.found("process", wordsClass(c.words))
+// joinedCommand judges a program whose other words are one text for a shell.
+func joinedCommand(c call) {
+	c.report("process", wordsClass(c.words))
 	valued := "-n --interval"
 	if c.name == "parallel" {
 		valued = "-j --jobs -n -N -a -I -S"
 	}
 	rest, _ := wrapper{valued: valued}.command(c.args)
-	if c.name == "at" || c.name == "batch" || len(rest) == 0 { // it reads what it is to run
-		c.unseen = true
+	if c.name == "at" || c.name == "batch" || len(rest) == 0 { // it reads its commands from the input
+		c.runsUnseen = true
 	}
 	if len(rest) > 0 {
-		c.code(word{text: strings.Join(texts(rest), " "), dynamic: dynamic(rest)})
+		c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 	}
 }
 

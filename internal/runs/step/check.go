@@ -78,7 +78,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (b
 		return false, nil, err
 	case refused != nil:
 		return false, nil, &Error{Name: Rejected, Message: refused.Message}
-	case call.woven: // no person could approve it
+	case call.changedByResult: // no person could approve it
 		return false, nil, &Error{Name: Rejected, Message: x.failure(r, "step.command_woven").Message}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

@@ -49,7 +49,7 @@ func (x *Executor) approvalReason(r plan.Run, call prepared) string {
 	switch {
 	case call.substitute != nil && call.substitute.Asks:
 		return locale.Text(tag, "step.substitute")
-	case call.woven:
+	case call.changedByResult:
 		return locale.Text(tag, "step.woven")
 	}
 	return ""

@@ -112,10 +112,10 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
 }
 
-// isWoven reports whether resolved references change a step's command so that a person must see it.
+// changedByResult reports whether resolved references change a step's command so that a person must see it.
 // For an undo it reports whether they change it so that it is not sent, because no person could
 // approve it.
-func isWoven(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
+func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
 	refs, err := ref.InJSON(step.Body)
 	if err != nil || len(refs) == 0 {
 		return false, err
@@ -130,9 +130,9 @@ func isWoven(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error)
 			return false, err
 		}
 	}
-	judge := command.Woven
+	judge := command.ChangedByResult
 	if plan.ParseEffect(step.ID).Undo {
-		judge = command.Strays
+		judge = command.UndoChangedByResult
 	}
 	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
 }

@@ -38,8 +38,8 @@ type prepared struct {
 	hash    string    // plan.RequestHash
 	ask     *plan.Ask // the approval that the step needs
 
-	substitute *plan.Command // the command that replaces the failed one
-	woven      bool          // the result of an earlier step changes the command in a way that the plan does not show
+	substitute      *plan.Command // the command that replaces the failed one
+	changedByResult bool          // the result of an earlier step changes the command in a way that the plan does not show
 }
 
 // prepare checks that the step is unchanged since the confirmation and builds its request, without
@@ -107,18 +107,18 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	case escalates(step, args):
 		return prepared{}, x.failure(r, "step.command_rises"), nil
 	}
-	woven, err := isWoven(step, args, look.lookup)
+	changed, err := changedByResult(step, args, look.lookup)
 	switch {
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
-	case woven && plan.ParseEffect(step.ID).Undo: // no person could approve it
+	case changed && plan.ParseEffect(step.ID).Undo: // no person could approve it
 		return prepared{}, x.failure(r, "step.command_woven"), nil
 	}
 	other := substitute(r.State(step.ID), args)
 	if other != nil {
 		args.Body = command.With(args.Body, other.Now)
 	}
-	call := prepared{server: b.server, args: args, body: args.Body, substitute: other, woven: woven}
+	call := prepared{server: b.server, args: args, body: args.Body, substitute: other, changedByResult: changed}
 	var refused *plan.Failure
 	if b.op.Name != "" {
 		refused = x.fillTool(r, step, b.op, &call)
