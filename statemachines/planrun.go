@@ -1,37 +1,34 @@
-// Package statemachines owns the definition of a plan's run, as Step Functions
-// and the embedded engine both read it, and what crosses its border: the input
-// of an execution, and the input and output of each of its tasks.
+// Package statemachines holds the definition of a plan's run, which both Step Functions and the
+// embedded engine read, and the types of its interface: the input of an execution, and the input
+// and output of each of its tasks.
 //
-// What must stay true: only ids travel. Plans, arguments and results stay in the
-// table, so that an execution's history holds no one's data and no size limit
-// can stop a run. Every path ends in Finish, and Finish settles the run whatever
-// the execution says: an execution that succeeded may well be a run that failed.
+// Executions carry only ids. Plans, arguments and results stay in the table, so that an execution's
+// history holds no user data and no size limit can stop a run. Every path ends in Finish, and
+// Finish ends the run independent of the execution's own result: a run may have failed although its
+// execution succeeded.
 //
-// A wave ends whole. A step that failed lets its neighbours finish their calls
-// before anything is undone or the run is settled, so that nothing is in flight
-// then.
+// A wave ends as a whole. When a step fails, the other steps of its wave finish their calls before
+// the undo or the end of the run begins, so that no call is in flight then.
 //
-// RunStep goes round in three loops, and the table ends each of them: an approval
-// is over when it expires, at most 24 hours after it was asked; a failed command is
-// thought about once, and not for long; the elements of a step are gone through
-// three times. What an execution may hold is 25,000 events and 262,144 bytes
-// between two states. An effect that is done at its first attempt is 7 events (an
-// element, an undo) or 11 (a step), an approval 13, another command 12, a step with
-// elements 22 beside them, and every repetition 3. With step.MostElements elements
-// in all, a run of plan.MaxSteps steps that each ask and are all undone is about
-// 10,000 events, which leaves each of its 1,100 effects four repetitions; its
-// longest payload is the list of its undos, 25 KB. An execution that servers wear
-// down to the last event fails, and its run is settled by what the execution's end
-// sets off, like any other.
+// RunStep repeats in three loops, and the table ends each of them: an approval expires at most 24
+// hours after its request; the model is asked about a failed command once, for a short time; the
+// elements of a step are started at most three times. An execution may hold 25,000 events, and
+// 262,144 bytes between two states. An effect that is done at its first attempt takes 7 events (an
+// element, an undo) or 11 (a step), an approval 13, a replacement command 12, a step with elements
+// 22 in addition to theirs, and every repetition 3. With step.MostElements elements in all, a run
+// of plan.MaxSteps steps that all ask and are all undone takes about 10,000 events, which leaves
+// four repetitions for each of its 1,100 effects. Its longest payload is the list of its undos, 25
+// KB. An execution that uses up all events fails. The event of its end then finishes its run, as
+// for any other execution.
 //
-// An execution is given seven days: waves may each wait for an approval. A run that
-// ends then, and says so, is better than one that never does.
+// An execution has a timeout of seven days, because each wave may wait for an approval. A run that
+// ends after that time, with a message, is better than one that never ends.
 package statemachines
 
 import _ "embed"
 
-// Definition is planrun.asl.json before substitution: ${StepFunctionArn},
-// ${SettleFunctionArn} and ${ReasonFunctionArn} stand for the functions of its tasks.
+// Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${SettleFunctionArn} and
+// ${ReasonFunctionArn} stand for the functions of its tasks.
 //
 //go:embed planrun.asl.json
 var Definition []byte
@@ -43,7 +40,7 @@ const (
 	ReasonFunctionArn = "ReasonFunctionArn"
 )
 
-// The states that history, logs and tests name.
+// The states that histories, logs and tests name.
 const (
 	StateStart         = "Start"
 	StateWaves         = "Waves"
@@ -68,31 +65,31 @@ const (
 	StateSettled       = "Settled"
 )
 
-// The errors of their function that RunStep, RunItem and RunUndo are repeated for; beside those of Lambda
-// itself, any other ends the step.
+// The errors of their functions for which RunStep, RunItem and RunUndo are repeated, in addition to
+// those of Lambda itself. Any other error ends the step.
 const (
-	ErrorTransient = "Step.Transient" // the call may be made again
-	ErrorThrottled = "Step.Throttled" // the call may be made again, later
-	ErrorUnnamed   = "Task.Failed"    // the function could not do its work at all
+	ErrorTransient = "Step.Transient" // the call may be repeated
+	ErrorThrottled = "Step.Throttled" // the call may be repeated later
+	ErrorUnnamed   = "Task.Failed"    // the function could not do its work
 )
 
-// ErrorStepFailed is the error that Finish is told when a step ended the run.
+// ErrorStepFailed is the error that Finish receives when a step ended the run.
 const ErrorStepFailed = "Run.StepFailed"
 
-// Input is what an execution starts with. The execution's name is RunID.
+// Input is the input of an execution. The execution's name is RunID.
 type Input struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
 }
 
-// Action says which of its tasks the settle function is asked for.
+// Action selects the task of the settle function.
 type Action string
 
 // The tasks of the settle function.
 const (
 	ActionStart  Action = "start"
 	ActionFinish Action = "finish"
-	ActionUndo   Action = "undo" // what is to be undone, the newest first
+	ActionUndo   Action = "undo" // lists the undos, the newest effect first
 )
 
 // SettleInput is the input of Start, Undo and Finish.
@@ -100,29 +97,28 @@ type SettleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"` // of Finish and Undo: what ended the execution early
+	Error     *Error `json:"error,omitempty"` // of Finish and Undo: the error that ended the execution early
 }
 
-// Error is how Step Functions tells a caught error. Cause of a failed function
-// is JSON: {"errorMessage", "errorType"}.
+// Error is a caught error in the form of Step Functions. Cause of a failed function is JSON:
+// {"errorMessage", "errorType"}.
 type Error struct {
 	Error string `json:"Error"`
 	Cause string `json:"Cause"`
 }
 
-// StartOutput is the output of Start: the ids of the steps of each wave, in
-// order. It is empty, never absent, when nothing is left to run (the run was
-// cancelled first): the execution then goes straight to Finish. Neither is Undos,
-// in the output of Undo.
+// StartOutput is the output of Start: the ids of the steps of each wave, in order. The list is
+// empty, never absent, when no step is left (the run was cancelled first): the execution then goes
+// straight to Finish. Undos, in the output of Undo, is never absent either.
 type StartOutput struct {
 	Waves [][]string `json:"waves"`
-	Undos []string   `json:"undos"` // of Undo: names of effects, the newest first
+	Undos []string   `json:"undos"` // of Undo: ids of effects, the newest first
 }
 
-// Outcome says how RunStep goes on.
+// Outcome tells the state machine how to continue after RunStep.
 type Outcome string
 
-// The outcomes of a step that did not fail: one that did answers with an error.
+// The outcomes of a step that did not fail. A failed step returns an error.
 const (
 	OutcomeDone     Outcome = "done"     // or skipped
 	OutcomeApproval Outcome = "approval" // AwaitApproval, then the step again
@@ -133,13 +129,13 @@ const (
 // StepOutput is the output of RunStep.
 type StepOutput struct {
 	Outcome Outcome  `json:"outcome"`
-	Items   []string `json:"items"` // names of effects; never null
+	Items   []string `json:"items"` // ids of effects; never null
 }
 
 // StepInput is the input of RunStep, AwaitApproval and Reason.
 type StepInput struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id"`         // the name of an effect: "s2", "s2[3]", "undo:s2"
-	Token     string `json:"token,omitempty"` // of AwaitApproval: it is kept, and comes back with what was decided
+	StepID    string `json:"step_id"`         // the id of an effect: "s2", "s2[3]", "undo:s2"
+	Token     string `json:"token,omitempty"` // of AwaitApproval: the token that resumes the execution after the decision
 }

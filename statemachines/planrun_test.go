@@ -35,22 +35,21 @@ const (
 	reasonARN = "arn:aws:lambda:us-east-1:123456789012:function:reason"
 )
 
-// world plays the functions: what each is asked is on record, and it fails as
-// often, and by the names, that the case says.
+// world simulates the functions: it records their inputs, and fails as the test case demands.
 type world struct {
 	waves    [][]string
 	undos    []string
-	fails    map[string][]string                   // "start", "finish", "undo", "reason s1" or a step → the error of each call; the last for all that follow, "" is success
+	fails    map[string][]string                   // "start", "finish", "undo", "reason s1" or a step → the error of each call; the last one repeats, "" is success
 	outcomes map[string][]statemachines.StepOutput // of a step, one after the other; then done
-	approve  bool                                  // somebody decides about what is asked, a minute later
+	approve  bool                                  // an approval is decided one minute after its request
 
 	states *sfn.Client
 
-	mu    sync.Mutex
-	calls []string // "start", "s1", "await s1", "reason s1", "finish Run.StepFailed"
-	open  int      // steps under way
-	most  int
-	alien []string // payloads that hold anything but ids
+	mu      sync.Mutex
+	calls   []string // "start", "s1", "await s1", "reason s1", "finish Run.StepFailed"
+	open    int      // steps in progress
+	most    int
+	foreign []string // payloads with other data than ids
 }
 
 func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
@@ -80,14 +79,14 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 	}
 	w.mu.Lock()
 	if in.RunID != "run1" || in.AccountID != "acct1" || len(payload) > 400+len(in.Token) {
-		w.alien = append(w.alien, string(payload))
+		w.foreign = append(w.foreign, string(payload))
 	}
 	w.calls = append(w.calls, told)
 	w.open++
 	w.most = max(w.most, w.open)
 	n := w.count(called)
 	w.mu.Unlock()
-	time.Sleep(time.Second) // a call takes its time, so that neighbours overlap
+	time.Sleep(time.Second) // a call takes time, so that concurrent steps overlap
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open--
@@ -114,11 +113,11 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 	return out, nil, err
 }
 
-// count returns how often something was called.
-func (w *world) count(what string) int {
+// count returns the number of calls with a name.
+func (w *world) count(call string) int {
 	n := 0
 	for _, c := range w.calls {
-		if name, _, _ := strings.Cut(c, " "); name == what {
+		if name, _, _ := strings.Cut(c, " "); name == call {
 			n++
 		}
 	}
@@ -135,8 +134,8 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 	return perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
 }
 
-// perform runs one execution of a definition to its end and returns its status; knows is
-// given the client of the engine first.
+// perform runs one execution of a definition to its end and returns its status; knows receives the
+// client of the engine first.
 func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) types.ExecutionStatus {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
@@ -186,7 +185,7 @@ func perform(t *testing.T, functions stepfunctions.Invoker, definition string, i
 	return ""
 }
 
-func repeat(what string, n int) []string { return slices.Repeat([]string{what}, n) }
+func repeat(call string, n int) []string { return slices.Repeat([]string{call}, n) }
 
 func TestEveryPathEndsInFinish(t *testing.T) {
 	waves := [][]string{{"s1"}, {"s2", "s3"}, {"s4"}}
@@ -268,15 +267,15 @@ func TestEveryPathEndsInFinish(t *testing.T) {
 				if diff := cmp.Diff(c.calls, order(w.calls)); diff != "" {
 					t.Error(diff)
 				}
-				if len(w.alien) > 0 {
-					t.Errorf("more than ids travels: %s", w.alien)
+				if len(w.foreign) > 0 {
+					t.Errorf("more than ids travels: %s", w.foreign)
 				}
 			})
 		})
 	}
 }
 
-// order drops repetitions, and sorts s2 and s3, which run side by side.
+// order removes repetitions, and sorts s2 and s3, which run concurrently.
 func order(calls []string) []string {
 	var once []string
 	for _, c := range calls {
@@ -291,7 +290,7 @@ func order(calls []string) []string {
 	return once
 }
 
-func TestAWaveRunsEightStepsAtOnceAndWavesFollowEachOther(t *testing.T) {
+func TestWaveRunsEightStepsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var steps []string
 		for i := range 12 {
@@ -314,14 +313,14 @@ func out(outcome statemachines.Outcome, items ...string) statemachines.StepOutpu
 	return statemachines.StepOutput{Outcome: outcome, Items: append([]string{}, items...)}
 }
 
-func TestAStepGoesOnAsItsOutcomeSays(t *testing.T) {
+func TestStepContinuesByItsOutcome(t *testing.T) {
 	approval, reason := out(statemachines.OutcomeApproval), out(statemachines.OutcomeReason)
 	each := out(statemachines.OutcomeEach, "s1[0]", "s1[1]")
 	failed := []string{"undo Run.StepFailed", "finish Run.StepFailed"}
 	for name, c := range map[string]struct {
 		outcomes []statemachines.StepOutput
 		fails    map[string][]string
-		silent   bool // nobody decides
+		silent   bool // no decision arrives
 		calls    []string
 	}{
 		"it waits for an approval":     {[]statemachines.StepOutput{approval}, nil, false, []string{"s1", "await s1", "s1", "finish"}},
@@ -346,15 +345,15 @@ func TestAStepGoesOnAsItsOutcomeSays(t *testing.T) {
 				if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
 					t.Errorf("the execution ended %s", ends)
 				}
-				if items := slices.Index(w.calls, "s1[1]"); items >= 0 && slices.Index(w.calls, "s1[0]") > items { // they run side by side
+				if items := slices.Index(w.calls, "s1[1]"); items >= 0 && slices.Index(w.calls, "s1[0]") > items { // they run concurrently
 					i := slices.Index(w.calls, "s1[0]")
 					w.calls[i], w.calls[items] = w.calls[items], w.calls[i]
 				}
 				if diff := cmp.Diff(append([]string{"start"}, c.calls...), w.calls); diff != "" {
 					t.Error(diff)
 				}
-				if len(w.alien) > 0 {
-					t.Errorf("more than ids travels: %s", w.alien)
+				if len(w.foreign) > 0 {
+					t.Errorf("more than ids travels: %s", w.foreign)
 				}
 			})
 		})
@@ -377,7 +376,7 @@ func TestElementsRunEightAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatWasDoneIsUndoneOneAfterTheOther(t *testing.T) {
+func TestUndosRunOneAfterTheOther(t *testing.T) {
 	undos := []string{"undo:s2[1]", "undo:s2[0]", "undo:s1"}
 	for name, c := range map[string]struct {
 		fails map[string][]string
@@ -408,7 +407,7 @@ func TestWhatWasDoneIsUndoneOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestNamesAreThoseOfTheFunctions(t *testing.T) {
+func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 	for name, want := range map[string]string{
 		statemachines.ErrorTransient: step.Transient,
 		statemachines.ErrorThrottled: step.Throttled,

@@ -2,9 +2,8 @@ package statemachines
 
 import _ "embed"
 
-// TurnDefinition is turn.asl.json before substitution: ${TurnFunctionArn} stands for the
-// function of its tasks. It answers one turn apart from the request that brought it, which is
-// in the table.
+// TurnDefinition is turn.asl.json before substitution: ${TurnFunctionArn} stands for the function
+// of its tasks. It answers a turn that outlives its request; the request is stored in the table.
 //
 //go:embed turn.asl.json
 var TurnDefinition []byte
@@ -12,10 +11,9 @@ var TurnDefinition []byte
 // TurnFunctionArn is the substitution of TurnDefinition.
 const TurnFunctionArn = "TurnFunctionArn"
 
-// TurnInput is what an execution of a turn starts with, and the input of its tasks. The
-// execution's name is TurnID.
+// TurnInput is the input of a turn's execution, and of its tasks. The execution's name is TurnID.
 type TurnInput struct {
 	TurnID    string `json:"turn_id"`
 	AccountID string `json:"account_id"`
-	GiveUp    bool   `json:"give_up,omitempty"` // it could not be answered: say so
+	GiveUp    bool   `json:"give_up,omitempty"` // the turn could not be answered: end it with a failure message
 }

@@ -16,17 +16,18 @@ import (
 
 const turnARN = "arn:aws:lambda:us-east-1:123456789012:function:turn"
 
-// answerer plays the function of turns: it fails so often at each of its tasks.
+// answerer simulates the function of turns: it fails the given number of times at each of its
+// tasks.
 type answerer struct {
-	fails map[bool]int // by give_up
-	calls map[bool]int
-	alien []string // payloads that hold anything but ids
+	fails   map[bool]int // number of failures, by give_up
+	calls   map[bool]int
+	foreign []string // payloads with other data than ids
 }
 
 func (a *answerer) Invoke(_ context.Context, _ string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	var in statemachines.TurnInput
 	if err := json.Unmarshal(payload, &in); err != nil || in.TurnID != "turn1" || in.AccountID != "acct1" || len(payload) > 100 {
-		a.alien = append(a.alien, string(payload))
+		a.foreign = append(a.foreign, string(payload))
 	}
 	if a.calls[in.GiveUp]++; a.calls[in.GiveUp] <= a.fails[in.GiveUp] {
 		return nil, &stepfunctions.FunctionError{Type: "Task.Failed", Message: "as the case says"}, nil
@@ -34,7 +35,7 @@ func (a *answerer) Invoke(_ context.Context, _ string, payload []byte) ([]byte, 
 	return []byte("{}"), nil, nil
 }
 
-func TestATurnIsAnsweredOrGivenUp(t *testing.T) {
+func TestTurnIsAnsweredOrGivenUp(t *testing.T) {
 	definition := strings.ReplaceAll(string(statemachines.TurnDefinition), "${"+statemachines.TurnFunctionArn+"}", turnARN)
 	for name, c := range map[string]struct {
 		fails map[bool]int
@@ -51,8 +52,8 @@ func TestATurnIsAnsweredOrGivenUp(t *testing.T) {
 				a := &answerer{c.fails, map[bool]int{}, nil}
 				in := statemachines.TurnInput{TurnID: "turn1", AccountID: "acct1"}
 				ends := perform(t, a, definition, in, func(*sfn.Client) {})
-				if got := [2]int{a.calls[false], a.calls[true]}; ends != c.ends || got != c.calls || len(a.alien) > 0 {
-					t.Errorf("%s after %v calls, want %s after %v; alien %q", ends, got, c.ends, c.calls, a.alien)
+				if got := [2]int{a.calls[false], a.calls[true]}; ends != c.ends || got != c.calls || len(a.foreign) > 0 {
+					t.Errorf("%s after %v calls, want %s after %v; alien %q", ends, got, c.ends, c.calls, a.foreign)
 				}
 			})
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-// aws looks into the engines of a deployment by their own protocols.
+// aws reads the engines of a deployment by their own protocols.
 type aws struct {
 	tables   *dynamodb.Client
 	machines *sfn.Client
@@ -29,15 +29,15 @@ func newAWS(addr string) *aws {
 	return &aws{dynamodb.NewFromConfig(config), sfn.NewFromConfig(config)}
 }
 
-// settled waits until nothing is left to do, and says what is when it stays: a run
-// that is not over, an execution that runs, anything that is still due. What is due
-// later is: the machine is off for a while first.
-func (a *aws) settled(v *visit) error {
+// waitUntilIdle waits until no work is left, and returns an error with the remaining work after a
+// time: a run that has not ended, an execution that runs, or a row that is due. For work that is
+// due later, the machine is off for a while first.
+func (a *aws) waitUntilIdle(v *user) error {
 	var left error
 	gone := false
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var later bool
-		if later, left = a.left(v); left == nil {
+		if later, left = a.remaining(v); left == nil {
 			return nil
 		}
 		if later && !gone {
@@ -50,8 +50,8 @@ func (a *aws) settled(v *visit) error {
 	return left
 }
 
-// left says what is left to do. later means that it is only due later.
-func (a *aws) left(v *visit) (later bool, left error) {
+// remaining returns the remaining work as an error. later means that it is only due later.
+func (a *aws) remaining(v *user) (later bool, left error) {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	executions, err := a.executions(ctx)
@@ -69,7 +69,7 @@ func (a *aws) left(v *visit) (later bool, left error) {
 		switch {
 		case sk != "RUN" && due != "":
 			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
-		case due == "UNPLACED": // it is over, and the sweep places its receipt in the chain
+		case due == "UNPLACED": // the run ended, and the sweep places its receipt in the chain
 			left, later = errors.Join(left, fmt.Errorf("the receipt of run %s has no place", id)), true
 		case sk != "RUN":
 		case due != "" || !slices.Contains(terminal, status):
@@ -89,7 +89,7 @@ func (a *aws) left(v *visit) (later bool, left error) {
 	return later, left
 }
 
-// executions counts executions by their name; one that runs is an error.
+// executions counts executions by their name; a running one is an error.
 func (a *aws) executions(ctx context.Context) (map[string]int, error) {
 	machines, err := a.machines.ListStateMachines(ctx, &sfn.ListStateMachinesInput{})
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// effect is what the API says of one call of a run.
+// effect is one call of a run, as the API shows it.
 type effect struct {
 	name, method, status string
 }
 
-// story is a run as the API tells it.
-type story struct {
+// runView is a run as the API shows it.
+type runView struct {
 	Status string `json:"status"`
 	Steps  []struct {
 		ID, Method, Status string
@@ -42,8 +42,8 @@ type story struct {
 	} `json:"steps"`
 }
 
-// effects are the calls of a run, with the names that its requests carry.
-func (s story) effects() []effect {
+// effects returns the calls of a run, with the ids that its requests carry.
+func (s runView) effects() []effect {
 	var list []effect
 	for _, step := range s.Steps {
 		if step.ForEach == "" {
@@ -57,9 +57,9 @@ func (s story) effects() []effect {
 	return list
 }
 
-// check holds what is there against what was answered, and against what must hold
-// after any crash. It returns how the run ended.
-func (v *visit) check(a *aws) (string, error) {
+// check compares the final state with the responses, and with the invariants that hold after any
+// crash. It returns the final status of the run.
+func (v *user) check(a *aws) (string, error) {
 	wrong := []error{v.checkPolicies()}
 	for _, chat := range v.acked.chats {
 		if _, err := v.get("/api/chats/" + chat); err != nil {
@@ -78,9 +78,9 @@ func (v *visit) check(a *aws) (string, error) {
 		}
 	}
 	if v.run == "" {
-		wrong = append(wrong, a.settled(v))
+		wrong = append(wrong, a.waitUntilIdle(v))
 		end := "answered"
-		if len(v.acked.untold) > 0 {
+		if len(v.acked.unknownReplies) > 0 {
 			end = "in_doubt"
 		}
 		return end, errors.Join(wrong...)
@@ -93,16 +93,16 @@ func (v *visit) check(a *aws) (string, error) {
 	if err != nil {
 		return "", errors.Join(append(wrong, err)...)
 	}
-	var s story
-	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.settled(v))
+	var s runView
+	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.waitUntilIdle(v))
 	return s.Status, errors.Join(wrong...)
 }
 
-// checkPolicies: no function asked AWS for what its role in the template does not allow,
-// whatever had happened to it.
-func (v *visit) checkPolicies() error {
+// checkPolicies checks that no function made an AWS request that its role in the template does not
+// allow.
+func (v *user) checkPolicies() error {
 	log, err := os.ReadFile(filepath.Join(v.d.data(), process.LogFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is made by the first line
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first line creates it
 		return err
 	}
 	for line := range strings.Lines(string(log)) {
@@ -113,8 +113,8 @@ func (v *visit) checkPolicies() error {
 	return nil
 }
 
-// checkDecisions: what somebody was told was decided is decided.
-func (v *visit) checkDecisions(s story) error {
+// checkDecisions checks that acknowledged decisions took effect.
+func (v *user) checkDecisions(s runView) error {
 	switch {
 	case !slices.Contains(terminal, s.Status):
 		return fmt.Errorf("the run is %s", s.Status)
@@ -124,14 +124,14 @@ func (v *visit) checkDecisions(s story) error {
 		return errors.New("its cancel was answered, and it did everything")
 	case v.acked.decision != "" && s.Steps[1].Approval.Decision != v.acked.decision:
 		return fmt.Errorf("%s was answered, and it is %q", v.acked.decision, s.Steps[1].Approval.Decision)
-	case v.acked.settled && s.Steps[1].Settled.Outcome == "":
+	case v.acked.resolved && s.Steps[1].Settled.Outcome == "":
 		return errors.New("what was settled is not")
 	}
 	return nil
 }
 
-// checkChat: the chat is free, names the run, and says once how it ended.
-func (v *visit) checkChat(s story, said string) error {
+// checkChat checks that the chat is free, names the run, and has one final message.
+func (v *user) checkChat(s runView, said string) error {
 	chat, err := v.get("/api/chats/" + v.chat)
 	if err != nil {
 		return err
@@ -148,9 +148,9 @@ func (v *visit) checkChat(s story, said string) error {
 	return errors.Join(wrong...)
 }
 
-// checkRequests: no unsafe request arrived twice, what arrived is known of, what is
-// said to be done arrived, and what is in doubt was said.
-func (v *visit) checkRequests(s story, said string) error {
+// checkRequests checks that no unsafe request arrived twice, that each request that arrived is
+// known, that each step that is done arrived, and that the chat mentions each step in doubt.
+func (v *user) checkRequests(s runView, said string) error {
 	got := v.service.got(v.run)
 	var wrong []error
 	for _, e := range s.effects() {
@@ -158,7 +158,7 @@ func (v *visit) checkRequests(s story, said string) error {
 		delete(got, e.name)
 		switch {
 		case e.method == "GET":
-		case r.times > 1 && r.method != "DELETE" && r.method != "PUT": // which may be repeated
+		case r.times > 1 && r.method != "DELETE" && r.method != "PUT": // these may be repeated
 			wrong = append(wrong, fmt.Errorf("the service got %s %d times", e.name, r.times))
 		case r.times > 0 && !slices.Contains([]string{"done", "in_doubt", "error"}, e.status):
 			wrong = append(wrong, fmt.Errorf("the service got %s, which is %q", e.name, e.status))
@@ -174,8 +174,8 @@ func (v *visit) checkRequests(s story, said string) error {
 	return errors.Join(wrong...)
 }
 
-// checkReceipt: the events are a chain without a gap, and say what the run says.
-func (v *visit) checkReceipt() error {
+// checkReceipt checks that the events are a chain without a gap and agree with the run.
+func (v *user) checkReceipt() error {
 	r, err := v.receipt()
 	if err != nil {
 		return err
@@ -189,12 +189,12 @@ func (v *visit) checkReceipt() error {
 	for _, p := range receipt.Verify(r) {
 		wrong = append(wrong, fmt.Errorf("receipt: %s", p))
 	}
-	return errors.Join(append(wrong, v.signed(r))...)
+	return errors.Join(append(wrong, v.waitUntilSigned(r))...)
 }
 
-// receipt reads the receipt of the run. The receipt of a run that ended is signed a moment
-// after the end.
-func (v *visit) receipt() (r receipt.Receipt, err error) {
+// receipt reads the receipt of the run. The receipt of a run that ended is signed a moment after
+// the end.
+func (v *user) receipt() (r receipt.Receipt, err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
 		raw, err := v.get("/api/runs/" + v.run + "/receipt")
 		if err != nil {
@@ -210,8 +210,9 @@ func (v *visit) receipt() (r receipt.Receipt, err error) {
 	}
 }
 
-// signed repeats checkSigned until it holds, for as long as the sweep at a start may take.
-func (v *visit) signed(r receipt.Receipt) (err error) {
+// waitUntilSigned repeats checkSigned until it succeeds, for as long as the sweep at a start may
+// take.
+func (v *user) waitUntilSigned(r receipt.Receipt) (err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
 		if err = v.checkSigned(r); err == nil || time.Now().After(until) {
 			return err
@@ -219,10 +220,9 @@ func (v *visit) signed(r receipt.Receipt) (err error) {
 	}
 }
 
-// checkSigned checks that the receipt is signed, and every other receipt of the account's
-// chain. The sweep signs what comes after a run's end, and the end of a draft, within a
-// minute.
-func (v *visit) checkSigned(r receipt.Receipt) error {
+// checkSigned checks that the receipt and every other receipt of the account's chain are signed.
+// The sweep signs later events, and the end of a draft, within a minute.
+func (v *user) checkSigned(r receipt.Receipt) error {
 	if n := len(r.Events); r.Unsigned == receipt.Pending && n > 0 && r.Events[n-1].Type != plan.EventFinished {
 		return nil
 	}
@@ -247,8 +247,9 @@ func (v *visit) checkSigned(r receipt.Receipt) error {
 	return errors.Join(wrong...)
 }
 
-// checkBooks: the balance is the sum of the ledger, and every session was paid once.
-func (v *visit) checkBooks() error {
+// checkLedger checks that the balance is the sum of the ledger, and that every session was paid
+// once.
+func (v *user) checkLedger() error {
 	var books struct {
 		Balance  int64
 		Sessions []struct {
@@ -288,7 +289,7 @@ func (v *visit) checkBooks() error {
 		if s.Free < 0 || s.Free+s.Used > s.Tokens || paid[s.ID] != 1 {
 			wrong = append(wrong, fmt.Errorf("session %+v was paid %d times", s, paid[s.ID]))
 		}
-		if s.Free+s.Used != s.Tokens { // no hold is left: all of it is either used or free
+		if s.Free+s.Used != s.Tokens { // without a hold, all tokens are either used or free
 			wrong = append(wrong, fmt.Errorf("session %+v: tokens are neither free nor used", s))
 		}
 		delete(paid, s.ID)
@@ -299,10 +300,10 @@ func (v *visit) checkBooks() error {
 	return errors.Join(wrong...)
 }
 
-// changesLeft counts the status changes of executions that are still to be delivered.
-// The process must have stopped.
+// changesLeft counts the status changes of executions that are still to be delivered. The process
+// must have stopped.
 func changesLeft(folder string) (int, error) {
-	// Whatever is forked meanwhile, for another round, would hold the file's lock.
+	// A process that is forked in the meantime, for another round, would hold the file's lock.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	store, err := disk.Open(filepath.Join(folder, "piloto.db"))

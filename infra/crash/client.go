@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// patience is how long a client goes on asking a process that does not answer.
+// patience is how long a client retries without a response.
 const patience = 30 * time.Second
 
-// errLost is a request that nobody answered: it may have been served. errLeft is that
-// the client left.
+// errLost means that a request got no response: it may have been processed. errLeft means that the
+// client left.
 var (
 	errLost = errors.New("no answer")
 	errLeft = errors.New("the client left")
 )
 
-// client speaks to a deployment as a person's program does: it knows that an answer
-// may be lost.
+// client sends requests to a deployment as a user's program does. It expects that responses may be
+// lost.
 type client struct {
 	ctx  context.Context //nolint:containedctx // the client is one person's stay
 	base string
@@ -37,7 +37,7 @@ func newClient(ctx context.Context, addr string) *client {
 	}}
 }
 
-// reply is an answer, read whole.
+// reply is a whole response.
 type reply struct {
 	status int
 	body   []byte
@@ -45,7 +45,7 @@ type reply struct {
 
 func (r reply) String() string { return fmt.Sprintf("%d %s", r.status, r.body) }
 
-// text is the value at a path such as run.steps.0.id as text; "" for none.
+// text returns the value at a path such as run.steps.0.id as text; "" when it is absent.
 func (r reply) text(path string) string {
 	dec := json.NewDecoder(bytes.NewReader(r.body))
 	dec.UseNumber()
@@ -77,7 +77,7 @@ func (r reply) text(path string) string {
 	}
 }
 
-// once sends a request once. It returns errLost when there is no answer.
+// once sends a request once. It returns errLost when there is no response.
 func (c *client) once(method, path, body string, headers ...string) (reply, error) {
 	req, err := http.NewRequestWithContext(c.ctx, method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -105,8 +105,8 @@ func (c *client) once(method, path, body string, headers ...string) (reply, erro
 	return reply{res.StatusCode, got}, nil
 }
 
-// again sends a request that may be sent again until it is answered with one of the
-// statuses wanted. A 503, and a conflict that says to come back, are no answer yet.
+// again repeats an idempotent request until the response has the wanted status. It retries after a
+// 503 and after no response.
 func (c *client) again(want int, method, path, body string, headers ...string) (reply, error) {
 	for deadline := time.Now().Add(patience); ; {
 		r, err := c.once(method, path, body, headers...)
@@ -124,12 +124,12 @@ func (c *client) again(want int, method, path, body string, headers ...string) (
 	}
 }
 
-// get reads, until it is answered.
+// get reads a path, with retries.
 func (c *client) get(path string) (reply, error) {
 	return c.again(http.StatusOK, http.MethodGet, path, "")
 }
 
-// object writes a JSON object of names and values.
+// object returns a JSON object of names and values.
 func object(pairs ...any) string {
 	m := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -137,7 +137,7 @@ func object(pairs ...any) string {
 	}
 	raw, err := json.Marshal(m)
 	if err != nil {
-		return err.Error() // never: strings, numbers and maps of them
+		return err.Error() // cannot happen: strings, numbers and maps of them
 	}
 	return string(raw)
 }

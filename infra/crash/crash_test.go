@@ -16,15 +16,15 @@ var (
 	crashSeed   = flag.Uint64("crash.seed", 1, "of the random moments")
 )
 
-// TestKilledAtAnyMomentNothingIsLost: the process is killed at each moment at which
-// something could be lost, and at random, in every scenario.
+// TestKilledAtAnyMomentNothingIsLost kills the process at each moment at which data could be lost,
+// and at random times, in every scenario.
 func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
 	var out bytes.Buffer
 	m, err := crash(moduleRoot(t), options{
-		rounds: *crashRounds, atOnce: 8, few: !*crashAll, seed: *crashSeed, // a folder with a short name: it has sockets
+		rounds: *crashRounds, atOnce: 8, few: !*crashAll, seed: *crashSeed, // a temporary folder with a short name, because it contains sockets
 	}, &out)
 	t.Log(out.String())
 	if err != nil {
@@ -36,8 +36,8 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 			passed[moment(r.point)] = true
 		}
 	}
-	// What the design says must not part, and what happens between: a moment that nobody
-	// dies at any more is one that was renamed, or left out.
+	// These are the writes that the design must not separate, and the moments between them. A
+	// moment at which no process dies any more was renamed or removed.
 	for _, verb := range []string{
 		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.Start", "runs.BeginStep", "outbound.request", "runs.EndStep",
 		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.SettleStep",
@@ -52,8 +52,8 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestMomentsAreInNoOtherBuild: what a deployment runs has neither the code nor the
-// names of failpoints.
+// TestMomentsAreInNoOtherBuild checks that a deployed binary has neither the code nor the names of
+// failpoints.
 func TestMomentsAreInNoOtherBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the deployment")

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	idle = 1300 * time.Millisecond // what a process does by itself after the last request, it does by then
-	grip = 3 * time.Second         // an armed process is waited for as long
+	idle = 1300 * time.Millisecond // after this time a process has finished the work that the last request caused
+	grip = 3 * time.Second         // how long an armed process is waited for
 )
 
-// harness has what all rounds share: the binary, the model, the service, and a data
-// folder with the service registered.
+// harness holds the shared parts of all rounds: the binary, the model, the service, and a data
+// folder in which the service is registered.
 type harness struct {
 	root, folder, binary string
 	model                *model
@@ -27,14 +27,14 @@ type harness struct {
 	bases                map[string]base // by scenario
 }
 
-// base is the folder that the rounds of a scenario begin with, and who was there.
+// base is the initial data folder of a scenario's rounds, with the user who created it.
 type base struct {
 	data  string
-	visit visit
-	shift time.Duration // how long the machine was off until then
+	user  user
+	shift time.Duration // how long the machine was off before
 }
 
-// newHarness builds the process, from root, and keeps everything in folder.
+// newHarness builds the process from the module at root, and stores all files in folder.
 func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	h := &harness{root: root, folder: folder, binary: filepath.Join(folder, "piloto"), bases: map[string]base{}}
 	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
@@ -52,9 +52,9 @@ func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	if h.tools, err = newToolbox(h.service); err != nil {
 		return nil, err
 	}
-	registered, err := h.prepare("base", base{}, scenario{setup: func(v *visit) error {
+	registered, err := h.prepare("base", base{}, scenario{setup: func(v *user) error {
 		r, err := v.again(201, "POST", "/api/mcps", object("url", h.service.url, "name", "Tienda"))
-		h.model.tell("$S", r.text("mcp_id"))
+		h.model.setServer("$S", r.text("mcp_id"))
 		return err
 	}})
 	if err != nil {
@@ -85,8 +85,8 @@ func (h *harness) close() {
 	}
 }
 
-// deployment returns one on a copy of a base.
-func (h *harness) deployment(name string, from base, sc scenario, at place) (*deployment, error) {
+// deployment returns a deployment with a copy of a base.
+func (h *harness) deployment(name string, from base, sc scenario, at slot) (*deployment, error) {
 	d := &deployment{
 		binary: h.binary, root: h.root, folder: filepath.Join(h.folder, name), addr: at.addr, aws: at.aws, off: from.shift,
 		env: append([]string{"OPENAI_BASE_URL=" + h.model.url, "OPENAI_MODEL=crash-1"}, sc.env...),
@@ -100,22 +100,22 @@ func (h *harness) deployment(name string, from base, sc scenario, at place) (*de
 	return d, copyFolder(from.data, d.data())
 }
 
-// place is where the processes of one round after the other are reached.
-type place struct{ addr, aws string }
+// slot holds the addresses of a sequence of rounds.
+type slot struct{ addr, aws string }
 
-func newPlace() (place, error) {
+func newSlot() (slot, error) {
 	addr, err := freeAddress()
 	if err != nil {
-		return place{}, err
+		return slot{}, err
 	}
 	other, err := freeAddress()
-	return place{addr, other}, err
+	return slot{addr, other}, err
 }
 
-// prepare makes the folder of a scenario out of another. Whoever was there leaves when
-// the process dies at the moment that was named.
+// prepare creates the base of a scenario from another base. The user leaves when the process dies
+// at the scenario's moment.
 func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
-	at, err := newPlace()
+	at, err := newSlot()
 	if err != nil {
 		return base{}, err
 	}
@@ -123,18 +123,18 @@ func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
 	if err != nil {
 		return base{}, err
 	}
-	d.closing = true // one process, and no other in its place
-	defer d.leave()
+	d.closing = true // one process, without a restart
+	defer d.close()
 	if err := d.start(sc.until, ""); err != nil {
 		return base{}, err
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
-	v := h.visitor(ctx, visit{}, d)
+	v := h.newUser(ctx, user{}, d)
 	done := make(chan error, 1)
 	go func() { done <- sc.setup(v) }()
 	if sc.until != "" {
-		err = d.dies(sc.until)
+		err = d.waitForDeath(sc.until)
 		leave()
 		if left := <-done; !errors.Is(left, errLeft) && !errors.Is(left, errLost) {
 			err = errors.Join(err, left)
@@ -144,40 +144,40 @@ func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
 	}
 	was := *v
 	was.client, was.d = nil, nil
-	return base{data: d.data(), visit: was, shift: d.off + sc.off}, err
+	return base{data: d.data(), user: was, shift: d.off + sc.off}, err
 }
 
-// visitor goes on in a deployment where was left off.
-func (h *harness) visitor(ctx context.Context, was visit, d *deployment) *visit {
+// newUser returns the user of a base as a client of a deployment.
+func (h *harness) newUser(ctx context.Context, was user, d *deployment) *user {
 	was.client, was.service, was.model, was.tools, was.d = newClient(ctx, d.addr), h.service, h.model, h.tools, d
 	return &was
 }
 
-// round is one life of a scenario.
+// round is one execution of a scenario.
 type round struct {
 	sc     scenario
 	name   string
-	point  string          // where the process dies; empty: nowhere
-	kills  []time.Duration // when it is killed, from the beginning
-	traced bool            // every moment that passes is noted
+	point  string          // the moment at which the process dies; empty: none
+	kills  []time.Duration // times of the kills, from the beginning
+	traced bool            // all moments that pass are recorded
 }
 
-// result is how a round went.
+// result is the result of a round.
 type result struct {
 	round
-	end    string // how the run ended
-	swept  bool   // the sweep had to find something
+	end    string // the final status of the run
+	swept  bool   // the sweep had to finish some work
 	deaths int
 	err    error
-	points []string // that passed, of a traced round
+	points []string // the recorded moments of a traced round
 	took   time.Duration
 }
 
-// run runs a round. The folder of one that failed stays.
-func (h *harness) run(r round, at place) result {
+// run executes a round. The folder of a failed round is kept.
+func (h *harness) run(r round, at slot) result {
 	res := result{round: r}
 	from, err := h.bases[r.sc.name], error(nil)
-	if r.sc.until != "" { // its run makes requests: each round has one of its own
+	if r.sc.until != "" { // its run makes requests, so each round needs a base of its own
 		from, err = h.prepare(r.name+"-base", h.registered, r.sc)
 	}
 	if err != nil {
@@ -189,20 +189,20 @@ func (h *harness) run(r round, at place) result {
 		res.err = err
 		return res
 	}
-	defer d.leave()
+	defer d.close()
 	trace := ""
 	if r.traced {
 		trace = filepath.Join(d.folder, "trace")
 	}
-	v := h.visitor(context.Background(), from.visit, d)
+	v := h.newUser(context.Background(), from.user, d)
 	v.limit = r.sc.limit
-	defer func() { v.watch.leave() }()
+	defer func() { v.watch.close() }()
 	res.err = d.start(r.point, trace)
 	if res.err == nil {
-		res.err = h.live(v, &res)
+		res.err = h.drive(v, &res)
 	}
 	var died error
-	res.deaths, died = d.dead()
+	res.deaths, died = d.deathCount()
 	res.swept = v.swept
 	res.err = errors.Join(res.err, died, d.stop())
 	if res.err == nil {
@@ -220,8 +220,8 @@ func (h *harness) run(r round, at place) result {
 	return res
 }
 
-// delivered holds that every status change of an execution is delivered. One that was
-// under way when the process stopped is, by the next.
+// delivered checks that every status change of an execution is delivered. The next process delivers
+// one that was in progress when the process stopped.
 func (d *deployment) delivered() error {
 	left, err := changesLeft(d.data())
 	if err != nil || left == 0 {
@@ -240,8 +240,8 @@ func (d *deployment) delivered() error {
 	return err
 }
 
-// live has somebody use a deployment that dies, and checks what is there afterwards.
-func (h *harness) live(v *visit, res *result) error {
+// drive runs a user against a deployment that dies, and checks the final state.
+func (h *harness) drive(v *user, res *result) error {
 	began := time.Now()
 	stopped := make(chan error, 1)
 	go func() {
@@ -261,7 +261,7 @@ func (h *harness) live(v *visit, res *result) error {
 		time.Sleep(idle)
 	}
 	for deadline := time.Now().Add(grip); res.point != "" && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if deaths, _ := v.d.dead(); deaths > 0 {
+		if deaths, _ := v.d.deathCount(); deaths > 0 {
 			break
 		}
 	}
@@ -273,10 +273,10 @@ func (h *harness) live(v *visit, res *result) error {
 		v.swept = v.swept || other.swept
 	}
 	if err == nil && len(res.sc.env) > 0 {
-		err = v.checkBooks()
+		err = v.checkLedger()
 	}
-	if err == nil && res.sc.holds != nil {
-		err = res.sc.holds(v)
+	if err == nil && res.sc.check != nil {
+		err = res.sc.check(v)
 	}
 	return err
 }

@@ -1,15 +1,15 @@
-// Command crash kills the one-process deployment at every moment at which something
-// could be lost, and checks that nothing was:
+// Command crash kills the one-process deployment at every moment at which data could be lost, and
+// checks that none is lost:
 //
 //	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-write docs/crash-matrix.md]
 //
-// It builds infra/local with the tag failpoints. Each scenario is run undisturbed
-// first, to learn the moments that it passes; then once for each of them in a data
-// folder of its own, in which the process kills itself there with SIGKILL; then
-// -rounds times with kills at random. Whoever drives a scenario does what a client
-// does: an unanswered request is sent again under its key, or the state is read first.
+// It builds infra/local with the tag failpoints. Each scenario first runs undisturbed, which
+// records the moments that it passes. Then it runs once for each of these moments, in a data folder
+// of its own, and the process kills itself there with SIGKILL. Then -rounds rounds follow with
+// kills at random times. The driver of a scenario acts as a client does: it repeats a request
+// without a response under the same key, or reads the state first.
 //
-// It exits with 1 when a round failed; the folder of that round is kept.
+// The exit code is 1 when a round failed; the folder of that round is kept.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	rounds          int
 	scenario, point string
@@ -56,7 +56,8 @@ func main() {
 	}
 }
 
-// crash runs what o says and writes the table to out. It fails when a round did.
+// crash runs the rounds that o selects and writes the table to out. It returns an error when a
+// round failed.
 func crash(root string, o options, out io.Writer) (*matrix, error) {
 	m := &matrix{}
 	for _, sc := range scenarios {
@@ -79,23 +80,24 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 		return m, err
 	}
 	defer h.close()
-	places := make([]place, max(1, o.atOnce))
-	for i := range places {
-		if places[i], err = newPlace(); err != nil {
+	slots := make([]slot, max(1, o.atOnce))
+	for i := range slots {
+		if slots[i], err = newSlot(); err != nil {
 			return m, err
 		}
 	}
-	if err := h.learn(m, places); err != nil {
+	if err := h.recordMoments(m, slots); err != nil {
 		return m, err
 	}
-	return m, h.storm(m, o, places, out)
+	return m, h.runKills(m, o, slots, out)
 }
 
-// slowPlaces is how many slow rounds go on at once, beside the others: they wait.
-const slowPlaces = 16
+// slowSlots is the number of slow rounds that run at once, beside the others, because they mostly
+// wait.
+const slowSlots = 16
 
-// both runs the slow rounds beside the others.
-func (h *harness) both(m *matrix, rounds []round, places []place, told func(result)) error {
+// runAll runs the slow rounds concurrently with the others.
+func (h *harness) runAll(m *matrix, rounds []round, slots []slot, notify func(result)) error {
 	var slow, others []round
 	for _, r := range rounds {
 		if r.sc.slow {
@@ -104,30 +106,30 @@ func (h *harness) both(m *matrix, rounds []round, places []place, told func(resu
 			others = append(others, r)
 		}
 	}
-	waiting := make([]place, min(slowPlaces, len(slow)))
+	waiting := make([]slot, min(slowSlots, len(slow)))
 	for i := range waiting {
 		var err error
-		if waiting[i], err = newPlace(); err != nil {
+		if waiting[i], err = newSlot(); err != nil {
 			return err
 		}
 	}
 	var late []result
 	var wg sync.WaitGroup
-	wg.Go(func() { late = h.all(slow, waiting, told) })
-	m.results = h.all(others, places, told)
+	wg.Go(func() { late = h.runRounds(slow, waiting, notify) })
+	m.results = h.runRounds(others, slots, notify)
 	wg.Wait()
 	m.results = append(m.results, late...)
 	return nil
 }
 
-// storm runs all rounds in which something is killed.
-func (h *harness) storm(m *matrix, o options, places []place, out io.Writer) error {
-	rounds := append(m.kills(o.point, o.few), m.moments(o.rounds, o.seed)...)
+// runKills runs all rounds in which a process is killed.
+func (h *harness) runKills(m *matrix, o options, slots []slot, out io.Writer) error {
+	rounds := append(m.pointKills(o.point, o.few), m.randomKills(o.rounds, o.seed)...)
 	_, _ = fmt.Fprintf(out, "%d rounds, -seed %d\n", len(rounds), o.seed)
 	began, done := time.Now(), 0
 	var failures []error
 	var mu sync.Mutex
-	told := func(r result) {
+	notify := func(r result) {
 		mu.Lock()
 		defer mu.Unlock()
 		if done++; done%100 == 0 {
@@ -138,7 +140,7 @@ func (h *harness) storm(m *matrix, o options, places []place, out io.Writer) err
 			_, _ = fmt.Fprintln(out, r.err)
 		}
 	}
-	if err := h.both(m, rounds, places, told); err != nil {
+	if err := h.runAll(m, rounds, slots, notify); err != nil {
 		return err
 	}
 	table := m.table(len(failures))

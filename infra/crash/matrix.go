@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// matrix is what became of every round.
+// matrix holds the results of all rounds.
 type matrix struct {
 	scenarios []scenario
 	results   []result
 	calm      map[string]result // the undisturbed round of each scenario
 }
 
-// moment is a point without which time it passed.
+// moment returns the name of a point without its number.
 func moment(point string) string {
 	name, _, _ := strings.Cut(point, "#")
 	return name
 }
 
-// calmAtOnce is how many undisturbed rounds go on at once: they wait more than they do,
-// and with few nothing is late.
+// calmAtOnce is the number of undisturbed rounds that run at once. They mostly wait, and with few
+// of them no deadline is missed.
 const calmAtOnce = 3
 
-// learn runs every scenario undisturbed and notes what it passes.
-func (h *harness) learn(m *matrix, places []place) error {
+// recordMoments runs every scenario undisturbed and records the moments that it passes.
+func (h *harness) recordMoments(m *matrix, slots []slot) error {
 	var rounds []round
 	for _, sc := range m.scenarios {
 		rounds = append(rounds, round{sc: sc, name: "calm-" + sc.name, traced: true})
 	}
 	m.calm = map[string]result{}
-	for _, res := range h.all(rounds, places[:min(calmAtOnce, len(places))], func(result) {}) {
+	for _, res := range h.runRounds(rounds, slots[:min(calmAtOnce, len(slots))], func(result) {}) {
 		if res.err != nil {
 			return res.err
 		}
@@ -44,9 +44,9 @@ func (h *harness) learn(m *matrix, places []place) error {
 	return nil
 }
 
-// kills are the rounds in which the process dies at a point: at every one; or (few) at
-// each moment in two of the scenarios that pass it, those that have died least.
-func (m *matrix) kills(only string, few bool) []round {
+// pointKills returns the rounds in which the process dies at a point: at every point, or, with few,
+// at each moment in two of the scenarios that pass it, those with the fewest deaths so far.
+func (m *matrix) pointKills(only string, few bool) []round {
 	passed := map[string]map[string][]string{} // moment → scenario → points
 	for _, sc := range m.scenarios {
 		for _, p := range m.calm[sc.name].points {
@@ -60,13 +60,13 @@ func (m *matrix) kills(only string, few bool) []round {
 			passed[name][sc.name] = append(passed[name][sc.name], p)
 		}
 	}
-	rare := slices.SortedFunc(maps.Keys(passed), func(a, b string) int { // who must die there does, before others may
+	rare := slices.SortedFunc(maps.Keys(passed), func(a, b string) int { // rare moments first, because they have little choice of scenarios
 		return cmp.Or(cmp.Compare(len(passed[a]), len(passed[b])), cmp.Compare(a, b))
 	})
 	var rounds []round
-	died := map[string]int{} // by scenario
+	died := map[string]int{} // number of deaths by scenario
 	for _, name := range rare {
-		for _, sc := range m.dying(passed[name], died, few) {
+		for _, sc := range m.scenariosFor(passed[name], died, few) {
 			list := passed[name][sc.name]
 			if few || sc.slow {
 				list = list[died[sc.name]%len(list):][:1]
@@ -80,8 +80,8 @@ func (m *matrix) kills(only string, few bool) []round {
 	return rounds
 }
 
-// dying are the scenarios that die at a moment.
-func (m *matrix) dying(passed map[string][]string, died map[string]int, few bool) []scenario {
+// scenariosFor returns the scenarios that die at a moment.
+func (m *matrix) scenariosFor(passed map[string][]string, died map[string]int, few bool) []scenario {
 	list := slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return len(passed[sc.name]) == 0 })
 	if few {
 		slices.SortStableFunc(list, func(a, b scenario) int {
@@ -92,7 +92,7 @@ func (m *matrix) dying(passed map[string][]string, died map[string]int, few bool
 	return list
 }
 
-// weight is how much of others a round of it costs.
+// weight returns the cost of a round, relative to the other scenarios.
 func (sc scenario) weight() int {
 	if sc.slow {
 		return 4
@@ -100,9 +100,9 @@ func (sc scenario) weight() int {
 	return 1
 }
 
-// moments are rounds in which the process is killed at random, in every second of them
-// twice, unless that would be waited for twice.
-func (m *matrix) moments(n int, seed uint64) []round {
+// randomKills returns rounds in which the process is killed at random times, twice in every second
+// round, unless the scenario is slow.
+func (m *matrix) randomKills(n int, seed uint64) []round {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, no secrets
 	rounds := make([]round, n)
 	for i := range rounds {
@@ -116,20 +116,19 @@ func (m *matrix) moments(n int, seed uint64) []round {
 	return rounds
 }
 
-// all runs rounds, as many at once as there are places, and returns what became of
-// them in their order.
-func (h *harness) all(rounds []round, places []place, told func(result)) []result {
+// runRounds runs rounds, one at a time for each slot, and returns their results in order.
+func (h *harness) runRounds(rounds []round, slots []slot, notify func(result)) []result {
 	results := make([]result, len(rounds))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	for _, at := range places {
+	for _, at := range slots {
 		wg.Go(func() {
 			for i := range next {
 				res := h.run(rounds[i], at)
 				mu.Lock()
 				results[i] = res
-				told(res)
+				notify(res)
 				mu.Unlock()
 			}
 		})
@@ -142,14 +141,14 @@ func (h *harness) all(rounds []round, places []place, told func(result)) []resul
 	return results
 }
 
-// mark says in one sign how a round ended, beside how it ends undisturbed.
+// mark returns the sign for the end of a round, compared with the undisturbed end.
 func (m *matrix) mark(r result) string {
 	sign := ""
 	switch {
 	case r.err != nil:
 		return "FAILED"
 	case r.point != "" && r.deaths == 0:
-		return "" // it did not pass there this time
+		return "" // it did not pass the point this time
 	case r.end == m.calm[r.sc.name].end:
 		sign = "✓"
 	case r.end == "in_doubt":
@@ -163,8 +162,8 @@ func (m *matrix) mark(r result) string {
 	return sign
 }
 
-// table is the matrix as it is committed: without times, and without what changes from
-// one run of it to the next.
+// table returns the committed form of the matrix: without times and other values that differ from
+// run to run.
 func (m *matrix) table(failures int) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -191,7 +190,7 @@ func (m *matrix) table(failures int) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", sc.name, sc.says, m.calm[sc.name].end, atPoints, atRandom, strings.Join(became, ", "))
 	}
 	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Moments\n\n| moment |", failures)
-	columns := m.atMoments()
+	columns := m.pointScenarios()
 	for _, sc := range columns {
 		b.WriteString(" " + sc.name + " |")
 	}
@@ -200,12 +199,12 @@ func (m *matrix) table(failures int) string {
 	return b.String()
 }
 
-// atMoments are the scenarios that die at moments.
-func (m *matrix) atMoments() []scenario {
+// pointScenarios returns the scenarios that die at points.
+func (m *matrix) pointScenarios() []scenario {
 	return slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return sc.random })
 }
 
-// rows are the moments, each with its signs by scenario.
+// rows writes one row for each moment, with its signs by scenario.
 func (m *matrix) rows(b *strings.Builder) {
 	cells := map[string]map[string][]string{}
 	for _, r := range m.results {
@@ -224,13 +223,13 @@ func (m *matrix) rows(b *strings.Builder) {
 	for name := range cells {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { // before, then after
+	slices.SortFunc(names, func(a, b string) int { // .before stands before .after
 		x, y := strings.TrimSuffix(a, ".before"), strings.TrimSuffix(b, ".before")
 		return cmp.Or(cmp.Compare(strings.TrimSuffix(x, ".after"), strings.TrimSuffix(y, ".after")), cmp.Compare(b, a))
 	})
 	for _, name := range names {
 		fmt.Fprintf(b, "| `%s` |", name)
-		for _, sc := range m.atMoments() {
+		for _, sc := range m.pointScenarios() {
 			signs := cells[name][sc.name]
 			slices.Sort(signs)
 			b.WriteString(" " + strings.Join(signs, " ") + " |")

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// model is a provider that speaks the OpenAI chat-completions protocol. What a person
-// writes names the plan it proposes ("plan three"); it answers the same words the same
-// way each time, whoever asks again.
+// model is a provider with the OpenAI chat-completions protocol. A user's message names the plan
+// that it proposes ("plan three"). The same message always gets the same response.
 type model struct {
 	url    string
 	server *http.Server
@@ -33,15 +32,15 @@ func newModel() (*model, error) {
 
 func (m *model) close() { _ = m.server.Close() }
 
-// tell gives the model the plans, with the id of a server in the place of its sign.
-func (m *model) tell(sign, server string) {
+// setServer gives the model the plans, with the id of a server in place of its placeholder.
+func (m *model) setServer(placeholder, server string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, p := range plans {
 		if was, ok := m.plans[name]; ok {
 			p = was
 		}
-		m.plans[name] = strings.ReplaceAll(p, sign, server)
+		m.plans[name] = strings.ReplaceAll(p, placeholder, server)
 	}
 }
 

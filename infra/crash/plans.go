@@ -2,8 +2,8 @@ package main
 
 import "strconv"
 
-// plans are what the model proposes, by the name by which it is asked for. $S is the
-// service, and $T the server with tools.
+// plans are the plans that the model proposes, by name. $S stands for the service, and $T for the
+// server with tools.
 var plans = map[string]string{
 	"three": `{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
 		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"ana"}},` +
@@ -31,8 +31,7 @@ var plans = map[string]string{
 		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"}}]}`,
 }
 
-// order is a plan whose order is not answered, and looked for: the service has it, or
-// lost it.
+// order returns a plan whose order gets no response and is checked: the service has it, or lost it.
 func order(lost bool) string {
 	return `{"goal":"Pedir","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/tickets"},` +
 		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/orders","body":{"ticket":"${s1.body.id}","kept":` + strconv.FormatBool(!lost) + `},` +

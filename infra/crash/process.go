@@ -18,39 +18,39 @@ import (
 
 const (
 	token      = "crash-token-of-the-account"
-	startLimit = 30 * time.Second // generous: the machine may be busy
+	startLimit = 30 * time.Second // generous, because the machine may be busy
 	stopLimit  = 10 * time.Second
 )
 
-// deployment is one data folder and the process that has it. When a process dies by
-// itself, as an armed one does, another is started at once, that is not armed.
+// deployment is one data folder and its process. When a process dies by itself, as an armed one
+// does, another one is started at once, unarmed.
 type deployment struct {
-	binary, root string // the process, and the folder it runs in
+	binary, root string // the executable, and its working folder
 	folder       string // of the round: data, trace and log
 	addr, aws    string // the same at every start
 	env          []string
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
-	exited  chan struct{} // of the process that runs
+	exited  chan struct{} // of the running process
 	off     time.Duration // how far ahead the clock of the next process is
-	deaths  int           // of processes
+	deaths  int           // number of processes that died
 	closing bool
-	failed  error // a start that failed
+	failed  error // the error of a failed start
 }
 
-// data is its data folder.
+// data returns its data folder.
 func (d *deployment) data() string { return filepath.Join(d.folder, "data") }
 
-// start starts a process, armed with a point when there is one, and returns once it
-// is ready, or dead.
+// start starts a process, armed with a point unless that is empty, and returns once the process is
+// ready or dead.
 func (d *deployment) start(point, trace string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.launch(point, trace)
 }
 
-// launch is start for whoever holds mu.
+// launch is start for a caller that holds mu.
 func (d *deployment) launch(point, trace string) error {
 	log, err := os.OpenFile(filepath.Join(d.folder, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -75,13 +75,13 @@ func (d *deployment) launch(point, trace string) error {
 	d.cmd, d.exited = cmd, exited
 	ready := make(chan bool, 1)
 	go func() {
-		said := ""
+		output := ""
 		buffer := make([]byte, 4096)
-		for told := false; ; {
+		for isReady := false; ; {
 			n, err := out.Read(buffer)
-			said += string(buffer[:n])
-			if !told && strings.Contains(said, "\n  Try ") { // the last line of what it says
-				told = true
+			output += string(buffer[:n])
+			if !isReady && strings.Contains(output, "\n  Try ") { // the last line of its output
+				isReady = true
 				ready <- true
 			}
 			if err != nil {
@@ -91,7 +91,7 @@ func (d *deployment) launch(point, trace string) error {
 		_ = cmd.Wait()
 		close(exited)
 		ready <- false
-		d.died(cmd)
+		d.restart(cmd)
 	}()
 	select {
 	case up := <-ready:
@@ -105,8 +105,8 @@ func (d *deployment) launch(point, trace string) error {
 	}
 }
 
-// dies waits until the process, which is armed, is dead.
-func (d *deployment) dies(point string) error {
+// waitForDeath waits until the armed process is dead.
+func (d *deployment) waitForDeath(point string) error {
 	select {
 	case <-d.exited:
 		return nil
@@ -115,8 +115,8 @@ func (d *deployment) dies(point string) error {
 	}
 }
 
-// died starts another process in the place of one that ended by itself.
-func (d *deployment) died(cmd *exec.Cmd) {
+// restart starts another process in place of one that ended by itself.
+func (d *deployment) restart(cmd *exec.Cmd) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closing || d.cmd != cmd {
@@ -126,19 +126,19 @@ func (d *deployment) died(cmd *exec.Cmd) {
 	d.failed = errors.Join(d.failed, d.launch("", ""))
 }
 
-// kill ends the process as a power cut does, and starts the next: at once, or as if
-// it had been off for a while.
+// kill ends the process as a power failure does, and starts the next one, whose clock is ahead by
+// off.
 func (d *deployment) kill(off time.Duration) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end()
+	d.killProcess()
 	d.deaths++
 	d.off += off
 	return d.launch("", "")
 }
 
-// end kills what runs; the caller holds mu.
-func (d *deployment) end() {
+// killProcess kills the running process; the caller holds mu.
+func (d *deployment) killProcess() {
 	cmd, exited := d.cmd, d.exited
 	d.cmd = nil
 	if cmd != nil {
@@ -147,14 +147,14 @@ func (d *deployment) end() {
 	}
 }
 
-// dead reports how many processes were killed, and why one could not be started.
-func (d *deployment) dead() (int, error) {
+// deathCount returns the number of processes that died, and the error of a failed start.
+func (d *deployment) deathCount() (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.deaths, d.failed
 }
 
-// stop asks the process to end, as Ctrl-C does, and waits until it did.
+// stop asks the process to end, as Ctrl-C does, and waits for its end.
 func (d *deployment) stop() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,25 +175,24 @@ func (d *deployment) stop() error {
 	}
 }
 
-// leave ends everything.
-func (d *deployment) leave() {
+// close ends everything.
+func (d *deployment) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closing = true
-	d.end()
+	d.killProcess()
 }
 
-// given holds the addresses that freeAddress returned.
-var given sync.Map
+// usedAddresses holds the addresses that freeAddress returned.
+var usedAddresses sync.Map
 
-// freeAddress returns a loopback address nobody listens on, outside the ranges from
-// which connections and other tests take theirs: it stays free while a process is
-// killed and started.
+// freeAddress returns a free loopback address, outside the port ranges of outgoing connections and
+// of other tests: it stays free while a process is killed and started.
 func freeAddress() (string, error) {
 	var config net.ListenConfig
 	for range 200 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 30300+rand.IntN(2400)) //nolint:gosec // a port, no secret
-		if _, taken := given.LoadOrStore(addr, true); taken {
+		if _, taken := usedAddresses.LoadOrStore(addr, true); taken {
 			continue
 		}
 		if l, err := config.Listen(context.Background(), "tcp", addr); err == nil {
@@ -203,8 +202,7 @@ func freeAddress() (string, error) {
 	return "", errors.New("no free port")
 }
 
-// copyFolder copies the files of a folder into another, which it makes; a socket that
-// a killed process left is none.
+// copyFolder copies the files of a folder into a new one, without the sockets of a killed process.
 func copyFolder(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// scenario is what somebody does, and in which deployment.
+// scenario is the behaviour of a user, and the deployment for it.
 type scenario struct {
 	name string
-	says string   // what happens, for the table
+	says string   // the description in the table
 	env  []string // of its processes
-	// setup makes the folder that every round begins with, once; or each time, when until
-	// names a moment at which its process dies, to leave something behind. off is how long
-	// the machine is off then.
-	setup func(v *visit) error
+	// setup creates the initial folder of the scenario's rounds, once. If until names a moment,
+	// setup runs for each round, and its process dies at that moment and leaves unfinished work.
+	// off is the time for which the machine is off then.
+	setup func(v *user) error
 	until string
 	off   time.Duration
-	drive func(v *visit) error
-	holds func(v *visit) error // what must hold besides, once it is over
-	limit time.Duration        // how long its end is waited for; endLimit when it does not say
-	// slow: who dies in it is waited for, for half a minute. It dies once at each moment, not
-	// each time it passes it, and others do not wait for it.
+	drive func(v *user) error
+	check func(v *user) error // a further check at the end
+	limit time.Duration       // how long the end is waited for; endLimit when zero
+	// slow scenarios wait up to half a minute after a death. They die once at each moment, not each
+	// time that they pass it, and run beside the others.
 	slow bool
-	// random: it dies at random moments only; what it passes is passed by the others too.
+	// random scenarios die at random times only, because other scenarios pass the same moments.
 	random bool
 }
 
-// one does one thing after the other.
-func one(steps ...func(v *visit) error) func(v *visit) error {
-	return func(v *visit) error {
+// sequence runs steps one after the other.
+func sequence(steps ...func(v *user) error) func(v *user) error {
+	return func(v *user) error {
 		for _, step := range steps {
 			if err := step(v); err != nil {
 				return err
@@ -39,36 +39,36 @@ func one(steps ...func(v *visit) error) func(v *visit) error {
 	}
 }
 
-func propose(name string) func(*visit) error {
-	return one((*visit).opens, func(v *visit) error { return v.proposed(name) })
+func propose(name string) func(*user) error {
+	return sequence((*user).openChat, func(v *user) error { return v.propose(name) })
 }
 
-func end(v *visit) error {
-	_, err := v.ends()
+func awaitEnd(v *user) error {
+	_, err := v.waitForEnd()
 	return err
 }
 
-// decide waits until the run waits, and says something to it. One that is in doubt
-// before never waits.
-func decide(decision string) func(*visit) error {
-	return func(v *visit) error {
-		if status, err := v.until("waiting", "in_doubt"); err != nil || status == "in_doubt" {
+// decideStep waits until the run waits, and sends a decision. A run that is in doubt earlier never
+// waits.
+func decideStep(decision string) func(*user) error {
+	return func(v *user) error {
+		if status, err := v.waitFor("waiting", "in_doubt"); err != nil || status == "in_doubt" {
 			return err
 		}
-		return v.approves(decision)
+		return v.approve(decision)
 	}
 }
 
-// crowd is three people at once, each with a plan of their own.
-func crowd(v *visit) error {
+// crowd runs three users at once, each with a plan of their own.
+func crowd(v *user) error {
 	var wg sync.WaitGroup
 	errs := make([]error, 3)
-	for i, does := range []func(*visit) error{
-		one(propose("three"), (*visit).confirms, end), one(propose("three"), (*visit).types, end), one(propose("undo"), (*visit).confirms, end),
+	for i, does := range []func(*user) error{
+		sequence(propose("three"), (*user).confirm, awaitEnd), sequence(propose("three"), (*user).confirmByText, awaitEnd), sequence(propose("undo"), (*user).confirm, awaitEnd),
 	} {
 		who := v
 		if i > 0 {
-			who = &visit{client: v.client, service: v.service, model: v.model, tools: v.tools, d: v.d}
+			who = &user{client: v.client, service: v.service, model: v.model, tools: v.tools, d: v.d}
 			v.others = append(v.others, who)
 		}
 		wg.Go(func() { errs[i] = does(who) })
@@ -77,28 +77,28 @@ func crowd(v *visit) error {
 	return errors.Join(errs...)
 }
 
-// midway cancels while the second step is at the service, if it ever is.
-func midway(v *visit) error {
-	for deadline := time.Now().Add(slowly); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+// cancelMidway cancels while the second step is at the service, if it gets there.
+func cancelMidway(v *user) error {
+	for deadline := time.Now().Add(stopDelay); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if v.service.got(v.run)["s2"].times > 0 {
 			break
 		}
 	}
 	defer v.service.release(v.run)
-	return v.cancels()
+	return v.cancel()
 }
 
-// doubt settles what is in doubt once the run ended.
-func doubt(v *visit) error {
-	status, err := v.ends()
+// resolveDoubt resolves the step in doubt after the end of the run.
+func resolveDoubt(v *user) error {
+	status, err := v.waitForEnd()
 	if err != nil || status != "in_doubt" {
 		return err
 	}
-	return v.settles("s2", "done")
+	return v.resolve("s2", "done")
 }
 
-// paid has turns cost credits.
-func paid(v *visit) error {
+// chargeTurns makes turns cost credits.
+func chargeTurns(v *user) error {
 	for _, c := range [][3]string{
 		{"200", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":4000,"session_minutes":600},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`},
 	} {
@@ -112,28 +112,28 @@ func paid(v *visit) error {
 
 var credits = []string{"PILOTO_CREDITS=on", "OPENAI_API_KEY=sk-crash-0123456789abcdef"}
 
-// scenarios are all of them.
+// scenarios lists all scenarios.
 var scenarios = []scenario{
-	{name: "plan", says: "propose, confirm, three steps one of which is unsafe, finish", drive: one(propose("three"), (*visit).confirms, end)},
-	{name: "typed", says: "the same, confirmed in words", drive: one(propose("three"), (*visit).types, end)},
-	{name: "replaced", says: "a draft in the place of another, cancelled", drive: one(propose("three"), func(v *visit) error { return v.proposed("drop") }, (*visit).cancels, end)},
-	{name: "stopped", says: "cancelled while its second step is at the service; what was done is undone", drive: one(propose("slow"), (*visit).confirms, midway, end)},
-	{name: "approved", says: "a step that destroys waits, and is approved", drive: one(propose("drop"), (*visit).confirms, decide("approve"), end)},
-	{name: "refused", says: "a step that destroys waits, and is refused; what was done is undone", drive: one(propose("drop"), (*visit).confirms, decide("refuse"), end)},
-	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: one(propose("undo"), (*visit).confirms, end)},
-	{name: "each", says: "a step for each of three", drive: one(propose("each"), (*visit).confirms, end)},
-	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person settles it", drive: one(propose("lost"), (*visit).confirms, doubt)},
-	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: paid, drive: one((*visit).opens, (*visit).talks, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end)},
+	{name: "plan", says: "propose, confirm, three steps one of which is unsafe, finish", drive: sequence(propose("three"), (*user).confirm, awaitEnd)},
+	{name: "typed", says: "the same, confirmed in words", drive: sequence(propose("three"), (*user).confirmByText, awaitEnd)},
+	{name: "replaced", says: "a draft in the place of another, cancelled", drive: sequence(propose("three"), func(v *user) error { return v.propose("drop") }, (*user).cancel, awaitEnd)},
+	{name: "stopped", says: "cancelled while its second step is at the service; what was done is undone", drive: sequence(propose("slow"), (*user).confirm, cancelMidway, awaitEnd)},
+	{name: "approved", says: "a step that destroys waits, and is approved", drive: sequence(propose("drop"), (*user).confirm, decideStep("approve"), awaitEnd)},
+	{name: "refused", says: "a step that destroys waits, and is refused; what was done is undone", drive: sequence(propose("drop"), (*user).confirm, decideStep("refuse"), awaitEnd)},
+	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: sequence(propose("undo"), (*user).confirm, awaitEnd)},
+	{name: "each", says: "a step for each of three", drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
+	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person settles it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
+	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: chargeTurns, drive: sequence((*user).openChat, (*user).converse, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd)},
 	{name: "crowd", says: "three people at once", drive: crowd, random: true},
-	{name: "expired", says: "a draft whose time was over while the machine was off", setup: propose("three"), off: 25 * time.Hour, drive: end},
-	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: one(propose("three"), (*visit).confirms), until: "stepfn.start.before#1", off: away, drive: end},
-	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: one(propose("drop"), (*visit).confirms, decide("approve")), until: "stepfn.wake.before#1", off: away, drive: end},
-	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: one(paid, (*visit).opens, (*visit).talks), until: "turn.model.after#1", off: time.Hour, drive: func(*visit) error { return nil }},
-	{name: "tools", says: "three tools of a server that speaks MCP, of which it says that one reads and one may be repeated", setup: equipped, drive: one(propose("tools"), (*visit).confirms, end), holds: holdsTools},
-	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: one(propose("found"), (*visit).confirms, end), holds: holdsOrder(false), limit: pauses},
-	{name: "edited", says: "a draft is edited and confirmed; what was shown before is void", drive: one(propose("three"), (*visit).edits, (*visit).refusesDraft, (*visit).confirms, end, (*visit).refusesEnded), holds: holdsEdit},
-	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: one(propose("again"), (*visit).confirms, end), holds: holdsRetry},
-	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: staffed, drive: (*visit).routes, holds: holdsRoute, slow: true},
-	{name: "watched", says: "a socket is told of a plan while it is proposed, confirmed and run", drive: one((*visit).opens, (*visit).watches, func(v *visit) error { return v.proposed("three") }, (*visit).confirms, end), holds: holdsWatch},
-	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: one(propose("never"), (*visit).confirms, inVain), off: away, drive: end, holds: holdsOrder(true), limit: pauses},
+	{name: "expired", says: "a draft whose time was over while the machine was off", setup: propose("three"), off: 25 * time.Hour, drive: awaitEnd},
+	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: sequence(propose("three"), (*user).confirm), until: "stepfn.start.before#1", off: away, drive: awaitEnd},
+	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: sequence(propose("drop"), (*user).confirm, decideStep("approve")), until: "stepfn.wake.before#1", off: away, drive: awaitEnd},
+	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: sequence(chargeTurns, (*user).openChat, (*user).converse), until: "turn.model.after#1", off: time.Hour, drive: func(*user) error { return nil }},
+	{name: "tools", says: "three tools of a server that speaks MCP, of which it says that one reads and one may be repeated", setup: registerTools, drive: sequence(propose("tools"), (*user).confirm, awaitEnd), check: checkTools},
+	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: sequence(propose("found"), (*user).confirm, awaitEnd), check: checkOrder(false), limit: pauses},
+	{name: "edited", says: "a draft is edited and confirmed; what was shown before is void", drive: sequence(propose("three"), (*user).edit, (*user).refuseDraft, (*user).confirm, awaitEnd, (*user).refuseEnded), check: checkEdit},
+	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: sequence(propose("again"), (*user).confirm, awaitEnd), check: checkRetry},
+	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: registerAgent, drive: (*user).route, check: checkRoute, slow: true},
+	{name: "watched", says: "a socket is told of a plan while it is proposed, confirmed and run", drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd), check: checkWatch},
+	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: sequence(propose("never"), (*user).confirm, awaitTwoChecks), off: away, drive: awaitEnd, check: checkOrder(true), limit: pauses},
 }

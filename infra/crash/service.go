@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// document is what the service says of itself.
+// document is the OpenAPI document of the service.
 const document = `{"openapi":"3.1.0","info":{"title":"Tienda","version":"1"},"paths":{
 "/rooms":{"get":{"operationId":"listRooms","summary":"Lista las salas","responses":{"200":{"description":"Las salas"}}}},
 "/bookings":{"post":{"operationId":"book","summary":"Reserva una sala","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object","required":["room"],"properties":{"room":{"type":"string"}}}}}},
@@ -29,24 +29,24 @@ const document = `{"openapi":"3.1.0","info":{"title":"Tienda","version":"1"},"pa
 "/mail":{"post":{"operationId":"mail","summary":"Envía un correo","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"202":{"description":"Enviado"}}}},
 "/invoices":{"post":{"operationId":"invoice","summary":"Emite una factura","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"201":{"description":"La factura"}}}}}}`
 
-// request is what reached the service under one Idempotency-Key.
+// request holds the requests that reached the service under one Idempotency-Key.
 type request struct {
 	method, path string
-	body         string // of the first
+	body         string // of the first request
 	times        int
 }
 
-// service is what the plans of all rounds act on. It notes each request before it
-// does anything else, in a process that nobody kills: what it noted is what reached it.
+// service is the service that the plans of all rounds call. It records each request first, in a
+// process that is never killed, so the record holds all requests that reached it.
 type service struct {
 	url    string
 	server *http.Server
 
 	mu      sync.Mutex
 	applied int
-	ledger  map[string]*request // by Idempotency-Key, which begins with the run
-	orders  map[string]int      // how often one was made, by its ticket
-	unkeyed int                 // unsafe requests without one
+	ledger  map[string]*request // by Idempotency-Key, which begins with the run's id
+	orders  map[string]int      // how often each order was made, by its ticket
+	unkeyed int                 // number of unsafe requests without a key
 	slow    map[string]chan struct{}
 }
 
@@ -66,7 +66,7 @@ func newService() (*service, error) {
 
 func (s *service) close() { _ = s.server.Close() }
 
-// got returns what reached the service of a run, by the name of the effect.
+// got returns the requests of a run, by the id of the effect.
 func (s *service) got(run string) map[string]request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,11 +79,11 @@ func (s *service) got(run string) map[string]request {
 	return found
 }
 
-// release answers the slow request of a run, now or when it comes.
+// release answers the slow request of a run, now or when it arrives.
 func (s *service) release(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ch := s.held(run)
+	ch := s.gate(run)
 	select {
 	case <-ch:
 	default:
@@ -91,8 +91,9 @@ func (s *service) release(run string) {
 	}
 }
 
-// held is closed once a run's slow request may be answered; the caller holds mu.
-func (s *service) held(run string) chan struct{} {
+// gate returns a channel that is closed once a run's slow request may be answered; the caller holds
+// mu.
+func (s *service) gate(run string) chan struct{} {
 	if s.slow[run] == nil {
 		s.slow[run] = make(chan struct{})
 	}
@@ -105,17 +106,17 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	said := string(body)
+	text := string(body)
 	key := r.Header.Get("Idempotency-Key")
 	run, _, _ := strings.Cut(key, ":")
-	n, times := s.note(key, request{method: r.Method, path: r.URL.Path, body: said})
+	n, times := s.record(key, request{method: r.Method, path: r.URL.Path, body: text})
 	s.mu.Lock()
-	held := s.held(run)
+	held := s.gate(run)
 	s.mu.Unlock()
 	switch {
-	case strings.Contains(said, `"lost"`): // applied, and the answer is dropped
+	case strings.Contains(text, `"lost"`): // applied, and the response is dropped
 		panic(http.ErrAbortHandler)
-	case strings.Contains(said, `"slow"`):
+	case strings.Contains(text, `"slow"`):
 		select {
 		case <-held:
 		case <-time.After(slowest):
@@ -135,8 +136,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// note notes a request and returns which of all it is, and which of those with its key.
-func (s *service) note(key string, r request) (of, times int) {
+// record records a request. It returns the number of all requests, and of those with its key.
+func (s *service) record(key string, r request) (of, times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.applied++
@@ -151,7 +152,7 @@ func (s *service) note(key string, r request) (of, times int) {
 	return s.applied, s.ledger[key].times
 }
 
-// order makes an order, or loses it, and drops the answer.
+// order makes an order, or loses it, and drops the response.
 func (s *service) order(body []byte) {
 	var in struct {
 		Ticket string
@@ -165,8 +166,8 @@ func (s *service) order(body []byte) {
 	panic(http.ErrAbortHandler)
 }
 
-// ordered says how often an order with a ticket was made.
-func (s *service) ordered(ticket string) int {
+// orderCount returns how often an order with a ticket was made.
+func (s *service) orderCount(ticket string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.orders[ticket]
@@ -181,11 +182,11 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) {
 			map[string]any{"id": "norte"}, map[string]any{"id": "sur"}, map[string]any{"id": "este"},
 		}})
 	case r.URL.Path == "/tickets":
-		n, _ := s.note("ticket", request{})
+		n, _ := s.record("ticket", request{})
 		answer(w, http.StatusOK, map[string]any{"id": fmt.Sprintf("t-%d", n)})
 	case strings.HasPrefix(r.URL.Path, "/orders/"):
 		found := []any{}
-		if ticket := strings.TrimPrefix(r.URL.Path, "/orders/"); s.ordered(ticket) > 0 {
+		if ticket := strings.TrimPrefix(r.URL.Path, "/orders/"); s.orderCount(ticket) > 0 {
 			found = append(found, map[string]any{"id": ticket})
 		}
 		answer(w, http.StatusOK, map[string]any{"items": found})

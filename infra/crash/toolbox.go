@@ -14,18 +14,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// agentName is what decisions call the agent by.
+// agentName is the agent's name in decisions.
 const agentName = "almacen"
 
-// toolbox is two servers that speak the Model Context Protocol: one with tools, and an
-// agent. Each call is noted in the service's ledger before anything is done with it.
+// toolbox holds two servers with the Model Context Protocol: one with tools, and an agent. Each
+// call is recorded in the service's ledger first.
 type toolbox struct {
-	url, agent string // of the two
+	url, agent string // URLs of the two
 	server     *http.Server
 	ledger     *service
 }
 
-// calledTool is the method that calls are noted with.
+// calledTool is the method of recorded calls.
 const calledTool = "CALL"
 
 func newToolbox(ledger *service) (*toolbox, error) {
@@ -36,8 +36,8 @@ func newToolbox(ledger *service) (*toolbox, error) {
 	origin := "http://" + l.Addr().String()
 	b := &toolbox{url: origin + "/tools", agent: origin + "/agent", ledger: ledger}
 	mux := http.NewServeMux()
-	mux.Handle("/tools", b.noting("", notes()))
-	mux.Handle("/agent", b.noting("agent:", concierge(ledger)))
+	mux.Handle("/tools", b.recordCalls("", notes()))
+	mux.Handle("/agent", b.recordCalls("agent:", concierge(ledger)))
 	b.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = b.server.Serve(l) }()
 	return b, nil
@@ -45,8 +45,8 @@ func newToolbox(ledger *service) (*toolbox, error) {
 
 func (b *toolbox) close() { _ = b.server.Close() }
 
-// notes is a server with a tool that reads, one that is to be called once, and one of
-// which it says that it may be repeated. Its word is not enough for that.
+// notes returns a server with a tool that reads, one that must be called once, and one that it
+// declares repeatable. The declaration alone must have no effect.
 func notes() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	type note struct {
@@ -62,7 +62,7 @@ func notes() *mcp.Server {
 	return server
 }
 
-// concierge is an agent that answers the same message otherwise each time it is asked.
+// concierge returns an agent that gives a different reply each time, even to the same message.
 func concierge(ledger *service) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
 	type said struct {
@@ -72,7 +72,7 @@ func concierge(ledger *service) *mcp.Server {
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "chat", Description: "Pedidos del almacén"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in said) (*mcp.CallToolResult, any, error) {
-			n, _ := ledger.note("asked", request{})
+			n, _ := ledger.record("asked", request{})
 			before, _ := in.Context["historial"].([]any)
 			text := fmt.Sprintf("%s: %d, tras %d", in.Message, n, len(before))
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
@@ -80,9 +80,9 @@ func concierge(ledger *service) *mcp.Server {
 	return server
 }
 
-// noting notes the calls of tools that reach a server, under their key; those of the
-// agent under its session as well.
-func (b *toolbox) noting(prefix string, server *mcp.Server) http.Handler {
+// recordCalls records the tool calls that reach a server, under their key; for the agent also under
+// its session.
+func (b *toolbox) recordCalls(prefix string, server *mcp.Server) http.Handler {
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -109,7 +109,7 @@ func (b *toolbox) noting(prefix string, server *mcp.Server) http.Handler {
 			if key != "" {
 				key = session + key
 			}
-			b.ledger.note(key, request{method: calledTool, path: message.Params.Name, body: strings.TrimSpace(string(message.Params.Arguments))})
+			b.ledger.record(key, request{method: calledTool, path: message.Params.Name, body: strings.TrimSpace(string(message.Params.Arguments))})
 		}
 		protocol.ServeHTTP(w, r)
 	})

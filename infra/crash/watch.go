@@ -14,11 +14,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// ping is what keeps a connection.
+// ping is the message that keeps a connection open.
 const ping = `{"action":"ping"}`
 
-// told is one push.
-type told struct {
+// push is one pushed message.
+type push struct {
 	Type string `json:"type"`
 	Seq  *int64 `json:"seq"`
 	Data struct {
@@ -29,34 +29,34 @@ type told struct {
 	} `json:"data"`
 }
 
-// watch is a client of the WebSocket API. It connects again whenever it must, and asks
-// the API what it missed: when it is connected, and when a number is not the next one.
+// watch is a client of the WebSocket API. It reconnects when necessary, and reads the missed data
+// from the API after each connect and after each gap in the sequence numbers.
 type watch struct {
-	v    *visit
+	v    *user
 	stop context.CancelFunc
-	over chan struct{}
+	done chan struct{}
 
 	mu       sync.Mutex
 	conn     *websocket.Conn
-	seq      int64 // of the last push of this connection
-	gaps     int   // that the API filled
+	seq      int64 // number of the last push on this connection
+	gaps     int   // number of gaps that the API filled
 	events   []string
 	messages map[string]string // by id
-	pushed   []string          // each event or message that was pushed, of all connections
+	pushed   []string          // each pushed event or message, of all connections
 	pongs    chan int64
 	wrong    []error
 }
 
-// watches connects, and stays so.
-func (v *visit) watches() error {
+// listen connects, and reconnects until the end.
+func (v *user) listen() error {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watch{v: v, stop: stop, over: make(chan struct{}), messages: map[string]string{}, pongs: make(chan int64, 1)}
+	w := &watch{v: v, stop: stop, done: make(chan struct{}), messages: map[string]string{}, pongs: make(chan int64, 1)}
 	v.watch = w
 	ready := make(chan struct{})
 	go func() {
-		defer close(w.over)
+		defer close(w.done)
 		for once := sync.OnceFunc(func() { close(ready) }); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-			w.connection(ctx, once)
+			w.connect(ctx, once)
 		}
 	}()
 	select {
@@ -67,16 +67,16 @@ func (v *visit) watches() error {
 	}
 }
 
-// leave ends it, if it ever began.
-func (w *watch) leave() {
+// close ends the watch, if it ever began.
+func (w *watch) close() {
 	if w != nil {
 		w.stop()
-		<-w.over
+		<-w.done
 	}
 }
 
-// connection is one, from its beginning to its end.
-func (w *watch) connection(ctx context.Context, ready func()) {
+// connect serves one connection from its beginning to its end.
+func (w *watch) connect(ctx context.Context, ready func()) {
 	conn, res, err := websocket.Dial(ctx, "ws://"+w.v.d.addr+"/realtime", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
 	})
@@ -88,7 +88,7 @@ func (w *watch) connection(ctx context.Context, ready func()) {
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(1 << 20)
-	w.missed() // what is stored from now on is pushed here: the connection is known
+	w.fetchMissed() // later data is pushed here, because the connection is registered
 	w.mu.Lock()
 	w.conn, w.seq = conn, 0
 	w.mu.Unlock()
@@ -98,12 +98,12 @@ func (w *watch) connection(ctx context.Context, ready func()) {
 		if err != nil {
 			return
 		}
-		var p told
+		var p push
 		if err := json.Unmarshal(text, &p); err != nil {
 			w.fail(err)
 			continue
 		}
-		w.take(p)
+		w.receive(p)
 	}
 }
 
@@ -113,8 +113,8 @@ func (w *watch) fail(err error) {
 	w.wrong = append(w.wrong, err)
 }
 
-// take takes a push.
-func (w *watch) take(p told) {
+// receive handles a push.
+func (w *watch) receive(p push) {
 	w.mu.Lock()
 	next := p.Seq != nil && *p.Seq == w.seq+1
 	if p.Type == "pong" && p.Seq != nil {
@@ -131,22 +131,23 @@ func (w *watch) take(p told) {
 	switch p.Type {
 	case "message":
 		w.pushed = append(w.pushed, string(p.Data.Message))
-		w.message(p.Data.Message)
+		w.addMessage(p.Data.Message)
 	case "run":
 		w.pushed = append(w.pushed, string(p.Data.Event))
-		next = w.event(p.Data.Event) && next
+		next = w.addEvent(p.Data.Event) && next
 	}
 	if !next {
 		w.gaps++
 	}
 	w.mu.Unlock()
 	if !next {
-		w.missed()
+		w.fetchMissed()
 	}
 }
 
-// event takes an event when it is the next, or known; the caller holds mu.
-func (w *watch) event(raw json.RawMessage) bool {
+// addEvent adds an event if it is the next one, and reports whether it is now known; the caller
+// holds mu.
+func (w *watch) addEvent(raw json.RawMessage) bool {
 	var e struct{ Seq int }
 	_ = json.Unmarshal(raw, &e)
 	if e.Seq == len(w.events)+1 {
@@ -155,15 +156,15 @@ func (w *watch) event(raw json.RawMessage) bool {
 	return e.Seq <= len(w.events)
 }
 
-func (w *watch) message(raw json.RawMessage) {
+func (w *watch) addMessage(raw json.RawMessage) {
 	var m struct{ ID string }
 	_ = json.Unmarshal(raw, &m)
 	w.messages[m.ID] = string(raw)
 }
 
-// missed asks the API for what is not known yet. Until it is answered nothing is.
-func (w *watch) missed() {
-	events, messages, err := w.v.story()
+// fetchMissed reads the unknown data from the API.
+func (w *watch) fetchMissed() {
+	events, messages, err := w.v.history()
 	if err != nil {
 		w.fail(err)
 		return
@@ -171,15 +172,15 @@ func (w *watch) missed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range events {
-		w.event(e)
+		w.addEvent(e)
 	}
 	for _, m := range messages {
-		w.message(m)
+		w.addMessage(m)
 	}
 }
 
-// story is what the API says happened: the events of the chat's run, and its messages.
-func (v *visit) story() (events, messages []json.RawMessage, err error) {
+// history returns the events of the chat's run, and its messages, from the API.
+func (v *user) history() (events, messages []json.RawMessage, err error) {
 	chat, err := v.get("/api/chats/" + v.chat)
 	if err != nil {
 		return nil, nil, err
@@ -205,10 +206,9 @@ func (v *visit) story() (events, messages []json.RawMessage, err error) {
 	return in.Events, in.Messages, err
 }
 
-// settle waits until the last push of the connection that there is was received. One
-// that does not come, although its number was taken, is a gap: a pong shows it, and the
-// API is asked.
-func (w *watch) settle() error {
+// waitForPushes waits until the last push on the present connection was received. A push whose
+// number was taken but that never arrives is a gap: a pong reveals it, and the API fills it.
+func (w *watch) waitForPushes() error {
 	late := time.Now().Add(time.Second)
 	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		w.mu.Lock()
@@ -219,7 +219,7 @@ func (w *watch) settle() error {
 		}
 		select {
 		case last := <-w.pongs:
-			if w.current(last, time.Now().After(late)) {
+			if w.isCurrent(last, time.Now().After(late)) {
 				return nil
 			}
 		case <-time.After(time.Second):
@@ -228,9 +228,9 @@ func (w *watch) settle() error {
 	return errors.New("no ping was answered")
 }
 
-// current says whether the number of a pong is that of the last push. When it is late
-// it is made so.
-func (w *watch) current(last int64, late bool) bool {
+// isCurrent reports whether the number of a pong is that of the last push. If late is set, it
+// accepts the number and fills the gap.
+func (w *watch) isCurrent(last int64, late bool) bool {
 	w.mu.Lock()
 	lost := last > w.seq && late
 	if lost {
@@ -240,20 +240,19 @@ func (w *watch) current(last int64, late bool) bool {
 	is := last == w.seq
 	w.mu.Unlock()
 	if lost {
-		w.missed()
+		w.fetchMissed()
 	}
 	return is
 }
 
-// holdsWatch: who listened knows every event once and in order, and every message; of
-// what happened while a connection was there without a gap, by what was pushed alone.
-// Nothing was pushed that is not so.
-func holdsWatch(v *visit) error {
+// checkWatch checks that the client knows every event once and in order, and every message. While a
+// connection had no gap, the pushes alone must be enough. No push may contain false data.
+func checkWatch(v *user) error {
 	w := v.watch
-	wrong := []error{w.settle()}
-	events, messages, err := v.story()
+	wrong := []error{w.waitForPushes()}
+	events, messages, err := v.history()
 	wrong = append(wrong, err)
-	for range 50 { // a push may be on its way
+	for range 50 { // a push may still be in flight
 		w.mu.Lock()
 		all := len(w.events) >= len(events) && len(w.messages) >= len(messages)
 		w.mu.Unlock()
@@ -262,8 +261,8 @@ func holdsWatch(v *visit) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	w.leave()
-	if deaths, _ := v.d.dead(); deaths == 0 && w.gaps > 0 { // else a push may overtake one that meets a connection which is being opened
+	w.close()
+	if deaths, _ := v.d.deathCount(); deaths == 0 && w.gaps > 0 { // after a death, a push may overtake one to a connection that is just being opened
 		wrong = append(wrong, fmt.Errorf("nobody died, and there were %d gaps", w.gaps))
 	}
 	wrong = append(wrong, w.wrong...)
@@ -284,7 +283,7 @@ func holdsWatch(v *visit) error {
 	return errors.Join(wrong...)
 }
 
-// contains looks for JSON with the same value.
+// contains reports whether list has JSON with the same value.
 func contains(list []string, text string) bool {
 	var want any
 	if json.Unmarshal([]byte(text), &want) != nil {

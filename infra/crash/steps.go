@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// equipped registers the server with tools.
-func equipped(v *visit) error {
+// registerTools registers the server with tools.
+func registerTools(v *user) error {
 	r, err := v.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.url, "kind", "mcp", "name", "Notas"))
-	v.model.tell("$T", r.text("mcp_id"))
+	v.model.setServer("$T", r.text("mcp_id"))
 	return err
 }
 
-// staffed registers the agent.
-func staffed(v *visit) error {
+// registerAgent registers the agent.
+func registerAgent(v *user) error {
 	_, err := v.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.agent, "kind", "mcp", "role", "agent", "name", agentName))
 	return err
 }
 
-// inVain waits until what is in doubt was looked for twice, before and after a while in
-// which the machine was off.
-func inVain(v *visit) error {
-	if err := v.looks(1); err != nil {
+// awaitTwoChecks waits until the step in doubt was checked twice, before and after a time in which
+// the machine was off.
+func awaitTwoChecks(v *user) error {
+	if err := v.awaitChecks(1); err != nil {
 		return err
 	}
 	if err := v.d.kill(away); err != nil {
 		return err
 	}
-	return v.looks(2)
+	return v.awaitChecks(2)
 }
 
-// looks waits until a step was looked for that often.
-func (v *visit) looks(times int) error {
+// awaitChecks waits until a step was checked the given number of times.
+func (v *user) awaitChecks(times int) error {
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		events, err := v.get("/api/runs/" + v.run + "/events")
 		if err != nil || strings.Count(string(events.body), `"step.checked"`) >= times {
@@ -45,9 +45,9 @@ func (v *visit) looks(times int) error {
 	return fmt.Errorf("it was not looked for %d times", times)
 }
 
-// edits sends the draft's mail to somebody else, on the page's own route. When the
-// answer is lost the run says whether it did.
-func (v *visit) edits() error {
+// edit changes the recipient of the draft's mail, on the page's own route. When the response is
+// lost, the run shows whether the edit took effect.
+func (v *user) edit() error {
 	r, err := v.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
@@ -77,8 +77,8 @@ func (v *visit) edits() error {
 	return errors.New("the edit was never answered")
 }
 
-// refuses confirms what was shown before the edit: that is void, now and later.
-func (v *visit) refuses(code string) error {
+// refuse confirms the digest from before the edit, which must be refused, now and later.
+func (v *user) refuse(code string) error {
 	r, err := v.again(http.StatusConflict, "POST", "/api/runs/"+v.run+"/confirm", object("digest", v.first), "Idempotency-Key", "old-"+v.run)
 	if err == nil && r.text("code") != code {
 		err = fmt.Errorf("the plan of before the edit: want %s, got %s", code, r)
@@ -86,46 +86,45 @@ func (v *visit) refuses(code string) error {
 	return err
 }
 
-func (v *visit) refusesDraft() error { return v.refuses("plan.stale") }
-func (v *visit) refusesEnded() error { return v.refuses("plan.not_pending") }
+func (v *user) refuseDraft() error { return v.refuse("plan.stale") }
+func (v *user) refuseEnded() error { return v.refuse("plan.not_pending") }
 
-// lease is how long whoever died with a key in hand still holds it. It cannot be waited
-// for with the machine off: an answer is asked for with a time limit, which is by the
-// machine's own clock.
+// lease is how long a dead process still holds a key. It cannot be skipped with the machine off,
+// because the time limit of a response uses the machine's own clock.
 const lease = 35 * time.Second
 
-// turns is how many messages routes sends.
+// turns is the number of messages that route sends.
 const turns = 2
 
-// routes sends messages to the router, each under its key until it is answered, and
-// then once more: the answer is the same. When the agent was asked by a process that died it
-// is not asked for that; who was told so sends the message again.
-func (v *visit) routes() error {
+// route sends messages to the router, each under its key until it gets a response, and then once
+// more: the response must be the same. If a process died while it called the agent, the agent is
+// not called again for that message. A client that is told so sends the message again.
+func (v *user) route() error {
 	v.session = "s-" + filepath.Base(v.d.folder)
 	for n := len(v.acked.replies); n < turns; n++ {
-		first, err := v.routed(n)
+		first, err := v.sendRouted(n)
 		if err != nil {
 			return err
 		}
 		v.chat = first.text("chat_id")
 		v.acked.replies = append(v.acked.replies, string(first.body))
-		if err := v.sameReply(n); err != nil {
+		if err := v.checkSameReply(n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sameReply holds that an answered message is answered as it was.
-func (v *visit) sameReply(n int) error {
-	r, err := v.routed(n)
+// checkSameReply checks that a repeated message gets the first response.
+func (v *user) checkSameReply(n int) error {
+	r, err := v.sendRouted(n)
 	if err == nil && string(r.body) != v.acked.replies[n] {
 		err = fmt.Errorf("under the same key:\n%s\n%s", v.acked.replies[n], r.body)
 	}
 	return err
 }
 
-func (v *visit) routed(n int) (reply, error) {
+func (v *user) sendRouted(n int) (reply, error) {
 	body := object("message", fmt.Sprintf("Pregunta %d", n), "session_id", v.session, "config", map[string]any{"id_empresa": 7})
 	for deadline := time.Now().Add(lease + patience); ; time.Sleep(50 * time.Millisecond) {
 		r, err := v.once("POST", "/api/agent/chat", body, "Idempotency-Key", fmt.Sprintf("%s-%d", v.session, n))
@@ -133,8 +132,8 @@ func (v *visit) routed(n int) (reply, error) {
 		case err == nil && r.status == http.StatusOK && r.text("failure.code") == "":
 			return r, nil
 		case err == nil && r.status == http.StatusOK:
-			v.acked.untold = append(v.acked.untold, r.text("reply"))
-			if deaths, _ := v.d.dead(); r.text("failure.code") != "agent.timeout" || len(v.acked.untold) > deaths {
+			v.acked.unknownReplies = append(v.acked.unknownReplies, r.text("reply"))
+			if deaths, _ := v.d.deathCount(); r.text("failure.code") != "agent.timeout" || len(v.acked.unknownReplies) > deaths {
 				return r, fmt.Errorf("message %d: after %d deaths: %s", n, deaths, r)
 			}
 		case errors.Is(err, errLeft), time.Now().After(deadline),
@@ -144,8 +143,9 @@ func (v *visit) routed(n int) (reply, error) {
 	}
 }
 
-// holdsTools: no tool is called twice, whatever its server says of it.
-func holdsTools(v *visit) error {
+// checkTools checks that no tool is called twice, even if its server declares that it may be
+// repeated.
+func checkTools(v *user) error {
 	var wrong []error
 	for name, r := range v.service.got(v.run) {
 		if r.method != calledTool || r.times != 1 {
@@ -155,14 +155,15 @@ func holdsTools(v *visit) error {
 	return errors.Join(wrong...)
 }
 
-// holdsOrder: what a check says is so. found is what became of an order that arrived.
-func holdsOrder(lost bool) func(*visit) error {
-	return func(v *visit) error {
+// checkOrder checks that a step's status agrees with the service: whether an order that arrived was
+// made. lost means that the service loses it.
+func checkOrder(lost bool) func(*user) error {
+	return func(v *user) error {
 		r, err := v.get("/api/runs/" + v.run)
 		if err != nil {
 			return err
 		}
-		made, arrived := v.service.ordered(r.text("steps.0.result.body.id")), v.service.got(v.run)["s2"].times
+		made, arrived := v.service.orderCount(r.text("steps.0.result.body.id")), v.service.got(v.run)["s2"].times
 		status, code := r.text("steps.1.status"), r.text("steps.1.error.code")
 		switch {
 		case status == "done" && made != 1, status == "error" && (made != 0 || code != "step.not_done"), made > 1, lost && made > 0,
@@ -173,8 +174,8 @@ func holdsOrder(lost bool) func(*visit) error {
 	}
 }
 
-// holdsEdit: what was edited is what ran, and what was shown before is void.
-func holdsEdit(v *visit) error {
+// checkEdit checks that the edited plan ran, and that the earlier digest is refused.
+func checkEdit(v *user) error {
 	r, err := v.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
@@ -183,32 +184,32 @@ func holdsEdit(v *visit) error {
 	if r.text("digest") != v.digest || r.text("revision") != "2" || r.text("steps.2.id") != "" || got.times > 0 && !strings.Contains(got.body, `"eva"`) {
 		return fmt.Errorf("it was edited, and %+v was sent: %s", got, r)
 	}
-	return v.refusesEnded()
+	return v.refuseEnded()
 }
 
-// mostTries is how often the service must be asked: it refuses twice.
-const mostTries = 3
+// maxTries is how often the service must be called: it refuses twice.
+const maxTries = 3
 
-// holdsRetry: a request that may be repeated is repeated for a reason only: that it was
-// refused, or that whoever sent it died.
-func holdsRetry(v *visit) error {
+// checkRetry checks that a repeatable request is repeated only after a refusal, or after the death
+// of its process.
+func checkRetry(v *user) error {
 	r, err := v.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
-	deaths, _ := v.d.dead()
-	if got := v.service.got(v.run)["s2"]; got.times < mostTries || got.times > mostTries+deaths || r.text("steps.1.status") != "done" {
+	deaths, _ := v.d.deathCount()
+	if got := v.service.got(v.run)["s2"]; got.times < maxTries || got.times > maxTries+deaths || r.text("steps.1.status") != "done" {
 		return fmt.Errorf("after %d deaths it was asked %d times: %s", deaths, got.times, r)
 	}
 	return nil
 }
 
-// holdsRoute: each message is answered as it was, stands in the chat and in the memory
-// of its session once, and reached the agent under one key, no oftener than the chat says.
-func holdsRoute(v *visit) error {
+// checkRoute checks that each message keeps its reply, stands once in the chat and once in the
+// memory of its session, and reached the agent under one key, no more often than the chat shows.
+func checkRoute(v *user) error {
 	var wrong []error
 	for n := range v.acked.replies {
-		wrong = append(wrong, v.sameReply(n))
+		wrong = append(wrong, v.checkSameReply(n))
 	}
 	memory, err := v.get("/memory/" + v.session)
 	wrong = append(wrong, err)
@@ -226,10 +227,10 @@ func holdsRoute(v *visit) error {
 			}
 		}
 	}
-	deaths, _ := v.d.dead()
+	deaths, _ := v.d.deathCount()
 	untold := strings.Count(string(chat.body), `"kind":"notice"`)
 	if memory.text(fmt.Sprintf("turns.%d.user", turns)) != "" || chat.text(fmt.Sprintf("messages.%d.id", 2*turns+untold)) != "" ||
-		untold < len(v.acked.untold) || untold > deaths {
+		untold < len(v.acked.unknownReplies) || untold > deaths {
 		wrong = append(wrong, fmt.Errorf("after %d deaths there is more than was said", deaths))
 	}
 	keys := v.service.got("agent:" + v.session)
