@@ -154,7 +154,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	eligible, models := s.eligible(c.AI)
 	return &turn.Service{
 		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: s.retries(), Tell: s.listeners, Tally: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
+		Retry: s.retries(), Tell: s.listeners, Usage: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }

@@ -14,20 +14,20 @@ import (
 	"piloto/internal/ground/jcs"
 )
 
-// maxArguments bounds what a tool call may carry.
+// maxArguments bounds the size of a tool call's arguments, in bytes.
 const maxArguments = 256 << 10
 
-// readArguments returns the JSON object a model wrote as a tool call's
-// arguments. Models wrap it in a code fence, in a string, or in a sentence, and
-// leave commas behind; each of these is undone, and nothing else is guessed. What
-// is no text (bytes that are not UTF-8, half a surrogate pair) is refused: a plan
-// would show and send another text than was written.
+// readArguments returns the JSON object in a tool call's arguments. Models wrap it in a code
+// fence, in a string, or in a sentence, and leave trailing commas; each of these is removed, and
+// nothing else is guessed. Arguments that are not text (bytes that are not UTF-8, half a
+// surrogate pair) are refused, because a plan would show and send another text than the model
+// wrote.
 func readArguments(raw string) (json.RawMessage, error) {
 	if len(raw) > maxArguments {
 		return nil, fmt.Errorf("the arguments are larger than %d bytes", maxArguments)
 	}
 	if !utf8.ValidString(raw) {
-		return nil, errNoText
+		return nil, errNotText
 	}
 	text := strings.TrimSpace(raw)
 	if text == "" {
@@ -39,12 +39,12 @@ func readArguments(raw string) (json.RawMessage, error) {
 			break
 		}
 		if jcs.HalfPair([]byte(text)) {
-			return nil, errNoText
+			return nil, errNotText
 		}
 		text = strings.TrimSpace(inner)
 	}
 	if jcs.HalfPair([]byte(text)) {
-		return nil, errNoText
+		return nil, errNotText
 	}
 	if isObject(text) {
 		return json.RawMessage(text), nil
@@ -66,7 +66,7 @@ func readArguments(raw string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 }
 
-var errNoText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
+var errNotText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
 
 func isObject(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
@@ -122,14 +122,14 @@ func dropTrailingCommas(text string) string {
 	return b.String()
 }
 
-// decodeStrict reads an object into v and refuses members v has not. It says
-// every one of them at once, since a model mends what it is told.
+// decodeStrict decodes an object into v and refuses unknown members. It returns every error at
+// once, because the model corrects the errors that it receives.
 func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fault.Field {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return []fault.Field{{Loc: where, Msg: "must be an object", Type: "type_error"}}
 	}
-	wrong := foreign(raw, known, where...)
+	wrong := unknownMembers(raw, known, where...)
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var typeError *json.UnmarshalTypeError
@@ -144,9 +144,9 @@ func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fa
 	return wrong
 }
 
-// unquoted returns a JSON value in its shortest form: nothing for null, and the
-// object or list itself when it stands in a string.
-func unquoted(raw json.RawMessage) json.RawMessage {
+// unquote returns a JSON value in its shortest form: nil for null, and the object or list itself
+// when it stands in a string.
+func unquote(raw json.RawMessage) json.RawMessage {
 	var inner string
 	if json.Unmarshal(raw, &inner) == nil {
 		text := strings.TrimSpace(inner)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestArgumentsAreReadHoweverTheyAreWrapped(t *testing.T) {
+func TestArgumentsAreReadInAnyWrapping(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":1}`:                             `{"a":1}`,
 		"  {\"a\":1}\n":                       `{"a":1}`,
@@ -52,7 +52,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-func TestRequestsAreTidiedAndEveryMistakeIsSaid(t *testing.T) {
+func TestRequestsAreNormalizedAndReportEveryError(t *testing.T) {
 	step, wrong := readRequest(json.RawMessage(`{"mcp_id":"m","method":"post","path":" /x ","query":"{\"a\":1}","body":"{\"b\": 2}"}`))
 	if len(wrong) > 0 || step.Method != "POST" || step.Path != "/x" || string(step.Query) != `{"a":1}` || string(step.Body) != `{"b":2}` {
 		t.Errorf("%+v %v", step, wrong)
@@ -67,20 +67,20 @@ func TestRequestsAreTidiedAndEveryMistakeIsSaid(t *testing.T) {
 	_, wrong = readRequest(json.RawMessage(`{"method":"FETCH","url":"http://x","headers":{},"query":[1]}`))
 	var said []string
 	for _, f := range wrong {
-		said = append(said, place(f.Loc)+":"+f.Type)
+		said = append(said, location(f.Loc)+":"+f.Type)
 	}
 	if got, want := strings.Join(said, " "), "headers:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error"; got != want {
 		t.Errorf("said %s\nwant %s", got, want)
 	}
 }
 
-func TestPlansSayWhichStepIsWrong(t *testing.T) {
+func TestPlanErrorsNameTheirStep(t *testing.T) {
 	p, wrong := readPlan(json.RawMessage(`{"goal":"g","steps":[
 		{"id":"s1","title":"a","mcp_id":"m","method":"GET","path":"/x"},
 		{"id":"s2","title":"b","mcp_id":7,"method":"GET","path":"/y","why":1}]}`))
 	var said []string
 	for _, f := range wrong {
-		said = append(said, place(f.Loc)+":"+f.Type)
+		said = append(said, location(f.Loc)+":"+f.Type)
 	}
 	if got, want := strings.Join(said, " "), "steps.1.why:extra_forbidden steps.1.mcp_id:type_error steps.1.mcp_id:missing"; got != want || len(p.Steps) != 2 {
 		t.Errorf("%d steps; said %s\nwant %s", len(p.Steps), got, want)

@@ -18,17 +18,17 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// by sends a message as somebody, through one contract.
-func (w *world) by(user, contract, message string, seen plan.Digest) (turn.Reply, error) {
-	return w.later(user, contract, message, seen, time.Time{})
+// sendAs sends a message as a user, through one contract.
+func (w *world) sendAs(user, contract, message string, seen plan.Digest) (turn.Reply, error) {
+	return w.sendLater(user, contract, message, seen, time.Time{})
 }
 
-// later is by for a message that came before it is served.
-func (w *world) later(user, contract, message string, seen plan.Digest, came time.Time) (turn.Reply, error) {
+// sendLater is sendAs for a message that was received before it is served.
+func (w *world) sendLater(user, contract, message string, seen plan.Digest, came time.Time) (turn.Reply, error) {
 	r := turn.Request{
-		Came:      came,
-		Principal: auth.Principal{Account: fixture.Account, User: user, TokenID: "token of " + user},
-		ChatID:    w.Chat.ID, Message: message, Seen: seen, Locale: locale.Spanish,
+		ReceivedAt: came,
+		Principal:  auth.Principal{Account: fixture.Account, User: user, TokenID: "token of " + user},
+		ChatID:     w.Chat.ID, Message: message, Seen: seen, Locale: locale.Spanish,
 	}
 	if contract == "operator" {
 		r.Session = &turn.Session{UserID: user}
@@ -41,16 +41,16 @@ var (
 	drops5     = `{"goal":"Borrar","steps":[{"mcp_id":"SERVER","method":"DELETE","path":"/bookings/5"}]}`
 )
 
-// TestAYesToSomethingElseRunsNothing tells the conversations in which a bare yes once
-// ran a plan that it did not answer.
-func TestAYesToSomethingElseRunsNothing(t *testing.T) {
+// TestYesToAnotherMessageRunsNothing replays conversations in which a bare yes once ran a plan
+// that it did not answer.
+func TestYesToAnotherMessageRunsNothing(t *testing.T) {
 	const question = "París. ¿Te interesa saber más?"
 	for name, c := range map[string]struct {
 		plan     string
 		contract string
 		between  int
 		yes      string
-		next     string // the next word, after the card was shown again
+		next     string // the next message, after the card was shown again
 	}{
 		"a question between":             {booksNorth, "send", 1, "sí", "sí"},
 		"a question between, destroying": {drops5, "send", 1, "sí", "confirmo"},
@@ -62,23 +62,23 @@ func TestAYesToSomethingElseRunsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			proposal := replaced(c.plan, w)
+			proposal := withServer(c.plan, w)
 			w.model.answers = []any{calls("propose_plan", proposal)}
-			card, err := w.by("ana", c.contract, "hazlo tú", "")
+			card, err := w.sendAs("ana", c.contract, "hazlo tú", "")
 			if err != nil || card.Run == nil {
 				t.Fatal(card, err)
 			}
 			for range c.between {
 				w.model.answers = []any{text(question)}
-				if _, err := w.by("ana", c.contract, "¿cuál es la capital de Francia?", ""); err != nil {
+				if _, err := w.sendAs("ana", c.contract, "¿cuál es la capital de Francia?", ""); err != nil {
 					t.Fatal(err)
 				}
 			}
-			again, err := w.by("ana", c.contract, c.yes, "")
+			again, err := w.sendAs("ana", c.contract, c.yes, "")
 			if err != nil || again.Kind != turn.KindPlan || again.Run == nil || again.Run.Digest != card.Run.Digest || len(w.Started()) != 0 {
 				t.Fatalf("%+v, %v, began %v", again, err, w.Started())
 			}
-			confirmed, err := w.by("ana", c.contract, c.next, "")
+			confirmed, err := w.sendAs("ana", c.contract, c.next, "")
 			if err != nil || confirmed.Kind != turn.KindQueued || len(w.Started()) != 1 {
 				t.Errorf("%+v, %v", confirmed, err)
 			}
@@ -86,19 +86,19 @@ func TestAYesToSomethingElseRunsNothing(t *testing.T) {
 	}
 }
 
-func replaced(proposal string, w *world) string {
+func withServer(proposal string, w *world) string {
 	return strings.ReplaceAll(proposal, "SERVER", w.Server.ID)
 }
 
-// TestATypedYesIsToWhatItsSenderWasShown: another person changed the draft, and a yes
-// that names no digest is to the draft of before.
-func TestATypedYesIsToWhatItsSenderWasShown(t *testing.T) {
+// TestTypedYesConfirmsTheDraftItsSenderWasShown: another person changed the draft, and a yes
+// without a digest refers to the older draft.
+func TestTypedYesConfirmsTheDraftItsSenderWasShown(t *testing.T) {
 	for _, contract := range []string{"send", "operator"} {
 		for _, yes := range []string{"ok", "confirmo"} {
 			t.Run(contract+" "+yes, func(t *testing.T) {
 				w := newWorld(t)
-				w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
-				card, err := w.by("ana", contract, "reserva", "")
+				w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w))}
+				card, err := w.sendAs("ana", contract, "reserva", "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,12 +108,12 @@ func TestATypedYesIsToWhatItsSenderWasShown(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = w.by("ana", contract, yes, "")
+				_, err = w.sendAs("ana", contract, yes, "")
 				moved, ok := errors.AsType[*turn.Moved](err)
 				if !ok || !errors.Is(err, plan.ErrStale) || moved.Run.Digest != revised.Digest || moved.Card == "" || len(w.Started()) != 0 {
 					t.Fatalf("%v, began %v", err, w.Started())
 				}
-				if got, err := w.by("ana", contract, yes, ""); err != nil || got.Kind != turn.KindQueued || w.Read(card.Run.ID).Digest != revised.Digest {
+				if got, err := w.sendAs("ana", contract, yes, ""); err != nil || got.Kind != turn.KindQueued || w.Read(card.Run.ID).Digest != revised.Digest {
 					t.Errorf("the next yes: %+v, %v", got, err)
 				}
 			})
@@ -121,59 +121,58 @@ func TestATypedYesIsToWhatItsSenderWasShown(t *testing.T) {
 	}
 	t.Run("another plan took its place", func(t *testing.T) {
 		w := newWorld(t)
-		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w)), calls("propose_plan", replaced(drops5, w))}
-		_, _ = w.by("ana", "send", "reserva", "")
-		other, err := w.by("beto", "send", "borra la 5", "")
+		w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w)), calls("propose_plan", withServer(drops5, w))}
+		_, _ = w.sendAs("ana", "send", "reserva", "")
+		other, err := w.sendAs("beto", "send", "borra la 5", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.by("ana", "send", "confirmo", "")
+		_, err = w.sendAs("ana", "send", "confirmo", "")
 		if moved, ok := errors.AsType[*turn.Moved](err); !ok || moved.Run.ID != other.Run.ID || len(w.Started()) != 0 {
 			t.Fatalf("%v, began %v", err, w.Started())
 		}
 	})
 	t.Run("somebody who was shown nothing", func(t *testing.T) {
 		w := newWorld(t)
-		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
-		card, _ := w.by("ana", "send", "reserva", "")
+		w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w))}
+		card, _ := w.sendAs("ana", "send", "reserva", "")
 		for _, who := range [][2]string{{"beto", "send"}, {"ana", "operator"}} {
-			got, err := w.by(who[0], who[1], "ok", "")
+			got, err := w.sendAs(who[0], who[1], "ok", "")
 			if err != nil || got.Kind != turn.KindPlan || got.Run.ID != card.Run.ID || len(w.Started()) != 0 {
 				t.Fatalf("%v: %+v, %v", who, got, err)
 			}
 		}
-		if got, err := w.by("ana", "operator", "ok", ""); err != nil || got.Kind != turn.KindQueued {
+		if got, err := w.sendAs("ana", "operator", "ok", ""); err != nil || got.Kind != turn.KindQueued {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
 
-// TestACardLeavesTheScreen: a named yes counts while the card is recent.
-func TestACardLeavesTheScreen(t *testing.T) {
+func TestNamedYesCountsOnlyWhileCardIsRecent(t *testing.T) {
 	w := newWorld(t)
-	w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
-	card, err := w.by("ana", "send", "reserva", "")
+	w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w))}
+	card, err := w.sendAs("ana", "send", "reserva", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(15*time.Minute + time.Second)
-	again, err := w.by("ana", "send", "confirmo", "")
+	again, err := w.sendAs("ana", "send", "confirmo", "")
 	if err != nil || again.Kind != turn.KindPlan || len(w.Started()) != 0 {
 		t.Fatalf("%+v, %v", again, err)
 	}
 	w.Pass(14 * time.Minute)
-	if got, err := w.by("ana", "send", "confirmo", ""); err != nil || got.Kind != turn.KindQueued || got.Run.ID != card.Run.ID {
+	if got, err := w.sendAs("ana", "send", "confirmo", ""); err != nil || got.Kind != turn.KindQueued || got.Run.ID != card.Run.ID {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// TestWordsStopWhatRuns: words that stop do what the button does, and say what else the
-// chat has.
-func TestWordsStopWhatRuns(t *testing.T) {
+// TestStopMessageCancelsActiveRun: a stop message does what the button does, and the reply names
+// the other run of the chat.
+func TestStopMessageCancelsActiveRun(t *testing.T) {
 	for _, word := range []string{"detener", "para", "stop", "cancela"} {
 		t.Run(word, func(t *testing.T) {
 			w := newWorld(t)
-			r := w.proposed(t, bookNorth)
+			r := w.proposeDraft(t, bookNorth)
 			if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued {
 				t.Fatalf("%+v", reply)
 			}
@@ -181,7 +180,7 @@ func TestWordsStopWhatRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if word == "para" { // also when another waits to be confirmed
-				w.proposed(t, bookNorth)
+				w.proposeDraft(t, bookNorth)
 			}
 			reply := w.send(t, word)
 			if now := w.Read(r.ID); now.CancelAt == nil || reply.Kind != turn.KindCancelled || reply.Run.ID != r.ID {
@@ -194,9 +193,9 @@ func TestWordsStopWhatRuns(t *testing.T) {
 	}
 	t.Run("a draft beside a run", func(t *testing.T) {
 		w := newWorld(t)
-		r := w.proposed(t, bookNorth)
-		w.waits(t, r)
-		draft := w.proposed(t, bookNorth)
+		r := w.proposeDraft(t, bookNorth)
+		w.awaitApproval(t, r)
+		draft := w.proposeDraft(t, bookNorth)
 		reply := w.send(t, "cancela")
 		if w.Read(draft.ID).Status != plan.Cancelled || w.Read(r.ID).CancelAt != nil || !strings.Contains(reply.Message.Content, "no se ha tocado") {
 			t.Errorf("%+v", reply.Message)
@@ -204,16 +203,15 @@ func TestWordsStopWhatRuns(t *testing.T) {
 	})
 }
 
-// viewer is a person, through one contract.
+// viewer is a person with one contract.
 type viewer struct{ user, contract string }
 
-// TestAConversationRunsOnlyWhatWasAnswered (guarantees I04, I05, I06) draws conversations
-// of up to twelve turns of two people, through two contracts, with plans, questions,
-// notices, revisions and pauses in between. A plan runs when, and only when, a person
-// says yes to the card that they were returned last, before they said it: a bare yes while the card is the
-// last thing that was said in the chat, and never to what destroys; a named one while
-// it is on the last screen.
-func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
+// TestConversationRunsOnlyConfirmedDrafts (guarantees I04, I05, I06) draws conversations of up
+// to twelve turns of two people, through two contracts, with plans, questions, notices,
+// revisions and pauses in between. A plan runs if and only if a person says yes to the last card
+// that they received before. A bare yes counts while the card is the last message of the chat,
+// and never for a plan that destroys. A named yes counts while the card is on the last screen.
+func TestConversationRunsOnlyConfirmedDrafts(t *testing.T) {
 	w := newWorld(t)
 	began := map[bool]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -229,10 +227,10 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 				returned[v], returnedAt[v] = reply.Run, w.Clock()
 			}
 		}
-		came := time.Time{} // of what is said; zero: now
+		came := time.Time{} // when the message was received; zero: now
 		say := func(v viewer, message string, answers ...any) (turn.Reply, error) {
 			w.model.answers = answers
-			reply, err := w.later(v.user, v.contract, message, "", came)
+			reply, err := w.sendLater(v.user, v.contract, message, "", came)
 			told(v, reply, err)
 			return reply, err
 		}
@@ -247,7 +245,7 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 			w.Pass(time.Second)
 			switch rapid.SampledFrom([]string{"plan", "plan", "question", "yes", "yes", "yes", "edit", "named without a plan", "pause", "revision", "end"}).Draw(rt, "turn") {
 			case "plan":
-				_, _ = say(v, "haz algo", calls("propose_plan", replaced(rapid.SampledFrom([]string{booksNorth, booksNorth, drops5}).Draw(rt, "plan"), w)))
+				_, _ = say(v, "haz algo", calls("propose_plan", withServer(rapid.SampledFrom([]string{booksNorth, booksNorth, drops5}).Draw(rt, "plan"), w)))
 			case "question":
 				_, _ = say(v, "¿capital de Francia?", text("París. ¿Te interesa saber más?"))
 			case "pause":
@@ -277,10 +275,10 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 				bare := rapid.Bool().Draw(rt, "bare")
 				word := rapid.SampledFrom(map[bool][]string{true: {"sí", "ok", "dale", "yes", "👍", "adelante"}, false: {"confirmo", "ejecuta el plan", "run the plan"}}[bare]).Draw(rt, "word")
 				came = w.Clock()
-				if rapid.IntRange(0, 3).Draw(rt, "delay") == 0 { // it was sent before the last turn, and is served after it
+				if rapid.IntRange(0, 3).Draw(rt, "delay") == 0 { // sent before the last turn, and served after it
 					came = previous
 				}
-				want := w.ChatNow().ActiveRunID == "" && pending != "" && !returnedAt[v].After(came) && w.answers(pending, returned[v], bare, came)
+				want := w.ChatNow().ActiveRunID == "" && pending != "" && !returnedAt[v].After(came) && w.mustConfirm(pending, returned[v], bare, came)
 				begun := len(w.Started())
 				reply, err := say(v, word, text("¿Algo más?"))
 				if got := len(w.Started()) > begun; got != want {
@@ -299,8 +297,8 @@ func TestAConversationRunsOnlyWhatWasAnswered(t *testing.T) {
 	}
 }
 
-// answers is the rule, over what the chat shows.
-func (w *world) answers(pending string, returned *plan.Run, bare bool, came time.Time) bool {
+// mustConfirm applies the rule to the messages of the chat.
+func (w *world) mustConfirm(pending string, returned *plan.Run, bare bool, came time.Time) bool {
 	draft, list := w.Read(pending), w.Messages()
 	after := -1
 	for i, m := range list {

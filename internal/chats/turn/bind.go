@@ -15,15 +15,15 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// bound is the tool that a call was found to mean.
-type bound struct {
+// boundCall holds the tool that a call resolves to.
+type boundCall struct {
 	binding plan.Binding
 	op      tool.Operation
 }
 
-// bind finds the tool of a call, checks its arguments against it and brings them
-// into the form that is shown and sent.
-func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Field, error) {
+// bind finds the tool of a call, checks its arguments against the tool and brings them into the
+// form that is shown and sent.
+func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault.Field, error) {
 	one := func(loc, typ, msg string) ([]fault.Field, error) {
 		return []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
 	}
@@ -36,7 +36,7 @@ func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Fi
 		return one("mcp_id", "unknown", "is no server of the catalogue; there are: "+strings.Join(ids, ", "))
 	}
 	listed := d.listed[at]
-	entry, args, where, err := choose(listed, *c)
+	entry, args, where, err := matchEntry(listed, *c)
 	if err != nil {
 		return one(where, "not_allowed", explain(err))
 	}
@@ -49,16 +49,16 @@ func (d drafting) bind(ctx context.Context, c *plan.Call, to *bound) ([]fault.Fi
 		wrong = append(wrong, p.Field())
 	}
 	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body
-	*to = bound{op: op, binding: plan.Binding{
+	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
 	}}
 	return wrong, nil
 }
 
-// choose finds the entry that a call names, and its arguments in the one form that
-// is shown and sent. With an error it says which member of the call it is about.
-func choose(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, where string, err error) {
+// matchEntry finds the entry of a call, and the arguments in the canonical form that is shown
+// and sent. With an error it returns the name of the call's member at fault.
+func matchEntry(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, where string, err error) {
 	if l.Server.Kind == tool.KindMCP {
 		var names []string
 		for _, e := range l.Entries {
@@ -77,7 +77,7 @@ func choose(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, wher
 		return e, args, "tool", errors.New("the server has operations: give a method and a path in its place")
 	}
 	args, err = tool.SplitQuery(tool.Arguments{
-		Method: s.Method, Path: relative(s.Path, l.Server.BaseURL), Query: s.Query, Body: s.Body,
+		Method: s.Method, Path: relativePath(s.Path, l.Server.BaseURL), Query: s.Query, Body: s.Body,
 	})
 	if err != nil {
 		return e, args, "path", err
@@ -88,8 +88,8 @@ func choose(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, wher
 	return e, args, "path", err
 }
 
-// relative takes the server's own base URL off a path that was written whole.
-func relative(path, base string) string {
+// relativePath removes the server's base URL from a full URL.
+func relativePath(path, base string) string {
 	if rest, ok := strings.CutPrefix(path, base); ok {
 		path = rest
 	}
@@ -99,8 +99,7 @@ func relative(path, base string) string {
 	return path
 }
 
-// explain writes a fault of the catalogue for a model, which mends what it is
-// told.
+// explain describes a fault of the catalogue for a model, which corrects its call.
 func explain(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -123,38 +122,38 @@ func explain(err error) string {
 	return strings.Join(parts, "; ")
 }
 
-// suggest finds the call that takes back what a POST made, where the server's
-// document says how: DELETE /things/{id} beside POST /things that answers an id. It
-// is nil where the document does not declare all of it.
-func (d drafting) suggest(ctx context.Context, s plan.Step, own bound) (*plan.Undo, bound, error) {
+// suggestUndo returns the call that undoes a POST, where the server's document declares it:
+// DELETE /things/{id} beside POST /things whose response has an id. It returns nil where the
+// document does not declare all of it.
+func (d drafter) suggestUndo(ctx context.Context, s plan.Step, own boundCall) (*plan.Undo, boundCall, error) {
 	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
 	if s.Method != "POST" || s.Tool != "" || s.NoUndo || at < 0 {
-		return nil, bound{}, nil
+		return nil, boundCall{}, nil
 	}
 	for _, e := range d.listed[at].Entries {
-		name, ok := oneBelow(own.binding.Template, e.Path)
+		name, ok := childParameter(own.binding.Template, e.Path)
 		if e.Method != "DELETE" || !ok {
 			continue
 		}
-		if name = declared(own.op.Output, name, "id"); name == "" {
-			return nil, bound{}, nil
+		if name = declaredProperty(own.op.Output, name, "id"); name == "" {
+			return nil, boundCall{}, nil
 		}
 		id := ref.Reference{Step: s.ID, Part: "body", Path: []ref.Segment{{Name: name}}}
 		undo := &plan.Undo{Suggested: true, Call: plan.Call{
 			MCPID: s.MCPID, Method: e.Method, Path: strings.TrimSuffix(s.Path, "/") + "/${" + id.String() + "}",
 		}}
-		var to bound
+		var to boundCall
 		wrong, err := d.bind(ctx, &undo.Call, &to)
-		if err != nil || len(wrong) > 0 || to.op.Path != e.Path { // it needs more than what is known
-			return nil, bound{}, err
+		if err != nil || len(wrong) > 0 || to.op.Path != e.Path { // the call needs more arguments
+			return nil, boundCall{}, err
 		}
 		return undo, to, nil
 	}
-	return nil, bound{}, nil
+	return nil, boundCall{}, nil
 }
 
-// oneBelow reports whether a template is another and one parameter more, and which.
-func oneBelow(template, below string) (string, bool) {
+// childParameter reports whether below is template plus one parameter, and returns its name.
+func childParameter(template, below string) (string, bool) {
 	rest, ok := strings.CutPrefix(below, strings.TrimSuffix(template, "/")+"/{")
 	if !ok {
 		return "", false
@@ -163,8 +162,9 @@ func oneBelow(template, below string) (string, bool) {
 	return name, ok && name != "" && !strings.ContainsAny(name, "{}/")
 }
 
-// declared is the first of some names that a schema has as a text or a whole number.
-func declared(schema json.RawMessage, names ...string) string {
+// declaredProperty returns the first name that a schema declares as a string or an integer, or
+// "".
+func declaredProperty(schema json.RawMessage, names ...string) string {
 	var s struct {
 		Properties map[string]struct{ Type string }
 	}

@@ -8,9 +8,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestACallIsTheOperationItLooksLike binds calls that some receiver would take for
-// another operation of the same server.
-func TestACallIsTheOperationItLooksLike(t *testing.T) {
+// TestAmbiguousPathBindsNoOtherOperation binds calls that some servers would take for another
+// operation.
+func TestAmbiguousPathBindsNoOtherOperation(t *testing.T) {
 	listed := tool.Listed{
 		Server: tool.Server{Kind: tool.KindOpenAPI, BaseURL: "https://shop.example"},
 		Entries: []tool.Entry{
@@ -27,7 +27,7 @@ func TestACallIsTheOperationItLooksLike(t *testing.T) {
 		if call[3] == ' ' {
 			c.Method, c.Path = call[:3], call[4:]
 		}
-		e, _, where, err := choose(listed, c)
+		e, _, where, err := matchEntry(listed, c)
 		switch {
 		case want == "" && (!errors.Is(err, tool.ErrRequest) || where != "path" || explain(err) == ""):
 			t.Errorf("%q is bound to %s: %v", call, e, err)

@@ -18,18 +18,18 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// failing is a store that cannot read operations.
-type failing struct{ turn.Store }
+// failingStore is a store that cannot read operations.
+type failingStore struct{ turn.Store }
 
-func (failing) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
+func (failingStore) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
 	return tool.Operation{}, errors.New("throttled")
 }
 
-func TestAStoreThatFailsOnTheWayIsSaidToo(t *testing.T) {
-	w := newWorldWith(t, paid())
+func TestStoreErrorDuringTurnIsReported(t *testing.T) {
+	w := newWorldWith(t, paidDeployment())
 	w.grant(t, 1)
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
-	w.service.Store = failing{w.Store}
+	w.service.Store = failingStore{w.Store}
 	reply := w.send(t, "lista las salas")
 	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
 		t.Fatalf("%+v", reply)
@@ -42,20 +42,20 @@ func TestAStoreThatFailsOnTheWayIsSaidToo(t *testing.T) {
 	}
 }
 
-// lossy is a wallet that takes what it is asked to hold, once, and cannot say so.
-type lossy struct {
+// lossyWallet is a wallet that stores a hold, once, and returns an error.
+type lossyWallet struct {
 	credit.Store
 	reserve, extend bool
 }
 
-func (l *lossy) Reserve(ctx context.Context, h credit.Hold, limits credit.Limits) error {
+func (l *lossyWallet) Reserve(ctx context.Context, h credit.Hold, limits credit.Limits) error {
 	if err := l.Store.Reserve(ctx, h, limits); err != nil || !l.reserve {
 		return err
 	}
 	return errors.New("the answer was lost")
 }
 
-func (l *lossy) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, limits credit.Limits, at time.Time) (credit.Hold, error) {
+func (l *lossyWallet) Extend(ctx context.Context, h credit.Hold, more credit.Part, micros int64, limits credit.Limits, at time.Time) (credit.Hold, error) {
 	longer, err := l.Store.Extend(ctx, h, more, micros, limits, at)
 	if err != nil || !l.extend {
 		return longer, err
@@ -63,19 +63,19 @@ func (l *lossy) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 	return h, errors.New("the answer was lost")
 }
 
-// TestATurnSettlesAlsoWhatItWasNotToldThatItHolds: nothing stays held when the
-// answer to taking it, or to taking more, was lost.
-func TestATurnSettlesAlsoWhatItWasNotToldThatItHolds(t *testing.T) {
+// TestTurnSettlesHoldWhoseResponseWasLost: nothing stays held when the response to taking or
+// extending a hold was lost.
+func TestTurnSettlesHoldWhoseResponseWasLost(t *testing.T) {
 	search := llm.Reply{Calls: calls("search_tools", `{"query":"salas"}`).Calls, Usage: llm.Usage{Input: 4_000, Output: 900}}
 	for name, c := range map[string]struct {
-		wallet  lossy
+		wallet  lossyWallet
 		answers []any
 		used    int
 	}{
-		"the first hold": {lossy{reserve: true}, nil, 0},
-		"more of it":     {lossy{extend: true}, []any{search, text("ya")}, 4_900},
+		"the first hold": {lossyWallet{reserve: true}, nil, 0},
+		"more of it":     {lossyWallet{extend: true}, []any{search, text("ya")}, 4_900},
 	} {
-		w := newWorldWith(t, paid(), c.answers...)
+		w := newWorldWith(t, paidDeployment(), c.answers...)
 		w.grant(t, 1)
 		wallet := c.wallet
 		wallet.Store = w.Store
@@ -90,8 +90,8 @@ func TestATurnSettlesAlsoWhatItWasNotToldThatItHolds(t *testing.T) {
 	}
 }
 
-// delayed is a world whose assistant waits a while for a further message.
-func delayed(t *testing.T, answers ...any) *world {
+// newDelayedWorld returns a world whose assistant waits for further messages.
+func newDelayedWorld(t *testing.T, answers ...any) *world {
 	w := newWorld(t, answers...)
 	a := *w.service.Eligibility.Deployment.Assistant
 	a.Automation.DelayMS = 300
@@ -99,8 +99,8 @@ func delayed(t *testing.T, answers ...any) *world {
 	return w
 }
 
-// begin sends a message and returns once it is stored; the channel has the reply.
-func (w *world) begin(message string) <-chan turn.Reply {
+// sendAsync sends a message and returns after it is stored. The channel gets the reply.
+func (w *world) sendAsync(message string) <-chan turn.Reply {
 	replied := make(chan turn.Reply, 1)
 	go func() {
 		reply, _ := w.try(message)
@@ -112,18 +112,18 @@ func (w *world) begin(message string) <-chan turn.Reply {
 	return replied
 }
 
-func TestAWordThatIsNoQuestionSwallowsNone(t *testing.T) {
-	w := delayed(t, text("aquí van"), text("aquí van")) // the word is the model's too, and may be first
-	first := w.begin("muéstrame las salas")
+func TestShortWordDoesNotSwallowQuestion(t *testing.T) {
+	w := newDelayedWorld(t, text("aquí van"), text("aquí van")) // the model also answers the short word, perhaps first
+	first := w.sendAsync("muéstrame las salas")
 	w.send(t, "ok") // there is no plan to confirm
 	if reply := <-first; reply.Kind != turn.KindMessage || reply.Message.Content != "aquí van" {
 		t.Errorf("nobody answers: %+v", reply)
 	}
 }
 
-func TestAStopDuringTheDelayStops(t *testing.T) {
-	w := delayed(t, text("tarde"))
-	first := w.begin("hola")
+func TestStopDuringDelayEndsTurn(t *testing.T) {
+	w := newDelayedWorld(t, text("tarde"))
+	first := w.sendAsync("hola")
 	if err := w.service.Stop(context.Background(), auth.Principal{Account: fixture.Account}, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func TestAStopDuringTheDelayStops(t *testing.T) {
 	}
 }
 
-func TestOneMessageIsAnsweredOnceHoweverManyAsk(t *testing.T) {
-	w := newWorldWith(t, paid())
+func TestConcurrentRequestsAnswerMessageOnce(t *testing.T) {
+	w := newWorldWith(t, paidDeployment())
 	w.send(t, "hola") // blocked: there are no credits
 	w.grant(t, 1)
-	gate := &gate{open: make(chan struct{}), of: 5, reply: used("una vez", 10, 10)}
+	gate := &gate{open: make(chan struct{}), of: 5, reply: replyWithUsage("una vez", 10, 10)}
 	w.service.Models = providers{gate}
 	var mu sync.Mutex
 	kinds := map[turn.Kind]int{}
@@ -150,7 +150,7 @@ func TestOneMessageIsAnsweredOnceHoweverManyAsk(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if kinds[reply.Kind]++; reply.Kind == turn.KindNotice {
-				gate.arrived()
+				gate.arrive()
 			}
 		})
 	}
@@ -163,12 +163,12 @@ func TestOneMessageIsAnsweredOnceHoweverManyAsk(t *testing.T) {
 	}
 }
 
-func TestAskingForAnAnswerThatIsBeingWrittenMakesNoSecond(t *testing.T) {
+func TestRequestDuringAnswerMakesNoSecondAnswer(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})
-	s := &speaker{said: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return used("una", 1, 1), nil }}
+	s := &slowModel{said: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return replyWithUsage("una", 1, 1), nil }}
 	w.service.Models = providers{s}
-	first := w.begin("hola")
+	first := w.sendAsync("hola")
 	<-s.said
 	reply, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || reply.Kind != turn.KindNotice || reply.Message.Content != locale.Text(locale.Spanish, "turn.being_answered") {
@@ -181,8 +181,8 @@ func TestAskingForAnAnswerThatIsBeingWrittenMakesNoSecond(t *testing.T) {
 	}
 }
 
-func TestABlockedAnswerCanBeAskedForAgainAtOnce(t *testing.T) {
-	w := newWorldWith(t, paid())
+func TestBlockedAnswerCanBeRequestedAgainAtOnce(t *testing.T) {
+	w := newWorldWith(t, paidDeployment())
 	w.send(t, "hola")
 	for range 2 {
 		if reply, err := w.service.Answer(context.Background(), w.message("")); err != nil || reply.Kind != turn.KindBlocked {
@@ -192,20 +192,20 @@ func TestABlockedAnswerCanBeAskedForAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhenNobodyAnswersThePreferredOneIsSpokenOf(t *testing.T) {
-	w := newWorldWith(t, paid(free), llm.ErrUnreachable, llm.ErrNoKey)
+func TestBlockNamesPreferredProvider(t *testing.T) {
+	w := newWorldWith(t, paidDeployment(free), llm.ErrUnreachable, llm.ErrNoKey)
 	w.grant(t, 1)
 	reply := w.send(t, "hola")
 	if reply.Block == nil || reply.Block.Reason != eligibility.ProviderUnreachable || reply.Block.Provider != "openai" || reply.Block.Message != "OpenAI no responde." {
 		t.Errorf("%+v", reply.Block)
 	}
-	w = newWorldWith(t, paid(free), llm.ErrUnreachable) // no credits, and who stands in fails
+	w = newWorldWith(t, paidDeployment(free), llm.ErrUnreachable) // no credits, and the fallback provider fails
 	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.InsufficientCredits {
 		t.Errorf("%+v", reply.Block)
 	}
 }
 
-func TestANoticeStandsAfterWhatItAnswers(t *testing.T) {
+func TestNoticeSortsAfterItsMessage(t *testing.T) {
 	w := newWorld(t)
 	w.send(t, "confirmo")
 	if list := w.Messages(); len(list) != 2 || list[0].Role != conversation.RoleUser {

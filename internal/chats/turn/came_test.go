@@ -12,14 +12,14 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// TestWordsAnswerNothingThatCameAfterThem (guarantees I05, I06): two presses, and a request
-// that is sent again, say yes twice before anybody could read what the first was answered
-// with. The second is no yes to that.
-func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
+// TestYesDoesNotAnswerLaterCard (guarantees I05, I06): two presses, and a retried request, say
+// yes twice before a person could read the reply to the first. The second yes does not confirm
+// that reply's card.
+func TestYesDoesNotAnswerLaterCard(t *testing.T) {
 	for _, contract := range []string{"send", "operator"} {
 		for name, c := range map[string]struct {
 			words []string
-			first func(t *testing.T, w *world, card turn.Reply) // what happens before them
+			first func(t *testing.T, w *world, card turn.Reply) // runs before the messages
 		}{
 			"somebody changed the plan": {[]string{"sí", "confirmo"}, func(t *testing.T, w *world, card turn.Reply) {
 				e := w.edit(t, *card.Run, "", `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"coche","n":99}}]`)
@@ -29,14 +29,14 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 				}
 			}},
 			"another plan took its place": {[]string{"sí", "confirmo"}, func(t *testing.T, w *world, _ turn.Reply) {
-				w.model.answers = []any{calls("propose_plan", replaced(drops5, w))}
-				if _, err := w.by("beto", contract, "borra la 5", ""); err != nil {
+				w.model.answers = []any{calls("propose_plan", withServer(drops5, w))}
+				if _, err := w.sendAs("beto", contract, "borra la 5", ""); err != nil {
 					t.Fatal(err)
 				}
 			}},
 			"a question stands between": {[]string{"sí"}, func(t *testing.T, w *world, _ turn.Reply) {
 				w.model.answers = []any{text("París. ¿Te interesa saber más?")}
-				if _, err := w.by("ana", contract, "¿capital de Francia?", ""); err != nil {
+				if _, err := w.sendAs("ana", contract, "¿capital de Francia?", ""); err != nil {
 					t.Fatal(err)
 				}
 			}},
@@ -45,8 +45,8 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 			for _, word := range c.words {
 				t.Run(contract+", "+name+", "+word, func(t *testing.T) {
 					w := newWorld(t)
-					w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w))}
-					card, err := w.by("ana", contract, "reserva", "")
+					w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w))}
+					card, err := w.sendAs("ana", contract, "reserva", "")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -55,7 +55,7 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 					pressed := w.Clock()
 					w.Pass(time.Second)
 					for range 3 {
-						got, err := w.later("ana", contract, word, "", pressed)
+						got, err := w.sendLater("ana", contract, word, "", pressed)
 						if _, moved := errors.AsType[*turn.Moved](err); !moved && (err != nil || got.Kind != turn.KindPlan) {
 							t.Fatalf("%+v, %v", got, err)
 						}
@@ -64,7 +64,7 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 					if n := len(w.Started()); n != 0 {
 						t.Fatalf("%d runs began", n)
 					}
-					if got, err := w.later("ana", contract, "confirmo", "", w.Clock()); err != nil || got.Kind != turn.KindQueued {
+					if got, err := w.sendLater("ana", contract, "confirmo", "", w.Clock()); err != nil || got.Kind != turn.KindQueued {
 						t.Errorf("the next yes: %+v, %v", got, err)
 					}
 				})
@@ -73,14 +73,14 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 	}
 	t.Run("a card that somebody else had shown meanwhile", func(t *testing.T) {
 		w := newWorld(t)
-		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w)), text("París. ¿Te interesa saber más?")}
-		_, _ = w.by("ana", "send", "reserva", "")
-		_, _ = w.by("ana", "send", "¿capital de Francia?", "")
+		w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w)), text("París. ¿Te interesa saber más?")}
+		_, _ = w.sendAs("ana", "send", "reserva", "")
+		_, _ = w.sendAs("ana", "send", "¿capital de Francia?", "")
 		w.Pass(time.Second)
 		said := w.Clock()
 		w.Pass(time.Second)
-		_, _ = w.by("beto", "send", "sí", "")
-		if got, err := w.later("ana", "send", "sí", "", said); err != nil || got.Kind != turn.KindPlan || len(w.Started()) != 0 {
+		_, _ = w.sendAs("beto", "send", "sí", "")
+		if got, err := w.sendLater("ana", "send", "sí", "", said); err != nil || got.Kind != turn.KindPlan || len(w.Started()) != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -88,22 +88,22 @@ func TestWordsAnswerNothingThatCameAfterThem(t *testing.T) {
 		w := newWorld(t)
 		said := w.Clock()
 		w.Pass(time.Second)
-		w.model.answers = []any{calls("propose_plan", replaced(booksNorth, w)), text("Bien.")}
-		card, _ := w.by("beto", "send", "reserva", "")
-		if got, err := w.later("ana", "send", "no", "", said); err != nil || got.Kind != turn.KindMessage || w.Read(card.Run.ID).Status != plan.Draft {
+		w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w)), text("Bien.")}
+		card, _ := w.sendAs("beto", "send", "reserva", "")
+		if got, err := w.sendLater("ana", "send", "no", "", said); err != nil || got.Kind != turn.KindMessage || w.Read(card.Run.ID).Status != plan.Draft {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
 
-// TestAYesWhileAnotherRunsSaysWhichOneWaits: a draft beside a run is not confirmed, and
-// nobody may believe that it is the one that runs.
-func TestAYesWhileAnotherRunsSaysWhichOneWaits(t *testing.T) {
+// TestYesDuringRunNamesPendingDraft: a draft beside a run is not confirmed, and the reply must
+// not suggest that the draft runs.
+func TestYesDuringRunNamesPendingDraft(t *testing.T) {
 	for _, word := range []string{"sí", "confirmo"} {
 		w := newWorld(t)
 		w.model.answers = []any{
-			calls("propose_plan", replaced(`{"goal":"El primero","steps":[{"mcp_id":"SERVER","method":"GET","path":"/rooms"}]}`, w)),
-			calls("propose_plan", replaced(`{"goal":"El segundo","steps":[{"mcp_id":"SERVER","method":"GET","path":"/rooms"}]}`, w)),
+			calls("propose_plan", withServer(`{"goal":"El primero","steps":[{"mcp_id":"SERVER","method":"GET","path":"/rooms"}]}`, w)),
+			calls("propose_plan", withServer(`{"goal":"El segundo","steps":[{"mcp_id":"SERVER","method":"GET","path":"/rooms"}]}`, w)),
 		}
 		w.send(t, "las salas")
 		w.send(t, "confirmo")

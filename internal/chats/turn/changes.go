@@ -11,7 +11,7 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// What is said of the changes of a plan, at most.
+// Bounds of the text and the event of a change.
 const (
 	changesSaid  = 8
 	changeText   = 80  // characters of a value
@@ -19,13 +19,13 @@ const (
 	changeBytes  = 1 << 10
 )
 
-// changes are what somebody changed in a draft.
+// changes returns the differences between the two plans.
 func (c change) changes() []plan.Change {
 	return plan.Edits(c.before.Plan, c.next)
 }
 
-// noted are changes as an event keeps them: their number and their values bounded.
-func noted(changes []plan.Change) []plan.Change {
+// boundedChanges returns changes for an event, with their number and their values bounded.
+func boundedChanges(changes []plan.Change) []plan.Change {
 	short := func(raw json.RawMessage) json.RawMessage {
 		if len(raw) <= changeBytes {
 			return raw
@@ -40,12 +40,12 @@ func noted(changes []plan.Change) []plan.Change {
 	return changes
 }
 
-// text says what changed in one line, and then the whole plan as it is now.
+// text describes the changes in one line, followed by the whole new plan.
 func (c change) text() string {
 	var said []string
 	all := c.changes()
 	for _, one := range all[:min(len(all), changesSaid)] {
-		said = append(said, c.say(one))
+		said = append(said, c.describe(one))
 	}
 	switch {
 	case len(all) > changesSaid:
@@ -57,8 +57,8 @@ func (c change) text() string {
 		"\n" + run.Describe(c.tag, c.next, false)
 }
 
-// say writes one change: «date: 2026-03-06 → 2026-03-10».
-func (c change) say(one plan.Change) string {
+// describe returns the text of one change, such as «date: 2026-03-06 → 2026-03-10».
+func (c change) describe(one plan.Change) string {
 	if one.Field == "step" {
 		return locale.Text(c.tag, "turn.change.step_"+string(one.Kind), "title", c.title(one.StepID))
 	}
@@ -77,7 +77,7 @@ func (c change) say(one plan.Change) string {
 	return locale.Text(c.tag, "turn.change."+string(one.Kind), "what", what, "before", valueText(one.Before), "after", valueText(one.After))
 }
 
-// title is what a step of either plan is called.
+// title returns the title of a step of either plan.
 func (c change) title(id string) string {
 	if s, ok := c.next.Step(id); ok {
 		return s.Title
@@ -86,7 +86,7 @@ func (c change) title(id string) string {
 	return s.Title
 }
 
-// valueText is a value on one line: a text as it reads, anything else as JSON.
+// valueText returns a value on one line: a string without quotes, any other value as JSON.
 func valueText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {

@@ -11,10 +11,10 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// TestNothingOfTheCorpusConfirmsByAccident (guarantee I05) sends each utterance of the
-// corpus of intents to a chat with a draft: what is no yes begins nothing, and what is,
-// right after the card, begins that draft. A bare yes after anything else begins nothing.
-func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
+// TestCorpusConfirmsOnlyItsAssents (guarantee I05) sends each utterance of the intent corpus to
+// a chat with a draft. An utterance that is no yes starts nothing. A yes directly after the card
+// starts that draft. A bare yes after any other message starts nothing.
+func TestCorpusConfirmsOnlyItsAssents(t *testing.T) {
 	raw, err := os.ReadFile(fixture.Root(t, "internal/chats/intent/testdata/intents.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -41,14 +41,14 @@ func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 		if agrees {
 			r = draft()
 		}
-		if fields[1] == "assent" && n%3 == 0 { // the card is shown again, and the next yes is to it
+		if fields[1] == "assent" && n%3 == 0 { // the card is shown again, and the next yes refers to it
 			w.send(t, "¿qué hora es?")
 			if reply, err := w.try(message); err != nil || reply.Kind != turn.KindPlan || reply.Run.ID != r.ID {
 				t.Errorf("%q after something else: %+v, %v", message, reply, err)
 			}
 		}
 		before := len(w.Started())
-		_, err = w.try(message) // some are no message at all
+		_, err = w.try(message) // some are no valid message
 		began := len(w.Started()) > before
 		if began != (w.Read(r.ID).Status != plan.Draft) || began && w.Started()[before] != r.ID {
 			t.Fatalf("%q began another run than the draft", message)
@@ -62,7 +62,7 @@ func TestNothingOfTheCorpusConfirmsByAccident(t *testing.T) {
 		if began {
 			confirmed++
 		}
-		if began || critical%8 == 0 { // a chat that stays short is answered fast
+		if began || critical%8 == 0 { // a short chat is answered fast
 			r = draft()
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestReadingArgumentsCostsWhatTheirLengthAllows, however a model wraps them.
-func TestReadingArgumentsCostsWhatTheirLengthAllows(t *testing.T) {
+// TestReadArgumentsTakesLinearTime: in any wrapping.
+func TestReadArgumentsTakesLinearTime(t *testing.T) {
 	const size = maxArguments - 100
 	object := func(inner string) string { return `{"a":[` + inner + `1]}` }
 	hostile := cost.Repeated(size, "{", "}", "[", ",", `"`, `\`, `\"`, `{"a":`, `{"`, " ", "```", `\ud83d`, `\ud83d\ude00`, "x{", ", ")

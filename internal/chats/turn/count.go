@@ -10,7 +10,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// count counts a turn by what it came to.
+// count counts a turn by its outcome.
 func (s *Service) count(ctx context.Context, req Request, began time.Time, reply Reply, err error) {
 	t := usage.Turn{Contract: contract(req), Outcome: string(reply.Kind), Latency: s.Now().Sub(began)}
 	switch {
@@ -21,7 +21,7 @@ func (s *Service) count(ctx context.Context, req Request, began time.Time, reply
 	case reply.Routed != nil:
 		reply.Routed.count(&t)
 	}
-	s.Tally.Turn(ctx, req.Principal.Account, t)
+	s.Usage.Turn(ctx, req.Principal.Account, t)
 }
 
 func contract(req Request) string {
@@ -37,7 +37,7 @@ func contract(req Request) string {
 func (r Routed) count(t *usage.Turn) {
 	t.Agent, t.Attempts, t.AgentFailures = cmp.Or(r.Agent, r.Asked), r.Attempts, r.Failures
 	switch {
-	case r.Sorry:
+	case r.Undecided:
 		t.Outcome = usage.Apology
 	case r.Action == agent.Respond:
 		t.Outcome = usage.Respond

@@ -14,20 +14,20 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// A card is on the last screen while at most so many messages came after it, and at most so
-// much time. A client that sends the digest is not held to the time.
+// A card is on the last screen while at most screenMessages messages follow it and at most
+// screenTime has passed. The time does not bind a client that sends the digest.
 const (
 	screenMessages = 10
 	screenTime     = 15 * time.Minute
 )
 
-// ShowTime is how long whoever is shown a card again waits for it: longer than noting it
-// takes, and than a second press takes to come.
+// ShowTime is how long a viewer waits for a card that is shown again. It is longer than its
+// record takes to write, and than a second press takes to arrive.
 const ShowTime = 250 * time.Millisecond
 
-// Moved refuses a typed yes to a plan that is another by now. Run is the draft that
-// waits in its place, and Card its text: whoever is answered so has seen it, and their
-// next yes is to it. Why is a plan.ErrStale that says what changed.
+// Moved refuses a typed yes to a plan that has changed. Run is the current draft, and Card its
+// text. The refusal shows the card, so the viewer's next yes is to it. Why is a plan.ErrStale
+// that names the change.
 type Moved struct {
 	Run  plan.Run
 	Card string
@@ -40,18 +40,18 @@ func (m *Moved) Error() string { return m.Why.Error() }
 // Unwrap returns Why.
 func (m *Moved) Unwrap() error { return m.Why }
 
-// standing is what the chat holds that a yes or a no may be about.
-type standing struct {
-	draft    *plan.Run // that the chat waits for; nil: none
-	active   *plan.Run // that the chat runs; nil: none
-	ended    *plan.Run // that the chat ran last, when the request may have begun it; nil: none
+// chatState holds the runs and messages of a chat that a yes or a no may refer to.
+type chatState struct {
+	draft    *plan.Run // the chat's pending draft; nil: none
+	active   *plan.Run // the chat's active run; nil: none
+	ended    *plan.Run // the chat's last run, read when the request may have started it; nil: none
 	messages []conversation.Message
 }
 
-// decide answers a yes, a no or a stop. It reports false when the words are not about a plan;
-// the model answers them then. A bare yes or no answers whatever was said last. No words
-// approve what a run waits for. When the chat changed meanwhile, decide reads it again and
-// decides again.
+// decide answers a yes, a no or a stop. It reports false when the message is not about a plan;
+// the model answers it then. A bare yes or no refers to the last message of the chat. No chat
+// message grants an approval that a run waits for. When the chat changed meanwhile, decide reads
+// it again and retries.
 func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (reply Reply, ours bool, err error) {
 	err = run.Retry(ctx, func() (err error) {
 		if reply, ours, err = s.decideOnce(ctx, req, chat, said); !errors.Is(err, plan.ErrMoved) {
@@ -66,24 +66,24 @@ func (s *Service) decide(ctx context.Context, req Request, chat conversation.Cha
 }
 
 func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, bool, error) {
-	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() && !s.mayBeAgain(req) {
+	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() && !s.mayBeRepeat(req) {
 		return Reply{}, false, nil
 	}
-	st, err := s.standing(ctx, req, chat)
+	st, err := s.loadState(ctx, req, chat)
 	if err != nil {
 		return Reply{}, true, err
 	}
-	if known := answerTo(st.messages, req); known.ID != "" {
-		return decidedAs(s.again(ctx, req, chat, known))
+	if known := previousAnswer(st.messages, req); known.ID != "" {
+		return asHandled(s.previousReply(ctx, req, chat, known))
 	}
 	if said.Agrees() {
-		return s.agreed(ctx, req, chat, said, st)
+		return s.handleYes(ctx, req, chat, said, st)
 	}
-	return s.refused(ctx, req, chat, said, st)
+	return s.handleNo(ctx, req, chat, said, st)
 }
 
-// standing reads the draft and the run of a chat, and what was said last.
-func (s *Service) standing(ctx context.Context, req Request, chat conversation.Chat) (st standing, err error) {
+// loadState reads a chat's draft, its run and its last messages.
+func (s *Service) loadState(ctx context.Context, req Request, chat conversation.Chat) (st chatState, err error) {
 	account := req.Principal.Account
 	read := func(id string, to **plan.Run, such func(plan.Status) bool) func() error {
 		return func() error {
@@ -98,7 +98,7 @@ func (s *Service) standing(ctx context.Context, req Request, chat conversation.C
 		}
 	}
 	last := ""
-	if s.mayBeAgain(req) {
+	if s.mayBeRepeat(req) {
 		last = chat.LastRunID
 	}
 	err = parallel.Do(
@@ -113,8 +113,8 @@ func (s *Service) standing(ctx context.Context, req Request, chat conversation.C
 	return st, err
 }
 
-// confirmedBy is the run that a request began when it came before; nil: none.
-func (st standing) confirmedBy(req Request) *plan.Run {
+// runConfirmedBy returns the run that an earlier attempt of the request confirmed; nil: none.
+func (st chatState) runConfirmedBy(req Request) *plan.Run {
 	for _, r := range []*plan.Run{st.active, st.ended} {
 		if r != nil && run.ConfirmedBy(*r, req.Principal.User, req.MessageID) {
 			return r
@@ -123,18 +123,18 @@ func (st standing) confirmedBy(req Request) *plan.Run {
 	return nil
 }
 
-// goes reports a run that is going on, and does not wait for an approval.
-func (st standing) goes() bool { return st.active != nil && st.active.Status != plan.Waiting }
+// isRunning reports whether the active run makes progress and does not wait for an approval.
+func (st chatState) isRunning() bool { return st.active != nil && st.active.Status != plan.Waiting }
 
-// last reports whether the last message of the chat is about a run, and not a person's.
-func (st standing) last(r *plan.Run) bool {
+// isLast reports whether the chat's last message is about the run, and not from a user.
+func (st chatState) isLast(r *plan.Run) bool {
 	n := len(st.messages)
 	return r != nil && n > 0 && st.messages[n-1].RunID == r.ID && st.messages[n-1].Role != conversation.RoleUser
 }
 
-// card returns how many messages came after the newest card of the draft, and when the card
-// was shown; false when no card is among the messages.
-func (st standing) card() (after int, at time.Time, ok bool) {
+// card returns the number of messages after the draft's newest card, and the time of that card.
+// It returns false when no card is among the messages.
+func (st chatState) card() (after int, at time.Time, ok bool) {
 	for i, m := range slices.Backward(st.messages) {
 		if m.Kind == conversation.KindPlan && st.draft != nil && m.RunID == st.draft.ID {
 			return len(st.messages) - 1 - i, m.At, true
@@ -143,75 +143,78 @@ func (st standing) card() (after int, at time.Time, ok bool) {
 	return 0, time.Time{}, false
 }
 
-// agreed answers a yes.
-func (s *Service) agreed(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
-	if r := st.confirmedBy(req); r != nil {
-		return s.queued(req, chat, *r), true, nil
+// handleYes answers a yes.
+func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
+	if r := st.runConfirmedBy(req); r != nil {
+		return s.queuedReply(req, chat, *r), true, nil
 	}
-	ours := said == intent.Confirm || st.last(st.active)
+	ours := said == intent.Confirm || st.isLast(st.active)
 	switch {
-	case st.goes() && st.draft != nil:
-		return decidedAs(s.notice(ctx, req, chat, "fault.plan.already_running.other", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
-	case st.goes() && ours:
-		return decidedAs(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
+	case st.isRunning() && st.draft != nil:
+		return asHandled(s.notice(ctx, req, chat, "fault.plan.already_running.other", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
+	case st.isRunning() && ours:
+		return asHandled(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
 	case st.draft != nil:
 		return s.assent(ctx, req, chat, said, st)
-	case st.active != nil && !st.goes() && ours:
-		return decidedAs(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
+	case st.active != nil && !st.isRunning() && ours:
+		return asHandled(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
 	case said == intent.Confirm:
-		return decidedAs(s.notice(ctx, req, chat, "turn.none_pending"))
+		return asHandled(s.notice(ctx, req, chat, "turn.none_pending"))
 	}
 	return Reply{}, false, nil
 }
 
-func decidedAs(r Reply, err error) (Reply, bool, error) { return r, true, err }
+// asHandled marks a reply as the answer to the message.
+func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
-// assent confirms the draft as its viewer saw it. A bare yes counts right after the card, and
+// assent confirms the draft that its viewer saw. A bare yes counts directly after the card, and
 // never for a plan that destroys. A named yes counts while the card is on the last screen.
-// Otherwise the card is shown again, and the next yes counts.
-func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
+// Otherwise assent shows the card again, and the next yes counts.
+func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
 	draft, bare := *st.draft, said == intent.Assent
 	after, shownAt, onScreen := st.card()
-	last := onScreen && after == 0 && !req.before(shownAt) // what was said last when the person spoke
+	last := onScreen && after == 0 && !req.sentBefore(shownAt) // the last message when the user wrote
 	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && !last {
-		return Reply{}, false, nil // it was said to something else, and there is nothing to show
+		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
-		return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
+		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
 	}
 	if bare && !last {
-		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
 	}
-	seen, err := s.seen(ctx, req, chat, draft)
+	seen, err := s.lastSight(ctx, req, chat, draft)
 	if err != nil {
 		return Reply{}, true, err
 	}
 	onScreen = onScreen && after <= screenMessages && (req.Seen != "" || !s.Now().After(shownAt.Add(screenTime)))
 	switch {
 	case seen.Digest == "":
-		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_first"))
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_first"))
 	case seen.RunID != draft.ID || seen.Digest != draft.Digest:
-		return decidedAs(s.moved(ctx, req, draft, seen))
+		return asHandled(s.refuseMoved(ctx, req, draft, seen))
 	case !onScreen:
-		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
 	case bare && draft.Plan.Destroys():
-		return decidedAs(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
 	}
-	return decidedAs(s.confirm(ctx, req, draft.ID, draft.Digest))
+	return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
 }
 
-// before reports words that came before a time: a second press, or a request that is sent
-// again, does not answer what the first one was answered with.
-func (r Request) before(at time.Time) bool { return !r.Came.IsZero() && r.Came.Before(at) }
+// sentBefore reports whether the user sent the message before a time. A second press, or a
+// retried request, does not answer the reply to the first one.
+func (r Request) sentBefore(at time.Time) bool {
+	return !r.ReceivedAt.IsZero() && r.ReceivedAt.Before(at)
+}
 
-// seen is what the sender of a request had on the screen: what the client says, else
-// what it was answered last. It has no digest when that says nothing of the draft, or
-// came after the person's words.
-func (s *Service) seen(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run) (plan.Sight, error) {
+// lastSight returns the plan on the sender's screen: the digest that the client sent, else the
+// record of the last card. Its digest is empty when that record is not about the draft, or is
+// newer than the user's message.
+func (s *Service) lastSight(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run) (plan.Sight, error) {
 	if req.Seen != "" {
 		return plan.Sight{RunID: draft.ID, Digest: req.Seen}, nil
 	}
 	sight, err := s.Store.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), s.Now())
-	if err == nil && req.before(sight.At) {
+	if err == nil && req.sentBefore(sight.At) {
 		return plan.Sight{}, nil
 	}
 	if err != nil || sight.RunID == draft.ID || sight.RunID == "" {
@@ -221,13 +224,13 @@ func (s *Service) seen(ctx context.Context, req Request, chat conversation.Chat,
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return plan.Sight{}, nil
 	}
-	if before.Status != plan.Superseded { // it came to its own end, and the draft is not in its place
+	if before.Status != plan.Superseded { // the run ended otherwise, and the draft does not replace it
 		return plan.Sight{}, err
 	}
 	return sight, err
 }
 
-// Viewer names the sender of a request as a viewer of the chat.
+// Viewer returns the key of the request's sender as a viewer of the chat.
 func (r Request) Viewer() string {
 	contract, person := "send", ""
 	if r.Session != nil {
@@ -236,18 +239,18 @@ func (r Request) Viewer() string {
 	return plan.ViewerOf(contract, r.Principal.User, r.Principal.TokenID, person)
 }
 
-// confirm confirms a draft as it was seen.
+// confirm confirms a draft with the digest that the viewer saw.
 func (s *Service) confirm(ctx context.Context, req Request, runID string, seen plan.Digest) (Reply, error) {
 	d, err := s.Runs.Confirm(ctx, run.Confirmation{
 		Account: req.Principal.Account, User: req.Principal.User, For: req.speaksFor, RunID: runID, Digest: seen, Key: req.MessageID,
 		Typed: req.Message, Locale: req.Locale, TraceID: req.TraceID,
 	})
-	return decided(KindQueued, d), err
+	return decisionReply(KindQueued, d), err
 }
 
-// moved refuses a yes to a plan that is another by now, and shows the other.
-func (s *Service) moved(ctx context.Context, req Request, draft plan.Run, seen plan.Sight) (Reply, error) {
-	reply, err := s.confirm(ctx, req, seen.RunID, seen.Digest) // it says what changed
+// refuseMoved refuses a yes to a plan that has changed, and shows the current draft.
+func (s *Service) refuseMoved(ctx context.Context, req Request, draft plan.Run, seen plan.Sight) (Reply, error) {
+	reply, err := s.confirm(ctx, req, seen.RunID, seen.Digest) // the refusal names the change
 	if !errors.Is(err, plan.ErrStale) {
 		return reply, err
 	}
@@ -257,13 +260,13 @@ func (s *Service) moved(ctx context.Context, req Request, draft plan.Run, seen p
 	return Reply{}, &Moved{Run: draft, Card: run.Describe(req.Locale, draft.Plan, false), Why: err}
 }
 
-// showAgain answers with the card of a draft, and says why nothing was confirmed.
+// showAgain answers with the draft's card and the reason why nothing was confirmed.
 func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, why string) (Reply, error) {
 	at := s.Now()
-	said := s.said(req, at) // first: it stands before what answers it
+	said := s.userMessage(req, at) // created first, because it sorts before its answer
 	note := conversation.Note{Code: conversation.NoteNotConfirmed, Text: locale.Text(req.Locale, why)}
 	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
-	card := answering(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
+	card := withAnswerID(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
 	card.Notes = []conversation.Note{note}
 	if err := s.show(ctx, req, draft, said, card); err != nil {
 		return Reply{}, err
@@ -272,12 +275,12 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 	return Reply{Kind: KindPlan, Message: card, Chat: chat, Run: &draft}, nil
 }
 
-// show notes that whoever sent a request is shown a draft in answer to it. They are
-// answered no sooner than the note counts: of many yeses at once, or of two presses,
-// none is to the answer of another.
+// show records that the sender of a request is shown a draft in answer to it. It returns only
+// when the record counts. So, of many requests at once, or of two presses, no yes refers to the
+// answer of another.
 func (s *Service) show(ctx context.Context, req Request, draft plan.Run, said ...conversation.Message) error {
 	at := s.Now()
-	if !req.Came.IsZero() {
+	if !req.ReceivedAt.IsZero() {
 		at = at.Add(s.ShowTime)
 	}
 	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said...); err != nil {
@@ -286,45 +289,45 @@ func (s *Service) show(ctx context.Context, req Request, draft plan.Run, said ..
 	if wait := at.Sub(s.Now()); wait > 0 {
 		time.Sleep(wait + time.Millisecond) // times are stored in milliseconds
 	}
-	if now := s.Now(); now.Before(at) { // the clock was put back, or stands
+	if now := s.Now(); now.Before(at) { // the clock was set back, or stands still
 		return s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), now))
 	}
 	return nil
 }
 
-// queued is the reply to a yes that was answered before.
-func (s *Service) queued(req Request, chat conversation.Chat, r plan.Run) Reply {
+// queuedReply returns the reply to a yes that was processed before.
+func (s *Service) queuedReply(req Request, chat conversation.Chat, r plan.Run) Reply {
 	m := run.Message(s.IDs, r, conversation.KindProgress, s.Now(), locale.Text(req.Locale, "turn.confirmed"))
 	return Reply{Kind: KindQueued, Message: m, Chat: chat, Run: &r}
 }
 
-// refused answers a no or a stop. What it means when a chat has both a draft and a run:
-// to cancel drops the draft, to stop stops the run; what was not meant is said.
-func (s *Service) refused(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st standing) (Reply, bool, error) {
+// handleNo answers a no or a stop. When a chat has both a draft and a run, a cancel drops the
+// draft and a stop stops the run; the reply names the other one.
+func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
 	after, shownAt, shown := st.card()
 	switch {
-	case said == intent.Refusal && shown && after == 0 && !req.before(shownAt):
-		return decidedAs(s.drop(ctx, req, *st.draft, st.active))
-	case said == intent.Refusal && st.last(st.active):
-		return decidedAs(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))
+	case said == intent.Refusal && shown && after == 0 && !req.sentBefore(shownAt):
+		return asHandled(s.drop(ctx, req, *st.draft, st.active))
+	case said == intent.Refusal && st.isLast(st.active):
+		return asHandled(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))
 	case said == intent.Refusal:
 		return Reply{}, false, nil
-	case said == intent.Stop && st.goes(), st.draft == nil && st.active != nil:
-		return decidedAs(s.stopRun(ctx, req, *st.active, st.draft))
+	case said == intent.Stop && st.isRunning(), st.draft == nil && st.active != nil:
+		return asHandled(s.stopRun(ctx, req, *st.active, st.draft))
 	case st.draft != nil:
-		return decidedAs(s.drop(ctx, req, *st.draft, st.active))
+		return asHandled(s.drop(ctx, req, *st.draft, st.active))
 	}
 	waits, err := s.waitingElsewhere(ctx, req, st)
 	if err != nil {
 		return Reply{}, true, err
 	}
 	if waits != "" {
-		return decidedAs(s.notice(ctx, req, chat, "turn.waits_elsewhere", "goal", waits))
+		return asHandled(s.notice(ctx, req, chat, "turn.waits_elsewhere", "goal", waits))
 	}
-	return decidedAs(s.notice(ctx, req, chat, "turn.nothing_to_cancel"))
+	return asHandled(s.notice(ctx, req, chat, "turn.nothing_to_cancel"))
 }
 
-// drop cancels the draft, and says what the chat has beside it.
+// drop cancels the draft. The reply also names the active run.
 func (s *Service) drop(ctx context.Context, req Request, draft plan.Run, active *plan.Run) (Reply, error) {
 	also := ""
 	if active != nil {
@@ -334,10 +337,10 @@ func (s *Service) drop(ctx context.Context, req Request, draft plan.Run, active 
 		Account: req.Principal.Account, User: req.Principal.User, RunID: draft.ID, Digest: req.Seen,
 		Typed: req.Message, Also: also, Locale: req.Locale,
 	})
-	return decided(KindCancelled, d), err
+	return decisionReply(KindCancelled, d), err
 }
 
-// stopRun stops what runs, as its button does, and says what the chat has beside it.
+// stopRun stops the active run, as its button does. The reply also names the draft.
 func (s *Service) stopRun(ctx context.Context, req Request, active plan.Run, draft *plan.Run) (Reply, error) {
 	also := ""
 	if draft != nil {
@@ -347,12 +350,12 @@ func (s *Service) stopRun(ctx context.Context, req Request, active plan.Run, dra
 		Account: req.Principal.Account, User: req.Principal.User, RunID: active.ID,
 		Typed: req.Message, Also: also, Locale: req.Locale,
 	})
-	return decided(KindCancelled, d), err
+	return decisionReply(KindCancelled, d), err
 }
 
-// waitingElsewhere returns the goal of a run that waits for an approval while another run has
-// its place in the chat. It looks at the runs of the last screen.
-func (s *Service) waitingElsewhere(ctx context.Context, req Request, st standing) (string, error) {
+// waitingElsewhere returns the goal of a run that waits for an approval while another run is the
+// chat's active one. It reads the runs of the last screen's messages.
+func (s *Service) waitingElsewhere(ctx context.Context, req Request, st chatState) (string, error) {
 	looked := map[string]bool{}
 	for _, m := range slices.Backward(st.messages) {
 		if m.RunID == "" || looked[m.RunID] {
@@ -370,7 +373,7 @@ func (s *Service) waitingElsewhere(ctx context.Context, req Request, st standing
 	return "", nil
 }
 
-// waitingStep is the title of the step for which a run waits.
+// waitingStep returns the title of the step that waits for an approval.
 func waitingStep(r plan.Run) string {
 	for _, st := range r.Steps {
 		if s, ok := r.Plan.Step(st.StepID); ok && st.Status == plan.StepWaiting {
@@ -380,7 +383,8 @@ func waitingStep(r plan.Run) string {
 	return r.Plan.Goal
 }
 
-func decided(kind Kind, d run.Decision) Reply {
+// decisionReply returns the reply to a decision over a draft or a run.
+func decisionReply(kind Kind, d run.Decision) Reply {
 	r := d.Run
 	return Reply{Kind: kind, Message: d.Message, Chat: d.Chat, Run: &r}
 }

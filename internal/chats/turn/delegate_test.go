@@ -16,15 +16,14 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// telephone is an agent of whom each message is noted: it answers what it is told to, the
-// last again and again.
-type telephone struct {
+// fakeAgent records each message. It returns its answers in order, the last one repeatedly.
+type fakeAgent struct {
 	answers  []any // a text or an error
 	messages []agent.Message
-	waits    []time.Duration // until the message must be answered; 0: for ever
+	waits    []time.Duration // until the deadline of the message; 0: none
 }
 
-func (p *telephone) Ask(ctx context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+func (p *fakeAgent) Ask(ctx context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
 	wait := time.Duration(0)
 	if deadline, has := ctx.Deadline(); has {
 		wait = time.Until(deadline)
@@ -40,21 +39,21 @@ func (p *telephone) Ask(ctx context.Context, _ string, _ agent.Agent, m agent.Me
 	return agent.Answer{Text: next.(string), Attempts: 1}, nil
 }
 
-func delegates() llm.Reply {
+func delegation() llm.Reply {
 	return text(`{"action":"delegate","agent_name":"loro","response":""}`)
 }
 
-// phoned is a world whose every message goes to the agent «loro».
-func phoned(t *testing.T, answers ...any) (*world, *telephone) {
-	w := routed(t, delegates(), delegates(), delegates())
+// newAgentWorld returns a world whose every message goes to the agent «loro».
+func newAgentWorld(t *testing.T, answers ...any) (*world, *fakeAgent) {
+	w := newRouterWorld(t, delegation(), delegation(), delegation())
 	w.parrot(t)
-	p := &telephone{answers: answers}
+	p := &fakeAgent{answers: answers}
 	w.service.Router.Agents = p
 	return w, p
 }
 
-// TestAnAgentIsWaitedForAsLongAsTheRouteHolds: the model's time is not the agent's.
-func TestAnAgentIsWaitedForAsLongAsTheRouteHolds(t *testing.T) {
+// TestAgentCallIsBoundedByRouteLimit: the model's time does not bound the agent.
+func TestAgentCallIsBoundedByRouteLimit(t *testing.T) {
 	for _, c := range []struct {
 		limits  turn.Limits
 		bounded bool
@@ -62,7 +61,7 @@ func TestAnAgentIsWaitedForAsLongAsTheRouteHolds(t *testing.T) {
 		{turn.Limits{Model: time.Minute}, false},
 		{turn.Limits{Model: time.Minute, Route: time.Hour}, true},
 	} {
-		w, p := phoned(t, "hola")
+		w, p := newAgentWorld(t, "hola")
 		w.service.Limits = c.limits
 		if reply := w.route(t, w.IDs.New(w.Clock()), "una mesa", w.Clock()); reply.Message.Content != "hola" || len(p.messages) != 1 {
 			t.Fatalf("%+v", reply)
@@ -73,16 +72,16 @@ func TestAnAgentIsWaitedForAsLongAsTheRouteHolds(t *testing.T) {
 	}
 }
 
-// TestAMessageWhoseAgentFailedIsTriedAgain: what was said in its place is no answer to it.
-func TestAMessageWhoseAgentFailedIsTriedAgain(t *testing.T) {
-	w, p := phoned(t, agent.ErrSilent.With("agent", "loro"), "hola")
+// TestMessageOfFailedAgentIsRetried: the notice of the failure is no answer to the message.
+func TestMessageOfFailedAgentIsRetried(t *testing.T) {
+	w, p := newAgentWorld(t, agent.ErrSilent.With("agent", "loro"), "hola")
 	id, at := w.IDs.New(w.Clock()), w.Clock()
 	first := w.route(t, id, "una mesa", at)
 	if first.Kind != turn.KindNotice || first.Routed.Asked != "loro" || fault.Of(first.Routed.Failure).Code != "agent.unreachable" {
 		t.Fatalf("%+v", first)
 	}
 	w.Pass(time.Minute)
-	for range 2 { // and once it was answered, it is answered alike
+	for range 2 { // after the answer, a retry returns the same one
 		if again := w.route(t, id, "una mesa", at); again.Message.Content != "hola" || again.Routed.Agent != "loro" {
 			t.Errorf("%+v", again)
 		}
@@ -93,18 +92,18 @@ func TestAMessageWhoseAgentFailedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAnOpenBreakerSaysForHowLong(t *testing.T) {
-	w, _ := phoned(t, agent.ErrOpen.With("agent", "loro").With("retry_after", "240"))
+func TestOpenBreakerReportsRetryTime(t *testing.T) {
+	w, _ := newAgentWorld(t, agent.ErrOpen.With("agent", "loro").With("retry_after", "240"))
 	if reply := w.route(t, w.IDs.New(w.Clock()), "una mesa", w.Clock()); reply.Message.Content != locale.Text(locale.Spanish, "router.agent_open", "agent", "loro", "retry_after", "240") {
 		t.Error(reply.Message.Content)
 	}
 }
 
-func TestAChatThatAPersonTookOverIsTheirs(t *testing.T) {
-	w, p := phoned(t, "hola")
+func TestManualChatGetsNoRouterAnswer(t *testing.T) {
+	w, p := newAgentWorld(t, "hola")
 	id := w.IDs.New(w.Clock())
 	chat := w.route(t, id, "una mesa", w.Clock()).Chat
-	automate(t, w, chat.ID, eligibility.Manual)
+	setMode(t, w, chat.ID, eligibility.Manual)
 	reply := w.route(t, w.IDs.New(w.Clock()), "¿y mañana?", w.Clock())
 	if !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") || len(p.messages) != 1 || len(w.model.asked) != 1 {
 		t.Errorf("%+v, the agent heard %d messages", reply, len(p.messages))
@@ -113,14 +112,14 @@ func TestAChatThatAPersonTookOverIsTheirs(t *testing.T) {
 	if last := messages[len(messages)-1]; err != nil || last.Role != conversation.RoleUser || last.Content != "¿y mañana?" {
 		t.Errorf("%+v %v", messages, err)
 	}
-	automate(t, w, chat.ID, eligibility.Automatic)
+	setMode(t, w, chat.ID, eligibility.Automatic)
 	if reply := w.route(t, w.IDs.New(w.Clock()), "¿hola?", w.Clock()); reply.Message.Content != "hola" {
 		t.Errorf("%+v", reply)
 	}
 }
 
-// automate sets when a chat is answered.
-func automate(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
+// setMode sets the automation mode of a chat.
+func setMode(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
 	t.Helper()
 	text := string(mode)
 	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, chatID, conversation.ChatChange{Automation: &text}, w.Clock()); err != nil {
@@ -128,8 +127,8 @@ func automate(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
 	}
 }
 
-func TestAnAgentIsToldTheLanguageThatWasAskedFor(t *testing.T) {
-	w, p := phoned(t, "hola")
+func TestAgentReceivesRequestedLanguage(t *testing.T) {
+	w, p := newAgentWorld(t, "hola")
 	_, err := w.service.Route(t.Context(), turn.Request{
 		Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "s", Message: "hi", Locale: locale.Spanish,
 		Route: &turn.Route{Persona: agent.Persona{Company: 7, Language: "pt-BR"}},
@@ -139,10 +138,10 @@ func TestAnAgentIsToldTheLanguageThatWasAskedFor(t *testing.T) {
 	}
 }
 
-// TestAMessageOfBeforeTheProcessBeganIsLookedFor: it was answered, and whoever answered was
-// killed before it said so. It comes again at once.
-func TestAMessageOfBeforeTheProcessBeganIsLookedFor(t *testing.T) {
-	w, p := phoned(t, "hola")
+// TestMessageFromBeforeProcessStartIsLookedUp: another process answered it, and was killed
+// before it responded. The retry comes at once.
+func TestMessageFromBeforeProcessStartIsLookedUp(t *testing.T) {
+	w, p := newAgentWorld(t, "hola")
 	id, at := w.IDs.New(w.Clock()), w.Clock()
 	w.route(t, id, "una mesa", at)
 	w.Pass(10 * time.Millisecond)
@@ -152,15 +151,15 @@ func TestAMessageOfBeforeTheProcessBeganIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt: of a request that may come again it is
-// noted that an agent is asked. What is known to have come of it lets the agent be asked again.
-func TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt(t *testing.T) {
-	w, p := phoned(t, agent.ErrSilent.With("agent", "loro"), "hola")
+// TestRetryAfterCrashDoesNotCallAgentAgain: a request that may be retried records its agent
+// call. A known outcome lets the agent be called again.
+func TestRetryAfterCrashDoesNotCallAgentAgain(t *testing.T) {
+	w, p := newAgentWorld(t, agent.ErrSilent.With("agent", "loro"), "hola")
 	send := func(id string) turn.Reply {
 		t.Helper()
 		reply, err := w.service.Route(t.Context(), turn.Request{
 			Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: "s", Message: "una mesa", Locale: locale.Spanish,
-			Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: w.Clock(), MayCome: true,
+			Route: &turn.Route{Persona: agent.Persona{Company: 7}}, MessageID: id, MessageAt: w.Clock(), MayRepeat: true,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +168,7 @@ func TestAnAgentThatWasAskedByOneWhoDiedIsNotAskedForIt(t *testing.T) {
 	}
 	id := w.IDs.New(w.Clock())
 	chat := send(id).Chat.ID
-	if err := w.Store.NoteAsked(t.Context(), fixture.Account, chat, id, w.Clock()); err != nil { // and died
+	if err := w.Store.NoteAsked(t.Context(), fixture.Account, chat, id, w.Clock()); err != nil { // and the process died
 		t.Fatal(err)
 	}
 	if reply := send(id); fault.Of(reply.Routed.Failure).Code != "agent.timeout" || reply.Routed.Attempts != 0 || len(p.messages) != 1 {

@@ -17,13 +17,13 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// commandCeiling is how many tokens may be spent on another command in the place of
-// one that failed. It is part of what is confirmed.
+// commandCeiling bounds the tokens for another command that replaces a failed one. It is part of
+// the confirmed plan.
 const commandCeiling = 4000
 
-// drafting makes plans of proposals, whoever wrote them: of what may be called, and
-// under the account's rules.
-type drafting struct {
+// drafter turns proposals of models and of persons into plans, from the listed tools and under
+// the account's rules.
+type drafter struct {
 	*Service
 	account string
 	tag     locale.Tag
@@ -31,15 +31,15 @@ type drafting struct {
 	rules   rule.Set
 }
 
-// drafted is a step with its other calls, each bound to a tool.
-type drafted struct{ own, undo, check bound }
+// boundStep holds the calls of a step, each bound to a tool.
+type boundStep struct{ own, undo, check boundCall }
 
-// draft turns a proposal into a plan in which every call is bound to a tool of the
-// catalogue, fits that tool's own schema and is denied by no rule; or says
-// everything that keeps it from being one, at ["steps", 2, "undo", "path"].
-func (d drafting) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault.Field, error) {
+// draft turns a proposal into a plan in which every call is bound to a tool of the catalogue,
+// fits that tool's schema and is denied by no rule. Otherwise it returns every error, at
+// locations such as ["steps", 2, "undo", "path"].
+func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault.Field, error) {
 	p.Steps = slices.Clone(p.Steps)
-	all := make([]drafted, len(p.Steps))
+	all := make([]boundStep, len(p.Steps))
 	titles := make([]string, len(p.Steps))
 	var wrong []fault.Field
 	for i := range p.Steps {
@@ -51,7 +51,7 @@ func (d drafting) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []faul
 			f.Loc = append([]any{"steps", i}, f.Loc...)
 			wrong = append(wrong, f)
 		}
-		titles[i] = titled(all[i].own.op.Entry)
+		titles[i] = defaultTitle(all[i].own.op.Entry)
 		if strings.TrimSpace(p.Steps[i].Title) == "" {
 			p.Steps[i].Title = titles[i]
 		}
@@ -62,7 +62,7 @@ func (d drafting) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []faul
 	}
 	at := d.Now()
 	out := plan.Plan{
-		ID: d.IDs.New(at), Revision: 1, Goal: goal(p.Goal, titles), Steps: steps,
+		ID: d.IDs.New(at), Revision: 1, Goal: planGoal(p.Goal, titles), Steps: steps,
 		ExpiresAt: at.Add(d.DraftLife).UTC().Truncate(time.Second),
 	}
 	for i := range out.Steps {
@@ -79,9 +79,8 @@ func (d drafting) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []faul
 	return out, nil, nil
 }
 
-// bindStep binds all calls of a step, and brings each into the form that is shown
-// and sent.
-func (d drafting) bindStep(ctx context.Context, s *plan.ProposedStep, to *drafted) ([]fault.Field, error) {
+// bindStep binds all calls of a step, and brings each into the form that is shown and sent.
+func (d drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundStep) ([]fault.Field, error) {
 	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}
 	wrong, err := d.bind(ctx, &own, &to.own)
 	s.Path, s.Query, s.Body = own.Path, own.Query, own.Body
@@ -89,33 +88,32 @@ func (d drafting) bindStep(ctx context.Context, s *plan.ProposedStep, to *drafte
 		undo := *s.Undo
 		var bad []fault.Field
 		bad, err = d.bind(ctx, &undo, &to.undo)
-		wrong, s.Undo = append(wrong, within("undo", bad)...), &undo
+		wrong, s.Undo = append(wrong, prefixLocations("undo", bad)...), &undo
 	}
 	if s.Verify != nil && err == nil {
 		check := *s.Verify
 		var bad []fault.Field
 		bad, err = d.bind(ctx, &check.Call, &to.check)
-		wrong, s.Verify = append(wrong, within("verify", bad)...), &check
+		wrong, s.Verify = append(wrong, prefixLocations("verify", bad)...), &check
 	}
 	return wrong, err
 }
 
-// complete fills in what a step's calls are bound to, its risk, and the undo that
-// nobody wrote.
-func (d drafting) complete(ctx context.Context, p *plan.Plan, i int, all drafted) error {
+// complete adds a step's bindings, its risk, and the suggested undo when the proposal has none.
+func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundStep) error {
 	s := &p.Steps[i]
 	s.Risk = s.Risk.Raised(all.own.op.Destructive)
 	if _, ok := command.Of(s.Method, s.Path, s.Body); ok {
 		p.Ceiling = commandCeiling
 	}
-	// What a result says is nothing that anybody has read yet.
+	// Nobody has reviewed a result that the command will contain.
 	s.Risk = s.Risk.Raised(slices.ContainsFunc(command.Texts(s.Method, s.Path, s.Body), ref.Contains) || command.Destroys(s.Method, s.Path, s.Body))
-	add := func(b bound, id string) {
+	add := func(b boundCall, id string) {
 		b.binding.StepID = id
 		p.Bindings = append(p.Bindings, b.binding)
 	}
 	add(all.own, s.ID)
-	suggested, taken, err := d.suggest(ctx, *s, all.own)
+	suggested, taken, err := d.suggestUndo(ctx, *s, all.own)
 	switch {
 	case err != nil:
 		return err
@@ -132,9 +130,10 @@ func (d drafting) complete(ctx context.Context, p *plan.Plan, i int, all drafted
 	return nil
 }
 
-// judge notes which steps will wait for an approval, and says which calls a rule
-// denies. It tells the reason: the model can do without, and the person learns why.
-func (d drafting) judge(p *plan.Plan) []fault.Field {
+// judge sets which steps will wait for an approval, and returns an error for each call that a
+// rule denies. The error has the rule's reason: the model can avoid the call, and the user
+// learns the cause.
+func (d drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
 	why := locale.Text(d.tag, "turn.destroys")
 	denied := func(reason string, loc ...any) {
@@ -151,7 +150,7 @@ func (d drafting) judge(p *plan.Plan) []fault.Field {
 				denied(no.Reason, i, "undo")
 			}
 		}
-		if check, ok := p.CheckOf(s.ID); ok { // it cannot wait: what asks is denied
+		if check, ok := p.CheckOf(s.ID); ok { // a check cannot wait, so a rule that asks denies it
 			if v := d.rules.Judge(d.callOf(*p, check)); v.Effect == rule.Deny || v.Effect == rule.Ask {
 				denied(v.Rule.Reason, i, "verify")
 			}
@@ -160,8 +159,8 @@ func (d drafting) judge(p *plan.Plan) []fault.Field {
 	return wrong
 }
 
-// denies reports whether a rule denies the undo that would be suggested.
-func (d drafting) denies(p plan.Plan, s plan.Step, u *plan.Undo, b bound) bool {
+// denies reports whether a rule denies a suggested undo.
+func (d drafter) denies(p plan.Plan, s plan.Step, u *plan.Undo, b boundCall) bool {
 	s.Undo = u
 	p.Steps = []plan.Step{s}
 	undo, _ := p.Step(plan.UndoOf(s.ID))
@@ -169,20 +168,20 @@ func (d drafting) denies(p plan.Plan, s plan.Step, u *plan.Undo, b bound) bool {
 	return no != nil
 }
 
-func (d drafting) callOf(p plan.Plan, s plan.Step) rule.Call {
+func (d drafter) callOf(p plan.Plan, s plan.Step) rule.Call {
 	b, _ := p.Binding(s.ID)
 	return rule.CallOf(s, b.ServerName)
 }
 
-// within puts a name before the places of what is wrong.
-func within(name string, wrong []fault.Field) []fault.Field {
+// prefixLocations puts a name before the location of each error.
+func prefixLocations(name string, wrong []fault.Field) []fault.Field {
 	for i, f := range wrong {
 		wrong[i].Loc = append([]any{name}, f.Loc...)
 	}
 	return wrong
 }
 
-// unique leaves out what was said already.
+// unique removes repeated errors.
 func unique(wrong []fault.Field) []fault.Field {
 	var some []fault.Field
 	seen := map[string]bool{}
@@ -195,7 +194,9 @@ func unique(wrong []fault.Field) []fault.Field {
 	return some
 }
 
-func goal(said string, titles []string) string {
+// planGoal returns the goal, or the steps' titles when it is empty, cut to plan.MaxGoal
+// characters.
+func planGoal(said string, titles []string) string {
 	if said = plan.Line(said); said == "" {
 		said = plan.Line(strings.Join(slices.Compact(titles), "; "))
 	}
@@ -205,8 +206,8 @@ func goal(said string, titles []string) string {
 	return said
 }
 
-// titled is what a step is called that has no title.
-func titled(e tool.Entry) string {
+// defaultTitle returns the title of a step without one.
+func defaultTitle(e tool.Entry) string {
 	if title := oneLine(e.Summary); title != "" {
 		return title
 	}

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// register adds a shop to the world, whose document says what its POSTs answer.
+// register adds a shop to the world, whose document declares the responses of its POSTs.
 func (w *world) register(t testing.TB) tool.Server {
 	t.Helper()
 	object := &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}
@@ -53,17 +53,18 @@ func (w *world) register(t testing.TB) tool.Server {
 	return s
 }
 
-// shop is a world with a shop, and a draft of steps in which SHOP is it.
-func shop(t testing.TB) (*world, func(steps string) plan.Plan) {
+// newShopWorld returns a world with a shop, and a function that drafts steps in which SHOP is
+// its ID.
+func newShopWorld(t testing.TB) (*world, func(steps string) plan.Plan) {
 	w := newWorld(t)
 	s := w.register(t)
 	return w, func(steps string) plan.Plan {
 		t.Helper()
-		return w.proposed(t, strings.ReplaceAll(steps, "SHOP", s.ID)).Plan
+		return w.proposeDraft(t, strings.ReplaceAll(steps, "SHOP", s.ID)).Plan
 	}
 }
 
-func TestAnUndoIsSuggestedWhereTheDocumentSaysHow(t *testing.T) {
+func TestUndoIsSuggestedWhereDocumentDeclaresIt(t *testing.T) {
 	for name, c := range map[string]struct{ step, undo string }{
 		"an id":                {`{"mcp_id":"SHOP","method":"POST","path":"/orders","body":{}}`, "DELETE /orders/${s1.body.id}"},
 		"below another":        {`{"mcp_id":"SHOP","method":"POST","path":"/orders/7/lines","body":{}}`, "DELETE /orders/7/lines/${s1.body.line_id}"},
@@ -75,7 +76,7 @@ func TestAnUndoIsSuggestedWhereTheDocumentSaysHow(t *testing.T) {
 		"a command is no list": {`{"mcp_id":"SHOP","method":"POST","path":"/command","body":{"command":"ls"}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, draft := shop(t)
+			_, draft := newShopWorld(t)
 			p := draft(`[` + c.step + `]`)
 			undo := p.Steps[0].Undo
 			if c.undo == "" {
@@ -92,8 +93,8 @@ func TestAnUndoIsSuggestedWhereTheDocumentSaysHow(t *testing.T) {
 	}
 }
 
-func TestAnUndoThatSomebodyWroteIsTheirs(t *testing.T) {
-	_, draft := shop(t)
+func TestWrittenUndoIsKept(t *testing.T) {
+	_, draft := newShopWorld(t)
 	p := draft(`[{"mcp_id":"SHOP","method":"POST","path":"/orders","body":{},"undo":{"method":"POST","path":"/mails","body":{"order":"${s1.body.id}"}}}]`)
 	if u := p.Steps[0].Undo; u == nil || u.Suggested || u.Path != "/mails" || u.MCPID != p.Steps[0].MCPID {
 		t.Errorf("%+v", u)
@@ -104,24 +105,24 @@ func TestAnUndoThatSomebodyWroteIsTheirs(t *testing.T) {
 	}
 }
 
-func TestARuleKeepsAnUndoFromBeingSuggested(t *testing.T) {
-	w, draft := shop(t)
-	w.rules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "DELETE", Reason: "Nadie borra"})
+func TestDeniedUndoIsNotSuggested(t *testing.T) {
+	w, draft := newShopWorld(t)
+	w.setRules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "DELETE", Reason: "Nadie borra"})
 	if p := draft(`[{"mcp_id":"SHOP","method":"POST","path":"/orders","body":{}}]`); p.Steps[0].Undo != nil || len(p.Bindings) != 1 {
 		t.Errorf("%+v", p.Steps[0].Undo)
 	}
 }
 
-func (w *world) rules(t testing.TB, list ...rule.Rule) {
+func (w *world) setRules(t testing.TB, list ...rule.Rule) {
 	t.Helper()
 	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: list}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestEveryCallOfAStepIsBound proposes all that a step can have.
-func TestEveryCallOfAStepIsBound(t *testing.T) {
-	_, draft := shop(t)
+// TestEveryCallOfStepIsBound proposes a step with every kind of call.
+func TestEveryCallOfStepIsBound(t *testing.T) {
+	_, draft := newShopWorld(t)
 	p := draft(`[{"mcp_id":"SERVER","method":"GET","path":"/rooms"},
 		{"mcp_id":"SHOP","method":"POST","path":"/orders","for_each":"${s1.body.items}","body":{"room":"${item.id}"},
 		 "when":{"all":[{"value":"${s1.status}","is":"equal","to":200},{"not":{"value":"${s1.body.closed}","is":"present"}}]},
@@ -142,8 +143,8 @@ func TestEveryCallOfAStepIsBound(t *testing.T) {
 	}
 }
 
-func TestWhatAModelMayNotSayOfAStepGoesBackToIt(t *testing.T) {
-	for name, c := range map[string]struct{ step, told string }{
+func TestInvalidStepGoesBackToModel(t *testing.T) {
+	for name, c := range map[string]struct{ step, sent string }{
 		"a member of a condition": {`"when":{"value":"${s1.status}","is":"equal","to":200,"then":"x"}`, "steps.1.when.then"},
 		"a member deep in one":    {`"when":{"any":[{"not":{"field":"x"}}]}`, "steps.1.when.any.0.not.field"},
 		"a comparison":            {`"when":{"value":"${s1.status}","is":"like","to":200}`, "steps.1.when"},
@@ -162,16 +163,16 @@ func TestWhatAModelMayNotSayOfAStepGoesBackToIt(t *testing.T) {
 			if reply := w.send(t, "quiero algo"); reply.Kind != turn.KindMessage {
 				t.Fatalf("%+v", reply.Run)
 			}
-			if got := w.model.lastTool(); !strings.Contains(got, `"where":"`+c.told) {
+			if got := w.model.lastTool(); !strings.Contains(got, `"where":"`+c.sent) {
 				t.Errorf("the model was told %s", got)
 			}
 		})
 	}
 }
 
-func TestWhatARuleDeniesIsToldToTheModelAndThenToThePerson(t *testing.T) {
+func TestDeniedCallIsReportedToModelAndThenToUser(t *testing.T) {
 	w := newWorld(t)
-	w.rules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "DELETE", Path: "/bookings/**", Reason: "Las reservas no se borran"})
+	w.setRules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "DELETE", Path: "/bookings/**", Reason: "Las reservas no se borran"})
 	bad := calls("mcp_request", w.request("DELETE", "/bookings/7", ""))
 	w.model.answers = []any{bad, bad, bad}
 	reply := w.send(t, "borra la 7")
@@ -183,9 +184,9 @@ func TestWhatARuleDeniesIsToldToTheModelAndThenToThePerson(t *testing.T) {
 	}
 }
 
-func TestAStepSaysWhatItWillWaitFor(t *testing.T) {
-	w, draft := shop(t)
-	w.rules(t, rule.Rule{ID: "money", Effect: rule.Ask, Path: "/orders", Another: true, Minutes: 30, Reason: "Pasa de 500", Over: &rule.Over{At: "body.total", Most: "500"}})
+func TestStepNamesItsApproval(t *testing.T) {
+	w, draft := newShopWorld(t)
+	w.setRules(t, rule.Rule{ID: "money", Effect: rule.Ask, Path: "/orders", Another: true, Minutes: 30, Reason: "Pasa de 500", Over: &rule.Over{At: "body.total", Most: "500"}})
 	p := draft(`[{"mcp_id":"SHOP","method":"POST","path":"/orders","body":{"total":499}},{"mcp_id":"SHOP","method":"POST","path":"/orders","body":{"total":"500.01"}},
 		{"mcp_id":"SHOP","method":"DELETE","path":"/orders/7"}]`)
 	if p.Steps[0].Ask != nil {
@@ -202,15 +203,15 @@ func TestAStepSaysWhatItWillWaitFor(t *testing.T) {
 	}
 }
 
-func TestACommandIsClassedAndHasACeiling(t *testing.T) {
+func TestCommandHasRiskAndCeiling(t *testing.T) {
 	for text, want := range map[string]plan.Risk{"ls /srv": plan.Write, "rm -rf /srv": plan.Destructive, "${s1.body.cmd}": plan.Destructive, "echo $${x}": plan.Write} {
-		_, draft := shop(t)
+		_, draft := newShopWorld(t)
 		p := draft(fmt.Sprintf(`[{"mcp_id":"SERVER","method":"GET","path":"/rooms"},{"mcp_id":"SHOP","method":"POST","path":"/command","body":{"command":%q}}]`, text))
 		if p.Steps[1].Risk != want || p.Ceiling == 0 {
 			t.Errorf("%s is %s, and may spend %d", text, p.Steps[1].Risk, p.Ceiling)
 		}
 	}
-	_, draft := shop(t)
+	_, draft := newShopWorld(t)
 	for body, want := range map[string]plan.Risk{
 		`{"command":"ls","cmd":"rm -rf /"}`:               plan.Destructive,
 		`{"command":"rm","args":["-rf","/"]}`:             plan.Destructive,
@@ -228,9 +229,9 @@ func TestACommandIsClassedAndHasACeiling(t *testing.T) {
 	}
 }
 
-// TestACardNamesWhatWasLookedUp proposes and edits over a server that may be looked
-// at: the digest covers what was found.
-func TestACardNamesWhatWasLookedUp(t *testing.T) {
+// TestCardNamesItsTargets proposes and edits over a server that allows previews. The digest
+// covers the targets.
+func TestCardNamesItsTargets(t *testing.T) {
 	w := newWorld(t)
 	w.service.Previews = step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	if _, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, true); err != nil {
@@ -240,7 +241,7 @@ func TestACardNamesWhatWasLookedUp(t *testing.T) {
 		return tool.Answer{Status: 200, Body: []byte(`{"items":[{"id":"n1","name":"Sala Norte"},{"id":"s1","name":"Sala Sur"}]}`)}, nil
 	})
 	steps := `[{"mcp_id":"SERVER","method":"GET","path":"/rooms"},{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"${s1.body.items[0].id}"}}]`
-	r := w.proposed(t, steps)
+	r := w.proposeDraft(t, steps)
 	if targets := r.Plan.Steps[1].Targets; len(targets) != 1 || targets[0].Label != "Sala Norte" {
 		t.Fatalf("%+v", targets)
 	}

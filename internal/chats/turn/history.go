@@ -14,44 +14,44 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// What of a chat the model is shown, at most.
+// Bounds of the chat history in the prompt.
 const (
-	historyMessages = 60 // of a page
+	historyMessages = 60 // per page
 	historyPages    = 6
-	historyTexts    = 20 // from which on no further page is read
+	historyTexts    = 20 // no further page is read from this number on
 	historyBytes    = 24 << 10
 	historyRuns     = 3
 	resultBytes     = 6 << 10  // of each step's answer
 	outcomeBytes    = 48 << 10 // of all answers together
 	pathBytes       = 512      // of each step's path
-	draftBytes      = 32 << 10 // of a draft that the model may change
+	draftBytes      = 32 << 10 // of a draft in the prompt that the model may change
 )
 
-// gathered is what the model needs to answer.
-type gathered struct {
-	talk
-	watched bool // somebody has the page open
+// turnData holds the data that a conversation needs for its answer.
+type turnData struct {
+	chatHistory
+	watched bool // a client has the page open
 	project conversation.Project
 	listed  []tool.Listed
 	rules   rule.Set
 }
 
-// talk is what was said and done in a chat.
-type talk struct {
-	history []llm.Message
-	runs    []plan.Run
-	later   bool                 // the person went on after what is to be answered
-	known   conversation.Message // what answered it before, of a request that came again
+// chatHistory holds the messages and the newest runs of a chat.
+type chatHistory struct {
+	history  []llm.Message
+	runs     []plan.Run
+	later    bool                 // the user sent another message after the one to answer
+	previous conversation.Message // the stored answer, when the request was retried
 }
 
-// loadTalk returns the chat's conversation, the newest that fits, ending with
-// what was just said; and its newest runs. What a plan or a run was is told as
-// data and not as the assistant's words, which the model would imitate; nor are the
-// words that stood beside a proposal.
-func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) (talk, error) {
-	messages, err := s.newest(ctx, req.Principal.Account, chat.ID)
+// loadHistory returns the newest messages of the chat that fit, ending with the current one, and
+// its newest runs. Plans and runs reach the model as data and not as the assistant's text,
+// because the model would imitate such text; the text beside a proposal is left out for the same
+// reason.
+func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) (chatHistory, error) {
+	messages, err := s.newestMessages(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
-		return talk{}, err
+		return chatHistory{}, err
 	}
 	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > said.Seq && intent.Classify(m.Content) == intent.Other
@@ -73,12 +73,12 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 		if m.Role == conversation.RoleUser {
 			role = llm.User
 		}
-		if len(m.Notes) > 0 { // it would be imitated; the list is turned around below
+		if len(m.Notes) > 0 { // the model would imitate the note's text; the list is reversed below
 			history = append(history, llm.Message{Role: llm.System, Content: locale.Text(req.Locale, "prompt.only_text")})
 		}
 		history = append(history, llm.Message{Role: role, Content: m.Content})
 	}
-	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // whatever was said since
+	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // also when newer messages hide them
 		if id != "" && !slices.Contains(runIDs, id) {
 			runIDs = append(runIDs, id)
 		}
@@ -90,12 +90,12 @@ func (s *Service) loadTalk(ctx context.Context, req Request, chat conversation.C
 	for i, id := range runIDs {
 		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
 	}
-	return talk{history, runs, later, answerTo(messages, req)}, parallel.Do(reads...)
+	return chatHistory{history, runs, later, previousAnswer(messages, req)}, parallel.Do(reads...)
 }
 
-// newest returns a chat's newest messages, with what was said among them: a long
-// plan says more on its way than a page holds.
-func (s *Service) newest(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
+// newestMessages returns a chat's newest messages. It reads several pages, because the progress
+// messages of a long plan fill a page.
+func (s *Service) newestMessages(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
 	var list []conversation.Message
 	cursor, texts := "", 0
 	for range historyPages {

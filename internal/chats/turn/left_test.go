@@ -11,18 +11,19 @@ import (
 	"piloto/internal/conversation"
 )
 
-// dying is a store whose process ends before it can end an answer.
-type dying struct{ turn.Store }
+// dyingStore is a store whose process ends before it releases an answer's lease.
+type dyingStore struct{ turn.Store }
 
-func (dying) EndAnswer(context.Context, conversation.Answering, time.Time, ...conversation.Message) error {
+func (dyingStore) EndAnswer(context.Context, conversation.Answering, time.Time, ...conversation.Message) error {
 	return errors.New("dead")
 }
 
-// dies has a turn's process die in the delay, once the message is stored and taken.
-func (w *world) dies(t *testing.T, req turn.Request) {
+// dieDuringAnswer lets a turn's process die in the delay, after the message is stored and its
+// lease taken.
+func (w *world) dieDuringAnswer(t *testing.T, req turn.Request) {
 	t.Helper()
 	alive := w.service.Store
-	w.service.Store = dying{alive}
+	w.service.Store = dyingStore{alive}
 	ctx, die := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, die)
 	if reply, err := w.service.Send(ctx, req); !errors.Is(err, context.Canceled) {
@@ -31,8 +32,8 @@ func (w *world) dies(t *testing.T, req turn.Request) {
 	w.service.Store = alive
 }
 
-// swept has the sweep look for what was left, and returns how many chats it told.
-func (w *world) swept(t *testing.T) int {
+// sweep runs the sweep, and returns the number of chats that it notified.
+func (w *world) sweep(t *testing.T) int {
 	t.Helper()
 	s := conversation.Sweeper{
 		Store: w.Store, IDs: w.IDs, Now: w.Clock, Log: w.service.Log,
@@ -47,21 +48,21 @@ func (w *world) swept(t *testing.T) int {
 	return told.Told
 }
 
-func TestAMessageThatNobodyLivedToAnswerIsNotForgotten(t *testing.T) {
-	w := delayed(t, text("aquí van"))
-	w.dies(t, w.message("¿qué salas hay?"))
-	if n := w.swept(t); n != 0 {
+func TestSweepReportsMessageOfDeadProcess(t *testing.T) {
+	w := newDelayedWorld(t, text("aquí van"))
+	w.dieDuringAnswer(t, w.message("¿qué salas hay?"))
+	if n := w.sweep(t); n != 0 {
 		t.Fatalf("%d chats are told before the answer is late", n)
 	}
 	w.Pass(time.Minute)
-	if n := w.swept(t); n != 1 {
+	if n := w.sweep(t); n != 1 {
 		t.Fatalf("%d chats are told", n)
 	}
 	list := w.Messages()
 	if last := list[len(list)-1]; len(list) != 2 || last.Kind != conversation.KindBlocked || last.Content != "nobody answered in es" {
 		t.Fatalf("%+v", list)
 	}
-	if n := w.swept(t); n != 0 {
+	if n := w.sweep(t); n != 0 {
 		t.Errorf("it is told again")
 	}
 	reply, err := w.service.Answer(t.Context(), w.message(""))
@@ -69,38 +70,38 @@ func TestAMessageThatNobodyLivedToAnswerIsNotForgotten(t *testing.T) {
 		t.Errorf("asked for, the answer is %+v, %v", reply, err)
 	}
 	w.Pass(time.Minute)
-	if n := w.swept(t); n != 0 {
+	if n := w.sweep(t); n != 0 {
 		t.Errorf("it is told after it was answered")
 	}
 }
 
-func TestNothingIsSaidOfWhatWasAnsweredOrGone(t *testing.T) {
+func TestSweepIgnoresAnsweredAndDeletedChats(t *testing.T) {
 	for name, c := range map[string]func(*testing.T, *world){
 		"it was answered": func(t *testing.T, w *world) { w.send(t, "¿qué salas hay?") },
 		"another message came and was answered": func(t *testing.T, w *world) {
-			w.dies(t, w.message("¿qué salas hay?"))
+			w.dieDuringAnswer(t, w.message("¿qué salas hay?"))
 			w.send(t, "¿y mañana?")
 		},
 		"the same request came again": func(t *testing.T, w *world) {
 			req := w.message("¿qué salas hay?")
 			req.MessageID, req.MessageAt = w.IDs.New(w.Clock()), w.Clock()
-			w.dies(t, req)
+			w.dieDuringAnswer(t, req)
 			if reply, err := w.service.Send(t.Context(), req); err != nil || reply.Kind != turn.KindMessage {
 				t.Fatalf("%+v, %v", reply, err)
 			}
 		},
 		"the chat was deleted": func(t *testing.T, w *world) {
-			w.dies(t, w.message("¿qué salas hay?"))
+			w.dieDuringAnswer(t, w.message("¿qué salas hay?"))
 			if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := delayed(t, text("aquí van"))
+			w := newDelayedWorld(t, text("aquí van"))
 			c(t, w)
 			w.Pass(time.Minute)
-			if n := w.swept(t); n != 0 {
+			if n := w.sweep(t); n != 0 {
 				t.Errorf("%d chats are told", n)
 			}
 			left, err := w.Store.LeftAnswers(t.Context(), w.Clock(), 10)

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// loadProject returns a chat's project. One that is gone allows no server.
+// loadProject returns a chat's project. A deleted project allows no server.
 func (s *Service) loadProject(ctx context.Context, account, id string) (conversation.Project, error) {
 	if id == "" {
 		return conversation.Project{All: true}, nil
@@ -38,14 +38,15 @@ func (s *Service) loadCatalogue(ctx context.Context, account string) ([]tool.Lis
 	for i, server := range active {
 		reads[i] = func() error {
 			entries, err := s.Store.Entries(ctx, account, server)
-			listed[i] = tool.Listed{Server: server, Entries: callable(server, entries)}
+			listed[i] = tool.Listed{Server: server, Entries: callableEntries(server, entries)}
 			return err
 		}
 	}
 	return listed, parallel.Do(reads...)
 }
 
-func allowed(listed []tool.Listed, p conversation.Project) []tool.Listed {
+// allowedServers returns the servers that the project uses.
+func allowedServers(listed []tool.Listed, p conversation.Project) []tool.Listed {
 	var some []tool.Listed
 	for _, l := range listed {
 		if p.Uses(l.Server.ID) {

@@ -13,8 +13,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// meter is what a turn's calls of models may cost and did, and what the turn is
-// settled with at its end.
+// meter holds the cost of a turn's model calls, and settles the hold at the end of the turn.
 type meter struct {
 	*Service
 	eligibility.Meter
@@ -29,13 +28,13 @@ func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *m
 	return &meter{Service: s, req: req, began: began, Meter: eligibility.NewMeter(s.Credit, req.Principal.Account, turn)}
 }
 
-// cover makes the hold cover one more call. It returns why it cannot, or "".
+// cover extends the hold by one more call. It returns the reason why it cannot, or "".
 func (m *meter) cover(ctx context.Context, p *eligibility.Plan, r llm.Request) (eligibility.Reason, error) {
 	return m.Cover(ctx, p, r, locale.Text(m.req.Locale, "credit.session_for_turn"))
 }
 
-// settle ends the hold, writes the turn's record and counts it, once. A turn that was
-// answered stays answered when that fails: the sweep gives back what was held.
+// settle ends the hold, writes the turn's record and counts the turn, once. When that fails, the
+// answer stays, and the sweep releases the hold.
 func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 	if m.settled {
 		return
@@ -74,5 +73,5 @@ func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 	)
 }
 
-// settleTime bounds what settling may take.
+// settleTime bounds the time for settling.
 const settleTime = 3 * time.Second

@@ -9,18 +9,19 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// outcome is a run as the model reads it: also a draft that came to nothing, and why.
+// outcome is the form in which the model reads a run. It also describes a draft that ended
+// without a run, and the reason.
 type outcome struct {
 	Goal    string        `json:"goal"`
 	Status  plan.Status   `json:"status"`
-	Reason  string        `json:"reason,omitempty"` // of whoever rejected it, in their words
+	Reason  string        `json:"reason,omitempty"` // of the person who rejected it, in their words
 	Error   string        `json:"error,omitempty"`
 	Undoing bool          `json:"undoing,omitempty"`
 	Waits   *wait         `json:"waits,omitempty"`
 	Steps   []stepOutcome `json:"steps"`
 }
 
-// wait is what a run waits for: that a person approves a step, which no words do.
+// wait describes the approval of a step that a run waits for. No chat message grants it.
 type wait struct {
 	Step   string `json:"step"`
 	Since  string `json:"since"`
@@ -39,14 +40,14 @@ type stepOutcome struct {
 	Body      json.RawMessage `json:"body,omitempty"`
 	Shortened bool            `json:"shortened,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	Undo      plan.StepStatus `json:"undo,omitempty"`    // what became of taking it back
-	Settled   plan.Outcome    `json:"settled,omitempty"` // what a person said of it, when it was in doubt
+	Undo      plan.StepStatus `json:"undo,omitempty"`    // status of its undo
+	Settled   plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
 	Note      string          `json:"note,omitempty"`
 }
 
-// share is how much of each answer is shown, so that all of them leave room for
-// the conversation: a chat must go on after a long plan with large answers.
-func share(runs []plan.Run) int {
+// bytesPerAnswer returns how many bytes of each answer are shown, so that all of them leave room
+// for the conversation after a long plan with large answers.
+func bytesPerAnswer(runs []plan.Run) int {
 	answers := 1
 	for _, r := range runs {
 		for _, st := range r.Steps {
@@ -58,12 +59,12 @@ func share(runs []plan.Run) int {
 	return min(resultBytes, outcomeBytes/answers)
 }
 
-// outcomes writes runs as JSON lines in which no character can end a tag, and which
-// hold no secret that a service answered: a model needs none, since a later step takes
-// a value by reference.
+// outcomes encodes runs as JSON lines in which no character can end a tag. Secrets in a
+// service's answers are removed: a model needs none, because a later step takes a value by
+// reference.
 func outcomes(runs []plan.Run, at time.Time) (string, error) {
 	var text []byte
-	most := share(runs)
+	most := bytesPerAnswer(runs)
 	for _, r := range runs {
 		line, err := json.Marshal(outcomeOf(r, at, most))
 		if err != nil {
@@ -74,8 +75,8 @@ func outcomes(runs []plan.Run, at time.Time) (string, error) {
 	return string(text), nil
 }
 
-// outcomeOf is a run with at most so many bytes of each answer. A draft whose time is
-// over has expired, whether or not that was written yet.
+// outcomeOf returns a run's outcome with at most most bytes of each answer. A draft past its
+// expiry counts as expired, even before that is stored.
 func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 	o := outcome{Goal: r.Plan.Goal, Status: r.Status, Reason: r.Reason, Undoing: r.UndoAt != nil && r.Status.Active(), Steps: []stepOutcome{}}
 	if r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt) {
@@ -110,12 +111,13 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	if st.Settled != nil {
 		so.Settled, so.Note = st.Settled.Outcome, st.Settled.Note
 	}
-	so.Undo = undone(r, step.ID)
+	so.Undo = undoStatus(r, step.ID)
 	return so
 }
 
-// undone is what became of the undos of a step: of several, the one to look at.
-func undone(r plan.Run, stepID string) plan.StepStatus {
+// undoStatus returns the status of a step's undos: of several, the one that needs attention
+// first.
+func undoStatus(r plan.Run, stepID string) plan.StepStatus {
 	order := []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepRunning, plan.StepPending, plan.StepCancelled, plan.StepDone}
 	var found plan.StepStatus
 	for _, st := range r.Steps {
@@ -130,7 +132,7 @@ func undone(r plan.Run, stepID string) plan.StepStatus {
 	return found
 }
 
-// waitOf is what a run waits for, nil when it does not.
+// waitOf returns the approval that a run waits for, or nil.
 func waitOf(r plan.Run) *wait {
 	if r.Status != plan.Waiting {
 		return nil

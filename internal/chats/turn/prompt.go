@@ -14,11 +14,11 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// How much of the catalogue the model sees before it searches. A server of a
-// thousand operations costs no more prompt than one of forty.
+// Bounds of the catalogue in the prompt. A server of a thousand operations takes no more prompt
+// than one of forty.
 const (
-	catalogueWhole = 40 // operations that are listed without choosing
-	catalogueBest  = 24 // of more, those that fit the message best
+	catalogueWhole = 40 // operations that are listed without a selection
+	catalogueBest  = 24 // of a larger catalogue, the best matches for the message
 	searchHits     = 6
 	schemaBytes    = 8 << 10 // of a body's schema in a search result
 
@@ -28,21 +28,21 @@ const (
 
 // prompt writes the system prompt of a turn.
 func (d *dialog) prompt() (string, error) {
-	shown, total := d.shown()
+	shown, total := d.visibleCatalogue()
 	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool { return d.pending != nil && r.ID == d.pending.ID })
 	runs, err := outcomes(ended, d.Now())
 	if err != nil {
 		return "", err
 	}
-	draft, err := shownDraft(d.pending)
+	draft, err := encodeDraft(d.pending)
 	if err != nil {
 		return "", err
 	}
 	return locale.Prompt(d.req.Locale, "turn", map[string]any{
 		"Today":     today(d.req.Locale, d.Now()),
-		"Persona":   fenced(d.persona),
-		"Project":   fenced(d.project.Context),
-		"Session":   fenced(d.chat.Summary),
+		"Persona":   escapeTags(d.persona),
+		"Project":   escapeTags(d.project.Context),
+		"Session":   escapeTags(d.chat.Summary),
 		"Catalogue": catalogue(shown),
 		"Named":     hasNamed(d.listed),
 		"Omitted":   total - count(shown),
@@ -52,7 +52,7 @@ func (d *dialog) prompt() (string, error) {
 	})
 }
 
-// pendingGoal returns the goal of the draft that waits; "" when none does.
+// pendingGoal returns the goal of the pending draft; "" when there is none.
 func (d *dialog) pendingGoal() string {
 	for _, r := range d.runs {
 		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt) {
@@ -62,8 +62,9 @@ func (d *dialog) pendingGoal() string {
 	return ""
 }
 
-// shown chooses what of the catalogue stands in the prompt.
-func (d *dialog) shown() ([]tool.Listed, int) {
+// visibleCatalogue returns the part of the catalogue for the prompt, and the number of all
+// operations.
+func (d *dialog) visibleCatalogue() ([]tool.Listed, int) {
 	total := count(d.listed)
 	if total <= catalogueWhole {
 		return d.listed, total
@@ -96,7 +97,7 @@ func catalogue(listed []tool.Listed) string {
 	for _, l := range listed {
 		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL)
 		for _, e := range l.Entries {
-			b.WriteString("- " + operation(e) + spaced(oneLine(e.Signature)))
+			b.WriteString("- " + operation(e) + withSpace(oneLine(e.Signature)))
 			if e.Summary != "" {
 				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
 			}
@@ -106,7 +107,7 @@ func catalogue(listed []tool.Listed) string {
 	return strings.TrimSpace(b.String())
 }
 
-// operation names what a step calls, as the catalogue does.
+// operation returns an operation's name, as the catalogue writes it.
 func operation(e tool.Entry) string {
 	if e.Name != "" {
 		return "tool " + oneLine(e.Name)
@@ -114,16 +115,16 @@ func operation(e tool.Entry) string {
 	return e.Method + " " + oneLine(e.Path)
 }
 
-// spaced puts a body's signature apart from the path; query parameters follow it.
-func spaced(signature string) string {
+// withSpace puts a space before a body's signature. Query parameters follow the path directly.
+func withSpace(signature string) string {
 	if signature == "" || strings.HasPrefix(signature, "(") {
 		return signature
 	}
 	return " " + signature
 }
 
-// oneLine makes text of a document safe inside the prompt: one line, at most
-// 200 characters, and no tag.
+// oneLine makes text of a document safe inside the prompt: one line, at most 200 characters, and
+// no tag.
 func oneLine(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
@@ -144,12 +145,12 @@ func oneLine(s string) string {
 	return s
 }
 
-// fenced makes a text safe between two tags of the prompt.
-func fenced(s string) string {
+// escapeTags makes a text safe between two tags of the prompt.
+func escapeTags(s string) string {
 	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.TrimSpace(s))
 }
 
-// today writes a date with its weekday, which is what «el martes» needs.
+// today returns a date with its weekday, which the model needs to resolve «el martes».
 func today(tag locale.Tag, at time.Time) string {
 	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
 	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
@@ -159,7 +160,7 @@ func today(tag locale.Tag, at time.Time) string {
 func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
 	query := searchWords(raw)
 	if query == "" {
-		return failed("query", "must be a few words"), nil
+		return toolError("query", "must be a few words"), nil
 	}
 	type found struct {
 		MCPID      string           `json:"mcp_id"`
@@ -182,7 +183,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: oneLine(h.Entry.Summary), Parameters: outlined(op.Parameters), Signature: h.Entry.Signature,
+			Summary: oneLine(h.Entry.Summary), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
 			f.Body = op.Body.Schema
@@ -193,8 +194,9 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	return string(text), err
 }
 
-// outlined leaves out what the schema of a parameter says at length.
-func outlined(parameters []tool.Parameter) []tool.Parameter {
+// trimSchemas empties parameter schemas of more than parameterBytes and keeps parametersShown
+// parameters.
+func trimSchemas(parameters []tool.Parameter) []tool.Parameter {
 	out := slices.Clone(parameters)
 	for i := range out {
 		if len(out[i].Schema) > parameterBytes {
@@ -204,7 +206,7 @@ func outlined(parameters []tool.Parameter) []tool.Parameter {
 	return out[:min(len(out), parametersShown)]
 }
 
-// searchWords reads the arguments of search_tools; nothing for what is none.
+// searchWords returns the query of search_tools; "" when the arguments are invalid.
 func searchWords(raw json.RawMessage) string {
 	var in struct {
 		Query string `json:"query"`

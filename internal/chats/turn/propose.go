@@ -15,15 +15,15 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// proposals collects what the tool calls of one answer propose. Several
-// requests in one answer are the steps of one plan, in order.
+// proposals collects the proposals in the tool calls of one answer. Several requests in one
+// answer are the steps of one plan, in order.
 type proposals struct {
 	proposal plan.Proposal
 	wrong    []fault.Field
 	refused  string
 	calls    int
 	requests int  // calls that are one step each
-	revises  bool // the draft that waits, in the place of a new one
+	revises  bool // the proposal changes the pending draft
 }
 
 func (p *proposals) any() bool { return p.calls > 0 }
@@ -53,9 +53,8 @@ func (p *proposals) read(name string, raw json.RawMessage) {
 	}
 }
 
-// place puts what is wrong with a plan where its writer finds it: a request that
-// stands alone has no steps.
-func (p *proposals) place(wrong []fault.Field) []fault.Field {
+// relocate adapts the locations of errors to the tool call: a single request has no steps.
+func (p *proposals) relocate(wrong []fault.Field) []fault.Field {
 	if p.calls > 1 || p.requests == 0 {
 		return wrong
 	}
@@ -67,11 +66,11 @@ func (p *proposals) place(wrong []fault.Field) []fault.Field {
 	return wrong
 }
 
-// reason says in one line what was wrong, for the person.
+// reason returns the errors in one line for the user.
 func (p *proposals) reason() string {
 	var lines []string
 	for _, f := range p.wrong {
-		lines = append(lines, strings.TrimSpace(place(f.Loc)+" "+f.Msg))
+		lines = append(lines, strings.TrimSpace(location(f.Loc)+" "+f.Msg))
 	}
 	if len(lines) == 0 {
 		var r struct{ Problems []struct{ What string } }
@@ -86,13 +85,13 @@ func (p *proposals) reason() string {
 	return strings.Join(lines, "; ")
 }
 
-// planned makes of what the model called a draft, or another revision of the one that
-// waits. What is wrong with it is for the model to mend.
-func (d *dialog) planned(ctx context.Context, p proposals) (Reply, []fault.Field, error) {
+// handleProposals creates a draft, or a new revision of the pending one. It returns the errors
+// that the model has to correct.
+func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fault.Field, error) {
 	if p.revises {
 		return d.revise(ctx, p.proposal)
 	}
-	draft, wrong, err := d.drafting().draft(ctx, p.proposal)
+	draft, wrong, err := d.drafter().draft(ctx, p.proposal)
 	if err != nil || len(wrong) > 0 {
 		return Reply{}, wrong, err
 	}
@@ -100,13 +99,13 @@ func (d *dialog) planned(ctx context.Context, p proposals) (Reply, []fault.Field
 	return reply, nil, err
 }
 
-// drafting makes plans of what this turn may call.
-func (d *dialog) drafting() drafting {
-	return drafting{d.Service, d.req.Principal.Account, d.req.Locale, d.listed, d.rules}
+// drafter returns a drafter with the catalogue and the rules of this turn.
+func (d *dialog) drafter() drafter {
+	return drafter{d.Service, d.req.Principal.Account, d.req.Locale, d.listed, d.rules}
 }
 
-// propose looks at what the plan is about, writes the draft and answers with its
-// card. What the turn used is settled at the same time.
+// propose adds the targets to a plan, stores the draft and answers with its card. It settles the
+// turn's hold at the same time.
 func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
@@ -119,21 +118,21 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	d.aim(ctx, &r, d.began.Add(d.modelTime()))
+	d.addTargets(ctx, &r, d.began.Add(d.modelTime()))
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
 		return Reply{}, err
 	}
 	var reply Reply
 	_ = parallel.Do(
-		func() error { reply, err = d.draftOf(ctx, r); return nil },
+		func() error { reply, err = d.storeDraft(ctx, r); return nil },
 		func() error { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil); return nil },
 	)
 	return reply, err
 }
 
-// draftOf writes the draft of a run, again when the chat moved meanwhile.
-func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err error) {
+// storeDraft stores a run as the chat's draft. It retries when the chat changed meanwhile.
+func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
 	account := r.Account
 	err = run.Retry(ctx, func() error {
 		chat, err := d.Store.Chat(ctx, account, d.chat.ID)
@@ -150,15 +149,15 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 			}
 		}
 		at := d.Now()
-		said, err := d.beside(ctx, r, at) // first: it stands before the card
+		said, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
 		if err != nil {
 			return err
 		}
-		card := answering(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
+		card := withAnswerID(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(said, card),
-			Data: run.Proposed(r, d.written()), Shown: r.Sighted(d.req.Viewer(), at),
+			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),
 		})
 		if err != nil {
 			return err
@@ -170,8 +169,8 @@ func (d *dialog) draftOf(ctx context.Context, r plan.Run) (reply Reply, err erro
 	return reply, err
 }
 
-// written is what an event says of the model that wrote a plan.
-func (d *dialog) written() map[string]any {
+// modelData returns the event's data about the model that wrote a plan.
+func (d *dialog) modelData() map[string]any {
 	data := map[string]any{"provider": d.use.Provider, "model": d.use.Model}
 	if swap := d.use.Swap; swap != nil {
 		data["preferred"], data["because"] = swap.Preferred, swap.Reason
@@ -179,18 +178,18 @@ func (d *dialog) written() map[string]any {
 	return data
 }
 
-// Previewer looks at what a draft is about, within limit: for each of its steps, what
-// its references name, as far as that can be found out without changing anything.
+// Previewer reads, within limit, the objects that the references of each step name, as far as
+// that is possible without a change.
 type Previewer interface {
 	Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target
 }
 
-// previewTime is what looking may take in all.
+// previewTime bounds the previews of a plan.
 const previewTime = 5 * time.Second
 
-// aim notes in a draft what its steps are about. It is never a reason not to
-// propose: what was not found out is only not shown.
-func (s *Service) aim(ctx context.Context, r *plan.Run, until time.Time) {
+// addTargets adds the targets of its steps to a draft. A target that cannot be read is omitted,
+// and does not prevent the proposal.
+func (s *Service) addTargets(ctx context.Context, r *plan.Run, until time.Time) {
 	limit := min(previewTime, until.Sub(s.Now()))
 	if s.Previews == nil || limit <= 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// The members that a model's arguments may have.
+// The members of a model's arguments.
 var (
 	requestKeys   = []string{"mcp_id", "method", "path", "query", "body", "tool"}
 	planKeys      = []string{"goal", "steps"}
@@ -20,14 +20,14 @@ var (
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
 )
 
-// maxNested bounds how deep a condition is looked at for members it has not.
+// maxNested bounds how deep a condition is checked for unknown members.
 const maxNested = 8
 
 // readRequest reads the arguments of mcp_request as a step.
 func readRequest(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
 	wrong := decodeStrict(raw, &s, requestKeys)
-	return s, append(wrong, tidy(&s)...)
+	return s, append(wrong, normalize(&s)...)
 }
 
 // readPlan reads the arguments of propose_plan and of revise_plan.
@@ -54,42 +54,42 @@ func readPlan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 	return p, wrong
 }
 
-// readStep reads one step of a plan. What is empty where it may be absent is
-// absent: models fill in what they do not use.
+// readStep reads one step of a plan. An empty member counts as absent, because models fill in
+// members that they do not use.
 func readStep(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
 	wrong := decodeStrict(raw, &s, stepKeys)
 	var parts struct{ When, Undo, Verify json.RawMessage }
 	if json.Unmarshal(raw, &parts) == nil {
-		wrong = append(wrong, unknownIn(parts.When, maxNested, "when")...)
-		wrong = append(wrong, foreign(parts.Undo, requestKeys, "undo")...)
-		wrong = append(wrong, foreign(parts.Verify, checkKeys, "verify")...)
+		wrong = append(wrong, unknownConditionMembers(parts.When, maxNested, "when")...)
+		wrong = append(wrong, unknownMembers(parts.Undo, requestKeys, "undo")...)
+		wrong = append(wrong, unknownMembers(parts.Verify, checkKeys, "verify")...)
 		var check struct{ Expect json.RawMessage }
 		if json.Unmarshal(parts.Verify, &check) == nil {
-			wrong = append(wrong, unknownIn(check.Expect, maxNested, "verify", "expect")...)
+			wrong = append(wrong, unknownConditionMembers(check.Expect, maxNested, "verify", "expect")...)
 		}
 	}
-	if nothing(parts.When) {
+	if isEmpty(parts.When) {
 		s.When = nil
 	}
-	if nothing(parts.Undo) {
+	if isEmpty(parts.Undo) {
 		s.Undo = nil
 	}
-	if nothing(parts.Verify) {
+	if isEmpty(parts.Verify) {
 		s.Verify = nil
 	}
-	return s, append(wrong, tidy(&s)...)
+	return s, append(wrong, normalize(&s)...)
 }
 
-// nothing reports whether a value says nothing.
-func nothing(raw json.RawMessage) bool {
+// isEmpty reports whether a value is null, an empty object or no JSON.
+func isEmpty(raw json.RawMessage) bool {
 	var b bytes.Buffer
 	return json.Compact(&b, raw) != nil || b.String() == "null" || b.String() == "{}"
 }
 
-// foreign lists the members of an object that it should not have. What is no object
-// is told of where it is read.
-func foreign(raw json.RawMessage, known []string, where ...any) []fault.Field {
+// unknownMembers lists the members of an object that are not known. A value that is no object is
+// reported where it is decoded.
+func unknownMembers(raw json.RawMessage, known []string, where ...any) []fault.Field {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return nil
@@ -107,9 +107,9 @@ func foreign(raw json.RawMessage, known []string, where ...any) []fault.Field {
 	return wrong
 }
 
-// unknownIn is foreign for a condition, and for those within it.
-func unknownIn(raw json.RawMessage, depth int, where ...any) []fault.Field {
-	wrong := foreign(raw, conditionKeys, where...)
+// unknownConditionMembers lists the unknown members of a condition and of its nested conditions.
+func unknownConditionMembers(raw json.RawMessage, depth int, where ...any) []fault.Field {
+	wrong := unknownMembers(raw, conditionKeys, where...)
 	var c struct {
 		All, Any []json.RawMessage
 		Not      json.RawMessage
@@ -119,25 +119,25 @@ func unknownIn(raw json.RawMessage, depth int, where ...any) []fault.Field {
 	}
 	for name, list := range map[string][]json.RawMessage{"all": c.All, "any": c.Any} {
 		for i, one := range list {
-			wrong = append(wrong, unknownIn(one, depth-1, append(slices.Clone(where), name, i)...)...)
+			wrong = append(wrong, unknownConditionMembers(one, depth-1, append(slices.Clone(where), name, i)...)...)
 		}
 	}
-	return append(wrong, unknownIn(c.Not, depth-1, append(slices.Clone(where), "not")...)...)
+	return append(wrong, unknownConditionMembers(c.Not, depth-1, append(slices.Clone(where), "not")...)...)
 }
 
-// tidy brings a step into the one form that is shown and sent, with its other calls.
-// It says what is missing. The undo and the check of a step are on its server unless
-// they say another, and a check is a GET.
-func tidy(s *plan.ProposedStep) []fault.Field {
+// normalize brings a step and its other calls into the canonical form that is shown and sent. It
+// returns the missing members. The undo and the check of a step use its server by default, and a
+// check is a GET by default.
+func normalize(s *plan.ProposedStep) []fault.Field {
 	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}
-	wrong := tidyCall(&own)
+	wrong := normalizeCall(&own)
 	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Body = own.MCPID, own.Tool, own.Method, own.Path, own.Query, own.Body
 	s.ForEach = strings.TrimSpace(s.ForEach)
 	other := func(c *plan.Call, name string) {
 		if c.MCPID == "" {
 			c.MCPID = s.MCPID
 		}
-		for _, f := range tidyCall(c) {
+		for _, f := range normalizeCall(c) {
 			f.Loc = append([]any{name}, f.Loc...)
 			wrong = append(wrong, f)
 		}
@@ -158,10 +158,9 @@ func tidy(s *plan.ProposedStep) []fault.Field {
 	return wrong
 }
 
-// tidyCall brings a call into the one form that is shown and sent: the method in
-// capitals, absent for null, and an object that was written as a string as the
-// object.
-func tidyCall(c *plan.Call) []fault.Field {
+// normalizeCall brings a call into the canonical form that is shown and sent: the method in
+// capitals, null as absent, and an object that was written as a string as the object.
+func normalizeCall(c *plan.Call) []fault.Field {
 	var wrong []fault.Field
 	missing := func(name, value string) {
 		if value == "" {
@@ -171,7 +170,7 @@ func tidyCall(c *plan.Call) []fault.Field {
 	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
 	c.Path = strings.TrimSpace(c.Path)
 	missing("mcp_id", c.MCPID)
-	c.Query, c.Body = unquoted(c.Query), unquoted(c.Body)
+	c.Query, c.Body = unquote(c.Query), unquote(c.Body)
 	if c.Tool = strings.TrimSpace(c.Tool); c.Tool == "" {
 		missing("method", c.Method)
 		missing("path", c.Path)

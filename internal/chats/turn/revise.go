@@ -19,9 +19,9 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// Edit is a person's change of a draft: all the steps it is to have. Digest is that
-// of the plan they saw; an empty Goal, or the absent title of a step that stays,
-// leaves it as it is.
+// Edit is a person's change of a draft, with all the steps of the new plan. Digest is that of
+// the plan on the person's screen. An empty Goal keeps the goal. An absent title keeps the title
+// of a step that stays.
 type Edit struct {
 	Principal auth.Principal
 	RunID     string
@@ -32,24 +32,24 @@ type Edit struct {
 	TraceID   string
 }
 
-// Revise gives a draft another plan, checked as any proposal is. An edit that
-// changes nothing leaves the draft as it is.
+// Revise replaces a draft's plan, with the same checks as for a proposal. An edit that changes
+// nothing leaves the draft as it is.
 //
-// It returns plan.ErrInvalid, with Fields at ["body", "steps", …], for what is no
-// plan; plan.ErrStale when the draft is not the one that was seen; plan.ErrExpired,
-// plan.ErrNotPending, plan.ErrAlreadyRunning or plan.ErrRunNotFound when there is no
-// draft; and changes nothing then.
+// It returns plan.ErrInvalid, with Fields at ["body", "steps", …], for an invalid plan;
+// plan.ErrStale when Digest is not the draft's; plan.ErrExpired, plan.ErrNotPending,
+// plan.ErrAlreadyRunning or plan.ErrRunNotFound when there is no draft. An error leaves the
+// draft unchanged.
 func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	account := e.Principal.Account
 	r, err := s.Store.Run(ctx, account, e.RunID)
 	if err != nil {
 		return plan.Run{}, err
 	}
-	if err := editable(r, e.Digest, s.Now()); err != nil {
+	if err := checkEditable(r, e.Digest, s.Now()); err != nil {
 		return plan.Run{}, err
 	}
 	began := s.Now()
-	d := drafting{Service: s, account: account, tag: e.Locale}
+	d := drafter{Service: s, account: account, tag: e.Locale}
 	var project conversation.Project
 	err = parallel.Do(
 		func() (err error) { d.listed, err = s.loadCatalogue(ctx, account); return },
@@ -59,14 +59,14 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	if err != nil {
 		return plan.Run{}, err
 	}
-	d.listed = allowed(d.listed, project)
-	p, wrong := tidied(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
-	next, changed, bad, err := d.revised(ctx, r, p)
+	d.listed = allowedServers(d.listed, project)
+	p, wrong := normalizeSteps(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
+	next, changed, bad, err := d.revisedPlan(ctx, r, p)
 	switch wrong = unique(append(wrong, bad...)); {
 	case err != nil:
 		return plan.Run{}, err
 	case len(wrong) > 0:
-		return plan.Run{}, plan.ErrInvalid.At(within("body", wrong)...)
+		return plan.Run{}, plan.ErrInvalid.At(prefixLocations("body", wrong)...)
 	case !changed:
 		return r, nil
 	}
@@ -74,19 +74,19 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 		tag: e.Locale, before: r, next: next, by: e.Principal.User, data: map[string]any{"trace_id": e.TraceID},
 		viewer: Request{Principal: e.Principal}.Viewer(),
 	}
-	reply, err := s.change(ctx, c, began.Add(previewTime))
+	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
 	if err != nil {
 		return plan.Run{}, err
 	}
 	return *reply.Run, nil
 }
 
-// tidied brings the steps of an edit into the one form that is shown and sent.
-func tidied(p plan.Proposal) (plan.Proposal, []fault.Field) {
+// normalizeSteps brings the steps of an edit into the canonical form that is shown and sent.
+func normalizeSteps(p plan.Proposal) (plan.Proposal, []fault.Field) {
 	p.Steps = slices.Clone(p.Steps)
 	var wrong []fault.Field
 	for i := range p.Steps {
-		for _, f := range tidy(&p.Steps[i]) {
+		for _, f := range normalize(&p.Steps[i]) {
 			f.Loc = append([]any{"steps", i}, f.Loc...)
 			wrong = append(wrong, f)
 		}
@@ -94,8 +94,9 @@ func tidied(p plan.Proposal) (plan.Proposal, []fault.Field) {
 	return p, wrong
 }
 
-// editable says why a run is no draft that may be changed as it was seen, or nil.
-func editable(r plan.Run, seen plan.Digest, at time.Time) error {
+// checkEditable returns the reason why a run is not a draft that can be changed with the digest
+// that was seen, or nil.
+func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 	switch {
 	case r.Status == plan.Expired, r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt):
 		return plan.ErrExpired
@@ -111,9 +112,8 @@ func editable(r plan.Run, seen plan.Digest, at time.Time) error {
 	return nil
 }
 
-// revised is the plan that a draft becomes with other steps, and whether it is
-// another.
-func (d drafting) revised(ctx context.Context, r plan.Run, p plan.Proposal) (next plan.Plan, changed bool, wrong []fault.Field, err error) {
+// revisedPlan returns the plan of a draft after a change of its steps, and whether it differs.
+func (d drafter) revisedPlan(ctx context.Context, r plan.Run, p plan.Proposal) (next plan.Plan, changed bool, wrong []fault.Field, err error) {
 	before := r.Plan
 	p.Goal = cmp.Or(plan.Line(p.Goal), before.Goal)
 	for i := range p.Steps {
@@ -128,7 +128,7 @@ func (d drafting) revised(ctx context.Context, r plan.Run, p plan.Proposal) (nex
 		return plan.Plan{}, false, wrong, err
 	}
 	next.ID, next.Reuse = before.ID, before.Reuse
-	if wrong := doneAlready(before, next); len(wrong) > 0 {
+	if wrong := changedDoneSteps(before, next); len(wrong) > 0 {
 		return plan.Plan{}, false, wrong, nil
 	}
 	same := next
@@ -144,9 +144,9 @@ func (d drafting) revised(ctx context.Context, r plan.Run, p plan.Proposal) (nex
 	return next, digest != r.Digest, nil, err
 }
 
-// doneAlready lists the steps whose results are those of an earlier run, and which
-// would be others: what was done stays what it was.
-func doneAlready(before, next plan.Plan) []fault.Field {
+// changedDoneSteps returns an error for each step whose result comes from an earlier run and
+// which the new plan changes or omits: a finished step cannot change.
+func changedDoneSteps(before, next plan.Plan) []fault.Field {
 	if before.Reuse == nil {
 		return nil
 	}
@@ -154,8 +154,8 @@ func doneAlready(before, next plan.Plan) []fault.Field {
 	for _, id := range before.Reuse.Steps {
 		was, _ := before.Step(id)
 		now, ok := next.Step(id)
-		a, errA := json.Marshal(proposedOf(was))
-		b, errB := json.Marshal(proposedOf(now))
+		a, errA := json.Marshal(proposedStep(was))
+		b, errB := json.Marshal(proposedStep(now))
 		if ok && errA == nil && errB == nil && string(a) == string(b) {
 			continue
 		}
@@ -167,26 +167,26 @@ func doneAlready(before, next plan.Plan) []fault.Field {
 	return wrong
 }
 
-// change is another plan for a draft, ready to be written.
+// change is a new plan for a draft, ready to be stored.
 type change struct {
 	tag    locale.Tag
 	before plan.Run
 	next   plan.Plan
 	by     string
-	model  *conversation.By // nil: a person wrote it
-	data   map[string]any   // of the event
-	asked  Request          // what it answers; none of a person's own edit
-	viewer string           // to whom it is answered
-	// What stands before its card; nil: nothing.
+	model  *conversation.By // nil: a person wrote the plan
+	data   map[string]any   // data of the event
+	asked  Request          // the request that it answers; the zero Request for a person's own edit
+	viewer string           // viewer that gets the answer
+	// said returns the messages before the card; nil: none.
 	said func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
-// change looks at what the plan is about and writes it, while the draft is the one
+// applyChange adds the targets to the new plan and stores it, while the draft has the digest
 // that was seen and its chat waits for it.
-func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply, error) {
+func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
 	looked.Plan = c.next
-	s.aim(ctx, &looked, until)
+	s.addTargets(ctx, &looked, until)
 	c.next = looked.Plan
 	digest, err := c.next.Digest()
 	if err != nil {
@@ -206,11 +206,11 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 			return err
 		}
 		at := s.Now()
-		if r.Digest == digest && r.Status == plan.Draft { // written, and the answer was lost
+		if r.Digest == digest && r.Status == plan.Draft { // stored by an earlier attempt whose response was lost
 			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.text()), Chat: chat, Run: &r, By: c.model}
 			return nil
 		}
-		if err := editable(r, c.before.Digest, at); err != nil {
+		if err := checkEditable(r, c.before.Digest, at); err != nil {
 			return err
 		}
 		if chat.PendingRunID != r.ID {
@@ -222,7 +222,7 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 				return err
 			}
 		}
-		card := answering(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
+		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
 		card.By = c.model
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at}
 		if c.model != nil {
@@ -231,7 +231,7 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 		shown := r
 		shown.Plan, shown.Digest = c.next, digest
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
-			At: at, Type: plan.EventRevised, Data: c.event(digest), Messages: append(messages, card), Shown: shown.Sighted(c.viewer, at),
+			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Shown: shown.Sighted(c.viewer, at),
 		})
 		if err != nil {
 			return err
@@ -243,25 +243,25 @@ func (s *Service) change(ctx context.Context, c change, until time.Time) (Reply,
 	return reply, err
 }
 
-// event is what the event of a revision says.
-func (c change) event(digest plan.Digest) map[string]any {
+// eventData returns the data of the revision's event.
+func (c change) eventData(digest plan.Digest) map[string]any {
 	data := maps.Clone(c.data)
 	data["digest"], data["before"], data["revision"], data["by"] = digest, c.before.Digest, c.next.Revision, c.by
-	data["changes"] = noted(c.changes())
+	data["changes"] = boundedChanges(c.changes())
 	return data
 }
 
-// revise changes the draft that waits, as the model says.
+// revise changes the pending draft as the model proposed.
 func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Field, error) {
-	next, changed, wrong, err := d.drafting().revised(ctx, *d.pending, p)
+	next, changed, wrong, err := d.drafter().revisedPlan(ctx, *d.pending, p)
 	if err != nil || len(wrong) > 0 {
 		return Reply{}, wrong, err
 	}
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.written(), asked: d.req, viewer: d.req.Viewer(), said: d.beside}
-	reply, err := d.change(ctx, c, d.began.Add(d.modelTime()))
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), said: d.textMessages}
+	reply, err := d.applyChange(ctx, c, d.began.Add(d.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Text(d.req.Locale, "turn.draft_moved"))
 		return reply, nil, err
@@ -272,11 +272,11 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	return reply, nil, err
 }
 
-// waiting is the draft of the chat, when it can still be changed and the model can
-// be shown all of it.
-func (d *dialog) waiting() *plan.Run {
+// editableDraft returns the chat's draft when it can still be changed and fits into the prompt
+// whole; nil otherwise.
+func (d *dialog) editableDraft() *plan.Run {
 	at := slices.IndexFunc(d.runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
-	if at < 0 || editable(d.runs[at], d.runs[at].Digest, d.Now()) != nil {
+	if at < 0 || checkEditable(d.runs[at], d.runs[at].Digest, d.Now()) != nil {
 		return nil
 	}
 	if raw, err := json.Marshal(d.runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {
@@ -285,23 +285,23 @@ func (d *dialog) waiting() *plan.Run {
 	return &d.runs[at]
 }
 
-// shownDraft writes a draft as the model reads it and may write it again: JSON in which
-// no character can end a tag.
-func shownDraft(r *plan.Run) (string, error) {
+// encodeDraft encodes a draft in the form in which the model reads and proposes plans: JSON in
+// which no character can end a tag.
+func encodeDraft(r *plan.Run) (string, error) {
 	if r == nil {
 		return "", nil
 	}
 	p := plan.Proposal{Goal: r.Plan.Goal}
 	for _, s := range r.Plan.Steps {
-		p.Steps = append(p.Steps, proposedOf(s))
+		p.Steps = append(p.Steps, proposedStep(s))
 	}
 	raw, err := json.Marshal(p)
 	return string(raw), err
 }
 
-// proposedOf is a step as somebody would propose it. An undo that nobody wrote is
-// found again.
-func proposedOf(s plan.Step) plan.ProposedStep {
+// proposedStep returns a step as a proposal. A suggested undo is omitted, because it is
+// suggested again.
+func proposedStep(s plan.Step) plan.ProposedStep {
 	p := plan.ProposedStep{
 		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
 		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify, NoUndo: s.NoUndo,

@@ -22,7 +22,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// edit is ana's change of a draft: its steps as a JSON list, in which SERVER is the
+// edit returns ana's change of a draft. Its steps are a JSON list, in which SERVER is the
 // world's.
 func (w *world) edit(t testing.TB, r plan.Run, goal, steps string) turn.Edit {
 	t.Helper()
@@ -37,7 +37,7 @@ func (w *world) edit(t testing.TB, r plan.Run, goal, steps string) turn.Edit {
 
 const bookNorth = `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]`
 
-func (w *world) proposed(t testing.TB, steps string) plan.Run {
+func (w *world) proposeDraft(t testing.TB, steps string) plan.Run {
 	t.Helper()
 	w.model.answers = []any{calls("propose_plan", `{"goal":"Reservar","steps":`+strings.ReplaceAll(steps, "SERVER", w.Server.ID)+`}`)}
 	reply := w.send(t, "quiero una reserva")
@@ -61,9 +61,9 @@ func (w *world) lastEvent(t testing.TB, runID string) (plan.Event, map[string]an
 	return last, data
 }
 
-func TestAnEditIsANewRevisionAndTheOldDigestIsVoid(t *testing.T) {
+func TestEditMakesRevisionAndVoidsOldDigest(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	w.Pass(time.Hour)
 	second, err := w.service.Revise(t.Context(), w.edit(t, first, "", strings.ReplaceAll(bookNorth, "norte", "sur")))
 	if err != nil {
@@ -99,9 +99,9 @@ func TestAnEditIsANewRevisionAndTheOldDigestIsVoid(t *testing.T) {
 	}
 }
 
-func TestAnEditThatChangesNothingIsNoRevision(t *testing.T) {
+func TestEditWithoutChangeMakesNoRevision(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	for _, same := range []string{
 		bookNorth,
 		`[{"id":"s1","title":"","mcp_id":"SERVER","method":"post","path":" /bookings","query":{},"needs":[],"body":"{\"room\": \"norte\"}"}]`,
@@ -113,9 +113,9 @@ func TestAnEditThatChangesNothingIsNoRevision(t *testing.T) {
 	}
 }
 
-func TestAnEditIsCheckedAsAnyProposalIs(t *testing.T) {
+func TestEditPassesSameChecksAsProposal(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{
 		{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Aquí nadie borra"},
 	}}); err != nil {
@@ -140,7 +140,7 @@ func TestAnEditIsCheckedAsAnyProposalIs(t *testing.T) {
 			if !errors.Is(err, plan.ErrInvalid) || len(fields) == 0 {
 				t.Fatalf("%v", err)
 			}
-			if !strings.HasPrefix(spaced(fields[0].Loc), c.loc) || !strings.Contains(fields[0].Msg, c.says) {
+			if !strings.HasPrefix(withSpace(fields[0].Loc), c.loc) || !strings.Contains(fields[0].Msg, c.says) {
 				t.Errorf("%+v", fields)
 			}
 		})
@@ -150,7 +150,7 @@ func TestAnEditIsCheckedAsAnyProposalIs(t *testing.T) {
 	}
 }
 
-func spaced(loc []any) string {
+func withSpace(loc []any) string {
 	var parts []string
 	for _, l := range loc {
 		parts = append(parts, fmt.Sprint(l))
@@ -158,9 +158,9 @@ func spaced(loc []any) string {
 	return strings.Join(parts, " ")
 }
 
-func TestOnlyTheDraftThatWasSeenIsEdited(t *testing.T) {
+func TestEditRefusesStaleDigest(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	other := strings.ReplaceAll(bookNorth, "norte", "sur")
 	try := func(name string, e turn.Edit, want error) {
 		t.Helper()
@@ -182,11 +182,11 @@ func TestOnlyTheDraftThatWasSeenIsEdited(t *testing.T) {
 	missing.RunID = "nope"
 	try("no run", missing, plan.ErrRunNotFound)
 
-	second := w.proposed(t, bookNorth)
+	second := w.proposeDraft(t, bookNorth)
 	try("a superseded one", w.edit(t, first, "", other), plan.ErrStale)
 	w.Pass(25 * time.Hour)
 	try("one whose time is over", w.edit(t, second, "", other), plan.ErrExpired)
-	third := w.proposed(t, bookNorth)
+	third := w.proposeDraft(t, bookNorth)
 	if err := w.Confirm(third); err != nil {
 		t.Fatal(err)
 	}
@@ -195,12 +195,12 @@ func TestOnlyTheDraftThatWasSeenIsEdited(t *testing.T) {
 	try("one that is done", w.edit(t, third, "", other), plan.ErrNotPending)
 }
 
-// TestAnEditAndAConfirmNeverBothWin puts them at a barrier: what is confirmed is what
+// TestEditAndConfirmNeverBothWin starts both at a barrier: the confirmed plan is the one that
 // was seen.
-func TestAnEditAndAConfirmNeverBothWin(t *testing.T) {
+func TestEditAndConfirmNeverBothWin(t *testing.T) {
 	w := newWorld(t)
 	for range 10 {
-		r := w.proposed(t, bookNorth)
+		r := w.proposeDraft(t, bookNorth)
 		const edits = 4
 		errs := make([]error, edits)
 		var confirmed error
@@ -234,7 +234,7 @@ func TestAnEditAndAConfirmNeverBothWin(t *testing.T) {
 	}
 }
 
-func TestTheModelChangesTheDraftThatWaits(t *testing.T) {
+func TestModelRevisesPendingDraft(t *testing.T) {
 	w := newWorld(t)
 	has := func(at int) bool {
 		for _, offered := range w.model.asked[at].Tools {
@@ -244,7 +244,7 @@ func TestTheModelChangesTheDraftThatWaits(t *testing.T) {
 		}
 		return false
 	}
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	if has(0) || strings.Contains(w.model.asked[0].Messages[0].Content, "<draft>\n") {
 		t.Error("there was nothing to revise")
 	}
@@ -269,9 +269,9 @@ func TestTheModelChangesTheDraftThatWaits(t *testing.T) {
 	}
 }
 
-func TestARevisionThatIsNoneGoesBackToTheModel(t *testing.T) {
+func TestInvalidRevisionGoesBackToModel(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	step := strings.ReplaceAll(`{"id":"s1","title":"POST /bookings","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}`, "SERVER", w.Server.ID)
 	for name, answer := range map[string]llm.Reply{
 		"the same":           calls("revise_plan", `{"steps":[`+step+`]}`),
@@ -289,19 +289,18 @@ func TestARevisionThatIsNoneGoesBackToTheModel(t *testing.T) {
 	}
 }
 
-// TestADraftThatMovedWhileTheModelThoughtIsLeftAlone edits the draft by hand while
-// the model answers.
-func TestADraftThatMovedWhileTheModelThoughtIsLeftAlone(t *testing.T) {
+// TestRevisionKeepsDraftThatChangedMeanwhile edits the draft by hand while the model answers.
+func TestRevisionKeepsDraftThatChangedMeanwhile(t *testing.T) {
 	w := newWorld(t)
-	first := w.proposed(t, bookNorth)
+	first := w.proposeDraft(t, bookNorth)
 	edit := w.edit(t, first, "", strings.ReplaceAll(bookNorth, "norte", "este"))
-	w.service.Models = providers{meanwhile{w.model, func() {
+	w.service.Models = providers{interruptingModel{w.model, func() {
 		if _, err := w.service.Revise(context.Background(), edit); err != nil {
 			t.Error(err)
 		}
 	}}}
 	revises := calls("revise_plan", strings.ReplaceAll(`{"steps":[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, "SERVER", w.Server.ID))
-	revises.Text = "La sur no tiene proyector." // what it says is kept, whatever comes of the call
+	revises.Text = "La sur no tiene proyector." // the text is kept in any case
 	w.model.answers = []any{revises}
 	reply := w.send(t, "la sur")
 	if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "ya no es el que había") || !strings.HasPrefix(reply.Message.Content, revises.Text) {
@@ -312,20 +311,20 @@ func TestADraftThatMovedWhileTheModelThoughtIsLeftAlone(t *testing.T) {
 	}
 }
 
-// meanwhile does something before the model answers.
-type meanwhile struct {
+// interruptingModel calls a function before it answers.
+type interruptingModel struct {
 	model llm.Model
 	first func()
 }
 
 // Complete implements llm.Model.
-func (m meanwhile) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+func (m interruptingModel) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	m.first()
 	return m.model.Complete(ctx, r)
 }
 
-// waits moves a confirmed run to where its first step waits for an approval.
-func (w *world) waits(t testing.TB, r plan.Run) {
+// awaitApproval moves a confirmed run until its first step waits for an approval.
+func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 	t.Helper()
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
@@ -342,12 +341,12 @@ func (w *world) waits(t testing.TB, r plan.Run) {
 	}
 }
 
-// TestTypedWordsApproveNothingAndAWaitHoldsUpNothing says yes and no to a run that
-// waits, and then to another plan beside it.
-func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
+// TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing says yes and no to a run that waits, and
+// then to another plan beside it.
+func TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing(t *testing.T) {
 	w := newWorld(t)
-	waiting := w.proposed(t, `[{"title":"Borrar la 7","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`)
-	w.waits(t, waiting)
+	waiting := w.proposeDraft(t, `[{"title":"Borrar la 7","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`)
+	w.awaitApproval(t, waiting)
 	for _, word := range []string{"confirmo", "sí", "apruebo", "no"} {
 		w.model.answers = nil
 		reply := w.send(t, word)
@@ -358,7 +357,7 @@ func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
 			t.Fatalf("%s moved the run: %s", word, now.Status)
 		}
 	}
-	w.proposed(t, bookNorth)
+	w.proposeDraft(t, bookNorth)
 	system := w.model.asked[len(w.model.asked)-1].Messages[0].Content
 	if !strings.Contains(system, `"waits":{"step":"s1"`) || !strings.Contains(system, "Borra algo") {
 		t.Errorf("the model does not know what waits: %s", system)
@@ -366,7 +365,7 @@ func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
 	if reply := w.send(t, "no"); reply.Kind != turn.KindCancelled {
 		t.Errorf("%+v", reply.Message)
 	}
-	second := w.proposed(t, bookNorth)
+	second := w.proposeDraft(t, bookNorth)
 	if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued || reply.Run.ID != second.ID {
 		t.Errorf("%+v", reply.Message)
 	}
@@ -375,18 +374,18 @@ func TestTypedWordsApproveNothingAndAWaitHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// TestTheModelIsToldWhatBecameOfDrafts ends drafts in every way but by running.
-func TestTheModelIsToldWhatBecameOfDrafts(t *testing.T) {
+// TestPromptContainsOutcomeOfDrafts ends drafts in every way except a run.
+func TestPromptContainsOutcomeOfDrafts(t *testing.T) {
 	w := newWorld(t)
-	rejected := w.proposed(t, bookNorth)
+	rejected := w.proposeDraft(t, bookNorth)
 	if _, err := w.Runs.Cancel(t.Context(), run.Cancellation{
 		Account: fixture.Account, User: "ana", RunID: rejected.ID, Reason: "Solo a <b>Ana</b>", Locale: locale.Spanish,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	w.proposed(t, bookNorth)
-	w.proposed(t, bookNorth) // supersedes it
-	w.Pass(48 * time.Hour)   // and expires, before anything notes it
+	w.proposeDraft(t, bookNorth)
+	w.proposeDraft(t, bookNorth) // supersedes it
+	w.Pass(48 * time.Hour)       // and expires, before anything notes it
 	w.send(t, "¿y bien?")
 	system := w.model.asked[len(w.model.asked)-1].Messages[0].Content
 	for _, part := range []string{`"status":"cancelled"`, "Solo a", `"status":"superseded"`, `"status":"expired"`} {
@@ -399,9 +398,9 @@ func TestTheModelIsToldWhatBecameOfDrafts(t *testing.T) {
 	}
 }
 
-// TestWhatWasDoneBeforeStaysWhatItWas edits the draft of a run that goes on from
-// another: its finished step stays, the one that failed may be another.
-func TestWhatWasDoneBeforeStaysWhatItWas(t *testing.T) {
+// TestEditCannotChangeFinishedStep edits the draft of a run that continues another. Its finished
+// step cannot change; its failed step can.
+func TestEditCannotChangeFinishedStep(t *testing.T) {
 	w := newWorld(t)
 	w.Runs.DraftLife = time.Hour
 	w.Answer(func(r tool.Request) (tool.Answer, error) {
@@ -411,7 +410,7 @@ func TestWhatWasDoneBeforeStaysWhatItWas(t *testing.T) {
 		return tool.Answer{Status: 409}, nil
 	})
 	steps := `[{"id":"s1","mcp_id":"SERVER","method":"GET","path":"/rooms"},{"id":"s2","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]`
-	failed := w.proposed(t, steps)
+	failed := w.proposeDraft(t, steps)
 	if err := w.Confirm(failed); err != nil {
 		t.Fatal(err)
 	}

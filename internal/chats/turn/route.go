@@ -19,57 +19,57 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Router is what routing needs beside what conversing does.
+// Router holds the dependencies that only routing needs.
 type Router struct {
 	Memory   Memory
 	Settings Settings
 	Business Business
 	Agents   Agents
-	Context  string // URL of the business context where nobody names another; "": none
+	Context  string // default URL of the business context; "": none
 }
 
-// Memory is what sessions remember.
+// Memory stores the exchanges of sessions.
 type Memory interface {
 	Memory(ctx context.Context, account string, company int64, session string) (agent.Memory, error)
-	// Remember adds an exchange to a memory, also when it moved since it was read.
+	// Remember adds an exchange to a memory, also when it changed since it was read.
 	Remember(ctx context.Context, account string, m agent.Memory, e agent.Exchange) error
 }
 
-// Settings are an account's own, as a company changes them.
+// Settings reads the settings of an account and a company.
 type Settings interface {
 	RouterSettings(ctx context.Context, account string, company int64) (agent.Settings, error)
 }
 
-// Business knows what is known of a company; "" when nothing is.
+// Business reads the business context of a company; "" when there is none.
 type Business interface {
 	Read(ctx context.Context, account string, company int64, url string) string
 }
 
-// Agents answer what is delegated to them.
+// Agents calls agents.
 type Agents interface {
 	Ask(ctx context.Context, account string, a agent.Agent, m agent.Message) (agent.Answer, error)
 }
 
-// mostDecisions is how often a model is asked for a decision: a second time when
-// the first cannot be used.
+// mostDecisions bounds how often a model is asked for a decision. It is asked again when the
+// first decision is unusable.
 const mostDecisions = 2
 
-// routing is the way of a turn in which a model decides who answers.
+// routing is the strategy of a turn in which a model decides who answers.
 type routing struct {
-	inquiry
+	modelCaller
 	said     conversation.Message
-	known    conversation.Message // what answered it before, of a request that came again
+	previous conversation.Message // the answer of an earlier attempt, for a retried request
 	memory   agent.Memory
 	settings agent.Settings
 	business string
 	agents   []agent.Agent
 }
 
-// Route answers one message of a session, by what the model says or by an agent
-// that it chooses.
+// Route answers one message of a session, with the model's response or with the answer of an
+// agent that the model chooses.
 //
-// Every outcome but a store that takes nothing is a Reply: Routed says who
-// answered, and Block that nobody may.
+// Every outcome is a Reply, except an error of the store. Its Routed names the agent, and its
+// Block is set when the turn may not run.
 func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 	chat, err := s.chat(ctx, req)
 	if err != nil {
@@ -77,16 +77,16 @@ func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 	}
 	at := s.Now()
 	temperature := agent.Temperature
-	r := &routing{inquiry: inquiry{Service: s, req: req, chat: chat, temperature: &temperature}}
-	return s.respond(ctx, r, s.said(req, at), func(said conversation.Message) (conversation.Chat, error) {
+	r := &routing{modelCaller: modelCaller{Service: s, req: req, chat: chat, temperature: &temperature}}
+	return s.respond(ctx, r, s.userMessage(req, at), func(said conversation.Message) (conversation.Chat, error) {
 		return s.add(ctx, req, chat, at, said)
 	})
 }
 
-func (r *routing) asks() *inquiry { return &r.inquiry }
+func (r *routing) caller() *modelCaller { return &r.modelCaller }
 
-// reads implements way. What only helps is never a reason not to answer.
-func (r *routing) reads(ctx context.Context, said conversation.Message) []func() error {
+// loaders implements strategy. A failure to read optional data does not fail the turn.
+func (r *routing) loaders(ctx context.Context, said conversation.Message) []func() error {
 	account, company := r.req.Principal.Account, r.req.Route.Persona.Company
 	r.said = said
 	return []func() error{
@@ -96,12 +96,12 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 				r.Log.WarnContext(ctx, "router.memory_unread", "session_id", r.req.ChatID, "error", err)
 				r.memory = agent.Memory{Company: company, Session: r.req.ChatID}
 			}
-			r.memory = r.memory.Without(said.ID) // a message that is sent again is not what was said before it
+			r.memory = r.memory.Without(said.ID) // an earlier attempt of this message is no history
 			return nil
 		},
 		func() (err error) {
 			if r.settings, err = r.Router.Settings.RouterSettings(ctx, account, company); err != nil {
-				return err // without them it would be somebody else's agents and words
+				return err // without the settings, wrong agents and prompts would be used
 			}
 			if r.business = r.settings.Context; r.business == "" {
 				r.business = r.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.Router.Context))
@@ -109,17 +109,17 @@ func (r *routing) reads(ctx context.Context, said conversation.Message) []func()
 			return nil
 		},
 		func() (err error) { r.agents, err = r.loadAgents(ctx, account); return },
-		func() (err error) { r.known, err = r.answered(ctx, account); return },
+		func() (err error) { r.previous, err = r.loadPreviousAnswer(ctx, account); return },
 	}
 }
 
-// answered is what answered the message when its request was served before.
-func (r *routing) answered(ctx context.Context, account string) (conversation.Message, error) {
-	if !r.mayBeAgain(r.req) {
+// loadPreviousAnswer returns the message's answer when an earlier attempt stored one.
+func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conversation.Message, error) {
+	if !r.mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.newest(ctx, account, r.chat.ID)
-	return answerTo(messages, r.req), err
+	messages, err := r.newestMessages(ctx, account, r.chat.ID)
+	return previousAnswer(messages, r.req), err
 }
 
 // loadAgents returns the account's active agents, as they were approved.
@@ -135,7 +135,7 @@ func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent
 		}
 		chat, err := s.Store.Operation(ctx, account, server, tool.Entry{Name: tool.ChatTool})
 		if errors.Is(err, tool.ErrNotAllowed) {
-			continue // registered while it was offline: nothing of it was approved yet
+			continue // registered while it was offline: no tool is approved yet
 		}
 		if err != nil {
 			return nil, err
@@ -145,27 +145,27 @@ func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent
 	return list, nil
 }
 
-// due implements way: whoever asks the router wants its answer now, and the same one
-// when there is one. A chat that a person took over is theirs to answer.
-func (r *routing) due(ctx context.Context, _ conversation.Message, snapshot eligibility.Snapshot) (bool, Reply, error) {
+// endEarly implements strategy. It returns an earlier answer again. In a chat that a person took
+// over, it sends a notice. Otherwise the router answers at once.
+func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot eligibility.Snapshot) (bool, Reply, error) {
 	switch {
-	case r.known.ID != "":
+	case r.previous.ID != "":
 	case snapshot.Automation().Mode == eligibility.Manual:
-		reply := r.aside(r.req, r.chat, "router.manual")
+		reply := r.transientNotice(r.req, r.chat, "router.manual")
 		reply.Routed = &Routed{Action: agent.Respond, Manual: true}
 		return true, reply, nil
 	default:
 		return false, Reply{}, nil
 	}
 	routed := Routed{Action: agent.Respond}
-	if by := r.known.By; by != nil && by.Agent != "" {
+	if by := r.previous.By; by != nil && by.Agent != "" {
 		routed = Routed{Action: agent.Delegate, Agent: by.Agent}
 	}
-	r.remember(ctx, r.known.Content, routed.Agent)
-	return true, Reply{Kind: replyOf(r.known.Kind), Message: r.known, Chat: r.chat, By: r.known.By, Routed: &routed}, nil
+	r.remember(ctx, r.previous.Content, routed.Agent)
+	return true, Reply{Kind: replyOf(r.previous.Kind), Message: r.previous, Chat: r.chat, By: r.previous.By, Routed: &routed}, nil
 }
 
-// prepare implements way.
+// prepare implements strategy.
 func (r *routing) prepare(eligibility.Snapshot) error {
 	if allowed := r.settings.Agents; allowed != nil {
 		r.agents = slices.DeleteFunc(r.agents, func(a agent.Agent) bool {
@@ -181,17 +181,17 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 	return err
 }
 
-// converse implements way.
+// converse implements strategy.
 func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	decision, ok, err := r.decide(asking)
 	if err != nil {
-		return r.unanswered(ctx, err)
+		return r.blockedReply(ctx, err)
 	}
 	switch {
 	case !ok:
-		return r.finish(ctx, locale.Text(r.req.Locale, "router.apology"), Routed{Action: agent.Respond, Sorry: true})
+		return r.finish(ctx, locale.Text(r.req.Locale, "router.apology"), Routed{Action: agent.Respond, Undecided: true})
 	case decision.Action == agent.Delegate:
-		waiting, cancel := r.Limits.until(ctx, r.began, r.Now())
+		waiting, cancel := r.Limits.withDeadline(ctx, r.began, r.Now())
 		defer cancel()
 		text, routed := r.delegate(waiting, decision.Agent)
 		return r.finish(ctx, text, routed)
@@ -199,28 +199,29 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	return r.finish(ctx, decision.Response, Routed{Action: decision.Action})
 }
 
-// decide asks the model for its decision, again once when it cannot be used; false
-// when neither can.
+// decide asks the model for its decision, at most mostDecisions times. It returns false when no
+// decision is usable.
 func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 	for range mostDecisions {
 		answer, err := r.ask(ctx, false)
 		if err != nil {
 			return agent.Decision{}, false, err
 		}
-		decision, wrong := r.read(answer)
+		decision, wrong := r.parseDecision(answer)
 		if wrong == nil {
 			r.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
 			return decision, true, nil
 		}
 		r.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
 		r.messages = append(r.messages,
-			llm.Message{Role: llm.Assistant, Content: shortened(answer.Text)},
+			llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)},
 			llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
 	}
 	return agent.Decision{}, false, nil
 }
 
-func (r *routing) read(answer llm.Reply) (agent.Decision, error) {
+// parseDecision decodes the model's answer as a decision.
+func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 	if answer.Cut {
 		return agent.Decision{}, errors.New("the answer was cut: be brief")
 	}
@@ -231,12 +232,12 @@ func (r *routing) read(answer llm.Reply) (agent.Decision, error) {
 	return agent.ReadDecision(raw, r.agents)
 }
 
-// delegate has an agent answer. When it does not, the person is told which agent
-// that is, and what happens next.
+// delegate calls an agent and returns its answer. When the agent fails, the text names it and
+// the next step for the user.
 func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	at := slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })
-	answer, err := r.consult(ctx, r.agents[at], agent.Message{
-		Text: r.req.Message, Session: r.req.ChatID, Context: r.context(), Idempotency: r.said.ID, TraceID: r.req.TraceID,
+	answer, err := r.askAgent(ctx, r.agents[at], agent.Message{
+		Text: r.req.Message, Session: r.req.ChatID, Context: r.agentContext(), Idempotency: r.said.ID, TraceID: r.req.TraceID,
 	})
 	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
 	if err == nil {
@@ -257,12 +258,11 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	return locale.Text(r.req.Locale, key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
 }
 
-// consult asks an agent. Of a request that may come again it is noted before, because who
-// dies while they ask has it come again, and no agent is asked twice for that: it may have
-// done what it was asked for.
-func (r *routing) consult(ctx context.Context, a agent.Agent, m agent.Message) (agent.Answer, error) {
+// askAgent calls an agent. For a request that may be retried, it first records the call: after a
+// crash the retry does not call an agent again, because the first call may have had effects.
+func (r *routing) askAgent(ctx context.Context, a agent.Agent, m agent.Message) (agent.Answer, error) {
 	account := r.req.Principal.Account
-	if !r.req.MayCome {
+	if !r.req.MayRepeat {
 		return r.Router.Agents.Ask(ctx, account, a, m)
 	}
 	switch err := r.Store.NoteAsked(ctx, account, r.chat.ID, r.said.ID, r.Now()); {
@@ -274,10 +274,11 @@ func (r *routing) consult(ctx context.Context, a agent.Agent, m agent.Message) (
 	return r.Router.Agents.Ask(ctx, account, a, m)
 }
 
-// mayAsk notes that somebody was told that the agent failed: who sends the message again
-// means it. Of an answer nothing needs to be noted, because it stands in the chat.
-func (r *routing) mayAsk(ctx context.Context) {
-	if !r.req.MayCome {
+// allowRetry deletes the record of the agent call after its failure was reported, because a user
+// who sends the message again wants a new call. After an answer this is not needed: the answer
+// is in the chat.
+func (r *routing) allowRetry(ctx context.Context) {
+	if !r.req.MayRepeat {
 		return
 	}
 	if err := r.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.said.ID, r.Now()); err != nil {
@@ -285,9 +286,9 @@ func (r *routing) mayAsk(ctx context.Context) {
 	}
 }
 
-// context is what an agent is told beside the message (document 001): who speaks,
-// for whom, and what was said before.
-func (r *routing) context() map[string]any {
+// agentContext returns the context that an agent receives with the message (document 001): the
+// persona, the business and the history.
+func (r *routing) agentContext() map[string]any {
 	p := r.req.Route.Persona
 	c := map[string]any{}
 	for name, value := range p.More {
@@ -308,18 +309,17 @@ func (r *routing) context() map[string]any {
 	return c
 }
 
-// finish stores the answer and what the session remembers of it, and settles what
-// the turn used. A memory that cannot be written is a loss, and no reason to keep
-// an answer from whoever waits for it.
+// finish stores the answer, adds the exchange to the session's memory and settles the turn's
+// hold. A failed write of the memory does not fail the answer.
 func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply Reply, err error) {
 	by := r.by()
 	by.Agent = routed.Agent
 	kind := conversation.KindText
-	if routed.Failure != nil || routed.Sorry { // the system's own words
+	if routed.Failure != nil || routed.Undecided { // a fixed system text
 		kind = conversation.KindNotice
 	}
 	req := r.req
-	if routed.Failure != nil { // the message is tried again when it comes again: this answers it for now only
+	if routed.Failure != nil { // a retry calls the agent again, so this answer gets no fixed ID
 		req.MessageID = ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
@@ -337,13 +337,13 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	)
 	reply.Routed = &routed
 	if err == nil && routed.Failure != nil {
-		r.mayAsk(ctx)
+		r.allowRetry(ctx)
 	}
 	return reply, err
 }
 
-// notes are the notes under an answer of the router's own model, which can only answer. An
-// agent answers for its own claims.
+// notes returns the notes under an answer of the router's own model, which can only answer. An
+// agent's claims get no note.
 func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []conversation.Note {
 	if kind != conversation.KindText || routed.Action != agent.Respond || !intent.Poses(text).Done {
 		return nil
@@ -351,7 +351,7 @@ func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []co
 	return []conversation.Note{{Code: conversation.NoteNothingDone, Text: locale.Text(r.req.Locale, "note.nothing_done")}}
 }
 
-// remember adds what was said and answered to the memory of the session.
+// remember adds the message and its answer to the session's memory.
 func (r *routing) remember(ctx context.Context, text, by string) {
 	e := agent.Exchange{ID: r.said.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
 	if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
@@ -359,5 +359,5 @@ func (r *routing) remember(ctx context.Context, text, by string) {
 	}
 }
 
-// finishTime bounds what storing an answer may take.
+// finishTime bounds the time for storing an answer.
 const finishTime = 4 * time.Second

@@ -15,24 +15,24 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// unknown is a company of which nothing is known.
-type unknown struct{}
+// unknownBusiness has no business context.
+type unknownBusiness struct{}
 
-func (unknown) Read(context.Context, string, int64, string) string { return "" }
+func (unknownBusiness) Read(context.Context, string, int64, string) string { return "" }
 
-// routed is a world whose messages go to the router.
-func routed(t testing.TB, answers ...any) *world {
+// newRouterWorld returns a world whose messages go to the router.
+func newRouterWorld(t testing.TB, answers ...any) *world {
 	w := newWorld(t, answers...)
-	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Settings: w.Store, Business: unknown{}}
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Settings: w.Store, Business: unknownBusiness{}}
 	return w
 }
 
-func decides(response string) llm.Reply {
+func decisionReply(response string) llm.Reply {
 	raw, _ := json.Marshal(map[string]any{"action": "respond", "agent_name": nil, "response": response})
 	return text(string(raw))
 }
 
-// route sends a message of the session s of company 7; at is when it first came.
+// route sends a message of the session s of company 7. at is its first arrival.
 func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply {
 	t.Helper()
 	reply, err := w.service.Route(t.Context(), turn.Request{
@@ -45,7 +45,7 @@ func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply
 	return reply
 }
 
-func (w *world) remembered(t testing.TB) agent.Memory {
+func (w *world) memory(t testing.TB) agent.Memory {
 	t.Helper()
 	m, err := w.Store.Memory(t.Context(), fixture.Account, 7, "s", w.Clock())
 	if err != nil {
@@ -54,17 +54,17 @@ func (w *world) remembered(t testing.TB) agent.Memory {
 	return m
 }
 
-// TestAMessageThatIsRoutedAgainIsRememberedOnce: it came again at once, after what it was
-// answered had been remembered.
-func TestAMessageThatIsRoutedAgainIsRememberedOnce(t *testing.T) {
-	w := routed(t, decides("uno"), decides("dos"))
+// TestRetriedMessageIsRememberedOnce: the retry comes at once, after the answer was stored in
+// the memory.
+func TestRetriedMessageIsRememberedOnce(t *testing.T) {
+	w := newRouterWorld(t, decisionReply("uno"), decisionReply("dos"))
 	id, at := w.IDs.New(w.Clock()), w.Clock()
 	for _, want := range []string{"uno", "dos"} {
 		if reply := w.route(t, id, "una pregunta sola", at); reply.Message.Content != want {
 			t.Fatalf("%+v", reply)
 		}
 	}
-	if m := w.remembered(t); len(m.Exchanges) != 1 || m.Exchanges[0].Response != "dos" {
+	if m := w.memory(t); len(m.Exchanges) != 1 || m.Exchanges[0].Response != "dos" {
 		t.Errorf("%+v", m.Exchanges)
 	}
 	for i, r := range w.model.asked {
@@ -74,11 +74,11 @@ func TestAMessageThatIsRoutedAgainIsRememberedOnce(t *testing.T) {
 	}
 }
 
-// TestAMessageThatWasAnsweredIsAnsweredAlike: whoever served it ended after the answer
-// stood in the chat, and before the sender had it. It is answered again once the lease
-// of the first is over.
-func TestAMessageThatWasAnsweredIsAnsweredAlike(t *testing.T) {
-	w := routed(t, decides("uno"), decides("otra"), decides("dos"))
+// TestRetriedRouteReturnsStoredAnswer: the server of the first attempt ended after it stored the
+// answer and before it responded. The answer is returned again after the first attempt's lease
+// has ended.
+func TestRetriedRouteReturnsStoredAnswer(t *testing.T) {
+	w := newRouterWorld(t, decisionReply("uno"), decisionReply("otra"), decisionReply("dos"))
 	id, other, at := w.IDs.New(w.Clock()), w.IDs.New(w.Clock()), w.Clock()
 	first := w.route(t, id, "una pregunta", at)
 	w.route(t, other, "otra pregunta", at)
@@ -91,19 +91,19 @@ func TestAMessageThatWasAnsweredIsAnsweredAlike(t *testing.T) {
 	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
 		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
 	}
-	if m := w.remembered(t); len(m.Exchanges) != 2 {
+	if m := w.memory(t); len(m.Exchanges) != 2 {
 		t.Errorf("%+v", m.Exchanges)
 	}
 }
 
-// TestAMessageThatIsServedLateIsRememberedFromThenOn: one that could not run may come
-// again under its key for as long as the key is known.
-func TestAMessageThatIsServedLateIsRememberedFromThenOn(t *testing.T) {
-	w := routed(t, decides("por fin"))
+// TestLateMessageIsRememberedAtServingTime: a request that could not run may be retried under
+// its key for as long as the key is known.
+func TestLateMessageIsRememberedAtServingTime(t *testing.T) {
+	w := newRouterWorld(t, decisionReply("por fin"))
 	at := w.Clock()
 	w.Pass(agent.MemoryLife + time.Hour)
 	w.route(t, w.IDs.New(at), "hola", at)
-	if m := w.remembered(t); len(m.Exchanges) != 1 || !m.ExpiresAt.Equal(w.Clock().Add(agent.MemoryLife)) {
+	if m := w.memory(t); len(m.Exchanges) != 1 || !m.ExpiresAt.Equal(w.Clock().Add(agent.MemoryLife)) {
 		t.Errorf("at %v: %+v", w.Clock(), m)
 	}
 }

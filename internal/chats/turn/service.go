@@ -22,7 +22,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Store is what a turn reads and writes.
+// Store reads and writes the data of a turn.
 type Store interface {
 	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
@@ -37,44 +37,45 @@ type Store interface {
 	// message; an older draft becomes superseded in the same transaction. It
 	// returns plan.ErrMoved when the chat or the older draft moved.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
-	// Revise gives a draft another plan, when the chat still waits for it as it was
-	// read; plan.ErrMoved.
+	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
+	// Otherwise it returns plan.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
-	// Show notes that a viewer is shown a draft, and adds what is said with it, while the
-	// chat waits for that draft; plan.ErrMoved. Shown returns which plan they were shown
-	// last, at a time; none when that expired.
+	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
+	// waits for that draft. Otherwise it returns plan.ErrMoved. Shown returns the plan that the
+	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, said ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
-	// AskStop notes that somebody wants the chat's answer to end, and StopAsked
-	// when that was; the zero time: never.
+	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
+	// request; the zero time when there is none.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error
 	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
-	// TakeAnswer makes answering a message the caller's, when it is nobody's at a time;
-	// conversation.ErrAnswering. EndAnswer gives it back.
+	// TakeAnswer takes the lease to answer a message, when no other holder has it at a time.
+	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
 	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
 	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error
-	// NoteAsked notes that an agent is about to be asked for a message, conversation.ErrAsked
-	// when one was; EndAsked lets one be asked again.
+	// NoteAsked records that an agent is about to be called for a message. It returns
+	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
+	// an agent can be called again.
 	NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
 	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
 }
 
-// Runs decides over drafts.
+// Runs confirms and cancels drafts.
 type Runs interface {
 	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
 	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
 }
 
-// Listeners are whoever has an account's chats open.
+// Listeners notifies the clients that have an account's chats open.
 type Listeners interface {
 	realtime.Notifier
-	// Watched reports whether anybody listens at all.
+	// Watched reports whether any client listens.
 	Watched(ctx context.Context, account string) bool
 }
 
-// Tally counts turns, and never fails one.
-type Tally interface {
+// UsageCounters counts turns. A failure to count never fails a turn.
+type UsageCounters interface {
 	Turn(ctx context.Context, account string, t usage.Turn)
 }
 
@@ -87,18 +88,19 @@ type Service struct {
 	Credit      *credit.Service
 	Models      eligibility.Models
 	Retry       llm.Retry
-	Tell        Listeners // of an answer while it is written
-	Tally       Tally
-	Previews    Previewer // nil: nothing is looked at before it is confirmed
+	Tell        Listeners     // notified of an answer while it is written
+	Usage       UsageCounters // counts each turn
+	Previews    Previewer     // nil: drafts have no preview
 
 	Router Router
 	Limits Limits
 
-	// AloneSince is when the only process that serves began; zero: others may serve.
+	// AloneSince is the start time of the process when it is the only server. Zero means that
+	// other processes may serve.
 	AloneSince time.Time
 
 	DraftLife time.Duration
-	ShowTime  time.Duration // how long whoever is shown a card again waits for it
+	ShowTime  time.Duration // how long a viewer waits for a card that is shown again
 	IDs       *ids.Source
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -106,8 +108,9 @@ type Service struct {
 
 // Send answers one message.
 //
-// It returns conversation.ErrChatNotFound, what run.Confirm and run.Cancel refuse with,
-// and Moved for a typed yes to a plan that is another by now; every other outcome, a blocked turn among them, is a Reply.
+// It returns conversation.ErrChatNotFound, the errors of run.Confirm and run.Cancel, and Moved
+// for a typed yes to a plan that has changed. Every other outcome is a Reply, also a blocked
+// turn.
 func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	began := s.Now()
 	chat, err := s.chat(ctx, req)
@@ -127,7 +130,8 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	return s.answer(ctx, req, chat)
 }
 
-// chat returns the chat of a request. One that a client names is made when absent.
+// chat returns the chat of a request. It creates a chat that the client named and that is
+// absent.
 func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, error) {
 	account, at := req.Principal.Account, s.Now()
 	switch {
@@ -145,22 +149,22 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 		}
 		return s.Store.OpenSession(ctx, account, conversation.Chat{
 			ID: id, SessionID: req.ChatID, Company: req.Route.Persona.Company, CreatedAt: at, UpdatedAt: at,
-			Title: conversation.Title(req.ChatID + ": " + req.Message), // people begin alike
+			Title: conversation.Title(req.ChatID + ": " + req.Message), // many users begin with the same words
 		})
 	}
 	return s.Store.Chat(ctx, account, req.ChatID)
 }
 
-// notice answers with a sentence of the system's own.
+// notice answers with a fixed system text.
 func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...string) (Reply, error) {
 	at := s.Now()
-	said := s.said(req, at) // first: what is said stands before what answers it
-	answer := answering(req, s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...)))
+	said := s.userMessage(req, at) // created first, because the message sorts before its answer
+	answer := withAnswerID(req, s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...)))
 	chat, err := s.add(ctx, req, chat, at, said, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
 
-// blocked answers that the turn may not run, why, and what to do.
+// blocked answers that the turn may not run, with the reason and the next step for the user.
 func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, "⚠️ "+b.Message)
@@ -169,13 +173,13 @@ func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Ch
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
-// text answers with words that were not, and could not become, a plan. by is the
-// model of the turn, when one was asked; notes are what stands under its words.
+// text stores and returns an answer that is text and not a plan. by is the model of the turn,
+// when one was asked. notes stand under the text.
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By, notes ...conversation.Note) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleAssistant, kind, at, text)
 	answer.Notes = notes
-	answer = answering(req, answer)
+	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
 	if reply.Kind == KindMessage {
 		reply.Message.By = by
@@ -185,17 +189,19 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 	return reply, err
 }
 
-// answering names a message for the one that it answers, when that may come again.
-func answering(req Request, m conversation.Message) conversation.Message {
+// withAnswerID gives the answer to a request that may be retried an ID that follows from the
+// request's message.
+func withAnswerID(req Request, m conversation.Message) conversation.Message {
 	if req.MessageID != "" {
 		m.ID = conversation.AnswerID(req.MessageID)
 	}
 	return m
 }
 
-// answerTo is what answered a request that came again, none when nothing did: whoever
-// served it may have ended between saying so in the chat and to whoever asked.
-func answerTo(messages []conversation.Message, req Request) conversation.Message {
+// previousAnswer returns the stored answer to a request that was retried, or the zero Message.
+// The process that served the first attempt may have ended after it stored the answer and before
+// it responded.
+func previousAnswer(messages []conversation.Message, req Request) conversation.Message {
 	for _, m := range messages {
 		if req.MessageID != "" && m.ID == conversation.AnswerID(req.MessageID) {
 			return m
@@ -204,8 +210,8 @@ func answerTo(messages []conversation.Message, req Request) conversation.Message
 	return conversation.Message{}
 }
 
-// again is the reply that was given before, with the draft as it is now.
-func (s *Service) again(ctx context.Context, req Request, chat conversation.Chat, known conversation.Message) (Reply, error) {
+// previousReply returns the reply of an earlier attempt, with the current state of its draft.
+func (s *Service) previousReply(ctx context.Context, req Request, chat conversation.Chat, known conversation.Message) (Reply, error) {
 	reply := Reply{Kind: replyOf(known.Kind), Message: known, Chat: chat, By: known.By}
 	if known.Kind != conversation.KindPlan {
 		return reply, nil
@@ -215,17 +221,17 @@ func (s *Service) again(ctx context.Context, req Request, chat conversation.Chat
 	return reply, err
 }
 
-// justNow is how old a request is at most that is served for the first time, usually.
+// justNow bounds the age of a request that is usually served for the first time.
 const justNow = time.Second
 
-// mayBeAgain reports a request that may have been served before: only of such ones is
-// an older answer looked for. One that came before this process began was served by
-// another, as much as it was.
-func (s *Service) mayBeAgain(req Request) bool {
+// mayBeRepeat reports whether the request may have been served before. Only then is an older
+// answer looked up. Another process may have served a request that was received before this
+// process started.
+func (s *Service) mayBeRepeat(req Request) bool {
 	return req.MessageID != "" && (req.MessageAt.Before(s.AloneSince) || !s.Now().Before(req.MessageAt.Add(justNow)))
 }
 
-// replyOf is the kind of reply that a message of the assistant makes.
+// replyOf returns the reply's kind for an assistant message.
 func replyOf(kind conversation.Kind) Kind {
 	if kind == conversation.KindText {
 		return KindMessage
@@ -233,7 +239,7 @@ func replyOf(kind conversation.Kind) Kind {
 	return KindNotice
 }
 
-// add appends messages to a chat and returns the chat as that left it.
+// add appends messages to a chat and returns the updated chat.
 func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
 	title := conversation.Title(req.Message)
 	if chat.Title != "" || len(list) == 0 {
@@ -252,9 +258,9 @@ func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, 
 	return chat, nil
 }
 
-// said is the message of the person. Of a request that may come again it is the
-// same message each time.
-func (s *Service) said(req Request, at time.Time) conversation.Message {
+// userMessage returns the user's message. For a request that may be retried, it is the same
+// message at each attempt.
+func (s *Service) userMessage(req Request, at time.Time) conversation.Message {
 	m := s.message(conversation.RoleUser, conversation.KindText, at, req.Message)
 	if req.MessageID != "" {
 		m.ID, m.Seq, m.At = req.MessageID, req.MessageID, req.MessageAt

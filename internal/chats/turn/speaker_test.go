@@ -14,9 +14,10 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// TestWhomASessionSpokeForIsNoOtherPerson: by the Operator API a program speaks for people.
-// Who asked, changed or confirmed by it is held to it, whomever the session speaks for by then.
-func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
+// TestSessionPersonsCannotApproveTheirPlan: through the Operator API a program speaks for
+// people. A person who proposed, changed or confirmed a plan through it cannot approve it, even
+// when the session speaks for another person by then.
+func TestSessionPersonsCannotApproveTheirPlan(t *testing.T) {
 	w := newWorld(t)
 	if err := w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 		Rules: []rule.Rule{{ID: "r1", Effect: rule.Ask, Method: "POST", Another: true, Reason: "Lo aprueba otra persona"}}, By: "ana", UpdatedAt: w.Clock(),
@@ -25,8 +26,8 @@ func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 	}
 	w.model.answers = []any{
 		text("Hola."),
-		calls("propose_plan", replaced(booksNorth, w)),
-		calls("revise_plan", replaced(`{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w)),
+		calls("propose_plan", withServer(booksNorth, w)),
+		calls("revise_plan", withServer(`{"goal":"Reservar","steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w)),
 		text("Bien."),
 	}
 	says := func(person, message string) turn.Reply {
@@ -41,7 +42,7 @@ func TestWhomASessionSpokeForIsNoOtherPerson(t *testing.T) {
 		return reply
 	}
 	says("berta", "hola")
-	draft := says("", "reserva la norte").Run // who was named stays named
+	draft := says("", "reserva la norte").Run // the session keeps the person's name
 	says("carla", "mejor la sur")
 	seen := w.Read(draft.ID)
 	if seen.Digest == draft.Digest {

@@ -11,92 +11,92 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// How an answer is followed while it is written.
+// Intervals of a stream.
 const (
-	tellEvery = 120 * time.Millisecond // between two pieces that are pushed
-	lookEvery = 700 * time.Millisecond // between two looks whether a person said stop
+	tellEvery = 120 * time.Millisecond // between two pushes of text
+	lookEvery = 700 * time.Millisecond // between two checks for a stop request
 )
 
-// errStopped is why an answer ended that a person stopped.
+// errStopped is the cause when a person stopped the answer.
 var errStopped = errors.New("turn: stopped by the person")
 
-// writing is an answer while it is written: it tells what is written to whoever
-// has the chat open, and ends it when somebody says stop.
+// answerStream pushes an answer to the clients that have the chat open while the model writes
+// it, and cancels the model call on a stop request.
 //
-// The text is sent up to the end of a sentence or a line, and is not taken back. Notes under
-// the answer say what in it is not true. The arguments of a tool call are not sent. Only a
-// call that broke off, and is made again, begins its part again.
-type writing struct {
+// The text is pushed up to the end of a sentence or a line, and is not taken back. Notes under
+// the answer mark false claims. The arguments of a tool call are not pushed. Only a model call
+// that broke off and is retried pushes its part again.
+type answerStream struct {
 	s       *Service
 	account string
 	chat    conversation.Chat
 	turn    string
 	since   time.Time
-	shown   bool // somebody has the page open
+	shown   bool // a client has the page open
 
-	mu    sync.Mutex
-	text  strings.Builder
-	kept  string // of earlier calls of the turn: text begins with it
-	told  int
-	again bool // begins anew
-	ever  bool // something was told
+	mu     sync.Mutex
+	text   strings.Builder
+	kept   string // text of earlier calls of the turn: a prefix of text
+	sent   int
+	again  bool // the next push begins with a reset
+	pushed bool // something was pushed
 
 	cancel context.CancelCauseFunc
 	over   chan struct{}
 	wait   sync.WaitGroup
 }
 
-// write begins to follow an answer. The context it returns ends when a person
-// says stop; end must be called.
-func (s *Service) write(ctx context.Context, account string, chat conversation.Chat, turn string, since time.Time) (context.Context, *writing) {
-	w := &writing{s: s, account: account, chat: chat, turn: turn, since: since.Truncate(time.Millisecond), over: make(chan struct{})}
+// startStream starts a stream. The returned context is cancelled on a stop request. The caller
+// must call end.
+func (s *Service) startStream(ctx context.Context, account string, chat conversation.Chat, turn string, since time.Time) (context.Context, *answerStream) {
+	w := &answerStream{s: s, account: account, chat: chat, turn: turn, since: since.Truncate(time.Millisecond), over: make(chan struct{})}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.wait.Go(func() { w.follow(ctx) })
 	return ctx, w
 }
 
 // Text implements llm.Sink.
-func (w *writing) Text(delta string) {
+func (w *answerStream) Text(delta string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text.WriteString(delta)
 }
 
 // Reset implements llm.Sink.
-func (w *writing) Reset() {
+func (w *answerStream) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.again = w.again || w.told > len(w.kept)
-	w.told = min(w.told, len(w.kept))
+	w.again = w.again || w.sent > len(w.kept)
+	w.sent = min(w.sent, len(w.kept))
 	w.text.Reset()
 	w.text.WriteString(w.kept)
 }
 
-// keep makes the text so far the beginning of the answer.
-func (w *writing) keep(text string) {
+// keep adds a finished text to the fixed prefix of the answer.
+func (w *answerStream) keep(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept += text + "\n\n"
 	w.text.Reset()
 	w.text.WriteString(w.kept)
-	w.told = min(w.told, len(w.kept))
+	w.sent = min(w.sent, len(w.kept))
 }
 
-// end stops following. What was told is over: what stands in the chat is the
-// answer.
-func (w *writing) end(ctx context.Context) {
+// end stops the stream. It notifies the clients that the stored message replaces the pushed
+// text.
+func (w *answerStream) end(ctx context.Context) {
 	close(w.over)
 	w.wait.Wait()
 	w.cancel(nil)
 	w.mu.Lock()
-	told := w.ever
+	pushed := w.pushed
 	w.mu.Unlock()
-	if told {
+	if pushed {
 		w.s.Tell.Notify(context.WithoutCancel(ctx), w.account, realtime.TextEnd(w.chat.ID, w.turn))
 	}
 }
 
-func (w *writing) follow(ctx context.Context) {
+func (w *answerStream) follow(ctx context.Context) {
 	tell, look := time.NewTicker(tellEvery), time.NewTicker(lookEvery)
 	defer tell.Stop()
 	defer look.Stop()
@@ -107,7 +107,7 @@ func (w *writing) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tell.C:
-			w.tell(ctx)
+			w.push(ctx)
 		case <-look.C:
 			at, err := w.s.Store.StopAsked(ctx, w.account, w.chat.ID)
 			if err == nil && !at.Before(w.since) {
@@ -118,16 +118,16 @@ func (w *writing) follow(ctx context.Context) {
 	}
 }
 
-// tell pushes what may be shown and was not yet.
-func (w *writing) tell(ctx context.Context) {
+// push sends the text that ends at a boundary and was not sent before.
+func (w *answerStream) push(ctx context.Context) {
 	w.mu.Lock()
-	text, from, again := w.text.String(), w.told, w.again
-	to := lastEnd(text)
+	text, from, again := w.text.String(), w.sent, w.again
+	to := lastBoundary(text)
 	if again {
 		from, w.again = 0, false
 	}
 	if to > from {
-		w.told, w.ever = to, true
+		w.sent, w.pushed = to, true
 	}
 	w.mu.Unlock()
 	var events []realtime.Event
@@ -142,8 +142,8 @@ func (w *writing) tell(ctx context.Context) {
 	}
 }
 
-// lastEnd is where the last whole sentence or line of a text ends.
-func lastEnd(text string) int {
+// lastBoundary returns the byte offset after the last whole sentence or line of a text.
+func lastBoundary(text string) int {
 	to := 0
 	for _, end := range []string{"\n", ". ", "? ", "! ", "… "} {
 		if i := strings.LastIndex(text, end); i >= 0 {

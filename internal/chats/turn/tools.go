@@ -9,7 +9,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// The tools the model is offered.
+// Names of the tools that the model may call.
 const (
 	toolRequest = "mcp_request"
 	toolPlan    = "propose_plan"
@@ -17,12 +17,12 @@ const (
 	toolSearch  = "search_tools"
 )
 
-// methods are those a step may have.
+// methods lists the HTTP methods of a step.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// callable keeps the entries a step may name: what a server changed since it was
-// approved is none of them.
-func callable(s tool.Server, entries []tool.Entry) []tool.Entry {
+// callableEntries keeps the entries that a step may call. A tool that a server changed since its
+// approval is left out.
+func callableEntries(s tool.Server, entries []tool.Entry) []tool.Entry {
 	return slices.DeleteFunc(entries, func(e tool.Entry) bool {
 		if e.Name != "" {
 			return slices.Contains(s.Frozen, e.Name)
@@ -31,21 +31,21 @@ func callable(s tool.Server, entries []tool.Entry) []tool.Entry {
 	})
 }
 
-// offers are the tools of a turn: those with tool names where a server has any, and
-// the one that changes a draft where one waits.
-func offers(listed []tool.Listed, pending bool) []llm.Tool {
-	list := offered
+// turnTools returns the tools of a turn: with tool names where a server has named tools, and
+// with revise_plan where a draft waits.
+func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
+	list := baseTools
 	if pending {
-		list = append(slices.Clone(offered), revise)
+		list = append(slices.Clone(baseTools), reviseTool)
 	}
 	if hasNamed(listed) {
-		return named(list)
+		return withToolNames(list)
 	}
 	return list
 }
 
-// names lists the tools of a turn, for a model that called another.
-func names(list []llm.Tool) string {
+// toolNames lists the tools of a turn, for a model that called an unknown one.
+func toolNames(list []llm.Tool) string {
 	var all []string
 	for _, t := range list {
 		all = append(all, t.Name)
@@ -58,9 +58,8 @@ func hasNamed(listed []tool.Listed) bool {
 	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
 }
 
-// named lets each step of what is offered name a tool in the place of a method and
-// a path.
-func named(list []llm.Tool) []llm.Tool {
+// withToolNames lets each step in the schemas name a tool instead of a method and a path.
+func withToolNames(list []llm.Tool) []llm.Tool {
 	const property = `"tool": {"type": "string", "description": "name of a tool, in the place of method and path: its arguments are the body"},
     `
 	out := slices.Clone(list)
@@ -72,8 +71,8 @@ func named(list []llm.Tool) []llm.Tool {
 	return out
 }
 
-// offered are the tools, with their schemas.
-var offered = []llm.Tool{
+// baseTools holds the tools of every turn, with their schemas.
+var baseTools = []llm.Tool{
 	{
 		Name: toolRequest,
 		Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
@@ -119,8 +118,8 @@ var offered = []llm.Tool{
 	},
 }
 
-// revise changes the draft that waits.
-var revise = llm.Tool{
+// reviseTool changes the pending draft.
+var reviseTool = llm.Tool{
 	Name: toolRevise,
 	Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
 		"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",

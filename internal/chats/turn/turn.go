@@ -1,5 +1,5 @@
-// Package turn owns one incoming message and all that answers it: the one
-// pipeline behind every chat contract.
+// Package turn stores one incoming message and produces its answer. Every chat contract uses
+// this pipeline.
 //
 //	validate → load chat, history, servers → intent
 //	  → eligibility → prompt → model and its tools
@@ -9,13 +9,13 @@
 //
 //	validate → memory, business context, agents
 //	  → eligibility → prompt → a decision of the model
-//	  → its response, or what an agent answers
+//	  → the model's response, or an agent's answer
 //
-// What stays true: the message of the person is stored before anything answers
-// it; only the person's own words can confirm, and only a pending draft; text of
-// the model, of a tool or of a document never executes anything, and no words approve
-// what a run waits for. Every plan, whoever wrote it, is drafted by the same checks; an
-// edit is a new revision, and the digest of the one before confirms nothing.
+// Invariants: the user's message is stored before the answer. Only the user's own message can
+// confirm, and only a pending draft. Text of the model, of a tool or of a document never
+// executes anything. No chat message grants an approval that a run waits for. Every plan passes
+// the same checks, whether a model or a person wrote it. An edit is a new revision, and the
+// digest of an older revision confirms nothing.
 package turn
 
 import (
@@ -30,7 +30,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Kind says what a turn came to.
+// Kind names the outcome of a turn.
 type Kind string
 
 // The kinds of reply.
@@ -43,66 +43,69 @@ const (
 	KindBlocked   Kind = "blocked"   // the turn may not run
 )
 
-// Request is one message of a person.
+// Request holds one user message with its caller and its chat.
 type Request struct {
 	Principal auth.Principal
 	ChatID    string
 	Message   string
-	Seen      plan.Digest // of the plan on the person's screen, when the client says
+	Seen      plan.Digest // digest of the plan on the user's screen, when the client sends it
 	Locale    locale.Tag
 	TraceID   string
-	Session   *Session // of the Operator contract: the chat is made when absent
-	Route     *Route   // of the router's contract: the same
+	Session   *Session // set by the Operator contract: the chat is created when it is absent
+	Route     *Route   // set by the router's contract: the chat is created when it is absent
 
-	// Of a request that may come again: the message it is stored as, each time.
+	// MessageID and MessageAt identify the stored message of a request that may be retried, so
+	// that each attempt stores the same one.
 	MessageID string
 	MessageAt time.Time
-	MayCome   bool // again, because whoever serves it may die
+	MayRepeat bool // the request may be retried, because its server may die
 
-	// When the person's words came, at the latest: they answer nothing that was shown
-	// after it. Zero: now.
-	Came time.Time
+	// Came is the latest time at which the user sent the message. A card that was shown after it
+	// is not answered by the message. Zero means now.
+	ReceivedAt time.Time
 
-	asked bool // for an answer: automation does not decide
+	asked bool // the user asked for the answer: the automation mode does not apply
 
-	// Whom a session speaks for, by what it said last; "" for nobody. It is a client's word:
-	// it takes from that person what another must decide, and gives nobody anything.
+	// speaksFor is the person for whom a session speaks, by its last request; "" for nobody. The
+	// value comes from the client, so it can only take rights away: that person may not approve
+	// their own step. It grants nothing.
 	speaksFor string
 }
 
-// Session is what the Operator contract says of a chat that the client named.
+// Session holds the attributes that the Operator contract sends for a chat that the client
+// named.
 type Session struct {
 	UserID   string
 	Summary  string
 	Metadata map[string]json.RawMessage
 }
 
-// Route is what the router's contract says of its request.
+// Route holds the router contract's own part of a request.
 type Route struct {
 	Persona agent.Persona
 }
 
-// Routed is how the router answered. Agent is "" unless one did; Failure says why
-// the one that was asked did not.
+// Routed describes the router's answer. Agent is "" unless an agent answered. Failure is the
+// error of the agent that was asked and did not answer.
 type Routed struct {
-	Action   agent.Action
-	Agent    string
-	Asked    string // the agent that was chosen
-	Attempts int    // calls of it
-	Failures int    // those of them that it failed
-	Failure  error
-	Sorry    bool // the model decided nothing that could be used
-	Manual   bool // a person took over: nobody else answers
+	Action    agent.Action
+	Agent     string
+	Asked     string // the agent that the model chose
+	Attempts  int    // calls of the agent
+	Failures  int    // attempts that failed
+	Failure   error
+	Undecided bool // the model returned no usable decision
+	Manual    bool // a person took the chat over: nobody else answers
 }
 
-// Reply is what a turn came to.
+// Reply holds the result of a turn.
 type Reply struct {
 	Kind    Kind
-	Before  []conversation.Message // what the model said before its plan's card
+	Before  []conversation.Message // the model's texts before the card of its plan
 	Message conversation.Message
 	Chat    conversation.Chat
 	Run     *plan.Run
 	Block   *eligibility.Block
 	By      *conversation.By // the model that answered, when one did
-	Routed  *Routed          // of the router
+	Routed  *Routed          // set by the router
 }

@@ -15,11 +15,10 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// All that a model says is kept and shown. Its words are data: what it claims is compared with
-// the record of the chat's runs. When the record does not agree, a note under the text says
-// so.
+// Every text of a model is kept and shown as data. Its claims are compared with the record of
+// the chat's runs. When the record does not agree, a note stands under the text.
 
-// keep adds a text of the model to what this turn will store.
+// keep adds a text of the model to the texts that this turn will store.
 func (d *dialog) keep(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" || slices.Contains(d.words, text) {
@@ -31,8 +30,8 @@ func (d *dialog) keep(text string) {
 	}
 }
 
-// spelled is all that the model said in this turn, and its last words.
-func (d *dialog) spelled(last string) string {
+// fullText returns all texts of the model in this turn, with last at the end.
+func (d *dialog) fullText(last string) string {
 	words := slices.Clone(d.words)
 	if last = strings.TrimSpace(last); last != "" && !slices.Contains(words, last) {
 		words = append(words, last)
@@ -40,61 +39,62 @@ func (d *dialog) spelled(last string) string {
 	return strings.Join(words, "\n\n")
 }
 
-// giveUp answers with a notice of ours, after what the model said.
+// giveUp answers with the model's texts and a system notice.
 func (d *dialog) giveUp(ctx context.Context, notice string) (Reply, error) {
-	if said := d.spelled(""); said != "" {
-		notice = shortened(said) + "\n\n" + notice
+	if said := d.fullText(""); said != "" {
+		notice = shorten(said) + "\n\n" + notice
 	}
-	return d.say(ctx, conversation.KindNotice, notice)
+	return d.finish(ctx, conversation.KindNotice, notice)
 }
 
-// beside are the words that the model said beside the call that proposes a run. That a
-// plan waits is so by then; that something was done has to be in the record.
-func (d *dialog) beside(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
-	text := d.spelled("")
+// textMessages returns the model's text beside the call that proposes a run, as a message. The
+// claim that a plan waits is true by then; a claim of a finished act is compared with the
+// record.
+func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
+	text := d.fullText("")
 	if text == "" {
 		return nil, nil
 	}
 	pose := intent.Poses(text)
-	notes, err := d.noted(ctx, intent.Pose{Done: pose.Done})
+	notes, err := d.notesFor(ctx, intent.Pose{Done: pose.Done})
 	if err != nil {
 		return nil, err
 	}
-	m := run.Message(d.IDs, r, conversation.KindText, at, shortened(text))
+	m := run.Message(d.IDs, r, conversation.KindText, at, shorten(text))
 	m.By, m.Notes = d.by(), notes
 	return []conversation.Message{m}, nil
 }
 
-// pretends reports a text for which the model is asked again, with a tool call forced. There
-// is a service to call, and the text poses as a plan while no draft waits, or claims an act in
-// a chat in which nothing was ever done.
-func (d *dialog) pretends(text string) bool {
+// needsRetry reports whether the model is asked again, with a tool call forced, because its text
+// makes a false claim. There is a service to call, and the text poses as a plan while no draft
+// waits, or claims an act in a chat in which nothing was done.
+func (d *dialog) needsRetry(text string) bool {
 	if len(d.listed) == 0 {
 		return false
 	}
 	pose := intent.Poses(text)
-	return pose.Pending && d.chat.PendingRunID == "" || pose.Done && !slices.ContainsFunc(d.runs, acted)
+	return pose.Pending && d.chat.PendingRunID == "" || pose.Done && !slices.ContainsFunc(d.runs, hasActed)
 }
 
-// acted reports a run that did something, or is doing it.
-func acted(r plan.Run) bool {
-	return r.Status == plan.Queued || r.Status == plan.Running || didSince(r, time.Time{})
+// hasActed reports whether a run did something, or is doing it.
+func hasActed(r plan.Run) bool {
+	return r.Status == plan.Queued || r.Status == plan.Running || hasDoneStepSince(r, time.Time{})
 }
 
-// didSince reports a run that did a step since a time.
-func didSince(r plan.Run, since time.Time) bool {
+// hasDoneStepSince reports whether a run finished a step since a time.
+func hasDoneStepSince(r plan.Run, since time.Time) bool {
 	return slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
 		return st.Status == plan.StepDone && st.Reused == "" && !st.UpdatedAt.Before(since)
 	})
 }
 
-// notes are the lines that stand under a text of the model, by the record as it is now.
+// notes returns the notes that stand under a text of the model, by the current record.
 func (d *dialog) notes(ctx context.Context, text string) ([]conversation.Note, error) {
-	return d.noted(ctx, intent.Poses(text))
+	return d.notesFor(ctx, intent.Poses(text))
 }
 
-// noted are the lines that stand under a text that poses so.
-func (d *dialog) noted(ctx context.Context, pose intent.Pose) ([]conversation.Note, error) {
+// notesFor returns the notes for the claims of a text.
+func (d *dialog) notesFor(ctx context.Context, pose intent.Pose) ([]conversation.Note, error) {
 	if pose == (intent.Pose{}) {
 		return nil, nil
 	}
@@ -118,8 +118,8 @@ func (d *dialog) noted(ctx context.Context, pose intent.Pose) ([]conversation.No
 	return list, nil
 }
 
-// record is what the chat's runs say: which draft waits, and whether anything was done, or is
-// being done, since the person's message.
+// record reads the chat's runs. It returns the draft that waits, and whether anything was done,
+// or is being done, since the user's message.
 func (d *dialog) record(ctx context.Context) (st struct {
 	draft *plan.Run
 	did   bool
@@ -143,7 +143,7 @@ func (d *dialog) record(ctx context.Context) (st struct {
 		switch {
 		case r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt):
 			st.draft = &r
-		case r.Status == plan.Queued, r.Status == plan.Running, didSince(r, d.heard.At):
+		case r.Status == plan.Queued, r.Status == plan.Running, hasDoneStepSince(r, d.incoming.At):
 			st.did = true
 		}
 	}

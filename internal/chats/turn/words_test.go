@@ -11,7 +11,7 @@ import (
 
 const claim = "¡Listo! Ya he reservado la Sala Norte."
 
-// codes are those of a reply's notes, as it is stored.
+// codes returns the codes of a reply's notes, as they are stored.
 func (w *world) codes(t *testing.T, reply turn.Reply) string {
 	t.Helper()
 	var list []string
@@ -25,9 +25,9 @@ func (w *world) codes(t *testing.T, reply turn.Reply) string {
 	return strings.Join(list, " ")
 }
 
-// TestAClaimIsComparedWithTheRecord (guarantee I26): what a text claims was done is
-// marked unless a run of the chat did something since the person's message.
-func TestAClaimIsComparedWithTheRecord(t *testing.T) {
+// TestClaimIsComparedWithRecord (guarantee I26): a claimed act is marked unless a run of the
+// chat did something since the user's message.
+func TestClaimIsComparedWithRecord(t *testing.T) {
 	t.Run("nothing was ever done", func(t *testing.T) {
 		w := newWorld(t, text(claim), text(claim))
 		reply := w.send(t, "reserva la sala norte")
@@ -37,7 +37,7 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 	t.Run("asked again, it proposes", func(t *testing.T) {
 		w := newWorld(t)
-		w.model.answers = []any{text(claim), calls("propose_plan", replaced(booksNorth, w))}
+		w.model.answers = []any{text(claim), calls("propose_plan", withServer(booksNorth, w))}
 		reply := w.send(t, "reserva la sala norte")
 		list := w.Messages()
 		if reply.Kind != turn.KindPlan || len(list) != 3 || list[1].Content != claim {
@@ -46,7 +46,7 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 	t.Run("done before the message", func(t *testing.T) {
 		w := newWorld(t)
-		r := w.proposed(t, bookNorth)
+		r := w.proposeDraft(t, bookNorth)
 		w.send(t, "confirmo")
 		w.Execute(r.ID)
 		w.Pass(1e9)
@@ -58,7 +58,7 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 	t.Run("it runs now", func(t *testing.T) {
 		w := newWorld(t)
-		w.proposed(t, bookNorth)
+		w.proposeDraft(t, bookNorth)
 		w.send(t, "confirmo")
 		w.model.answers = []any{text("Estoy ejecutando el plan.")}
 		if reply := w.send(t, "¿cómo va?"); len(reply.Message.Notes) != 0 {
@@ -67,9 +67,9 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 	t.Run("done since the message", func(t *testing.T) {
 		w := newWorld(t)
-		r := w.proposed(t, bookNorth)
+		r := w.proposeDraft(t, bookNorth)
 		w.send(t, "confirmo")
-		w.service.Models = providers{meanwhile{w.model, func() { w.Execute(r.ID) }}}
+		w.service.Models = providers{interruptingModel{w.model, func() { w.Execute(r.ID) }}}
 		w.model.answers = []any{text(claim)}
 		if reply := w.send(t, "¿cómo va?"); len(reply.Message.Notes) != 0 {
 			t.Errorf("%+v", reply.Message)
@@ -83,7 +83,7 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 	t.Run("of another run of the account", func(t *testing.T) {
 		w := newWorld(t)
-		r := w.proposed(t, bookNorth)
+		r := w.proposeDraft(t, bookNorth)
 		w.send(t, "confirmo")
 		w.Execute(r.ID)
 		w.Chat = w.NewChat()
@@ -94,12 +94,12 @@ func TestAClaimIsComparedWithTheRecord(t *testing.T) {
 	})
 }
 
-// TestAClaimBesideACallIsComparedWithTheRecord: a claim beside the call that proposes, or
-// before the model was asked again, stands over a card that says the plan still waits. It
-// has the line that any other claim has, and whoever asked is answered with it.
-func TestAClaimBesideACallIsComparedWithTheRecord(t *testing.T) {
+// TestClaimBesideCallIsComparedWithRecord: a claim beside the call that proposes, or before the
+// model was asked again, stands over the card of a plan that waits. It gets the note that any
+// other claim gets, and the reply contains it.
+func TestClaimBesideCallIsComparedWithRecord(t *testing.T) {
 	proposes := func(w *world, said string) llm.Reply {
-		r := calls("propose_plan", replaced(booksNorth, w))
+		r := calls("propose_plan", withServer(booksNorth, w))
 		r.Text = said
 		return r
 	}
@@ -110,7 +110,7 @@ func TestAClaimBesideACallIsComparedWithTheRecord(t *testing.T) {
 		"beside a call":             {func(w *world) []any { return []any{proposes(w, "Ya he enviado el correo.")} }, true},
 		"before it was asked again": {func(w *world) []any { return []any{text("¿Confirmas? Ya he enviado el correo."), proposes(w, "")} }, true},
 		"beside a revision": {func(w *world) []any {
-			r := calls("revise_plan", replaced(`{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w))
+			r := calls("revise_plan", withServer(`{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w))
 			r.Text = "Listo, ya he reservado la sala."
 			return []any{proposes(w, ""), r}
 		}, true},

@@ -174,7 +174,7 @@ func (s sender) agent(ctx context.Context, in *struct {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
 			Locale: lang, TraceID: s.config.Trace(ctx),
-			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayCome: mayCome(ctx),
+			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayRepeat: mayCome(ctx),
 		})
 		if err != nil {
 			return AgentAnswer{}, err

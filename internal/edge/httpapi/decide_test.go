@@ -83,7 +83,7 @@ func (b bench) confirmed() (r plan.Run, path string) {
 }
 
 // TestARefusalNamesTheRunThatIsGoing: what is refused because of another run says which,
-// in the sentence that the chat says (turn.TestAYesWhileAnotherRunsSaysWhichOneWaits).
+// in the sentence that the chat says (turn.TestYesDuringRunNamesPendingDraft).
 func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
 	b := newBench(t)
 	first := b.Draft(plan.Proposal{Goal: "Pedir tinta", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})

@@ -11,26 +11,26 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// inquiry is what one turn asks of models: which of them, with what, what that may
-// cost, and who stands in when one does not answer.
-type inquiry struct {
+// modelCaller makes the model calls of one turn: it chooses the model, holds the cost and falls
+// back to another provider.
+type modelCaller struct {
 	*Service
 	req   Request
 	chat  conversation.Chat
 	began time.Time
 	meter *meter
 	use   *eligibility.Plan
-	first *eligibility.Block // of the preferred provider, once another stands in
+	first *eligibility.Block // block of the preferred provider, after the fallback to another
 
 	messages    []llm.Message
 	tools       []llm.Tool
-	format      *llm.Format // of the answer; nil: words and tool calls
-	temperature *float64    // nil: the assistant's
-	writing     *writing    // nil: nobody follows the answer
+	format      *llm.Format   // of the answer; nil: text and tool calls
+	temperature *float64      // nil: the assistant's
+	writing     *answerStream // nil: the answer is not streamed
 }
 
-// resolve decides who answers, or why nobody may.
-func (q *inquiry) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
+// resolve chooses the model, or returns the block that keeps the turn from running.
+func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	snapshot.Need.Input = q.request(false).Estimate()
 	plan, block := eligibility.Resolve(snapshot, q.req.Locale)
 	if q.use = plan; plan != nil && plan.Swap != nil {
@@ -39,8 +39,8 @@ func (q *inquiry) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	return block
 }
 
-// request is one call of the model that was chosen.
-func (q *inquiry) request(force bool) llm.Request {
+// request builds one call of the chosen model.
+func (q *modelCaller) request(force bool) llm.Request {
 	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format, Force: force}
 	if q.use != nil {
 		r.Model, r.MaxTokens, r.Temperature = q.use.Model, q.use.Estimate.Output, q.use.Assistant.Temperature
@@ -51,14 +51,14 @@ func (q *inquiry) request(force bool) llm.Request {
 	return r
 }
 
-// errBlocked is a call that may not be made; Block says why.
+// errBlocked is the error of a call that may not be made. block holds the reason.
 type errBlocked struct{ block *eligibility.Block }
 
 func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.Reason) }
 
-// ask calls the model that the plan names, and while that fails at the provider
-// the next ones that the assistant lists. What a call may cost is held before it.
-func (q *inquiry) ask(ctx context.Context, force bool) (llm.Reply, error) {
+// ask calls the model of the plan. When the provider fails, it calls the next models that the
+// assistant lists. It holds the cost before each call.
+func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 	for {
 		r := q.request(force)
 		why, err := q.meter.cover(ctx, q.use, r)
@@ -79,8 +79,8 @@ func (q *inquiry) ask(ctx context.Context, force bool) (llm.Reply, error) {
 			q.Log.WarnContext(ctx, "model.failed", "provider", q.use.Provider, "model", q.use.Model, "reason", why, "error", err)
 			q.Eligibility.Met(ctx, q.req.Principal.Account, q.use.Provider, err)
 		}
-		if q.first == nil { // when nobody answers, it is the preferred one that is spoken of
-			q.first = q.refuse(ctx, why, refused)
+		if q.first == nil { // when every provider fails, the block names the preferred one
+			q.first = q.blockFor(ctx, why, refused)
 		}
 		next, ok := q.use.Next(why, q.req.Locale)
 		if !ok {
@@ -91,9 +91,9 @@ func (q *inquiry) ask(ctx context.Context, force bool) (llm.Reply, error) {
 	}
 }
 
-// call makes one call, with its retries. While others may stand in, one provider
-// does not take all the time there is.
-func (q *inquiry) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
+// call makes one call, with its retries. While other providers remain, one provider gets only
+// part of the time.
+func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	if deadline, ok := ctx.Deadline(); ok && len(q.use.Rest) > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(q.Now())*3/5)
@@ -121,9 +121,9 @@ func (q *inquiry) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	return answer, err
 }
 
-// refuse is the block for a reason that came up on the way; refused says that the
-// provider gave it.
-func (q *inquiry) refuse(ctx context.Context, why eligibility.Reason, refused bool) *eligibility.Block {
+// blockFor returns the block for a reason that came up during the turn. refused reports that the
+// provider gave the reason.
+func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refused bool) *eligibility.Block {
 	if refused {
 		return eligibility.RefusedBy(why, q.use.Provider, q.req.Locale)
 	}
@@ -136,9 +136,9 @@ func (q *inquiry) refuse(ctx context.Context, why eligibility.Reason, refused bo
 	return block
 }
 
-// unanswered says why no model answered: it may not go on, or something of ours
-// failed.
-func (q *inquiry) unanswered(ctx context.Context, err error) (Reply, error) {
+// blockedReply returns the reply of a turn in which no model answered: it is blocked, or an
+// internal error occurred.
+func (q *modelCaller) blockedReply(ctx context.Context, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
 		return q.blocked(ctx, q.req, q.chat, blocked.block)
@@ -147,8 +147,8 @@ func (q *inquiry) unanswered(ctx context.Context, err error) (Reply, error) {
 	return q.blocked(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, "", q.req.Locale))
 }
 
-// by says who answers.
-func (q *inquiry) by() *conversation.By {
+// by returns the model that answers.
+func (q *modelCaller) by() *conversation.By {
 	by := &conversation.By{Provider: q.use.Provider, Model: q.use.Model}
 	if swap := q.use.Swap; swap != nil {
 		by.Preferred, by.Reason = swap.Preferred, string(swap.Reason)
