@@ -1,12 +1,11 @@
-// Package agent owns delegation: who an account's agents are, what a decision
-// about a message may be, when an agent may be called and how often it is tried,
-// what a session remembers, and what is known of the business that is spoken for.
+// Package agent implements delegation: the agents of an account, the model's decision about a
+// message, the calls of agents with retries and circuit breakers, the memory of a session, the
+// router's settings and prompt, and the business context.
 //
-// What stays true: a decision names one of the account's active agents or none;
-// an agent whose breaker is open is not called, but for one probe at a time; what
-// an agent answers is text for a person, and decides nothing; a session's memory
-// belongs to one account, one company and one session; and nothing that only
-// helps (memory, business context, breaker) can keep a message from its answer.
+// Invariants: a decision names one of the account's active agents or none. An agent whose
+// breaker is open gets at most one probe call at a time. An agent's answer is text for a person,
+// and decides nothing. A session's memory belongs to one account, one company and one session. A
+// failure of an optional part (memory, business context, breaker) does not prevent an answer.
 package agent
 
 import (
@@ -19,19 +18,18 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Why an agent gave no answer.
+// Errors of a call without an answer.
 var (
-	ErrOpen      = fault.New(fault.Unavailable, "agent.open")        // its breaker is: it is not called for now
-	ErrSilent    = fault.New(fault.Upstream, "agent.unreachable")    // nothing of the message reached it
-	ErrLate      = fault.New(fault.Upstream, "agent.timeout")        // it may have heard the message, and its answer did not come
-	ErrFailed    = fault.New(fault.Upstream, "agent.failed")         // it answered that it could not
-	ErrGarbage   = fault.New(fault.Upstream, "agent.unintelligible") // an answer without a text for a person
-	ErrFrozen    = fault.New(fault.Conflict, "agent.changed")        // its tool is another than the approved one
-	ErrForbidden = fault.New(fault.Upstream, "agent.unauthorized")   // it does not take our key
+	ErrOpen      = fault.New(fault.Unavailable, "agent.open")        // its breaker is open: it is not called for now
+	ErrSilent    = fault.New(fault.Upstream, "agent.unreachable")    // the message did not reach it
+	ErrLate      = fault.New(fault.Upstream, "agent.timeout")        // the message may have reached it, and no answer came
+	ErrFailed    = fault.New(fault.Upstream, "agent.failed")         // it answered with an error
+	ErrGarbage   = fault.New(fault.Upstream, "agent.unintelligible") // its answer has no text for a person
+	ErrFrozen    = fault.New(fault.Conflict, "agent.changed")        // its tool differs from the approved one
+	ErrForbidden = fault.New(fault.Upstream, "agent.unauthorized")   // it refused our key
 )
 
-// Agent is a specialised server that messages are delegated to. Chat is its tool
-// as it was approved.
+// Agent is a specialised server that answers delegated messages. Chat is its approved tool.
 type Agent struct {
 	Name     string
 	About    string
@@ -40,16 +38,16 @@ type Agent struct {
 	Chat     tool.Operation
 }
 
-// Caller calls tools of Model Context Protocol servers. Its errors are
-// tool.ErrNotSent (nothing reached the tool), tool.ErrLost (something may have),
-// tool.ErrToolChanged (it is not the approved one, and was not called),
-// tool.ErrRefusedUs and tool.ErrRequest.
+// Caller calls tools of Model Context Protocol servers. Its errors are tool.ErrNotSent (nothing
+// reached the tool), tool.ErrLost (the request may have reached it), tool.ErrToolChanged (the
+// tool differs from the approved one, and was not called), tool.ErrRefusedUs and
+// tool.ErrRequest.
 type Caller interface {
 	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
 }
 
-// Persona is what a request says of the bot that speaks (document 001's config).
-// More holds the members that we know no meaning of: they go to the agents.
+// Persona holds a request's description of the bot (the config of document 001). More holds the
+// members without a meaning here: they are sent to the agents.
 type Persona struct {
 	Company     int64
 	Name        string
@@ -57,14 +55,14 @@ type Persona struct {
 	Personality string
 	Modality    string
 	Greeting    string
-	Language    string // as it was written; "": nobody said
+	Language    string // as the request has it; "" when absent
 	More        map[string]json.RawMessage
 }
 
-// presets are the agents that document 001 knows: what they are for, where a
-// registration says nothing of it. Keys are texts of locale.
+// presets names the agents of document 001. They have a default description, for a registration
+// without one. The keys are texts of locale.
 var presets = []string{"reserva", "venta", "cita"}
 
-// Preset reports whether there is a description for agents of that name
-// (locale "agent.preset.NAME" and "agent.preset.NAME.keywords").
+// Preset reports whether agents of that name have a default description (locale
+// "agent.preset.NAME" and "agent.preset.NAME.keywords").
 func Preset(name string) bool { return slices.Contains(presets, strings.ToLower(name)) }

@@ -4,40 +4,40 @@ import (
 	"time"
 )
 
-// Phase is how a breaker stands.
+// Phase is the state of a breaker at a time.
 type Phase int
 
-// The phases. Their numbers are those of the gauge that shows them.
+// The phases. The gauge uses the same numbers.
 const (
 	Closed   Phase = iota // the agent is called
-	Open                  // it is not, until RetryAt
-	HalfOpen              // one call finds out whether it is to be called again
+	Open                  // it is not called until RetryAt
+	HalfOpen              // one probe call decides
 )
 
 var phases = [...]string{Closed: "closed", Open: "open", HalfOpen: "half_open"}
 
-// String is the phase's name: closed, open or half_open.
+// String returns the phase's name: closed, open or half_open.
 func (p Phase) String() string { return phases[p] }
 
-// MarshalText writes the phase's name.
+// MarshalText returns the phase's name.
 func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Policy is when a breaker opens, and for how long.
+// Policy sets when a breaker opens, and for how long.
 type Policy struct {
-	Failures int           // in a row, that open it; 1 to MostFailures
-	Window   time.Duration // how old the failures of a row may be
-	Open     time.Duration // how long nobody is called
-	Probe    time.Duration // how long one call has to find out; longer than a call can take
+	Failures int           // failures in a row that open it; 1 to MostFailures
+	Window   time.Duration // maximum age of a counted failure
+	Open     time.Duration // how long it stays open
+	Probe    time.Duration // lease of a probe; longer than a call can take
 }
 
-// MostFailures bounds Policy.Failures: so many times are kept of each agent.
+// MostFailures bounds Policy.Failures, because a breaker stores that many times.
 const MostFailures = 20
 
-// Usual is the policy where none is set (document 001).
+// Usual is the default policy (document 001).
 var Usual = Policy{Failures: 5, Window: 5 * time.Minute, Open: time.Minute, Probe: 40 * time.Second}
 
-// whole is the policy with what it does not say taken from Usual.
-func (p Policy) whole() Policy {
+// withDefaults replaces unset members by those of Usual.
+func (p Policy) withDefaults() Policy {
 	if p.Failures <= 0 {
 		p.Failures = Usual.Failures
 	}
@@ -53,41 +53,40 @@ func (p Policy) whole() Policy {
 	return p
 }
 
-// Breaker is what an account knows of whether an agent answers. The zero Breaker
-// is that of an agent nobody failed to reach; it is closed.
+// Breaker counts the failures of an agent's calls for an account. The zero Breaker has no
+// failures and is closed.
 //
-// The machines that move it have clocks of their own. So a time holds for as long
-// as it is meant to on either side of now, and no longer: one that a fast clock
-// wrote into the future locks nobody out for good.
+// The processes that change it have their own clocks. So a period ends on either side of now: a
+// time that a fast clock wrote into the future blocks calls only for the length of the period.
 type Breaker struct {
-	Agent     string      // the id of its server
-	Failed    []time.Time // the failures of the row, the last first, at most Policy.Failures
-	Opens     int64       // how often it opened; calls that began before the last time count for nothing
+	Agent     string      // ID of its server
+	Failed    []time.Time // times of the failures in a row, the newest first, at most Policy.Failures
+	Opens     int64       // how often it opened; calls from before the last time do not count
 	OpenedAt  time.Time   // zero while it is closed
 	OpenUntil time.Time
-	Probe     string // whose call finds out; "" when nobody's does
+	Probe     string // ID of the running probe; "" when there is none
 	ProbedAt  time.Time
-	ProbedBy  time.Time // when the probe is given up, and another may be made
+	ProbedBy  time.Time // end of the probe's lease; another probe may start then
 }
 
-// Call is an admitted call, as the breaker was when it was: what its result counts
-// for depends on it.
+// Call is an admitted call with the state of the breaker at its start. That state decides
+// whether its result counts.
 type Call struct {
 	Opens int64
-	Probe string // the probe that it is; "" for none
+	Probe string // ID of the probe; "" when the call is none
 }
 
-// Admission is whether an agent may be called.
+// Admission is a breaker's answer to a call.
 type Admission int
 
-// What a breaker says to a caller.
+// The admissions.
 const (
 	Admitted Admission = iota
-	Probing            // by whoever takes the probe first
+	Probing            // only as a probe, which one caller gets
 	Refused
 )
 
-// Admits says whether the agent may be called at a time.
+// Admits returns whether the agent may be called at a time.
 func (b Breaker) Admits(p Policy, now time.Time) Admission {
 	switch {
 	case b.OpenedAt.IsZero():
@@ -100,8 +99,8 @@ func (b Breaker) Admits(p Policy, now time.Time) Admission {
 	return Probing
 }
 
-// Probed is the breaker once somebody took its probe. It stays as it is while it
-// does not admit one.
+// Probed returns the breaker with a probe started. It returns the breaker unchanged when no
+// probe is admitted.
 func (b Breaker) Probed(id string, p Policy, now time.Time) Breaker {
 	if b.Admits(p, now) != Probing {
 		return b
@@ -110,14 +109,14 @@ func (b Breaker) Probed(id string, p Policy, now time.Time) Breaker {
 	return b
 }
 
-// AfterFailure is the breaker once a call failed.
+// AfterFailure returns the breaker after a failed call.
 func (b Breaker) AfterFailure(c Call, p Policy, now time.Time) Breaker {
-	if !b.counts(c) {
+	if !b.isCurrent(c) {
 		return b
 	}
 	row := append([]time.Time{now}, b.Failed...)
 	b.Failed = row[:min(len(row), p.Failures)]
-	if c.Probe == "" && b.row(p, now) < p.Failures {
+	if c.Probe == "" && b.failuresInRow(p, now) < p.Failures {
 		return b
 	}
 	b.Opens++
@@ -126,47 +125,47 @@ func (b Breaker) AfterFailure(c Call, p Policy, now time.Time) Breaker {
 	return b
 }
 
-// AfterAnswer is the breaker once a call was answered: the row is over, and a
-// probe closes it.
+// AfterAnswer returns the breaker after an answered call: the failures are cleared, and a probe
+// closes it.
 func (b Breaker) AfterAnswer(c Call) Breaker {
-	if !b.counts(c) {
+	if !b.isCurrent(c) {
 		return b
 	}
 	return Breaker{Agent: b.Agent, Opens: b.Opens}
 }
 
-// AfterNothing is the breaker once a call ended that says nothing of the agent: a
-// probe is another's to make.
+// AfterNothing returns the breaker after a call without a verdict on the agent: it ends a probe,
+// so that another may start.
 func (b Breaker) AfterNothing(c Call) Breaker {
-	if c.Probe != "" && b.counts(c) {
+	if c.Probe != "" && b.isCurrent(c) {
 		b.Probe, b.ProbedAt, b.ProbedBy = "", time.Time{}, time.Time{}
 	}
 	return b
 }
 
-// counts reports whether the result of a call changes anything.
-func (b Breaker) counts(c Call) bool {
+// isCurrent reports whether the result of a call counts.
+func (b Breaker) isCurrent(c Call) bool {
 	if c.Probe != "" {
 		return b.Probe == c.Probe
 	}
 	return b.OpenedAt.IsZero() && b.Opens == c.Opens
 }
 
-// row is how many failures stand in a row at a time, from the last one on.
-func (b Breaker) row(p Policy, now time.Time) int {
+// failuresInRow returns the number of failures in a row that count at a time.
+func (b Breaker) failuresInRow(p Policy, now time.Time) int {
 	for i, at := range b.Failed {
-		if !near(at, now, p.Window) {
+		if !isNear(at, now, p.Window) {
 			return i
 		}
 	}
 	return len(b.Failed)
 }
 
-// near reports whether two times are less than d apart.
-func near(a, b time.Time, d time.Duration) bool { return a.Sub(b).Abs() < d }
+// isNear reports whether two times are less than d apart.
+func isNear(a, b time.Time, d time.Duration) bool { return a.Sub(b).Abs() < d }
 
-// Phase is how the breaker stands at a time. One whose time is over is half open:
-// the next call finds out.
+// Phase returns the phase at a time. A breaker whose period is over is half open: the next call
+// is a probe.
 func (b Breaker) Phase(now time.Time) Phase {
 	switch {
 	case b.OpenedAt.IsZero():
@@ -177,7 +176,7 @@ func (b Breaker) Phase(now time.Time) Phase {
 	return HalfOpen
 }
 
-// RetryAt is when the agent is called again: zero while it is closed.
+// RetryAt returns when the agent may be called again: the zero time while it is closed.
 func (b Breaker) RetryAt() time.Time {
 	if b.Probe != "" {
 		return b.ProbedBy

@@ -11,30 +11,30 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// dawn is when the tests of breakers begin.
+// dawn is the start time of the breakers' tests.
 var dawn = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 var three = agent.Policy{Failures: 3, Window: time.Minute, Open: 10 * time.Second, Probe: 5 * time.Second}
 
-// oracle is what a breaker should be, told as a list of what happened.
+// oracle computes the expected breaker from the list of all events.
 type oracle struct {
 	agent.Policy
-	row      []time.Time // every failure since the last answer
-	opened   []time.Time // every time it opened
-	open     bool
-	probe    string
-	probedAt time.Time
+	hadFailures []time.Time // every failure since the last answer
+	opened      []time.Time // every time it opened
+	open        bool
+	probe       string
+	probedAt    time.Time
 }
 
-// inForce reports whether something is in force that began at a time and lasts d,
-// for a clock that may be behind the one that wrote the time.
-func inForce(began, now time.Time, d time.Duration) bool { return now.Sub(began).Abs() < d }
+// isInForce reports whether a period of length d from a time is in force, for a clock that may
+// be behind the one that wrote the time.
+func isInForce(began, now time.Time, d time.Duration) bool { return now.Sub(began).Abs() < d }
 
 func (o *oracle) admits(now time.Time) agent.Admission {
 	switch {
 	case !o.open:
 		return agent.Admitted
-	case inForce(o.opened[len(o.opened)-1], now, o.Open), o.probe != "" && inForce(o.probedAt, now, o.Probe):
+	case isInForce(o.opened[len(o.opened)-1], now, o.Open), o.probe != "" && isInForce(o.probedAt, now, o.Probe):
 		return agent.Refused
 	}
 	return agent.Probing
@@ -49,9 +49,9 @@ func (o *oracle) failed(c agent.Call, now time.Time) {
 	case c.Probe != "" && c.Probe == o.probe:
 		o.trip(now)
 	case c.Probe == "" && !o.open && int(c.Opens) == len(o.opened):
-		o.row = append(o.row, now)
-		last := o.row[max(0, len(o.row)-o.Failures):]
-		if len(last) == o.Failures && !slices.ContainsFunc(last, func(at time.Time) bool { return !inForce(at, now, o.Window) }) {
+		o.hadFailures = append(o.hadFailures, now)
+		last := o.hadFailures[max(0, len(o.hadFailures)-o.Failures):]
+		if len(last) == o.Failures && !slices.ContainsFunc(last, func(at time.Time) bool { return !isInForce(at, now, o.Window) }) {
 			o.trip(now)
 		}
 	}
@@ -59,14 +59,14 @@ func (o *oracle) failed(c agent.Call, now time.Time) {
 
 func (o *oracle) answered(c agent.Call) {
 	if c.Probe != "" && c.Probe == o.probe || c.Probe == "" && !o.open && int(c.Opens) == len(o.opened) {
-		o.open, o.probe, o.row = false, "", nil
+		o.open, o.probe, o.hadFailures = false, "", nil
 	}
 }
 
-// callers are those who ask a breaker.
+// callers are the clients of a breaker.
 type callers struct {
 	now   time.Time
-	calls []agent.Call // that were admitted and have no result yet
+	calls []agent.Call // admitted calls without a result
 	ids   int
 }
 
@@ -75,7 +75,7 @@ func (m *callers) id() string {
 	return fmt.Sprint("probe", m.ids)
 }
 
-// tick lets time go by, and now and then lets a clock that is behind speak.
+// tick advances the clock, and sometimes lets a clock that is behind write.
 func (m *callers) tick(t *rapid.T) {
 	m.now = m.now.Add(time.Duration(rapid.IntRange(-12_000, 40_000).Draw(t, "ms")) * time.Millisecond)
 }
@@ -90,8 +90,8 @@ func (m *callers) result(t *rapid.T) (agent.Call, bool) {
 	return c, true
 }
 
-// TestBreakerAgreesWithItsHistory drives a breaker by calls that begin, end in any
-// order and are given up, under a clock that also goes backwards.
+// TestBreakerAgreesWithItsHistory drives a breaker by calls that start, end in any order and are
+// cancelled, under a clock that also goes backwards.
 func TestBreakerAgreesWithItsHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := three
@@ -142,10 +142,10 @@ func TestBreakerAgreesWithItsHistory(t *testing.T) {
 				if got, want := b.Admits(p, m.now), o.admits(m.now); got != want || int(b.Opens) != len(o.opened) || b.Probe != o.probe {
 					t.Fatalf("at %v: %v, opened %d times, probe %q; should be %v, %d, %q", m.now, got, b.Opens, b.Probe, want, len(o.opened), o.probe)
 				}
-				if want := min(len(o.row), p.Failures); !o.open && len(b.Failed) != want {
+				if want := min(len(o.hadFailures), p.Failures); !o.open && len(b.Failed) != want {
 					t.Fatalf("%d failures are kept, and should be %d", len(b.Failed), want)
 				}
-				if !letsIn(b, p, m.now) {
+				if !isAdmittedInTime(b, p, m.now) {
 					t.Fatal("nobody would ever be let in again")
 				}
 			},
@@ -153,9 +153,9 @@ func TestBreakerAgreesWithItsHistory(t *testing.T) {
 	})
 }
 
-// letsIn reports whether somebody who asks each second is let in before both times
-// that a breaker can refuse for are over, on either side.
-func letsIn(b agent.Breaker, p agent.Policy, now time.Time) bool {
+// isAdmittedInTime reports whether a client that tries each second is admitted before both
+// periods of a refusal are over, on either side.
+func isAdmittedInTime(b agent.Breaker, p agent.Policy, now time.Time) bool {
 	for wait := time.Duration(0); wait <= 2*(p.Open+p.Probe); wait += time.Second {
 		if b.Admits(p, now.Add(wait)) != agent.Refused {
 			return true
@@ -164,14 +164,14 @@ func letsIn(b agent.Breaker, p agent.Policy, now time.Time) bool {
 	return false
 }
 
-func failing(b agent.Breaker, p agent.Policy, at ...time.Duration) agent.Breaker {
+func withFailures(b agent.Breaker, p agent.Policy, at ...time.Duration) agent.Breaker {
 	for _, d := range at {
 		b = b.AfterFailure(agent.Call{Opens: b.Opens}, p, dawn.Add(d))
 	}
 	return b
 }
 
-func TestBreakerOpensAtTheThresholdAndNotBefore(t *testing.T) {
+func TestBreakerOpensExactlyAtThreshold(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
 		at   []time.Duration
@@ -188,19 +188,19 @@ func TestBreakerOpensAtTheThresholdAndNotBefore(t *testing.T) {
 		"by a clock that was far ahead":    {[]time.Duration{time.Hour, 0, s}, agent.Closed},
 		"by one far ahead, and then a row": {[]time.Duration{time.Hour, 0, s, 2 * s}, agent.Open},
 	} {
-		b := failing(agent.Breaker{}, three, c.at...)
+		b := withFailures(agent.Breaker{}, three, c.at...)
 		if got := b.Phase(dawn.Add(c.at[len(c.at)-1])); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	answered := failing(agent.Breaker{}, three, 0, s).AfterAnswer(agent.Call{})
-	if b := failing(answered, three, 2*s, 3*s); b.Phase(dawn.Add(3*s)) != agent.Closed {
+	answered := withFailures(agent.Breaker{}, three, 0, s).AfterAnswer(agent.Call{})
+	if b := withFailures(answered, three, 2*s, 3*s); b.Phase(dawn.Add(3*s)) != agent.Closed {
 		t.Error("an answer did not end the row")
 	}
 }
 
-func TestBreakerShowsItsPhaseAndWhenItIsTriedAgain(t *testing.T) {
-	b := failing(agent.Breaker{Agent: "a"}, three, 0, 0, 0)
+func TestBreakerReportsPhaseAndRetryTime(t *testing.T) {
+	b := withFailures(agent.Breaker{Agent: "a"}, three, 0, 0, 0)
 	opened := dawn.Add(three.Open)
 	probed := b.Probed("p", three, opened)
 	for name, c := range map[string]struct {
@@ -230,8 +230,8 @@ func TestBreakerShowsItsPhaseAndWhenItIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestACallFromBeforeABreakerOpenedCountsForNothingOnceItClosed(t *testing.T) {
-	b := failing(agent.Breaker{}, three, 0, 0, 0)
+func TestCallFromBeforeOpeningDoesNotCount(t *testing.T) {
+	b := withFailures(agent.Breaker{}, three, 0, 0, 0)
 	late := agent.Call{}
 	at := dawn.Add(three.Open)
 	b = b.Probed("p", three, at).AfterAnswer(agent.Call{Opens: 1, Probe: "p"})
@@ -244,9 +244,9 @@ func TestACallFromBeforeABreakerOpenedCountsForNothingOnceItClosed(t *testing.T)
 	}
 }
 
-func TestAClockFarAheadLocksNobodyOutForGood(t *testing.T) {
+func TestClockFarAheadDoesNotBlockCallsForever(t *testing.T) {
 	ahead := dawn.Add(10 * time.Minute)
-	b := failing(agent.Breaker{}, three, 10*time.Minute, 10*time.Minute, 10*time.Minute)
+	b := withFailures(agent.Breaker{}, three, 10*time.Minute, 10*time.Minute, 10*time.Minute)
 	if b.Admits(three, ahead) != agent.Refused {
 		t.Fatal("it did not open")
 	}

@@ -11,14 +11,13 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ErrBusinessMoved is a context that another process wrote meanwhile.
+// ErrBusinessMoved is the error when another process wrote the context meanwhile.
 var ErrBusinessMoved = errors.New("agent: the business context moved")
 
-// MaxBusiness is how much of a business context is kept, in bytes.
+// MaxBusiness bounds a business context, in bytes.
 const MaxBusiness = 16 << 10
 
-// Business is what is known of a company, as its source told it. Text is "" where
-// the source has nothing to tell.
+// Business holds the stored context of a company. Text is "" where the source has none.
 type Business struct {
 	Text    string    `json:"text"`
 	At      time.Time `json:"at"`       // when the source told it; zero: never
@@ -26,99 +25,99 @@ type Business struct {
 	Failed  string    `json:"failed"`   // why that brought nothing; "" when it did
 }
 
-// BusinessSource tells what there is to know of a company.
+// BusinessSource returns the context of a company.
 type BusinessSource interface {
-	// Context asks a URL. An error has a word for the log in Args["reason"]; a
-	// company without a context is none, and has the text "".
+	// Context reads a URL. An error has a word for the log in Args["reason"]. A company without
+	// a context is no error: its text is "".
 	Context(ctx context.Context, url string, company int64) (string, error)
 }
 
-// BusinessStore keeps what sources told, by account, company and URL.
+// BusinessStore stores contexts by account, company and URL.
 type BusinessStore interface {
 	// Business returns the zero Business when there is none.
 	Business(ctx context.Context, account string, company int64, url string) (Business, error)
-	// PutBusiness replaces what was seen; ErrBusinessMoved, changing nothing, when
-	// it was tried again since.
+	// PutBusiness replaces seen by next. It returns ErrBusinessMoved, and changes nothing, when
+	// TriedAt changed since seen was read.
 	PutBusiness(ctx context.Context, account string, company int64, url string, seen, next Business) error
 }
 
-// Businesses are the business contexts of an account's companies: asked for at
-// most once at a time, and kept. Nothing that goes wrong with them is an error: a
-// message is answered without.
+// Businesses reads the business contexts of an account's companies, with a cache and one lookup
+// at a time for each. A failure is no error: the message is answered without a context.
 type Businesses struct {
 	Store  BusinessStore
 	Source BusinessSource
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	Fresh time.Duration // a text is not asked for again; 0: 5 min
-	Stale time.Duration // it is still told, when there is no newer one; 0: 24 h
-	Again time.Duration // a source that failed is left alone; 0: 1 min
-	Limit time.Duration // of asking; 0: 10 s
+	Fresh time.Duration // age from which a text is read again; 0: 5 min
+	Stale time.Duration // age up to which a text is used when there is no newer one; 0: 24 h
+	Again time.Duration // pause after a failure of the source; 0: 1 min
+	Limit time.Duration // timeout of the source; 0: 10 s
 
-	mu     sync.Mutex
-	held   map[subject]Business
-	asking map[subject]*inquest
+	mu      sync.Mutex
+	held    map[businessKey]Business
+	lookups map[businessKey]*lookup
 }
 
 const (
-	patience  = time.Second     // with a source that is slow, where an older text can be told
-	storeTime = 2 * time.Second // of one read or write
-	maxHeld   = 256             // of 16 KB each at most; when it is full it begins anew
+	patience  = time.Second     // wait for a slow source when an older text is usable
+	storeTime = 2 * time.Second // timeout of one read or write
+	maxHeld   = 256             // contexts of at most 16 KB each; a full cache is cleared
 )
 
-// asked stands for a reason while a process asks. It may have died since.
-const asked = "asked"
+// lookupPending is the value of Failed while a process asks the source. The process may have
+// died since.
+const lookupPending = "asked"
 
-// subject is what a context is known of.
-type subject struct {
+// businessKey identifies a context.
+type businessKey struct {
 	account string
 	company int64
 	url     string
 }
 
-// inquest is one asking that any number of messages wait for.
-type inquest struct {
-	read  chan struct{} // closed when before is known
-	done  chan struct{} // closed when text is
+// lookup is one read of a context that any number of messages wait for.
+type lookup struct {
+	read  chan struct{} // closed when older is set
+	done  chan struct{} // closed when text is set
 	older Business
 	text  string
 }
 
-// Read returns what is known of a company, "" when nothing is. It waits for the
-// source only as long as that may take, and hardly where there is an older text.
+// Read returns the context of a company, "" when there is none. It waits for the source only
+// within ctx, and only for patience when an older text is usable.
 func (b *Businesses) Read(ctx context.Context, account string, company int64, url string) string {
 	if url == "" {
 		return ""
 	}
-	of, now := subject{account, company, url}, b.Now()
+	of, now := businessKey{account, company, url}, b.Now()
 	b.mu.Lock()
 	known := b.held[of]
-	if b.settled(known, now) {
+	if b.isFresh(known, now) {
 		b.mu.Unlock()
-		return b.told(known, now)
+		return b.usableText(known, now)
 	}
-	q := b.asking[of]
+	q := b.lookups[of]
 	if q == nil {
-		q = &inquest{read: make(chan struct{}), done: make(chan struct{})}
-		if b.asking == nil {
-			b.asking = map[subject]*inquest{}
+		q = &lookup{read: make(chan struct{}), done: make(chan struct{})}
+		if b.lookups == nil {
+			b.lookups = map[businessKey]*lookup{}
 		}
-		b.asking[of] = q
-		go b.inquire(context.WithoutCancel(ctx), of, known, q)
+		b.lookups[of] = q
+		go b.lookUp(context.WithoutCancel(ctx), of, known, q)
 	}
 	b.mu.Unlock()
 	return b.await(ctx, q, known, now)
 }
 
-// await waits for an inquest to end. An older text is told instead when that takes
-// long, or when whoever asks can wait no longer.
-func (b *Businesses) await(ctx context.Context, q *inquest, known Business, now time.Time) string {
+// await waits for the end of a lookup. It returns an older text when the lookup takes long, or
+// when ctx ends first.
+func (b *Businesses) await(ctx context.Context, q *lookup, known Business, now time.Time) string {
 	select {
 	case <-q.done:
 		return q.text
 	case <-ctx.Done():
-		return b.told(known, now)
+		return b.usableText(known, now)
 	case <-q.read:
 	}
 	var enough <-chan time.Time
@@ -133,54 +132,53 @@ func (b *Businesses) await(ctx context.Context, q *inquest, known Business, now 
 	case <-ctx.Done():
 	case <-enough:
 	}
-	return b.told(q.older, now)
+	return b.usableText(q.older, now)
 }
 
-// inquire finds out what is known of a subject: from the store, else from its
-// source.
-func (b *Businesses) inquire(ctx context.Context, of subject, known Business, q *inquest) {
+// lookUp reads a context from the store, else from its source.
+func (b *Businesses) lookUp(ctx context.Context, of businessKey, known Business, q *lookup) {
 	var found Business
 	defer func() {
-		q.text = b.told(found, b.Now())
+		q.text = b.usableText(found, b.Now())
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.asking, of)
-		if found.Failed != asked { // what comes of that is read from the store
+		delete(b.lookups, of)
+		if found.Failed != lookupPending { // the result is read from the store later
 			if len(b.held) >= maxHeld || b.held == nil {
-				b.held = map[subject]Business{}
+				b.held = map[businessKey]Business{}
 			}
 			b.held[of] = found
 		}
 		close(q.done)
 	}()
-	stored, err := b.stored(ctx, of)
+	stored, err := b.loadStored(ctx, of)
 	if err != nil {
 		b.Log.WarnContext(ctx, "business.store_failed", "company", of.company, "error", err)
 		stored = known
 	}
-	if found = stored; b.settled(found, b.Now()) {
+	if found = stored; b.isFresh(found, b.Now()) {
 		return
 	}
 	q.older = found
 	close(q.read)
 	claim := stored
-	claim.TriedAt, claim.Failed = b.Now(), cmp.Or(stored.Failed, asked)
+	claim.TriedAt, claim.Failed = b.Now(), cmp.Or(stored.Failed, lookupPending)
 	err = b.put(ctx, of, stored, claim)
 	if errors.Is(err, ErrBusinessMoved) && !stored.TriedAt.IsZero() {
 		return // another process asks now
 	}
-	found = b.ask(ctx, of, stored)
+	found = b.fetch(ctx, of, stored)
 	_ = b.put(ctx, of, claim, found)
 }
 
-func (b *Businesses) stored(ctx context.Context, of subject) (Business, error) {
+func (b *Businesses) loadStored(ctx context.Context, of businessKey) (Business, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	return b.Store.Business(ctx, of.account, of.company, of.url)
 }
 
-// put writes what is known. A store that does not answer keeps nobody from asking.
-func (b *Businesses) put(ctx context.Context, of subject, seen, next Business) error {
+// put stores a context. A failure of the store does not prevent the read of the source.
+func (b *Businesses) put(ctx context.Context, of businessKey, seen, next Business) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	err := b.Store.PutBusiness(ctx, of.account, of.company, of.url, seen, next)
@@ -190,8 +188,8 @@ func (b *Businesses) put(ctx context.Context, of subject, seen, next Business) e
 	return err
 }
 
-// ask asks the source. When it fails, what it told before stays.
-func (b *Businesses) ask(ctx context.Context, of subject, before Business) Business {
+// fetch reads the source. After a failure the earlier text stays.
+func (b *Businesses) fetch(ctx context.Context, of businessKey, before Business) Business {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(b.Limit, 10*time.Second))
 	defer cancel()
 	text, err := b.Source.Context(ctx, of.url, of.company)
@@ -205,28 +203,28 @@ func (b *Businesses) ask(ctx context.Context, of subject, before Business) Busin
 	return Business{Text: BusinessText(text), At: now, TriedAt: now}
 }
 
-// BusinessText is a text as a business context is kept: readable, and 16 KB at most.
-func BusinessText(text string) string { return ended(legible(text), MaxBusiness) }
+// BusinessText returns a text in the stored form: without control characters, and at most 16 KB.
+func BusinessText(text string) string { return truncate(cleanText(text), MaxBusiness) }
 
-// settled reports whether the source need not be asked: it told lately, or failed
-// lately, or somebody asks it while there is something to tell.
-func (b *Businesses) settled(known Business, now time.Time) bool {
-	if known.Failed == asked && !b.usable(known, now) {
+// isFresh reports whether the source need not be read: it answered or failed recently, or
+// another process reads it and an older text is usable.
+func (b *Businesses) isFresh(known Business, now time.Time) bool {
+	if known.Failed == lookupPending && !b.usable(known, now) {
 		return false
 	}
 	if known.Failed != "" {
-		return near(known.TriedAt, now, cmp.Or(b.Again, time.Minute))
+		return isNear(known.TriedAt, now, cmp.Or(b.Again, time.Minute))
 	}
-	return !known.At.IsZero() && near(known.At, now, cmp.Or(b.Fresh, 5*time.Minute))
+	return !known.At.IsZero() && isNear(known.At, now, cmp.Or(b.Fresh, 5*time.Minute))
 }
 
-// usable reports whether the source ever told what may still be told.
+// usable reports whether a stored text exists that may still be used.
 func (b *Businesses) usable(known Business, now time.Time) bool {
-	return !known.At.IsZero() && near(known.At, now, cmp.Or(b.Stale, 24*time.Hour))
+	return !known.At.IsZero() && isNear(known.At, now, cmp.Or(b.Stale, 24*time.Hour))
 }
 
-// told is what may still be told.
-func (b *Businesses) told(known Business, now time.Time) string {
+// usableText returns the stored text when it may still be used, or "".
+func (b *Businesses) usableText(known Business, now time.Time) string {
 	if !b.usable(known, now) {
 		return ""
 	}

@@ -16,8 +16,8 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ledger is a store of business contexts that several processes share.
-type ledger struct {
+// businessStore is a store of business contexts that several processes share.
+type businessStore struct {
 	mu   sync.Mutex
 	kept map[string]agent.Business
 	down bool
@@ -26,13 +26,13 @@ type ledger struct {
 
 var errLedger = errors.New("the store does not answer")
 
-func subject(account string, company int64, url string) string {
+func businessKey(account string, company int64, url string) string {
 	return fmt.Sprint(account, " ", company, " ", url)
 }
 
-func (l *ledger) Business(_ context.Context, account string, company int64, url string) (agent.Business, error) {
+func (l *businessStore) Business(_ context.Context, account string, company int64, url string) (agent.Business, error) {
 	l.mu.Lock()
-	b, down, slow := l.kept[subject(account, company, url)], l.down, l.slow
+	b, down, slow := l.kept[businessKey(account, company, url)], l.down, l.slow
 	l.mu.Unlock()
 	if down {
 		return agent.Business{}, errLedger
@@ -41,21 +41,21 @@ func (l *ledger) Business(_ context.Context, account string, company int64, url 
 	return b, nil
 }
 
-func (l *ledger) PutBusiness(_ context.Context, account string, company int64, url string, seen, next agent.Business) error {
+func (l *businessStore) PutBusiness(_ context.Context, account string, company int64, url string, seen, next agent.Business) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.down {
 		return errLedger
 	}
-	if !l.kept[subject(account, company, url)].TriedAt.Equal(seen.TriedAt) {
+	if !l.kept[businessKey(account, company, url)].TriedAt.Equal(seen.TriedAt) {
 		return agent.ErrBusinessMoved
 	}
-	l.kept[subject(account, company, url)] = next
+	l.kept[businessKey(account, company, url)] = next
 	return nil
 }
 
-// office tells what there is to know, as slowly as it is told to.
-type office struct {
+// fakeSource returns its text, after its delay.
+type fakeSource struct {
 	mu    sync.Mutex
 	text  string
 	err   error
@@ -63,19 +63,19 @@ type office struct {
 	asked []string
 }
 
-func (o *office) set(text string, err error, takes time.Duration) {
+func (o *fakeSource) set(text string, err error, takes time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.text, o.err, o.takes = text, err, takes
 }
 
-func (o *office) times() int {
+func (o *fakeSource) times() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.asked)
 }
 
-func (o *office) Context(ctx context.Context, url string, company int64) (string, error) {
+func (o *fakeSource) Context(ctx context.Context, url string, company int64) (string, error) {
 	o.mu.Lock()
 	text, err, takes := o.text, o.err, o.takes
 	o.asked = append(o.asked, fmt.Sprint(company, " ", url))
@@ -95,22 +95,22 @@ var (
 	errOffice = errUnread.With("reason", "status")
 )
 
-type street struct {
-	*office
-	*ledger
+type fixture struct {
+	*fakeSource
+	*businessStore
 }
 
-func newStreet() street {
-	return street{&office{text: "Somos un spa"}, &ledger{kept: map[string]agent.Business{}}}
+func newFixture() fixture {
+	return fixture{&fakeSource{text: "Somos un spa"}, &businessStore{kept: map[string]agent.Business{}}}
 }
 
-// process is one of the processes that answer messages.
-func (s street) process() *agent.Businesses {
-	return &agent.Businesses{Store: s.ledger, Source: s.office, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+// process returns the Businesses of one process.
+func (s fixture) process() *agent.Businesses {
+	return &agent.Businesses{Store: s.businessStore, Source: s.fakeSource, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
-// reads holds what a message learns, and how long it waits for that.
-func reads(t *testing.T, b *agent.Businesses, want string, takes time.Duration) {
+// checkRead checks the text that a message gets, and its wait.
+func checkRead(t *testing.T, b *agent.Businesses, want string, takes time.Duration) {
 	t.Helper()
 	began := time.Now()
 	if got := b.Read(t.Context(), "acme", 7, url); got != want || time.Since(began) != takes {
@@ -118,23 +118,23 @@ func reads(t *testing.T, b *agent.Businesses, want string, takes time.Duration) 
 	}
 }
 
-func TestABusinessIsAskedForOnceInAWhile(t *testing.T) {
+func TestBusinessIsReadOncePerFreshPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		a, b := s.process(), s.process()
 		s.set("Somos un spa", nil, 3*time.Second)
-		reads(t, a, "Somos un spa", 3*time.Second)
+		checkRead(t, a, "Somos un spa", 3*time.Second)
 		s.set("Somos dos", nil, 0)
-		reads(t, a, "Somos un spa", 0)
-		reads(t, b, "Somos un spa", 0) // from the store
+		checkRead(t, a, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0) // from the store
 		s.down = true
-		reads(t, b, "Somos un spa", 0) // and kept
+		checkRead(t, b, "Somos un spa", 0) // and cached
 		s.down = false
 		time.Sleep(5*time.Minute - time.Second)
-		reads(t, a, "Somos un spa", 0)
+		checkRead(t, a, "Somos un spa", 0)
 		time.Sleep(time.Second)
-		reads(t, a, "Somos dos", 0)
-		reads(t, b, "Somos dos", 0)
+		checkRead(t, a, "Somos dos", 0)
+		checkRead(t, b, "Somos dos", 0)
 		if s.times() != 2 {
 			t.Errorf("asked %d times", s.times())
 		}
@@ -144,9 +144,9 @@ func TestABusinessIsAskedForOnceInAWhile(t *testing.T) {
 	})
 }
 
-func TestABusinessIsOfItsAccountCompanyAndURL(t *testing.T) {
+func TestBusinessBelongsToAccountCompanyAndURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		b := s.process()
 		for i, of := range []struct {
 			account string
@@ -162,14 +162,14 @@ func TestABusinessIsOfItsAccountCompanyAndURL(t *testing.T) {
 	})
 }
 
-func TestAHundredMessagesAtOnceAskOnce(t *testing.T) {
+func TestConcurrentMessagesShareOneLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		b := s.process()
 		s.set("Somos un spa", nil, 2*time.Second)
 		var done sync.WaitGroup
 		for range 100 {
-			done.Go(func() { reads(t, b, "Somos un spa", 2*time.Second) })
+			done.Go(func() { checkRead(t, b, "Somos un spa", 2*time.Second) })
 		}
 		done.Wait()
 		if s.times() != 1 {
@@ -178,15 +178,15 @@ func TestAHundredMessagesAtOnceAskOnce(t *testing.T) {
 	})
 }
 
-func TestADeadServiceCostsOneMessageAMinute(t *testing.T) {
+func TestDeadSourceDelaysOneMessageAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		a, b := s.process(), s.process()
 		s.set("", nil, time.Hour)
-		reads(t, a, "", 10*time.Second)
-		for range 59 { // less than a minute since it failed
-			reads(t, a, "", 0)
-			reads(t, b, "", 0)
+		checkRead(t, a, "", 10*time.Second)
+		for range 59 { // less than a minute after the failure
+			checkRead(t, a, "", 0)
+			checkRead(t, b, "", 0)
 			time.Sleep(time.Second)
 		}
 		if s.times() != 1 {
@@ -194,70 +194,70 @@ func TestADeadServiceCostsOneMessageAMinute(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		var done sync.WaitGroup
-		done.Go(func() { reads(t, a, "", 10*time.Second) })
+		done.Go(func() { checkRead(t, a, "", 10*time.Second) })
 		synctest.Wait()
-		reads(t, s.process(), "", 0) // somebody asks already, and it failed before
+		checkRead(t, s.process(), "", 0) // another process asks already, and it failed before
 		done.Wait()
 		if s.times() != 2 {
 			t.Errorf("asked %d times", s.times())
 		}
 		s.set("Hemos vuelto", nil, 0)
 		time.Sleep(time.Minute)
-		reads(t, b, "Hemos vuelto", 0)
+		checkRead(t, b, "Hemos vuelto", 0)
 	})
 }
 
-func TestAnOlderTextIsToldWhileThereIsNoNewer(t *testing.T) {
+func TestOlderTextIsUsedWhileThereIsNoNewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		a, b := s.process(), s.process()
-		reads(t, a, "Somos un spa", 0)
+		checkRead(t, a, "Somos un spa", 0)
 		told := time.Now()
 
 		time.Sleep(6 * time.Minute)
-		s.set("", nil, time.Hour) // silent
+		s.set("", nil, time.Hour) // the source does not answer
 		var done sync.WaitGroup
-		done.Go(func() { reads(t, a, "Somos un spa", time.Second) })
+		done.Go(func() { checkRead(t, a, "Somos un spa", time.Second) })
 		synctest.Wait()
-		reads(t, b, "Somos un spa", 0) // it does not ask too
+		checkRead(t, b, "Somos un spa", 0) // it does not ask as well
 		done.Wait()
-		reads(t, a, "Somos un spa", time.Second) // still asking: no message waits long
+		checkRead(t, a, "Somos un spa", time.Second) // still asking: no message waits long
 		time.Sleep(10 * time.Second)
-		reads(t, a, "Somos un spa", 0) // it failed
-		reads(t, b, "Somos un spa", 0)
+		checkRead(t, a, "Somos un spa", 0) // it failed
+		checkRead(t, b, "Somos un spa", 0)
 		if s.times() != 2 {
 			t.Errorf("asked %d times", s.times())
 		}
 
-		s.set("", errOffice, 0) // refusing
+		s.set("", errOffice, 0) // the source refuses
 		time.Sleep(2 * time.Minute)
-		reads(t, b, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0)
 		if s.times() != 3 {
 			t.Errorf("asked %d times", s.times())
 		}
 
-		time.Sleep(24*time.Hour - time.Since(told)) // too old to be told
-		reads(t, b, "", 0)
-		reads(t, a, "", 0)
+		time.Sleep(24*time.Hour - time.Since(told)) // too old to be used
+		checkRead(t, b, "", 0)
+		checkRead(t, a, "", 0)
 
-		s.set("", nil, 0) // a company that has none from now on
+		s.set("", nil, 0) // the company has no context from now on
 		time.Sleep(2 * time.Minute)
-		reads(t, a, "", 0)
+		checkRead(t, a, "", 0)
 		n := s.times()
 		time.Sleep(4 * time.Minute)
-		reads(t, a, "", 0)
+		checkRead(t, a, "", 0)
 		if s.times() != n {
 			t.Error("what has no context is asked for each time")
 		}
 	})
 }
 
-// TestOfManyProcessesOneAsks: all of them find that the text is no longer fresh at
-// the same moment. The others tell the older one, and learn of the newer one at once.
-func TestOfManyProcessesOneAsks(t *testing.T) {
+// TestOneOfManyProcessesReadsTheSource: all of them find at the same moment that the text is no longer
+// fresh. The others use the older one, and get the newer one at once.
+func TestOneOfManyProcessesReadsTheSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
-		reads(t, s.process(), "Somos un spa", 0)
+		s := newFixture()
+		checkRead(t, s.process(), "Somos un spa", 0)
 		time.Sleep(6 * time.Minute)
 		s.set("Somos dos", nil, 500*time.Millisecond)
 		s.slow = 10 * time.Millisecond
@@ -276,64 +276,64 @@ func TestOfManyProcessesOneAsks(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		late := s.process()
-		reads(t, late, "Somos un spa", 10*time.Millisecond)
+		checkRead(t, late, "Somos un spa", 10*time.Millisecond)
 		done.Wait()
 		if s.times() != 2 || told["Somos dos"] != 1 || told["Somos un spa"] != 9 {
 			t.Errorf("asked %d times: %v", s.times(), told)
 		}
 		s.slow = 0
 		for _, b := range append(processes, late) {
-			reads(t, b, "Somos dos", 0)
+			checkRead(t, b, "Somos dos", 0)
 		}
 	})
 }
 
-func TestASlowServiceIsHeardInTheEnd(t *testing.T) {
+func TestSlowSourceIsReadInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		b := s.process()
-		reads(t, b, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0)
 		time.Sleep(6 * time.Minute)
 		s.set("Somos dos", nil, 3*time.Second)
-		reads(t, b, "Somos un spa", time.Second)
+		checkRead(t, b, "Somos un spa", time.Second)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		reads(t, b, "Somos dos", 0)
+		checkRead(t, b, "Somos dos", 0)
 	})
 }
 
-func TestAProcessThatDiesAskingHoldsNobodyUpForLong(t *testing.T) {
+func TestDeadProcessDelaysLookupOnlyBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		claim := agent.Business{TriedAt: time.Now(), Failed: "asked"}
-		s.kept[subject("acme", 7, url)] = claim
-		reads(t, s.process(), "Somos un spa", 0) // nobody knows anything yet: it asks as well
+		s.kept[businessKey("acme", 7, url)] = claim
+		checkRead(t, s.process(), "Somos un spa", 0) // there is no text yet: it asks as well
 
 		claim.Text, claim.At = "antes", time.Now().Add(-time.Hour)
-		s.kept[subject("acme", 7, url)] = claim
+		s.kept[businessKey("acme", 7, url)] = claim
 		b := s.process()
-		reads(t, b, "antes", 0)
+		checkRead(t, b, "antes", 0)
 		time.Sleep(time.Minute)
-		reads(t, b, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0)
 	})
 }
 
-func TestAStoreThatIsDownKeepsNobodyFromAsking(t *testing.T) {
+func TestSourceIsReadWhileStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		s.down = true
 		b := s.process()
-		reads(t, b, "Somos un spa", 0)
-		reads(t, b, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0)
+		checkRead(t, b, "Somos un spa", 0)
 		if s.times() != 1 {
 			t.Errorf("asked %d times", s.times())
 		}
 	})
 }
 
-func TestWhoeverCannotWaitIsToldWhatIsKnown(t *testing.T) {
+func TestCancelledReadReturnsOlderText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		b := s.process()
 		s.set("Somos un spa", nil, 5*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -341,16 +341,16 @@ func TestWhoeverCannotWaitIsToldWhatIsKnown(t *testing.T) {
 		if got := b.Read(ctx, "acme", 7, url); got != "" {
 			t.Errorf("%q", got)
 		}
-		reads(t, b, "Somos un spa", 3*time.Second) // the asking went on
+		checkRead(t, b, "Somos un spa", 3*time.Second) // the lookup continued
 		if s.times() != 1 {
 			t.Errorf("asked %d times", s.times())
 		}
 	})
 }
 
-func TestABusinessTextIsReadableAndBounded(t *testing.T) {
+func TestBusinessTextIsReadableAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		s.set("Somos\x00 un\x1b spa\xff\r\nde "+strings.Repeat("ñ", 20<<10), nil, 0)
 		got := s.process().Read(t.Context(), "acme", 7, url)
 		if !strings.HasPrefix(got, "Somos un spa\nde ñ") || !strings.HasSuffix(got, "ñ…") || len(got) > agent.MaxBusiness || !utf8.ValidString(got) {
@@ -359,10 +359,10 @@ func TestABusinessTextIsReadableAndBounded(t *testing.T) {
 	})
 }
 
-// TestWhatIsHeldIsBounded: however many companies there are, a process holds some.
-func TestWhatIsHeldIsBounded(t *testing.T) {
+// TestBusinessCacheIsBounded: a process caches a bounded number of companies.
+func TestBusinessCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreet()
+		s := newFixture()
 		b := s.process()
 		for company := range int64(1000) {
 			b.Read(t.Context(), "acme", company+1, url)

@@ -7,8 +7,8 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestReadingADecisionCostsWhatItsLengthAllows: a model, or whoever stands in for one, writes it.
-func TestReadingADecisionCostsWhatItsLengthAllows(t *testing.T) {
+// TestReadDecisionTakesLinearTime: the input comes from a model.
+func TestReadDecisionTakesLinearTime(t *testing.T) {
 	const n = 1 << 20
 	agents := make([]Agent, 50)
 	for i := range agents {

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// Action is what becomes of a message.
+// Action is the way in which a message is answered.
 type Action string
 
 // The actions of a decision.
@@ -19,20 +19,19 @@ const (
 	Respond  Action = "respond"  // the decision's own response answers it
 )
 
-// Decision is what the model decided about a message. Agent is one of the agents
-// it was offered when Action is Delegate, and "" otherwise.
+// Decision is the model's decision about a message. Agent is one of the offered agents when
+// Action is Delegate, and "" otherwise.
 type Decision struct {
 	Action   Action
 	Agent    string
 	Response string
 }
 
-// Temperature is that of decisions (document 001).
+// Temperature is the model's temperature for decisions (document 001).
 const Temperature = 0.4
 
-// Format is the form of a decision over some agents: {action, agent_name,
-// response}, where agent_name is one of theirs or null. Without agents there is
-// nobody to delegate to.
+// Format returns the schema of a decision: {action, agent_name, response}, where agent_name is
+// the name of an agent or null. Without agents, only respond is allowed.
 func Format(agents []Agent) *llm.Format {
 	actions, names := []Action{Respond}, []any{nil}
 	if len(agents) > 0 {
@@ -59,8 +58,8 @@ func Format(agents []Agent) *llm.Format {
 	return &llm.Format{Name: "decision", Schema: schema}
 }
 
-// ReadDecision reads the JSON of a decision over the agents that were offered. The
-// error says, for a model that mends what it is told, what is wrong.
+// ReadDecision decodes the JSON of a decision over the offered agents. Its error names the
+// fault, for a model that corrects its answer.
 func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	var said struct {
 		Action   Action  `json:"action"`
@@ -72,7 +71,7 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	}
 	d := Decision{Action: Action(strings.ToLower(strings.TrimSpace(string(said.Action))))}
 	if said.Response != nil {
-		d.Response = tidy(*said.Response)
+		d.Response = sanitize(*said.Response)
 	}
 	switch {
 	case d.Action == Respond && d.Response == "":
@@ -88,13 +87,13 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	}
 	at := slices.IndexFunc(agents, func(a Agent) bool { return strings.EqualFold(a.Name, name) })
 	if at < 0 {
-		return Decision{}, fmt.Errorf("agent_name must be one of %s when action is \"delegate\"", names(agents))
+		return Decision{}, fmt.Errorf("agent_name must be one of %s when action is \"delegate\"", agentNames(agents))
 	}
 	d.Agent = agents[at].Name
 	return d, nil
 }
 
-func names(agents []Agent) string {
+func agentNames(agents []Agent) string {
 	if len(agents) == 0 {
 		return "none: there are no agents, so action is \"respond\""
 	}

@@ -8,12 +8,12 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-func TestADecisionIsReadOrItsMistakeIsTold(t *testing.T) {
+func TestReadDecisionReturnsDecisionOrFault(t *testing.T) {
 	agents := []agent.Agent{{Name: "reserva"}, {Name: "venta"}}
 	for name, c := range map[string]struct {
 		raw   string
 		want  agent.Decision
-		wrong string // of the error
+		wrong string // substring of the error
 	}{
 		"an answer":                  {`{"action":"respond","agent_name":null,"response":" hola "}`, agent.Decision{Action: agent.Respond, Response: "hola"}, ""},
 		"an agent":                   {`{"action":"delegate","agent_name":"reserva","response":""}`, agent.Decision{Action: agent.Delegate, Agent: "reserva"}, ""},

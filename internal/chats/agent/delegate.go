@@ -13,12 +13,13 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// ErrMisfit is an agent whose tool asks for what nobody has to give: Args["detail"].
+// ErrMisfit is the error when an agent's tool requires arguments that no message has:
+// Args["detail"].
 var ErrMisfit = fault.New(fault.Upstream, "agent.arguments")
 
-// Message is what an agent is told. Idempotency is the same whenever the same
-// message is told again. An agent that heard it is not told it again, because it
-// may have acted on it; one that was not reached, or refused it unheard, is.
+// Message is the input of an agent. Idempotency is the same for each attempt. An agent that
+// received the message does not get it again, because it may have acted on it; an agent that was
+// not reached, or refused it unread, does.
 type Message struct {
 	Text        string
 	Session     string
@@ -27,9 +28,8 @@ type Message struct {
 	TraceID     string
 }
 
-// Answer is what an agent said, a text for a person. Attempts, how many of them were
-// the agent's failure, and Latency are of the whole, also when the error says that
-// nothing came of it.
+// Answer holds an agent's text for a person. Attempts, Failures (the attempts that the agent
+// failed) and Latency count all attempts, also when there is an error.
 type Answer struct {
 	Text     string
 	Attempts int
@@ -37,68 +37,68 @@ type Answer struct {
 	Latency  time.Duration
 }
 
-// Keys keeps the keys of servers.
+// Keys reads the credentials of servers.
 type Keys interface {
 	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
 }
 
-// Freezer keeps which tools are others than the approved ones.
+// Freezer records tools that differ from the approved ones.
 type Freezer interface {
 	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
 }
 
-// Delegator asks agents. Rand draws from [0, d).
+// Delegator calls agents. Rand draws from [0, d).
 type Delegator struct {
 	Caller   Caller
-	Schemas  tool.Compiler // judges what agents are sent
+	Schemas  tool.Compiler // checks the arguments of agents' tools
 	Keys     Keys
 	Gate     *Gate
 	Freeze   Freezer
 	Attempts int           // at least 1
-	Base     time.Duration // the most that is waited after the first attempt, and twice that after each further one
+	Base     time.Duration // maximum pause after the first attempt; it doubles after each further one
 	Timeout  time.Duration // of all attempts at one message
-	Trust    time.Duration // how old what is known of an agent's tools may be
+	Trust    time.Duration // maximum age of the cached list of an agent's tools
 	Now      func() time.Time
 	Rand     func(time.Duration) time.Duration
 	Log      *slog.Logger
 }
 
-// The bounds of a conversation with an agent.
+// Bounds of a call of an agent.
 const (
-	mostAnswer = 1 << 20         // bytes of a result that are read
-	least      = time.Second     // an attempt that could not have this long is not made
-	fair       = 5 * time.Second // one that was out of time is the agent's failure when it had this long
-	freezing   = 2 * time.Second // what noting a changed tool may take
+	mostAnswer     = 1 << 20         // maximum size of a result, in bytes
+	minAttempt     = time.Second     // no attempt starts with less time than this
+	minFairAttempt = 5 * time.Second // a timeout counts as the agent's failure from this duration on
+	freezeTime     = 2 * time.Second // timeout for recording a changed tool
 )
 
-// asking is one message on its way to an agent.
-type asking struct {
+// delegation is one message on its way to an agent.
+type delegation struct {
 	*Delegator
-	account string
-	agent   Agent
-	message Message
-	call    tool.Call
-	began   time.Time
-	made    int // attempts
-	failed  int // those of them that were the agent's failure
+	account  string
+	agent    Agent
+	message  Message
+	call     tool.Call
+	began    time.Time
+	attempts int // attempts
+	failures int // attempts that the agent failed
 }
 
-// Ask tells an agent a message and returns what it says, within ctx's deadline.
-// When nothing came of it the error is ErrOpen (it was not called at all),
-// ErrSilent, ErrLate, ErrFailed, ErrGarbage, ErrFrozen, ErrForbidden or ErrMisfit,
-// each with "agent", its name; or ctx's error when whoever asked went away.
+// Ask sends a message to an agent and returns its answer, within ctx's deadline. Its errors are
+// ErrOpen (the agent was not called), ErrSilent, ErrLate, ErrFailed, ErrGarbage, ErrFrozen,
+// ErrForbidden and ErrMisfit, each with the agent's name as "agent"; or ctx's error when the
+// caller cancelled.
 func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message) (Answer, error) {
-	x := &asking{Delegator: d, account: account, agent: a, message: m, began: d.Now()}
+	x := &delegation{Delegator: d, account: account, agent: a, message: m, began: d.Now()}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	text, err := x.ask(within)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && strings.HasPrefix(f.Code, "agent.") {
 		err = f.With("agent", a.Name)
 	}
-	return Answer{Text: text, Attempts: x.made, Failures: x.failed, Latency: d.Now().Sub(x.began)}, err
+	return Answer{Text: text, Attempts: x.attempts, Failures: x.failures, Latency: d.Now().Sub(x.began)}, err
 }
 
-func (x *asking) ask(ctx context.Context) (string, error) {
+func (x *delegation) ask(ctx context.Context) (string, error) {
 	if err := x.prepare(ctx); err != nil {
 		return "", err
 	}
@@ -107,13 +107,13 @@ func (x *asking) ask(ctx context.Context) (string, error) {
 		pass, err := x.Gate.Enter(ctx, x.account, x.agent.Server.ID)
 		switch {
 		case err != nil && last != nil && ctx.Err() == nil:
-			return "", last // it opened: what opened it says more
+			return "", last // the breaker opened: the error that opened it is more precise
 		case err != nil:
 			return "", err
 		}
 		e := x.attempt(ctx)
 		if e.outcome == Failed {
-			x.failed++
+			x.failures++
 		}
 		again := pass.Done(ctx, e.outcome)
 		if e.err == nil {
@@ -122,30 +122,30 @@ func (x *asking) ask(ctx context.Context) (string, error) {
 		x.Log.WarnContext(ctx, "agent.attempt_failed", "session_id", x.message.Session, "agent_to_invoke", x.agent.Name,
 			"attempt", n, "code", fault.Of(e.err).Code, "error", e.err)
 		last = e.err
-		if !again || !e.again || n >= x.Attempts || !x.pause(ctx, n, e.wait) {
-			return "", x.ended(ctx, last)
+		if !again || !e.retry || n >= x.Attempts || !x.pause(ctx, n, e.wait) {
+			return "", x.contextError(ctx, last)
 		}
 	}
 }
 
-// ended is the error of asking in vain: that whoever asked went away says nothing
-// of the agent.
-func (x *asking) ended(ctx context.Context, last error) error {
+// contextError returns ctx's error when the caller cancelled, because that says nothing about
+// the agent. Otherwise it returns the last error.
+func (x *delegation) contextError(ctx context.Context, last error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
 	return last
 }
 
-// prepare makes the call that every attempt makes.
-func (x *asking) prepare(ctx context.Context) error {
+// prepare builds the call that every attempt makes.
+func (x *delegation) prepare(ctx context.Context) error {
 	s := x.agent.Server
 	for _, name := range s.Frozen {
 		if name == x.agent.Chat.Name {
 			return ErrFrozen
 		}
 	}
-	arguments, err := fit(x.Schemas, x.agent.Chat, x.message)
+	arguments, err := buildArguments(x.Schemas, x.agent.Chat, x.message)
 	if err != nil {
 		return err
 	}
@@ -164,47 +164,47 @@ func (x *asking) prepare(ctx context.Context) error {
 	return nil
 }
 
-// ending is how an attempt ended.
-type ending struct {
+// attemptResult is the result of an attempt.
+type attemptResult struct {
 	text    string
 	err     error
 	outcome Outcome
-	again   bool          // another attempt may do better
-	wait    time.Duration // that the agent asked for
+	retry   bool          // another attempt may succeed
+	wait    time.Duration // pause that the agent asked for
 }
 
 // attempt calls the agent once.
-func (x *asking) attempt(ctx context.Context) ending {
-	x.made++
+func (x *delegation) attempt(ctx context.Context) attemptResult {
+	x.attempts++
 	began := x.Now()
 	call := x.call
-	if x.made > 1 { // what failed may be another tool by now
+	if x.attempts > 1 { // the tool may have changed since the failure
 		call.Trust = 0
 	}
 	answer, err := x.Caller.CallTool(ctx, call)
 	switch {
 	case err == nil:
-		return x.judge(answer)
+		return x.resultOf(answer)
 	case errors.Is(err, tool.ErrToolChanged):
 		x.freeze(ctx)
-		return ending{err: ErrFrozen.Because(err)}
+		return attemptResult{err: ErrFrozen.Because(err)}
 	case errors.Is(err, tool.ErrRefusedUs):
-		// Nothing was heard; a token that was revoked is replaced by another, once.
-		return ending{err: ErrForbidden.Because(err), again: x.made == 1 && call.Key != nil && call.Key.Place.In == "oauth"}
+		// The agent did not read the message. A revoked token is replaced once.
+		return attemptResult{err: ErrForbidden.Because(err), retry: x.attempts == 1 && call.Key != nil && call.Key.Place.In == "oauth"}
 	case errors.Is(err, tool.ErrRequest):
-		return ending{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
+		return attemptResult{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
 	case errors.Is(ctx.Err(), context.Canceled):
-		return ending{err: ctx.Err()}
+		return attemptResult{err: ctx.Err()}
 	}
-	e := ending{err: unheard(err), outcome: Failed, again: errors.Is(err, tool.ErrNotSent)}
-	if ctx.Err() != nil && x.Now().Sub(began) < min(fair, x.Timeout) {
+	e := attemptResult{err: transportError(err), outcome: Failed, retry: errors.Is(err, tool.ErrNotSent)}
+	if ctx.Err() != nil && x.Now().Sub(began) < min(minFairAttempt, x.Timeout) {
 		e.outcome = Nothing
 	}
 	return e
 }
 
-// unheard is why there is no answer to a call that nobody refused.
-func unheard(err error) error {
+// transportError returns the error of a call that was not refused and has no answer.
+func transportError(err error) error {
 	if errors.Is(err, tool.ErrNotSent) {
 		return ErrSilent.Because(err)
 	}
@@ -217,37 +217,37 @@ func unheard(err error) error {
 	return ErrLate.Because(err)
 }
 
-// judge says what an answer means. Only a refusal at the door is asked again: the
-// agent did not hear the message.
-func (x *asking) judge(a tool.Answer) ending {
+// resultOf evaluates an answer. Only a refusal from before the agent read the message is
+// retried.
+func (x *delegation) resultOf(a tool.Answer) attemptResult {
 	switch {
-	case a.Status/100 != 2: // Failed, too: who refuses by status says more than that
-		e := ending{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
+	case a.Status/100 != 2: // checked before a.Failed, because the status is more precise
+		e := attemptResult{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
 		wait, asked := a.RetryAfter(x.Now())
-		e.wait, e.again = wait, a.Status == 429 || a.Status == 503 && asked
+		e.wait, e.retry = wait, a.Status == 429 || a.Status == 503 && asked
 		return e
 	case a.Failed:
-		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, again: a.Unheard} // then its tools are looked at
+		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, retry: a.Unheard} // the next attempt reads its tools again
 	}
-	text, whole := speech(a.Body)
+	text, whole := resultText(a.Body)
 	switch {
 	case text == "" || a.Truncated && !whole:
-		return ending{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed}
-	case broke(text):
-		return ending{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
+		return attemptResult{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed}
+	case isWorkflowError(text):
+		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
 	}
-	return ending{text: text, outcome: Answered}
+	return attemptResult{text: text, outcome: Answered}
 }
 
-// excerpt is the beginning of what an agent said, for the log.
+// excerpt returns the beginning of an agent's answer, for the log.
 func excerpt(body []byte) string { return strings.ToValidUTF8(string(body[:min(len(body), 300)]), "?") }
 
-// pause waits before the attempt after the nth, for as long as the agent asked and
-// a while that is drawn; false when that attempt could not be made in time.
-func (x *asking) pause(ctx context.Context, n int, asked time.Duration) bool {
+// pause waits after the nth attempt, for the time that the agent asked and a random time. It
+// returns false when the next attempt would start too late.
+func (x *delegation) pause(ctx context.Context, n int, asked time.Duration) bool {
 	most := x.Base << (n - 1)
 	if deadline, has := ctx.Deadline(); has {
-		left := deadline.Sub(x.Now()) - asked - least
+		left := deadline.Sub(x.Now()) - asked - minAttempt
 		if left < 0 {
 			return false
 		}
@@ -266,9 +266,9 @@ func (x *asking) pause(ctx context.Context, n int, asked time.Duration) bool {
 	}
 }
 
-// freeze notes that the agent's tool is another than the approved one.
-func (x *asking) freeze(ctx context.Context) {
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), freezing)
+// freeze records that the agent's tool differs from the approved one.
+func (x *delegation) freeze(ctx context.Context) {
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), freezeTime)
 	defer cancel()
 	s := x.agent.Server
 	if err := x.Freeze.FreezeTool(short, x.account, s.ID, s.Catalogue, x.call.Tool, x.Now()); err != nil {

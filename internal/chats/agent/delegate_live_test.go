@@ -20,28 +20,28 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// order is what an agent of the tests takes, as a real server declares it.
-type order struct {
+// toolInput is the input of the test agent's tool, as a real server declares it.
+type toolInput struct {
 	Message   string         `json:"message"`
 	SessionID string         `json:"session_id"`
 	Context   map[string]any `json:"context,omitempty"`
 }
 
-// living is a real server of the protocol in this process.
-type living struct {
+// liveAgent is a real server of the protocol in this process.
+type liveAgent struct {
 	*httptest.Server
 	mu    sync.Mutex
 	keys  []string // idempotency keys of the calls that reached the tool
-	deeds chan func(context.Context, order) (string, error)
+	deeds chan func(context.Context, toolInput) (string, error)
 }
 
-// live starts an agent that does what it is sent through deeds, one for each call.
-func live(t *testing.T) (*living, agent.Agent, *mcp.Client) {
+// startLiveAgent starts an agent that answers each call through deeds.
+func startLiveAgent(t *testing.T) (*liveAgent, agent.Agent, *mcp.Client) {
 	t.Helper()
-	l := &living{deeds: make(chan func(context.Context, order) (string, error), 100)}
+	l := &liveAgent{deeds: make(chan func(context.Context, toolInput) (string, error), 100)}
 	server := sdk.NewServer(&sdk.Implementation{Name: "reserva", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: tool.ChatTool, Description: "Reservas"},
-		func(ctx context.Context, r *sdk.CallToolRequest, in order) (*sdk.CallToolResult, any, error) {
+		func(ctx context.Context, r *sdk.CallToolRequest, in toolInput) (*sdk.CallToolResult, any, error) {
 			l.mu.Lock()
 			l.keys = append(l.keys, fmt.Sprint(r.Params.Meta["piloto/idempotency-key"]))
 			l.mu.Unlock()
@@ -68,53 +68,53 @@ func live(t *testing.T) (*living, agent.Agent, *mcp.Client) {
 	}, client
 }
 
-func (l *living) told() []string {
+func (l *liveAgent) receivedKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.keys...)
 }
 
-func says(text string) func(context.Context, order) (string, error) {
-	return func(_ context.Context, in order) (string, error) { return text + in.Message + in.SessionID, nil }
+func replyWith(text string) func(context.Context, toolInput) (string, error) {
+	return func(_ context.Context, in toolInput) (string, error) { return text + in.Message + in.SessionID, nil }
 }
 
-func TestARealAgentThatHeardTheMessageIsNotToldItAgain(t *testing.T) {
-	l, a, client := live(t)
-	d := asker(&desk{}, fixture.Table(t))
+func TestLiveAgentGetsReceivedMessageOnce(t *testing.T) {
+	l, a, client := startLiveAgent(t)
+	d := newDelegator(&fakeAgent{}, fixture.Table(t))
 	d.Caller, d.Base = client, time.Millisecond
 	again := make(chan struct{})
 	defer close(again)
 	for _, c := range []struct {
-		does func(context.Context, order) (string, error)
+		does func(context.Context, toolInput) (string, error)
 		err  error
 	}{
-		{says("hola "), nil},
-		{func(context.Context, order) (string, error) {
+		{replyWith("hola "), nil},
+		{func(context.Context, toolInput) (string, error) {
 			go l.CloseClientConnections()
-			<-again // nothing was answered before
+			<-again // the first attempt has no answer
 			return "nobody reads this", nil
 		}, agent.ErrLate},
-		{func(context.Context, order) (string, error) { return "", errors.New("no hay mesa") }, agent.ErrFailed},
-		{says("hola "), nil},
+		{func(context.Context, toolInput) (string, error) { return "", errors.New("no hay mesa") }, agent.ErrFailed},
+		{replyWith("hola "), nil},
 	} {
 		l.deeds <- c.does
-		before := len(l.told())
+		before := len(l.receivedKeys())
 		answer, err := d.Ask(context.Background(), "acme", a, hello)
-		if !errors.Is(err, c.err) || c.err == nil && answer.Text != "hola una mesa para 251999" || len(l.told()) != before+1 {
-			t.Errorf("%q, %v, told %d times", answer.Text, err, len(l.told())-before)
+		if !errors.Is(err, c.err) || c.err == nil && answer.Text != "hola una mesa para 251999" || len(l.receivedKeys()) != before+1 {
+			t.Errorf("%q, %v, told %d times", answer.Text, err, len(l.receivedKeys())-before)
 		}
 	}
-	for _, key := range l.told() {
+	for _, key := range l.receivedKeys() {
 		if key != "m-1" {
 			t.Errorf("a call with the key %q", key)
 		}
 	}
 }
 
-func TestARealAgentThatIsDownIsToldBy(t *testing.T) {
-	l, a, client := live(t)
+func TestLiveAgentThatIsDownIsReported(t *testing.T) {
+	l, a, client := startLiveAgent(t)
 	table := fixture.Table(t)
-	d := asker(&desk{}, table)
+	d := newDelegator(&fakeAgent{}, table)
 	d.Caller, d.Base = client, time.Millisecond
 	l.Close()
 	answer, err := d.Ask(context.Background(), "acme", a, hello)
@@ -130,24 +130,24 @@ func TestARealAgentThatIsDownIsToldBy(t *testing.T) {
 	}
 }
 
-// TestFiftyAtOnceTryARealAgentWithOneCall has two processes of fifty clients come to
-// an agent whose breaker's time is over: the server counts what reaches it.
-func TestFiftyAtOnceTryARealAgentWithOneCall(t *testing.T) {
-	l, a, client := live(t)
+// TestConcurrentClientsProbeLiveAgentOnce lets two processes of fifty clients call an agent when
+// its breaker's period is over. The server counts the requests.
+func TestConcurrentClientsProbeLiveAgentOnce(t *testing.T) {
+	l, a, client := startLiveAgent(t)
 	table := fixture.Table(t)
 	var clock atomic.Int64
 	now := func() time.Time { return dawn.Add(time.Duration(clock.Load())) }
 	var processes []*agent.Delegator
 	for range 2 {
-		d := asker(&desk{}, table)
+		d := newDelegator(&fakeAgent{}, table)
 		d.Gate, d.Caller, d.Now = gateOver(table, now), client, time.Now
 		d.Gate.Wait = time.Minute
 		processes = append(processes, d)
 	}
-	fail(t, processes[0].Gate)
+	openBreaker(t, processes[0].Gate)
 	clock.Store(int64(three.Open))
 	hold := make(chan struct{})
-	l.deeds <- func(_ context.Context, in order) (string, error) { <-hold; return "sí", nil }
+	l.deeds <- func(_ context.Context, in toolInput) (string, error) { <-hold; return "sí", nil }
 	start := make(chan struct{})
 	var clients, others sync.WaitGroup
 	others.Add(99)
@@ -170,11 +170,11 @@ func TestFiftyAtOnceTryARealAgentWithOneCall(t *testing.T) {
 	others.Wait()
 	close(hold)
 	clients.Wait()
-	if told := l.told(); len(told) != 1 || answered.Load() != 1 {
+	if told := l.receivedKeys(); len(told) != 1 || answered.Load() != 1 {
 		t.Errorf("%d calls reached the agent, %d clients were answered", len(told), answered.Load())
 	}
-	clock.Add(int64(time.Second)) // what the other process learnt is relied on for so long
-	l.deeds <- says("")
+	clock.Add(int64(time.Second)) // the other process caches the breaker for so long
+	l.deeds <- replyWith("")
 	if _, err := processes[0].Ask(context.Background(), "acme", a, hello); err != nil {
 		t.Errorf("closed again: %v", err)
 	}

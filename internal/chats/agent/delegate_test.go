@@ -20,26 +20,26 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// deed is one thing an agent does when it is called: after a time, an answer or an
-// error. One that takes longer than its caller waits is lost.
-type deed struct {
+// fakeReply is one reaction of an agent: an answer or an error, after a time. A reaction that
+// takes longer than its caller waits is lost.
+type fakeReply struct {
 	after  time.Duration
 	answer tool.Answer
 	err    error
 }
 
-// desk is an agent that does what it is told, in order, the last again and again.
-// It keeps keys and what is frozen, too.
-type desk struct {
+// fakeAgent is an agent that reacts as set, in order, the last reaction repeatedly. It also
+// stores keys and frozen tools.
+type fakeAgent struct {
 	mu     sync.Mutex
-	will   []deed
+	will   []fakeReply
 	calls  []tool.Call
 	at     []time.Time
 	frozen []string
 	keyErr error
 }
 
-func (d *desk) CallTool(ctx context.Context, c tool.Call) (tool.Answer, error) {
+func (d *fakeAgent) CallTool(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	d.mu.Lock()
 	next := d.will[0]
 	if len(d.will) > 1 {
@@ -55,16 +55,16 @@ func (d *desk) CallTool(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 }
 
-func (d *desk) Credential(context.Context, string, tool.Server) (tool.Credential, error) {
+func (d *fakeAgent) Credential(context.Context, string, tool.Server) (tool.Credential, error) {
 	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "s3cret-s3cret"}, d.keyErr
 }
 
-func (d *desk) FreezeTool(_ context.Context, account, id, seen, name string, _ time.Time) error {
+func (d *fakeAgent) FreezeTool(_ context.Context, account, id, seen, name string, _ time.Time) error {
 	d.frozen = append(d.frozen, account+"/"+id+"/"+seen+"/"+name)
 	return nil
 }
 
-func words(text string) tool.Answer {
+func textAnswer(text string) tool.Answer {
 	body, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}})
 	if err != nil {
 		panic(err)
@@ -74,7 +74,7 @@ func words(text string) tool.Answer {
 
 const chatSchema = `{"type":"object","properties":{"message":{"type":"string"},"session_id":{"type":"string"},"context":{"type":"object"}},"required":["message"]}`
 
-func reserva(schema string) agent.Agent {
+func reservaAgent(schema string) agent.Agent {
 	return agent.Agent{
 		Name:   "reserva",
 		Server: tool.Server{ID: "a", Catalogue: "rev", Kind: tool.KindMCP, Role: tool.RoleAgent},
@@ -89,69 +89,69 @@ var hello = agent.Message{
 	Text: "una mesa para 2", Session: "51999", Context: map[string]any{"id_empresa": 7, "nombre_bot": "Ana <3"}, Idempotency: "m-1", TraceID: "t-1",
 }
 
-// asker is a delegator whose waits are the longest that may be drawn.
-func asker(d *desk, store agent.Breakers) *agent.Delegator {
+// newDelegator returns a delegator whose random pauses have their maximum.
+func newDelegator(d *fakeAgent, store agent.Breakers) *agent.Delegator {
 	return &agent.Delegator{
 		Caller: d, Schemas: schema.Compiler{}, Keys: d, Freeze: d, Gate: gateOver(store, time.Now), Attempts: 3, Base: time.Second, Timeout: 30 * time.Second,
 		Trust: time.Minute, Now: time.Now, Rand: func(most time.Duration) time.Duration { return most }, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
-func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
-	down := deed{err: tool.ErrNotSent}
-	ok := deed{answer: words("hola")}
-	busy := func(status int, after string) deed {
-		return deed{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
+func TestAskRetriesTransientErrorsAndCountsFailures(t *testing.T) {
+	down := fakeReply{err: tool.ErrNotSent}
+	ok := fakeReply{answer: textAnswer("hola")}
+	busy := func(status int, after string) fakeReply {
+		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
 	}
-	failed := words("no puedo")
+	failed := textAnswer("no puedo")
 	failed.Failed = true
-	tooMuch := words(strings.Repeat("a", 40<<10))
+	tooMuch := textAnswer(strings.Repeat("a", 40<<10))
 	tooMuch.Truncated = true
-	cutBlobs := words("hola")
+	cutBlobs := textAnswer("hola")
 	cutBlobs.Truncated = true
 	for name, c := range map[string]struct {
-		will    []deed
+		will    []fakeReply
 		err     error
 		calls   int
 		took    time.Duration
 		counted int
 	}{
-		"at once":                  {[]deed{ok}, nil, 1, 0, 0},
-		"down, then up":            {[]deed{down, ok}, nil, 2, time.Second, 0},
-		"twice, with longer waits": {[]deed{down, down, ok}, nil, 3, 3 * time.Second, 0},
-		"down":                     {[]deed{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
-		"down, then lost":          {[]deed{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
-		"lost":                     {[]deed{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
-		"breaks":                   {[]deed{{err: tool.ErrLost.With("reason", "status")}, ok}, agent.ErrFailed, 1, 0, 1},
-		"says it failed":           {[]deed{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
-		"garbage":                  {[]deed{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
-		"no answer to a request":   {[]deed{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
-		"n8n says that it broke":   {[]deed{{answer: words(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrFailed, 1, 0, 1},
-		"nothing to read":          {[]deed{{answer: words("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
-		"busy until":               {[]deed{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
-		"busy":                     {[]deed{busy(429, ""), ok}, nil, 2, time.Second, 0},
-		"unavailable until":        {[]deed{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
-		"unavailable":              {[]deed{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
-		"busy for too long":        {[]deed{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
-		"no such tool, then is":    {[]deed{{answer: tool.Answer{Status: 200, Failed: true, Unheard: true}}, ok}, nil, 2, time.Second, 0},
-		"refused":                  {[]deed{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
-		"10 MB":                    {[]deed{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
-		"a text that was cut":      {[]deed{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},
-		"images that were cut":     {[]deed{{answer: cutBlobs}}, nil, 1, 0, 0},
-		"does not take our key":    {[]deed{{err: tool.ErrRefusedUs}, ok}, agent.ErrForbidden, 1, 0, 0},
-		"a request that is none":   {[]deed{{err: tool.ErrRequest.With("reason", "key")}, ok}, agent.ErrMisfit, 1, 0, 0},
-		"another tool":             {[]deed{{err: tool.ErrToolChanged}, ok}, agent.ErrFrozen, 1, 0, 0},
-		"slow":                     {[]deed{{after: 29 * time.Second, answer: words("hola")}}, nil, 1, 29 * time.Second, 0},
-		"never":                    {[]deed{{after: time.Hour}, ok}, agent.ErrLate, 1, 30 * time.Second, 1},
+		"at once":                  {[]fakeReply{ok}, nil, 1, 0, 0},
+		"down, then up":            {[]fakeReply{down, ok}, nil, 2, time.Second, 0},
+		"twice, with longer waits": {[]fakeReply{down, down, ok}, nil, 3, 3 * time.Second, 0},
+		"down":                     {[]fakeReply{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
+		"down, then lost":          {[]fakeReply{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
+		"lost":                     {[]fakeReply{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
+		"breaks":                   {[]fakeReply{{err: tool.ErrLost.With("reason", "status")}, ok}, agent.ErrFailed, 1, 0, 1},
+		"says it failed":           {[]fakeReply{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
+		"garbage":                  {[]fakeReply{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"no answer to a request":   {[]fakeReply{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
+		"n8n says that it broke":   {[]fakeReply{{answer: textAnswer(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrFailed, 1, 0, 1},
+		"nothing to read":          {[]fakeReply{{answer: textAnswer("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"busy until":               {[]fakeReply{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
+		"busy":                     {[]fakeReply{busy(429, ""), ok}, nil, 2, time.Second, 0},
+		"unavailable until":        {[]fakeReply{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
+		"unavailable":              {[]fakeReply{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
+		"busy for too long":        {[]fakeReply{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
+		"no such tool, then is":    {[]fakeReply{{answer: tool.Answer{Status: 200, Failed: true, Unheard: true}}, ok}, nil, 2, time.Second, 0},
+		"refused":                  {[]fakeReply{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
+		"10 MB":                    {[]fakeReply{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"a text that was cut":      {[]fakeReply{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},
+		"images that were cut":     {[]fakeReply{{answer: cutBlobs}}, nil, 1, 0, 0},
+		"does not take our key":    {[]fakeReply{{err: tool.ErrRefusedUs}, ok}, agent.ErrForbidden, 1, 0, 0},
+		"a request that is none":   {[]fakeReply{{err: tool.ErrRequest.With("reason", "key")}, ok}, agent.ErrMisfit, 1, 0, 0},
+		"another tool":             {[]fakeReply{{err: tool.ErrToolChanged}, ok}, agent.ErrFrozen, 1, 0, 0},
+		"slow":                     {[]fakeReply{{after: 29 * time.Second, answer: textAnswer("hola")}}, nil, 1, 29 * time.Second, 0},
+		"never":                    {[]fakeReply{{after: time.Hour}, ok}, agent.ErrLate, 1, 30 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, store := &desk{will: c.will}, &ward{}
+				d, store := &fakeAgent{will: c.will}, &breakerStore{}
 				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
 				defer cancel()
-				x := asker(d, store)
+				x := newDelegator(d, store)
 				x.Gate.Policy.Failures = 10
-				answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
+				answer, err := x.Ask(ctx, "acme", reservaAgent(chatSchema), hello)
 				if !errors.Is(err, c.err) || err == nil && answer.Text != "hola" {
 					t.Errorf("%q, %v", answer.Text, err)
 				}
@@ -168,7 +168,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 					if call.Idempotency != "m-1" || call.TraceID != "t-1" || call.Fingerprint != "f" || call.Tool != "chat" {
 						t.Errorf("%+v", call)
 					}
-					if trusted := call.Trust > 0; trusted != (n == 0) { // what failed may be another tool by now
+					if trusted := call.Trust > 0; trusted != (n == 0) { // the tool may have changed since the failure
 						t.Errorf("attempt %d trusts for %v", n+1, call.Trust)
 					}
 				}
@@ -180,7 +180,7 @@ func TestAskTriesAgainWhatMayPassAndCountsWhatFailed(t *testing.T) {
 	}
 }
 
-func TestAnAgentIsWaitedForAsLongAsIsSet(t *testing.T) {
+func TestAskWaitsUpToItsTimeout(t *testing.T) {
 	for _, c := range []struct{ timeout, deadline, takes, waited time.Duration }{
 		{60 * time.Second, 0, 50 * time.Second, 50 * time.Second},
 		{60 * time.Second, 0, 70 * time.Second, 60 * time.Second},
@@ -193,10 +193,10 @@ func TestAnAgentIsWaitedForAsLongAsIsSet(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, c.deadline)
 			}
 			defer cancel()
-			d := &desk{will: []deed{{after: c.takes, answer: words("hola")}}}
-			x := asker(d, &ward{})
+			d := &fakeAgent{will: []fakeReply{{after: c.takes, answer: textAnswer("hola")}}}
+			x := newDelegator(d, &breakerStore{})
 			x.Timeout = c.timeout
-			answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello)
+			answer, err := x.Ask(ctx, "acme", reservaAgent(chatSchema), hello)
 			if heard := c.takes == c.waited; heard != (err == nil) || !heard && !errors.Is(err, agent.ErrLate) {
 				t.Errorf("%v: %v", c, err)
 			}
@@ -207,16 +207,16 @@ func TestAnAgentIsWaitedForAsLongAsIsSet(t *testing.T) {
 	}
 }
 
-func TestAskEndsWhenTheBreakerOpens(t *testing.T) {
+func TestAskEndsWhenBreakerOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{will: []deed{{err: tool.ErrNotSent}}}
-		x := asker(d, &ward{})
+		d := &fakeAgent{will: []fakeReply{{err: tool.ErrNotSent}}}
+		x := newDelegator(d, &breakerStore{})
 		x.Gate.Policy.Failures = 2
-		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		answer, err := x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
 		if !errors.Is(err, agent.ErrSilent) || answer.Attempts != 2 || answer.Latency != time.Second {
 			t.Errorf("%v after %d in %v", err, answer.Attempts, answer.Latency)
 		}
-		answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		answer, err = x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
 		if !errors.Is(err, agent.ErrOpen) || answer.Attempts != 0 || fault.Of(err).Args["agent"] != "reserva" {
 			t.Errorf("%v after %d", err, answer.Attempts)
 		}
@@ -225,37 +225,37 @@ func TestAskEndsWhenTheBreakerOpens(t *testing.T) {
 			t.Error(sentence)
 		}
 		time.Sleep(three.Open)
-		if answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrSilent) || answer.Attempts != 1 {
+		if answer, err = x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello); !errors.Is(err, agent.ErrSilent) || answer.Attempts != 1 {
 			t.Errorf("a probe that fails: %v after %d", err, answer.Attempts)
 		}
-		d.will = []deed{{answer: words("ya estoy")}}
+		d.will = []fakeReply{{answer: textAnswer("ya estoy")}}
 		time.Sleep(three.Open)
-		if answer, err = x.Ask(context.Background(), "acme", reserva(chatSchema), hello); err != nil || answer.Text != "ya estoy" {
+		if answer, err = x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello); err != nil || answer.Text != "ya estoy" {
 			t.Errorf("%q, %v", answer.Text, err)
 		}
 	})
 }
 
-func TestAPersonWhoHangsUpIsNotTheAgentsFailure(t *testing.T) {
-	hangs, down := deed{after: time.Hour}, deed{after: 10 * time.Second, err: tool.ErrNotSent}
+func TestCancelledCallIsNotCountedAsFailure(t *testing.T) {
+	hangs, down := fakeReply{after: time.Hour}, fakeReply{after: 10 * time.Second, err: tool.ErrNotSent}
 	for name, c := range map[string]struct {
-		will    []deed
+		will    []fakeReply
 		after   time.Duration
 		counted int
 	}{
-		"soon":                 {[]deed{hangs}, time.Second, 0},
-		"after a long call":    {[]deed{hangs}, 20 * time.Second, 0},
-		"during a wait":        {[]deed{down, hangs}, 11 * time.Second, 1},
-		"during a second call": {[]deed{down, hangs}, 28 * time.Second, 1},
+		"soon":                 {[]fakeReply{hangs}, time.Second, 0},
+		"after a long call":    {[]fakeReply{hangs}, 20 * time.Second, 0},
+		"during a wait":        {[]fakeReply{down, hangs}, 11 * time.Second, 1},
+		"during a second call": {[]fakeReply{down, hangs}, 28 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &ward{}
-				x := asker(&desk{will: c.will}, store)
+				store := &breakerStore{}
+				x := newDelegator(&fakeAgent{will: c.will}, store)
 				x.Base = 10 * time.Second
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(c.after, cancel)
-				if answer, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); err != context.Canceled || answer.Latency != c.after {
+				if answer, err := x.Ask(ctx, "acme", reservaAgent(chatSchema), hello); err != context.Canceled || answer.Latency != c.after {
 					t.Errorf("%v after %v", err, answer.Latency)
 				}
 				if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != c.counted {
@@ -266,15 +266,15 @@ func TestAPersonWhoHangsUpIsNotTheAgentsFailure(t *testing.T) {
 	}
 }
 
-func TestADeadlineTooShortForAnyoneIsNotTheAgentsFailure(t *testing.T) {
+func TestTooShortDeadlineIsNotCountedAsFailure(t *testing.T) {
 	for deadline, counted := range map[time.Duration]int{time.Second: 0, 6 * time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &ward{}
-			x := asker(&desk{will: []deed{{after: time.Hour}}}, store)
+			store := &breakerStore{}
+			x := newDelegator(&fakeAgent{will: []fakeReply{{after: time.Hour}}}, store)
 			x.Attempts = 1
 			ctx, cancel := context.WithTimeout(context.Background(), deadline)
 			defer cancel()
-			if _, err := x.Ask(ctx, "acme", reserva(chatSchema), hello); !errors.Is(err, agent.ErrLate) {
+			if _, err := x.Ask(ctx, "acme", reservaAgent(chatSchema), hello); !errors.Is(err, agent.ErrLate) {
 				t.Error(err)
 			}
 			if b, _ := store.Breaker(context.Background(), "acme", "a"); len(b.Failed) != counted {
@@ -284,28 +284,28 @@ func TestADeadlineTooShortForAnyoneIsNotTheAgentsFailure(t *testing.T) {
 	}
 }
 
-func TestAFrozenAgentIsNotCalled(t *testing.T) {
-	d, store := &desk{}, &ward{}
-	a := reserva(chatSchema)
+func TestFrozenAgentIsNotCalled(t *testing.T) {
+	d, store := &fakeAgent{}, &breakerStore{}
+	a := reservaAgent(chatSchema)
 	a.Server.Frozen = []string{"other", tool.ChatTool}
-	if _, err := asker(d, store).Ask(context.Background(), "acme", a, hello); !errors.Is(err, agent.ErrFrozen) || len(d.calls) != 0 {
+	if _, err := newDelegator(d, store).Ask(context.Background(), "acme", a, hello); !errors.Is(err, agent.ErrFrozen) || len(d.calls) != 0 {
 		t.Errorf("%v, %d calls", err, len(d.calls))
 	}
 }
 
-func TestAnAgentsKeyIsReadAndOneThatCannotBeIsOurMistake(t *testing.T) {
-	d, a := &desk{will: []deed{{answer: words("hola")}}}, reserva(chatSchema)
+func TestUnreadableKeyIsInternalError(t *testing.T) {
+	d, a := &fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, reservaAgent(chatSchema)
 	a.Server.Key = &tool.KeyPlace{In: "bearer"}
-	if _, err := asker(d, &ward{}).Ask(context.Background(), "acme", a, hello); err != nil || d.calls[0].Key.Secret != "s3cret-s3cret" {
+	if _, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", a, hello); err != nil || d.calls[0].Key.Secret != "s3cret-s3cret" {
 		t.Error(err)
 	}
 	d.keyErr = errors.New("the store is down")
-	if _, err := asker(d, &ward{}).Ask(context.Background(), "acme", a, hello); fault.KindOf(err) != fault.Internal || len(d.calls) != 1 {
+	if _, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", a, hello); fault.KindOf(err) != fault.Internal || len(d.calls) != 1 {
 		t.Error(err)
 	}
 }
 
-func TestArgumentsFitTheAgentsOwnSchema(t *testing.T) {
+func TestArgumentsFitAgentSchema(t *testing.T) {
 	const object = `{"id_empresa":7,"nombre_bot":"Ana <3"}`
 	const written = `"{\"id_empresa\":7,\"nombre_bot\":\"Ana <3\"}"`
 	message, session := `"message":"una mesa para 2"`, `"session_id":"51999"`
@@ -328,8 +328,8 @@ func TestArgumentsFitTheAgentsOwnSchema(t *testing.T) {
 		"one more":             {`{"type":"object","properties":{"message":{},"customer":{"type":"string"}},"required":["message","customer"]}`, "", "customer"},
 		"a short message":      {`{"type":"object","properties":{"message":{"type":"string","maxLength":3}}}`, "", "message"},
 	} {
-		d, store := &desk{will: []deed{{answer: words("hola")}}}, &ward{}
-		_, err := asker(d, store).Ask(context.Background(), "acme", reserva(c.schema), hello)
+		d, store := &fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, &breakerStore{}
+		_, err := newDelegator(d, store).Ask(context.Background(), "acme", reservaAgent(c.schema), hello)
 		if c.misfit != "" {
 			if f := fault.Of(err); !errors.Is(err, agent.ErrMisfit) || f.Args["detail"] != c.misfit || len(d.calls) != 0 {
 				t.Errorf("%s: %v, %d calls", name, err, len(d.calls))
@@ -350,8 +350,8 @@ func TestArgumentsFitTheAgentsOwnSchema(t *testing.T) {
 	}
 }
 
-func TestAnAgentsTextIsForAPerson(t *testing.T) {
-	text := func(s string) string { return string(words(s).Body) }
+func TestResultTextIsForPerson(t *testing.T) {
+	text := func(s string) string { return string(textAnswer(s).Body) }
 	for name, c := range map[string]struct{ body, want string }{
 		"a text":              {text("Hay mesa a las 9.\n\n- terraza\n\t- dentro"), "Hay mesa a las 9.\n\n- terraza\n\t- dentro"},
 		"several":             {`{"content":[{"type":"text","text":"uno"},{"type":"image","data":"AAAA"},{"type":"text","text":"dos"}]}`, "uno\ndos"},
@@ -387,29 +387,29 @@ func TestAnAgentsTextIsForAPerson(t *testing.T) {
 		"not JSON":            {`uno`, ""},
 		"a number to say":     {`{"structuredContent":{"reply":7}}`, ""},
 	} {
-		d := &desk{will: []deed{{answer: tool.Answer{Status: 200, Body: []byte(c.body)}}}}
-		x := asker(d, &ward{})
+		d := &fakeAgent{will: []fakeReply{{answer: tool.Answer{Status: 200, Body: []byte(c.body)}}}}
+		x := newDelegator(d, &breakerStore{})
 		x.Attempts = 1
-		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		answer, err := x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
 		if answer.Text != c.want || (c.want == "") != errors.Is(err, agent.ErrGarbage) {
 			t.Errorf("%s: %q, %v", name, answer.Text, err)
 		}
 	}
-	d := &desk{will: []deed{{answer: words(strings.Repeat("ñ", 20<<10))}}}
-	answer, err := asker(d, &ward{}).Ask(context.Background(), "acme", reserva(chatSchema), hello)
+	d := &fakeAgent{will: []fakeReply{{answer: textAnswer(strings.Repeat("ñ", 20<<10))}}}
+	answer, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
 	if err != nil || len(answer.Text) > 32<<10 || len(answer.Text) < 32<<10-4 || !strings.HasSuffix(answer.Text, "ñ…") {
 		t.Errorf("%d bytes, %v", len(answer.Text), err)
 	}
 }
 
-func FuzzAnAgentsTextIsReadable(f *testing.F) {
+func FuzzResultTextIsReadable(f *testing.F) {
 	for _, body := range []string{`{"content":[{"type":"text","text":"hola"}]}`, `{"structuredContent":{"reply":"\u202e"}}`, "\xff", `{"content":[{"type":"text","text":"\"\\u0000a\""}]}`} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := asker(&desk{will: []deed{{answer: tool.Answer{Status: 200, Body: body}}}}, &ward{})
+		x := newDelegator(&fakeAgent{will: []fakeReply{{answer: tool.Answer{Status: 200, Body: body}}}}, &breakerStore{})
 		x.Attempts = 1
-		answer, err := x.Ask(context.Background(), "acme", reserva(chatSchema), hello)
+		answer, err := x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
 		if (err == nil) != (answer.Text != "") || err != nil && !errors.Is(err, agent.ErrGarbage) {
 			t.Errorf("%q, %v", answer.Text, err)
 		}
@@ -419,11 +419,11 @@ func FuzzAnAgentsTextIsReadable(f *testing.F) {
 	})
 }
 
-func TestAnAgentIsAskedWhateverItsSchemaRefersTo(t *testing.T) {
+func TestRecursiveSchemaIsReadWithinBounds(t *testing.T) {
 	repeat := func(part string) string { return `[` + strings.TrimSuffix(strings.Repeat(part+",", 8), ",") + `]` }
 	combined := func(parts string) string { return `"allOf":` + parts + `,"anyOf":` + parts + `,"oneOf":` + parts }
 	inner := repeat(`{` + combined(repeat(`{"$ref":"#/$defs/a"}`)) + `}`)
 	schema := `{"type":"object","properties":{"message":{"type":"string"}},` + combined(inner) + `,"$defs":{"a":{` + combined(inner) + `}}}`
-	// Read to its end, it would be read for hours.
-	_, _ = asker(&desk{will: []deed{{answer: words("hola")}}}, &ward{}).Ask(context.Background(), "acme", reserva(schema), hello)
+	// Reading all references would take hours.
+	_, _ = newDelegator(&fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, &breakerStore{}).Ask(context.Background(), "acme", reservaAgent(schema), hello)
 }

@@ -10,14 +10,13 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// fit makes the arguments of an agent's tool of a message: those of message,
-// session_id and context that the tool's own schema names, in a form that it
-// takes. The context goes as an object, else as the JSON of one, else not at all.
-// ErrMisfit says what the schema wants beside them.
-func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, error) {
+// buildArguments returns the arguments of an agent's tool for a message: message, session_id and
+// context, as far as the tool's schema has them and accepts them. The context is an object, else
+// its JSON as a string, else absent. ErrMisfit names the arguments at fault.
+func buildArguments(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, error) {
 	named := map[string]bool{"message": true, "session_id": true, "context": true}
 	if op.Body != nil {
-		if declared := properties(op.Body.Schema); len(declared) > 0 {
+		if declared := propertyNames(op.Body.Schema); len(declared) > 0 {
 			named = declared
 		}
 	}
@@ -28,7 +27,7 @@ func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, 
 	if data == nil {
 		data = map[string]any{}
 	}
-	object, err := plain(data)
+	object, err := encodeJSON(data)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, 
 			if form != nil && named["context"] {
 				arguments["context"] = form
 			}
-			raw, err := plain(arguments)
+			raw, err := encodeJSON(arguments)
 			if err != nil {
 				return nil, err
 			}
@@ -55,11 +54,11 @@ func fit(schemas tool.Compiler, op tool.Operation, m Message) (json.RawMessage, 
 			}
 		}
 	}
-	return nil, ErrMisfit.With("detail", places(first))
+	return nil, ErrMisfit.With("detail", problemNames(first))
 }
 
-// places names the arguments that problems are about.
-func places(problems []tool.Problem) string {
+// problemNames lists the names of the arguments with problems.
+func problemNames(problems []tool.Problem) string {
 	var names []string
 	for _, p := range problems {
 		if name := strings.TrimPrefix(strings.TrimPrefix(p.Loc, "/body"), "/"); !slices.Contains(names, name) {
@@ -69,27 +68,26 @@ func places(problems []tool.Problem) string {
 	return strings.Join(names, ", ")
 }
 
-// Bounds of following the parts of what a server wrote, a schema or an answer: how
-// far, and how many. A part of a schema can refer to what it is a part of, more than
-// once.
+// Bounds of the depth and the number of parts of a server's schema or answer. They are needed
+// because a part of a schema can refer to a schema that contains it.
 const (
 	deepest   = 8
 	mostParts = 200
 )
 
-// properties are the names that a schema of an object has, its own and those of
-// what it refers to or is made of.
-func properties(raw json.RawMessage) map[string]bool {
+// propertyNames returns the property names of an object's schema, with those of the schemas that
+// it refers to or consists of.
+func propertyNames(raw json.RawMessage) map[string]bool {
 	var root any
 	if json.Unmarshal(raw, &root) != nil {
 		return nil
 	}
 	names, left := map[string]bool{}, mostParts
-	gather(root, root, names, 0, &left)
+	addProperties(root, root, names, 0, &left)
 	return names
 }
 
-func gather(root, at any, names map[string]bool, depth int, left *int) {
+func addProperties(root, at any, names map[string]bool, depth int, left *int) {
 	schema, ok := at.(map[string]any)
 	if !ok || depth > deepest || *left == 0 {
 		return
@@ -101,18 +99,18 @@ func gather(root, at any, names map[string]bool, depth int, left *int) {
 		}
 	}
 	if ref, ok := schema["$ref"].(string); ok {
-		gather(root, followed(root, ref), names, depth+1, left)
+		addProperties(root, resolveRef(root, ref), names, depth+1, left)
 	}
 	for _, list := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := schema[list].([]any)
 		for _, part := range parts[:min(len(parts), deepest)] {
-			gather(root, part, names, depth+1, left)
+			addProperties(root, part, names, depth+1, left)
 		}
 	}
 }
 
-// followed is what a reference within a schema ("#/$defs/name") points to.
-func followed(root any, ref string) any {
+// resolveRef returns the target of a reference within a schema ("#/$defs/name").
+func resolveRef(root any, ref string) any {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil
@@ -128,8 +126,8 @@ func followed(root any, ref string) any {
 	return at
 }
 
-// plain is a value's JSON, < > and & as they are.
-func plain(v any) (json.RawMessage, error) {
+// encodeJSON encodes a value as JSON without escapes for <, > and &.
+func encodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -139,20 +137,19 @@ func plain(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// mostText is how much of what an agent says a person is shown, in bytes.
+// mostText bounds the text of an agent that a person sees, in bytes.
 const mostText = 32 << 10
 
-// spokenAs are the members under which agents put what they say, the likeliest
-// first. Those of n8n are among them: output is what its AI Agent says, text and
-// response its chains', message its models', and json the item itself.
-var spokenAs = []string{
+// textMembers lists the members in which agents return their text, the most common first. Those
+// of n8n are among them: output of its AI Agent, text and response of its chains, message of its
+// models, and json of an item.
+var textMembers = []string{
 	"reply", "respuesta", "output", "response", "message", "mensaje", "text", "texto", "content", "contenido", "result", "resultado", "json",
 }
 
-// speech is what the result of a tool says to a person, "" when it says nothing:
-// its blocks of text, else its structured content. It reports whether that is all
-// of it.
-func speech(body []byte) (text string, whole bool) {
+// resultText returns the text for a person in a tool's result: its blocks of text, else its
+// structured content; "" when there is none. It reports whether the text is complete.
+func resultText(body []byte) (text string, whole bool) {
 	var result struct {
 		Content []struct {
 			Type string `json:"type"`
@@ -168,38 +165,37 @@ func speech(body []byte) (text string, whole bool) {
 		if block.Type != "text" {
 			continue
 		}
-		if words := tidy(unwrapped(block.Text)); words != "" {
+		if words := sanitize(unwrap(block.Text)); words != "" {
 			said = append(said, words)
 		}
 	}
 	text = strings.Join(said, "\n")
 	if text == "" {
-		text = tidy(inside(result.Structured))
+		text = sanitize(jsonText(result.Structured))
 	}
-	return ended(text, mostText), len(text) <= mostText
+	return truncate(text, mostText), len(text) <= mostText
 }
 
-// broke reports the sentence that n8n has a tool say whose workflow failed: what follows it
-// is for whoever keeps the workflow, and not for a customer.
-func broke(text string) bool { return strings.HasPrefix(text, `There was an error: "`) }
+// isWorkflowError reports whether a text is the message that n8n returns for a failed workflow.
+// Its details are for the workflow's owner, and not for a customer.
+func isWorkflowError(text string) bool { return strings.HasPrefix(text, `There was an error: "`) }
 
-// unwrapped is a text, or what it says when it is JSON: an object or a list that
-// says nothing to a person is no text for one.
-func unwrapped(text string) string {
+// unwrap returns a text, or the text inside when it is JSON: an object or a list without a text
+// for a person gives "".
+func unwrap(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || !strings.ContainsRune(`{["`, rune(trimmed[0])) || !json.Valid([]byte(trimmed)) {
 		return text
 	}
-	return inside(json.RawMessage(trimmed))
+	return jsonText(json.RawMessage(trimmed))
 }
 
-// inside is what JSON says to a person: a string; the first member of an object
-// that says something under a name that agents use; what all elements of a list
-// say, one below the other. It is "" when nothing, or not all of a list, is for a
-// person.
-func inside(raw json.RawMessage) string { return within(raw, deepest) }
+// jsonText returns the text for a person in a JSON value: a string; the first non-empty text
+// member of an object; the texts of all elements of a list, one per line. It returns "" when
+// there is no text, or when an element of a list has none.
+func jsonText(raw json.RawMessage) string { return valueText(raw, deepest) }
 
-func within(raw json.RawMessage, levels int) string {
+func valueText(raw json.RawMessage, levels int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || levels == 0 {
 		return ""
@@ -207,57 +203,56 @@ func within(raw json.RawMessage, levels int) string {
 	switch raw[0] {
 	case '"':
 		var text string
-		_ = json.Unmarshal(raw, &text) // what is no string says nothing
+		_ = json.Unmarshal(raw, &text) // an invalid string gives ""
 		return text
 	case '{':
-		return member(raw, levels)
+		return objectText(raw, levels)
 	case '[':
-		return listed(raw, levels)
+		return listText(raw, levels)
 	}
 	return ""
 }
 
-// member is what an object says.
-func member(raw json.RawMessage, levels int) string {
+// objectText returns the text of an object.
+func objectText(raw json.RawMessage, levels int) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return ""
 	}
-	for _, name := range spokenAs {
-		if text := within(object[name], levels-1); strings.TrimSpace(text) != "" {
+	for _, name := range textMembers {
+		if text := valueText(object[name], levels-1); strings.TrimSpace(text) != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-// listed is what a list says.
-func listed(raw json.RawMessage, levels int) string {
+// listText returns the texts of a list.
+func listText(raw json.RawMessage, levels int) string {
 	var elements []json.RawMessage
 	if json.Unmarshal(raw, &elements) != nil || len(elements) > mostParts {
 		return ""
 	}
 	var said []string
 	for _, element := range elements {
-		text := within(element, levels-1)
+		text := valueText(element, levels-1)
 		if strings.TrimSpace(text) == "" {
-			return "" // the rest of it would be half of what was meant
+			return "" // the other elements alone would be misleading
 		}
 		said = append(said, text)
 	}
 	return strings.Join(said, "\n")
 }
 
-// tidy is a text without what nobody can read, or that lets it read as another:
-// control characters and those that turn the direction of what follows. It is ""
-// when nothing is left to read.
-func tidy(text string) string {
+// sanitize removes control characters and characters that change the text direction, because
+// they can make a text read as another. It returns "" when no visible character is left.
+func sanitize(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff' {
 			return -1
 		}
 		return r
-	}, legible(text)))
+	}, cleanText(text)))
 	if !strings.ContainsFunc(text, unicode.IsGraphic) {
 		return ""
 	}

@@ -17,18 +17,18 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ward is a store of breakers in memory, by the domain's own transitions. It can
-// be slow, and it can be down.
-type ward struct {
+// breakerStore is a store of breakers in memory that uses the domain's transitions. It can be
+// slow or down.
+type breakerStore struct {
 	mu            sync.Mutex
 	held          map[string]agent.Breaker
 	reads, writes int
 	slow          time.Duration
-	late          time.Duration // of what was read already
+	late          time.Duration // delay after a read
 	down          error
 }
 
-func (w *ward) change(ctx context.Context, account, id string, writes bool, f func(agent.Breaker) agent.Breaker) (agent.Breaker, error) {
+func (w *breakerStore) change(ctx context.Context, account, id string, writes bool, f func(agent.Breaker) agent.Breaker) (agent.Breaker, error) {
 	w.mu.Lock()
 	slow, down := w.slow, w.down
 	w.mu.Unlock()
@@ -59,29 +59,29 @@ func (w *ward) change(ctx context.Context, account, id string, writes bool, f fu
 	return b, nil
 }
 
-func (w *ward) fails(slow time.Duration, down error) {
+func (w *breakerStore) fails(slow time.Duration, down error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slow, w.down = slow, down
 }
 
-func (w *ward) answersLate(d time.Duration) {
+func (w *breakerStore) answersLate(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.late = d
 }
 
-func (w *ward) counts() (reads, writes int) {
+func (w *breakerStore) isCurrent() (reads, writes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reads, w.writes
 }
 
-func (w *ward) Breaker(ctx context.Context, account, id string) (agent.Breaker, error) {
+func (w *breakerStore) Breaker(ctx context.Context, account, id string) (agent.Breaker, error) {
 	return w.change(ctx, account, id, false, func(b agent.Breaker) agent.Breaker { return b })
 }
 
-func (w *ward) Breakers(context.Context, string) ([]agent.Breaker, error) {
+func (w *breakerStore) Breakers(context.Context, string) ([]agent.Breaker, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []agent.Breaker
@@ -91,25 +91,25 @@ func (w *ward) Breakers(context.Context, string) ([]agent.Breaker, error) {
 	return list, nil
 }
 
-func (w *ward) TakeProbe(ctx context.Context, account, id, probe string, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (w *breakerStore) TakeProbe(ctx context.Context, account, id, probe string, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.Probed(probe, p, at) })
 }
 
-func (w *ward) CountFailure(ctx context.Context, account, id string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (w *breakerStore) CountFailure(ctx context.Context, account, id string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterFailure(c, p, at) })
 }
 
-func (w *ward) CountAnswer(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
+func (w *breakerStore) CountAnswer(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterAnswer(c) })
 }
 
-func (w *ward) DropProbe(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
+func (w *breakerStore) DropProbe(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterNothing(c) })
 }
 
 var probes atomic.Int64
 
-// gateOver is a gate as one process has it.
+// gateOver returns the gate of one process.
 func gateOver(store agent.Breakers, now func() time.Time) *agent.Gate {
 	return &agent.Gate{
 		Store: store, Policy: three, Now: now, Log: slog.New(slog.DiscardHandler),
@@ -126,7 +126,7 @@ func enter(t *testing.T, g *agent.Gate) agent.Pass {
 	return pass
 }
 
-func refused(t *testing.T, g *agent.Gate) {
+func mustRefuse(t *testing.T, g *agent.Gate) {
 	t.Helper()
 	if _, err := g.Enter(context.Background(), "acme", "a"); !errors.Is(err, agent.ErrOpen) {
 		t.Helper()
@@ -134,8 +134,8 @@ func refused(t *testing.T, g *agent.Gate) {
 	}
 }
 
-// fail has an agent fail until it is not called any more.
-func fail(t *testing.T, g *agent.Gate) {
+// openBreaker makes an agent fail until its breaker opens.
+func openBreaker(t *testing.T, g *agent.Gate) {
 	t.Helper()
 	for range three.Failures - 1 {
 		if !enter(t, g).Done(context.Background(), agent.Failed) {
@@ -147,9 +147,9 @@ func fail(t *testing.T, g *agent.Gate) {
 	}
 }
 
-// TestOneOfFiftyInEveryProcessReachesAnAgentThatIsTried has many processes, each of
-// many clients, come at once when an open breaker's time is over.
-func TestOneOfFiftyInEveryProcessReachesAnAgentThatIsTried(t *testing.T) {
+// TestConcurrentClientsMakeOneProbe lets many processes, each of many
+// clients, call at once when an open breaker's period is over.
+func TestConcurrentClientsMakeOneProbe(t *testing.T) {
 	for _, cold := range []bool{true, false} {
 		table := fixture.Table(t)
 		var clock atomic.Int64
@@ -157,12 +157,12 @@ func TestOneOfFiftyInEveryProcessReachesAnAgentThatIsTried(t *testing.T) {
 		processes := make([]*agent.Gate, 4)
 		for i := range processes {
 			processes[i] = gateOver(table, now)
-			processes[i].Wait = time.Minute // a machine that is busy is no store that is down
+			processes[i].Wait = time.Minute // a busy machine must not look like a store that is down
 		}
-		fail(t, processes[0])
+		openBreaker(t, processes[0])
 		if !cold {
 			for _, g := range processes[1:] {
-				refused(t, g)
+				mustRefuse(t, g)
 			}
 		}
 		for round := range 3 {
@@ -198,9 +198,9 @@ func TestOneOfFiftyInEveryProcessReachesAnAgentThatIsTried(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatAnswersCostsOneReadASecondAndNoWrite(t *testing.T) {
+func TestAnsweringAgentTakesOneReadASecondAndNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{slow: time.Millisecond}
+		store := &breakerStore{slow: time.Millisecond}
 		g := gateOver(store, time.Now)
 		for second := range 3 {
 			var clients sync.WaitGroup
@@ -209,7 +209,7 @@ func TestAnAgentThatAnswersCostsOneReadASecondAndNoWrite(t *testing.T) {
 			}
 			clients.Wait()
 			enter(t, g).Done(context.Background(), agent.Answered)
-			if reads, writes := store.counts(); reads != second+1 || writes != 0 {
+			if reads, writes := store.isCurrent(); reads != second+1 || writes != 0 {
 				t.Errorf("after %d seconds: %d reads, %d writes", second, reads, writes)
 			}
 			time.Sleep(time.Second)
@@ -217,17 +217,17 @@ func TestAnAgentThatAnswersCostsOneReadASecondAndNoWrite(t *testing.T) {
 	})
 }
 
-func TestAnOpenBreakerIsNotReadUntilItsTime(t *testing.T) {
+func TestOpenBreakerIsNotReadBeforeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{}
+		store := &breakerStore{}
 		g := gateOver(store, time.Now)
-		fail(t, g)
-		reads, writes := store.counts()
+		openBreaker(t, g)
+		reads, writes := store.isCurrent()
 		for range 9 {
-			refused(t, g)
+			mustRefuse(t, g)
 			time.Sleep(time.Second)
 		}
-		if r, w := store.counts(); r != reads || w != writes {
+		if r, w := store.isCurrent(); r != reads || w != writes {
 			t.Errorf("%d reads and %d writes to refuse", r-reads, w-writes)
 		}
 		_, err := g.Enter(context.Background(), "acme", "a")
@@ -243,19 +243,19 @@ func TestAnOpenBreakerIsNotReadUntilItsTime(t *testing.T) {
 	})
 }
 
-func TestAnotherProcessLearnsWithinASecondThatABreakerOpened(t *testing.T) {
+func TestOtherProcessSeesOpenBreakerWithinSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{}
+		store := &breakerStore{}
 		one, other := gateOver(store, time.Now), gateOver(store, time.Now)
 		late := enter(t, other)
-		fail(t, one)
+		openBreaker(t, one)
 		if _, err := other.Enter(context.Background(), "acme", "a"); err != nil {
 			t.Errorf("what was just read is relied on: %v", err)
 		}
 		time.Sleep(time.Second)
-		refused(t, other)
+		mustRefuse(t, other)
 		late.Done(context.Background(), agent.Answered)
-		refused(t, other)
+		mustRefuse(t, other)
 		if _, err := other.Enter(context.Background(), "acme", "b"); err != nil {
 			t.Errorf("another agent: %v", err)
 		}
@@ -265,16 +265,16 @@ func TestAnotherProcessLearnsWithinASecondThatABreakerOpened(t *testing.T) {
 	})
 }
 
-func TestAnAnswerEndsARowOfFailures(t *testing.T) {
+func TestAnswerClearsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gateOver(&ward{}, time.Now)
+		g := gateOver(&breakerStore{}, time.Now)
 		for range 4 {
 			for range three.Failures - 1 {
 				enter(t, g).Done(context.Background(), agent.Failed)
 			}
 			enter(t, g).Done(context.Background(), agent.Answered)
 		}
-		together := []agent.Pass{enter(t, g), enter(t, g)} // begun before any failure is known
+		together := []agent.Pass{enter(t, g), enter(t, g)} // started before any failure is known
 		enter(t, g).Done(context.Background(), agent.Failed)
 		together[0].Done(context.Background(), agent.Answered)
 		enter(t, g).Done(context.Background(), agent.Failed)
@@ -284,26 +284,26 @@ func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	})
 }
 
-func TestAProbeThatIsGivenUpIsAnothersAtOnceAndALostOneInItsTime(t *testing.T) {
+func TestDroppedProbeIsFreeAtOnceAndLostOneAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gateOver(&ward{}, time.Now)
-		fail(t, g)
+		g := gateOver(&breakerStore{}, time.Now)
+		openBreaker(t, g)
 		time.Sleep(three.Open)
 		enter(t, g).Done(context.Background(), agent.Nothing)
 		lost := enter(t, g)
-		refused(t, g)
+		mustRefuse(t, g)
 		time.Sleep(three.Probe)
 		second := enter(t, g)
-		refused(t, g)
+		mustRefuse(t, g)
 		lost.Done(context.Background(), agent.Answered)
-		refused(t, g)
+		mustRefuse(t, g)
 		second.Done(context.Background(), agent.Answered)
 		enter(t, g)
 		enter(t, g)
 	})
 }
 
-func TestAStoreThatIsDownOrSlowLetsEverybodyThrough(t *testing.T) {
+func TestGateAdmitsCallsWhileStoreIsDownOrSlow(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow time.Duration
 		down error
@@ -311,7 +311,7 @@ func TestAStoreThatIsDownOrSlowLetsEverybodyThrough(t *testing.T) {
 	}{"down": {0, errors.New("down"), 0}, "slow": {time.Hour, nil, 300 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &ward{}
+				store := &breakerStore{}
 				store.fails(c.slow, c.down)
 				g := gateOver(store, time.Now)
 				began := time.Now()
@@ -325,9 +325,9 @@ func TestAStoreThatIsDownOrSlowLetsEverybodyThrough(t *testing.T) {
 				}
 				store.fails(0, nil)
 				time.Sleep(time.Second)
-				fail(t, g)
+				openBreaker(t, g)
 				store.fails(c.slow, c.down)
-				refused(t, g) // what was known stays known
+				mustRefuse(t, g) // the cached breaker stays
 				time.Sleep(three.Open)
 				enter(t, g)
 				enter(t, g)
@@ -336,28 +336,28 @@ func TestAStoreThatIsDownOrSlowLetsEverybodyThrough(t *testing.T) {
 	}
 }
 
-func TestWhatWasReadBeforeABreakerOpenedIsNoNews(t *testing.T) {
+func TestGateIgnoresReadFromBeforeOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{}
+		store := &breakerStore{}
 		g := gateOver(store, time.Now)
 		calls := []agent.Pass{enter(t, g), enter(t, g), enter(t, g)}
 		time.Sleep(time.Second)
 		store.answersLate(200 * time.Millisecond)
 		go func() { _, _ = g.Enter(context.Background(), "acme", "a") }()
-		synctest.Wait() // it has read
+		synctest.Wait() // the read has finished
 		store.answersLate(0)
 		for _, pass := range calls {
 			pass.Done(context.Background(), agent.Failed)
 		}
-		refused(t, g)
+		mustRefuse(t, g)
 		time.Sleep(300 * time.Millisecond)
-		refused(t, g)
+		mustRefuse(t, g)
 	})
 }
 
-func TestWhoeverGoesAwayWaitsForNoBreaker(t *testing.T) {
+func TestCancelledCallerDoesNotWaitForBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{slow: 200 * time.Millisecond}
+		store := &breakerStore{slow: 200 * time.Millisecond}
 		g := gateOver(store, time.Now)
 		go func() { _, _ = g.Enter(context.Background(), "acme", "a") }()
 		synctest.Wait()
@@ -370,9 +370,9 @@ func TestWhoeverGoesAwayWaitsForNoBreaker(t *testing.T) {
 	})
 }
 
-func TestBreakersAreListedWithoutWhatIsTooOldToCount(t *testing.T) {
+func TestBreakersAreListedWithoutOldFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gateOver(&ward{}, time.Now)
+		g := gateOver(&breakerStore{}, time.Now)
 		enter(t, g).Done(context.Background(), agent.Failed)
 		for _, want := range []int{1, 0} {
 			list, err := g.Breakers(context.Background(), "acme")
@@ -384,9 +384,9 @@ func TestBreakersAreListedWithoutWhatIsTooOldToCount(t *testing.T) {
 	})
 }
 
-func TestAGateThatLearntOfTooManyBeginsAnew(t *testing.T) {
+func TestGateCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &ward{}
+		store := &breakerStore{}
 		g := gateOver(store, time.Now)
 		for i := range 5000 {
 			if _, err := g.Enter(context.Background(), "acme", fmt.Sprint(i)); err != nil {
@@ -394,7 +394,7 @@ func TestAGateThatLearntOfTooManyBeginsAnew(t *testing.T) {
 			}
 		}
 		enter(t, g)
-		if reads, _ := store.counts(); reads != 5001 {
+		if reads, _ := store.isCurrent(); reads != 5001 {
 			t.Error(reads)
 		}
 	})

@@ -10,21 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a session remembers.
+// Bounds of a session's memory.
 const (
-	Kept  = 10 // exchanges that are kept
-	Shown = 5  // of them, those that a decision is made with
+	Kept  = 10 // exchanges that are stored
+	Shown = 5  // newest exchanges in the prompt of a decision
 
-	MemoryLife = 24 * time.Hour // since the last exchange
+	MemoryLife = 24 * time.Hour // from the last exchange on
 
-	maxSide    = 8 << 10  // bytes of one side of an exchange
-	maxMemory  = 64 << 10 // bytes of text of all of them
+	maxSide    = 8 << 10  // bytes of each side of an exchange
+	maxMemory  = 64 << 10 // bytes of text of all exchanges
 	maxSpeaker = 200      // bytes of an agent's name
 )
 
-// Exchange is one turn as memory keeps it: what a person said, and what they were
-// answered, by an agent or directly (Agent is "" then). ID is the message's: one
-// that is sent again, because its answer was lost, is the same exchange; "" is none.
+// Exchange is one message and its answer, by an agent or directly (Agent is "" then). ID is the
+// message's ID: a retried message is the same exchange; "" means no ID.
 type Exchange struct {
 	ID       string
 	User     string
@@ -33,8 +32,8 @@ type Exchange struct {
 	At       time.Time
 }
 
-// MarshalJSON writes an exchange as document 001 has it:
-// {"user", "agent": null when it was answered directly, "response", "timestamp"}.
+// MarshalJSON encodes an exchange in the format of document 001: {"user", "agent": null when it
+// was answered directly, "response", "timestamp"}.
 func (e Exchange) MarshalJSON() ([]byte, error) {
 	var by *string
 	if e.Agent != "" {
@@ -48,9 +47,9 @@ func (e Exchange) MarshalJSON() ([]byte, error) {
 	}{e.User, by, e.Response, e.At.UTC()})
 }
 
-// Memory is what one session of one company remembers, the newest exchange last.
-// Version is that of the stored memory it was read from, 0 for none; it grows with
-// every change, also over a memory that was forgotten meanwhile.
+// Memory holds the exchanges of one session with one company, the newest last. Version is that
+// of the stored memory it was read from, 0 for none. It grows with every change, also when the
+// memory was deleted meanwhile.
 type Memory struct {
 	Company   int64
 	Session   string
@@ -60,9 +59,8 @@ type Memory struct {
 	ExpiresAt time.Time
 }
 
-// At is the memory as it stands at a time: all of it, or nothing once it expired.
-// That a store still has it says nothing. The version stays, so that what expired
-// can be written over.
+// At returns the memory at a time: without exchanges once it expired, even when the store still
+// has it. The version stays, so that an expired memory can be overwritten.
 func (m Memory) At(at time.Time) Memory {
 	if len(m.Exchanges) > 0 && !at.Before(m.ExpiresAt) {
 		return Memory{Company: m.Company, Session: m.Session, Version: m.Version}
@@ -70,7 +68,7 @@ func (m Memory) At(at time.Time) Memory {
 	return m
 }
 
-// Without is the memory as if a message had not been answered yet.
+// Without returns the memory without the exchange of a message.
 func (m Memory) Without(id string) Memory {
 	if id != "" {
 		m.Exchanges = slices.DeleteFunc(slices.Clone(m.Exchanges), func(e Exchange) bool { return e.ID == id })
@@ -78,11 +76,10 @@ func (m Memory) Without(id string) Memory {
 	return m
 }
 
-// Add is the memory with one more exchange: the newest 10, and of them as many as
-// have 64 KB of text. What had expired by then is no part of it, and neither is what
-// the same message was answered before.
+// Add returns the memory with one more exchange: the newest 10, and of them as many as have 64
+// KB of text. It drops expired exchanges and an earlier exchange of the same message.
 func (m Memory) Add(e Exchange) Memory {
-	e = e.kept()
+	e = e.storedForm()
 	next := m.At(e.At).Without(e.ID)
 	next.Exchanges = append(slices.Clone(next.Exchanges), e)
 	size := 0
@@ -101,21 +98,21 @@ func (m Memory) Add(e Exchange) Memory {
 	return next
 }
 
-// Has reports whether the memory has this very exchange.
+// Has reports whether the memory contains an equal exchange.
 func (m Memory) Has(e Exchange) bool {
-	e = e.kept()
+	e = e.storedForm()
 	return slices.ContainsFunc(m.Exchanges, func(one Exchange) bool {
 		return one.ID == e.ID && one.User == e.User && one.Agent == e.Agent && one.Response == e.Response && one.At.Equal(e.At)
 	})
 }
 
-// Recent is what a decision is made with: the newest exchanges, the newest last.
+// Recent returns the newest exchanges for a decision, the newest last.
 func (m Memory) Recent() []Exchange {
 	return m.Exchanges[max(0, len(m.Exchanges)-Shown):]
 }
 
-// Current is the agent that the last message was delegated to; "" when it was
-// answered directly, or when there was none.
+// Current returns the agent that answered the last message; "" when it was answered directly, or
+// when there is none.
 func (m Memory) Current() string {
 	if len(m.Exchanges) == 0 {
 		return ""
@@ -123,18 +120,18 @@ func (m Memory) Current() string {
 	return m.Exchanges[len(m.Exchanges)-1].Agent
 }
 
-// kept is the exchange as it is stored: bounded, in whole milliseconds.
-func (e Exchange) kept() Exchange {
+// storedForm returns the exchange as it is stored: bounded, in whole milliseconds.
+func (e Exchange) storedForm() Exchange {
 	return Exchange{
-		ID: e.ID, User: ended(legible(e.User), maxSide), Agent: ended(legible(e.Agent), maxSpeaker), Response: ended(legible(e.Response), maxSide),
+		ID: e.ID, User: truncate(cleanText(e.User), maxSide), Agent: truncate(cleanText(e.Agent), maxSpeaker), Response: truncate(cleanText(e.Response), maxSide),
 		At: e.At.UTC().Truncate(time.Millisecond),
 	}
 }
 
 func (e Exchange) size() int { return len(e.User) + len(e.Agent) + len(e.Response) }
 
-// legible is a text in UTF-8 without the control characters that nobody can read.
-func legible(s string) string {
+// cleanText returns a text in UTF-8 without control characters other than line breaks and tabs.
+func cleanText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -143,8 +140,8 @@ func legible(s string) string {
 	}, strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-// MemoryStats counts what an account's sessions remember. A session that spoke
-// with two companies counts once. More says that there are more than were counted.
+// MemoryStats counts the memories of an account. A session with two companies counts once. More
+// reports that the count is incomplete.
 type MemoryStats struct {
 	Sessions  int
 	Companies int
@@ -152,51 +149,50 @@ type MemoryStats struct {
 	More      bool
 }
 
-// MemoryStore keeps memories by account, company and session. A memory of one of
-// them is never given for another's. Expired memories may be given: Sessions
-// compares.
+// MemoryStore stores memories by account, company and session, each separate from the others. It
+// may return expired memories: Sessions checks the expiry.
 type MemoryStore interface {
-	// Memory returns a session's memory of a company; with neither version nor
-	// exchanges when there is none.
+	// Memory returns a session's memory of a company; without version and exchanges when there
+	// is none.
 	Memory(ctx context.Context, account string, company int64, session string, at time.Time) (Memory, error)
-	// Remember adds an exchange to a memory, also when it moved since it was read.
+	// Remember adds an exchange to a memory, also when it changed since it was read.
 	Remember(ctx context.Context, account string, m Memory, e Exchange) error
-	// Memories returns those of a session, of all companies, by company; more says
-	// that there are further ones.
+	// Memories returns a session's memories of all companies, ordered by company. more reports
+	// that the list is incomplete.
 	Memories(ctx context.Context, account, session string, at time.Time) (list []Memory, more bool, err error)
 	// Forget removes a session's memory of a company, or of all for company 0.
 	Forget(ctx context.Context, account, session string, company int64) error
 	MemoryStats(ctx context.Context, account string, at time.Time) (MemoryStats, error)
 }
 
-// Sessions are what an account's sessions remember now.
+// Sessions reads and changes the memories of an account's sessions.
 type Sessions struct {
 	Store MemoryStore
 	Now   func() time.Time
 }
 
-// Memory returns what a session remembers of its exchanges with a company.
+// Memory returns a session's memory of a company.
 func (s Sessions) Memory(ctx context.Context, account string, company int64, session string) (Memory, error) {
 	return s.Store.Memory(ctx, account, company, session, s.Now())
 }
 
-// Remember adds an exchange to a memory. Turns of one session at once lose nothing
-// of each other.
+// Remember adds an exchange to a memory. Concurrent turns of one session do not overwrite each
+// other.
 func (s Sessions) Remember(ctx context.Context, account string, m Memory, e Exchange) error {
 	return s.Store.Remember(ctx, account, m, e)
 }
 
-// Memories returns what a session remembers, by company.
+// Memories returns a session's memories, ordered by company.
 func (s Sessions) Memories(ctx context.Context, account, session string) (list []Memory, more bool, err error) {
 	return s.Store.Memories(ctx, account, session, s.Now())
 }
 
-// Forget removes what a session remembers of a company, or of all for company 0.
+// Forget deletes a session's memory of a company, or of all for company 0.
 func (s Sessions) Forget(ctx context.Context, account, session string, company int64) error {
 	return s.Store.Forget(ctx, account, session, company)
 }
 
-// MemoryStats counts what is remembered.
+// MemoryStats counts the memories of an account.
 func (s Sessions) MemoryStats(ctx context.Context, account string) (MemoryStats, error) {
 	return s.Store.MemoryStats(ctx, account, s.Now())
 }

@@ -14,16 +14,16 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// noon is when the tests of memories begin.
+// noon is the start time of the memories' tests.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-func said(n int, by string, at time.Time) agent.Exchange {
+func newExchange(n int, by string, at time.Time) agent.Exchange {
 	return agent.Exchange{User: fmt.Sprint("pregunta ", n), Agent: by, Response: fmt.Sprint("respuesta ", n), At: at}
 }
 
-// TestAMemoryIsTheNewestThatFits compares memories with a list of all that was
-// ever said since they last expired.
-func TestAMemoryIsTheNewestThatFits(t *testing.T) {
+// TestMemoryHoldsNewestExchangesThatFit compares memories with a list of all exchanges since they last
+// expired.
+func TestMemoryHoldsNewestExchangesThatFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m agent.Memory
 		var all []agent.Exchange
@@ -63,9 +63,9 @@ func TestAMemoryIsTheNewestThatFits(t *testing.T) {
 	})
 }
 
-// TestAMessageThatIsSentAgainIsOneExchange: what it was answered last is remembered.
-func TestAMessageThatIsSentAgainIsOneExchange(t *testing.T) {
-	first, again, other := said(1, "", noon), said(1, "venta", noon.Add(time.Minute)), said(2, "", noon.Add(30*time.Second))
+// TestRetriedMessageIsOneExchange: the last answer is stored.
+func TestRetriedMessageIsOneExchange(t *testing.T) {
+	first, again, other := newExchange(1, "", noon), newExchange(1, "venta", noon.Add(time.Minute)), newExchange(2, "", noon.Add(30*time.Second))
 	first.ID, again.ID, other.ID = "m1", "m1", "m2"
 	m := agent.Memory{}.Add(first).Add(other)
 	if before := m.Without("m1"); len(before.Exchanges) != 1 || before.Current() != "" || before.Version != m.Version || len(m.Exchanges) != 2 {
@@ -77,13 +77,13 @@ func TestAMessageThatIsSentAgainIsOneExchange(t *testing.T) {
 	if m.Has(again) || !m.Add(again).Has(again) {
 		t.Error("two answers are taken for one")
 	}
-	if same := (agent.Memory{}).Add(said(1, "", noon)).Add(said(1, "", noon)); len(same.Exchanges) != 2 {
+	if same := (agent.Memory{}).Add(newExchange(1, "", noon)).Add(newExchange(1, "", noon)); len(same.Exchanges) != 2 {
 		t.Errorf("two messages without a name are one: %+v", same)
 	}
 }
 
-func TestAMemoryExpiresByTheClockAndNotByTheStore(t *testing.T) {
-	m := agent.Memory{Company: 7, Session: "s"}.Add(said(1, "venta", noon))
+func TestMemoryExpiresByClockAndNotByStore(t *testing.T) {
+	m := agent.Memory{Company: 7, Session: "s"}.Add(newExchange(1, "venta", noon))
 	last := noon.Add(agent.MemoryLife - 1)
 	if d := cmp.Diff(m, m.At(last)); d != "" {
 		t.Error(d)
@@ -92,10 +92,10 @@ func TestAMemoryExpiresByTheClockAndNotByTheStore(t *testing.T) {
 	if d := cmp.Diff(agent.Memory{Company: 7, Session: "s", Version: m.Version}, over); d != "" {
 		t.Error(d)
 	}
-	if next := m.Add(said(2, "", noon.Add(agent.MemoryLife))); len(next.Exchanges) != 1 || next.Current() != "" {
+	if next := m.Add(newExchange(2, "", noon.Add(agent.MemoryLife))); len(next.Exchanges) != 1 || next.Current() != "" {
 		t.Errorf("what had expired is remembered: %+v", next)
 	}
-	if next := m.Add(said(2, "", last)); len(next.Exchanges) != 2 {
+	if next := m.Add(newExchange(2, "", last)); len(next.Exchanges) != 2 {
 		t.Errorf("what had not expired is forgotten: %+v", next)
 	}
 	if none := (agent.Memory{}); none.Current() != "" || len(none.Recent()) != 0 {
@@ -103,17 +103,17 @@ func TestAMemoryExpiresByTheClockAndNotByTheStore(t *testing.T) {
 	}
 }
 
-// TestAForgottenMemoryIsAnotherOne: a turn that read a memory which was forgotten
-// and begun anew must not take the new one for the one it read.
-func TestAForgottenMemoryIsAnotherOne(t *testing.T) {
-	old := agent.Memory{}.Add(said(1, "", noon))
-	anew := agent.Memory{}.Add(said(2, "", noon.Add(time.Second)))
+// TestDeletedMemoryIsNotTakenForNewOne: a turn read a memory that was then deleted and created
+// again. It must not take the new memory for the one it read.
+func TestDeletedMemoryIsNotTakenForNewOne(t *testing.T) {
+	old := agent.Memory{}.Add(newExchange(1, "", noon))
+	anew := agent.Memory{}.Add(newExchange(2, "", noon.Add(time.Second)))
 	if old.Version == anew.Version {
 		t.Errorf("both have version %d", old.Version)
 	}
 }
 
-func TestAnExchangeIsBoundedAndReadable(t *testing.T) {
+func TestExchangeIsBoundedAndReadable(t *testing.T) {
 	long := strings.Repeat("ñ", 5000) // 10,000 bytes
 	for _, c := range []struct{ name, in, want string }{
 		{"short", "hola\n\tqué tal", "hola\n\tqué tal"},
@@ -135,8 +135,8 @@ func TestAnExchangeIsBoundedAndReadable(t *testing.T) {
 	}
 }
 
-func TestAnExchangeIsWrittenAsDocument001HasIt(t *testing.T) {
-	list := []agent.Exchange{said(1, "", noon), said(2, "reserva", noon.Add(time.Minute))}
+func TestExchangeIsEncodedAsInDocument001(t *testing.T) {
+	list := []agent.Exchange{newExchange(1, "", noon), newExchange(2, "reserva", noon.Add(time.Minute))}
 	raw, err := json.Marshal(list)
 	want := `[{"user":"pregunta 1","agent":null,"response":"respuesta 1","timestamp":"2026-03-02T12:00:00Z"},` +
 		`{"user":"pregunta 2","agent":"reserva","response":"respuesta 2","timestamp":"2026-03-02T12:01:00Z"}]`

@@ -9,34 +9,34 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// SectionFormat says what a decision looks like. It cannot be overridden.
+// SectionFormat is the section with the format of a decision. It cannot be overridden.
 const SectionFormat = "format"
 
-// Sections are the parts of the router's prompt, in their order.
+// Sections lists the sections of the router's prompt, in their order.
 var Sections = []string{"identity", "business", "state", "delegation", "direct", SectionFormat}
 
-// Bounds of what stands in the prompt.
+// Bounds of the prompt.
 const (
 	promptBudget = 24 << 10 // bytes of the whole, unless a scene says otherwise
 	promptName   = 200      // bytes of a name
 	promptValue  = 800      // of another value of the persona
 	promptSide   = 2 << 10  // of one side of an exchange
-	promptAgents = 8 << 10  // of all the agents, as far as their names let it
+	promptAgents = 8 << 10  // of all agents, as far as their names allow it
 
-	mostPlaced = 3 // times that a value stands in all the texts of one's own
+	mostPlaced = 3 // insertions of one value in all of an account's own texts
 )
 
-// Scene is what the router's prompt is written from. All of it but Today and
-// Overrides is data that others wrote. Memory has the newest exchange last, and
-// Current is the agent of that one, "" when it was answered directly.
+// Scene holds the data of the router's prompt. All of it except Today and Overrides is
+// untrusted. Memory has the newest exchange last. Current is the agent of that exchange, "" when
+// it was answered directly.
 //
-// Overrides holds plain texts by section. A text stands in place of its section's,
-// under the same conditions: business only with a context, state only with memory.
-// {nombre_bot}, {objetivo_principal}, {personalidad}, {modalidad}, {frase_saludo}
-// and {agente_actual} are filled in, and so are {contexto_negocio}, {historial}
-// and {agentes}, each between its tags; the one that belongs to a section follows
-// its text when the text does not place it. A value is filled in three times at
-// most in all texts together, so that they cannot outgrow the budget. Anything else stays as it is written.
+// Overrides holds plain texts by section. A text stands in place of its section's, under the
+// same conditions: business only with a context, state only with memory. The placeholders
+// {nombre_bot}, {objetivo_principal}, {personalidad}, {modalidad}, {frase_saludo} and
+// {agente_actual} are replaced by values, and {contexto_negocio}, {historial} and {agentes} by
+// blocks between tags. The block that a section requires follows its text when the text does not
+// contain it. A value is inserted at most three times in all texts together, so that they stay
+// within the budget. All other text stays unchanged.
 type Scene struct {
 	Today     string
 	Persona   Persona
@@ -48,14 +48,13 @@ type Scene struct {
 	Budget    int // bytes; 0 is 24 KB
 }
 
-// Prompt writes the system prompt by which a message is decided. When the budget
-// does not hold it all, the oldest exchanges go first, then the end of the
-// business context, line by line, and then the newest exchange. The rules and the
-// names of the agents are never cut, so that a prompt without anything else may be
-// larger than its budget.
+// Prompt returns the system prompt for a decision. When the prompt exceeds the budget, it drops
+// the oldest exchanges first, then the end of the business context, line by line, and then the
+// newest exchange. It never cuts the rules and the names of the agents, so that a prompt without
+// other data may exceed the budget.
 func Prompt(tag locale.Tag, s Scene) (string, error) {
 	w := writer{tag: tag, scene: s, budget: cmp.Or(s.Budget, promptBudget)}
-	w.business = fenced(s.Business)
+	w.business = escapeTags(s.Business)
 	w.history = history(tag, s.Memory)
 	if slices.ContainsFunc(s.Agents, func(a Agent) bool { return a.Name == s.Current }) {
 		w.current = inline(s.Current, promptName)
@@ -67,7 +66,7 @@ func Prompt(tag locale.Tag, s Scene) (string, error) {
 	return text, err
 }
 
-// writer holds what is left of a scene while it is made to fit.
+// writer holds the rest of a scene while the prompt is made to fit.
 type writer struct {
 	tag      locale.Tag
 	scene    Scene
@@ -75,28 +74,28 @@ type writer struct {
 	business string
 	history  []string // an exchange each, oldest first
 	current  string
-	left     bool // some exchanges were left out
-	cut      bool // the end of the business context was
+	omitted  bool // some exchanges were dropped
+	cut      bool // the end of the business context was dropped
 }
 
-// shrink leaves out the next thing, and reports whether there was one. over is by
-// how many bytes the prompt is too large.
+// shrink drops the next part, and reports whether there was one. over is the excess of the
+// prompt, in bytes.
 func (w *writer) shrink(over int) bool {
 	switch {
 	case len(w.history) > 1:
 		for len(w.history) > 1 && over > 0 {
 			over -= len(w.history[0]) + 1
-			w.history, w.left = w.history[1:], true
+			w.history, w.omitted = w.history[1:], true
 		}
 	case w.business != "":
 		keep := max(0, len(w.business)-over)
-		if !w.cut { // the line that says so needs room as well
-			keep = max(0, keep-len(w.say("agent.prompt.cut"))-1)
+		if !w.cut { // the note of the cut needs room as well
+			keep = max(0, keep-len(w.text("agent.prompt.cut"))-1)
 		}
-		w.business = lines(w.business, keep)
+		w.business = wholeLines(w.business, keep)
 		w.cut = w.business != ""
 	case len(w.history) == 1:
-		w.history, w.left = nil, true
+		w.history, w.omitted = nil, true
 	default:
 		return false
 	}
@@ -118,23 +117,23 @@ func (w *writer) write() (string, error) {
 		"Current":   w.current,
 		"History":   blocks["historial"],
 		"Agents":    blocks["agentes"],
-		"First":     w.first(),
+		"First":     w.firstAgent(),
 		"Own":       w.overrides(blocks),
 	})
 }
 
-// belongs names the data of a section that a text of one's own cannot do without.
-var belongs = map[string]string{"business": "contexto_negocio", "state": "historial", "delegation": "agentes"}
+// requiredBlock names the block that an account's own text for a section must contain.
+var requiredBlock = map[string]string{"business": "contexto_negocio", "state": "historial", "delegation": "agentes"}
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// overrides fills in the sections' own texts. What is filled in is not read
-// again, and a block stands once in a text, a value a few times in all of them:
-// what follows is its name.
+// overrides replaces the placeholders of an account's own texts. Inserted text is not searched
+// again. A block is inserted once in a text, and a value mostPlaced times in all texts; after
+// that only its name is inserted.
 func (w *writer) overrides(blocks map[string]string) map[string]string {
 	own, filled := map[string]string{}, map[string]int{}
 	for _, section := range Sections {
-		text := fenced(w.scene.Overrides[section])
+		text := escapeTags(w.scene.Overrides[section])
 		if text == "" || section == SectionFormat {
 			continue
 		}
@@ -147,7 +146,7 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 			case ok:
 				placed[name] = true
 				return block
-			case slices.Contains(values, name):
+			case slices.Contains(valueNames, name):
 				if filled[name]++; filled[name] > mostPlaced {
 					return "‹" + name + "›"
 				}
@@ -155,7 +154,7 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 			}
 			return p
 		})
-		if needs := belongs[section]; needs != "" && !placed[needs] && blocks[needs] != "" {
+		if needs := requiredBlock[section]; needs != "" && !placed[needs] && blocks[needs] != "" {
 			text += "\n" + blocks[needs]
 		}
 		own[section] = strings.TrimSpace(text)
@@ -163,13 +162,13 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 	return own
 }
 
-func (w *writer) first() string {
+func (w *writer) firstAgent() string {
 	if len(w.scene.Agents) == 0 {
 		return ""
 	}
 	return inline(w.scene.Agents[0].Name, promptName)
 }
 
-func (w *writer) say(key string, pairs ...string) string {
+func (w *writer) text(key string, pairs ...string) string {
 	return locale.Text(w.tag, key, pairs...)
 }

@@ -14,22 +14,22 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// What can be wrong with settings; Fields says where.
+// Errors of invalid settings. Fields has the locations.
 var (
 	ErrSettings     = fault.New(fault.Invalid, "router.settings_invalid")
-	ErrUnknownAgent = fault.New(fault.Invalid, "router.agent_unknown") // Args["agents"]: those there are
+	ErrUnknownAgent = fault.New(fault.Invalid, "router.agent_unknown") // Args["agents"]: the existing agents
 )
 
-// Bounds of what is set.
+// Bounds of settings.
 const (
 	maxSection  = 4000     // characters of one section
-	maxSections = 12 << 10 // bytes of all of them: the rest of a prompt needs room
+	maxSections = 12 << 10 // bytes of all sections, because the rest of a prompt needs room
 	maxAllowed  = 50       // agents that are named
-	namesTold   = 20       // of those there are
+	maxNames    = 20       // agents in an error
 )
 
-// Settings are what an account sets of its router, for all of its companies or
-// for one of them. The zero value sets nothing.
+// Settings holds an account's settings of its router, for all of its companies or for one of
+// them. The zero value sets nothing.
 type Settings struct {
 	Agents     []string          `json:"agents"`      // that may be delegated to; nil: all, empty: none
 	ContextURL string            `json:"context_url"` // where the business context is asked for
@@ -38,9 +38,8 @@ type Settings struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// Merge returns what is in force for a company: what it sets itself comes before
-// what the account sets, member by member and section by section. A context is one
-// member, however it is given.
+// Merge returns the settings that apply to a company: its own settings override those of the
+// account, member by member and section by section. Context and ContextURL count as one member.
 func Merge(account, company Settings) Settings {
 	merged := account
 	if company.Agents != nil {
@@ -62,8 +61,8 @@ func Merge(account, company Settings) Settings {
 	return merged
 }
 
-// SettingsStore keeps settings by account and company; company 0 is the account's
-// own. Servers are the account's, agents among them.
+// SettingsStore stores settings by account and company; company 0 holds the account's settings
+// for all. Servers returns the account's servers, with its agents.
 type SettingsStore interface {
 	RouterLayers(ctx context.Context, account string, company int64) (wide, own Settings, err error)
 	PutRouterSettings(ctx context.Context, account string, company int64, s Settings) error
@@ -72,16 +71,16 @@ type SettingsStore interface {
 	Servers(ctx context.Context, account string) ([]tool.Server, error)
 }
 
-// Manager changes what accounts set of their routers. Addresses is the policy that
-// a URL must pass: it returns the address in its one form, or what is wrong with it.
+// Manager changes the router settings of accounts. Addresses checks a URL against the policy: it
+// returns the canonical address or an error.
 type Manager struct {
 	Store     SettingsStore
 	Addresses func(url string) (string, error)
 	Now       func() time.Time
 }
 
-// Settings returns what a company sets itself, and what is in force for it. For
-// company 0 both are what the account sets for all.
+// Settings returns a company's own settings, and the settings that apply to it. For company 0
+// both are the account's settings for all.
 func (m *Manager) Settings(ctx context.Context, account string, company int64) (own, inForce Settings, err error) {
 	wide, own, err := m.Store.RouterLayers(ctx, account, company)
 	if company == 0 {
@@ -90,15 +89,14 @@ func (m *Manager) Settings(ctx context.Context, account string, company int64) (
 	return own, Merge(wide, own), err
 }
 
-// PutSettings sets what a company sets itself, whole, or what the account sets for
-// all when company is 0. It returns ErrSettings, ErrUnknownAgent or what is wrong
-// with the URL, each with all that is wrong.
+// PutSettings replaces a company's own settings, or the account's settings for all when company
+// is 0. It returns ErrSettings, ErrUnknownAgent or the URL's error, each with every field error.
 func (m *Manager) PutSettings(ctx context.Context, account string, company int64, s Settings) (own, inForce Settings, err error) {
 	servers, err := m.Store.Servers(ctx, account)
 	if err != nil {
 		return own, inForce, err
 	}
-	if s, err = m.valid(s, servers); err != nil {
+	if s, err = m.validate(s, servers); err != nil {
 		return own, inForce, err
 	}
 	s.UpdatedAt = m.Now()
@@ -108,20 +106,19 @@ func (m *Manager) PutSettings(ctx context.Context, account string, company int64
 	return m.Settings(ctx, account, company)
 }
 
-// DeleteSettings goes back to what the account sets for all, or to nothing.
+// DeleteSettings deletes a company's own settings, or the account's settings for all when
+// company is 0.
 func (m *Manager) DeleteSettings(ctx context.Context, account string, company int64) error {
 	return m.Store.DeleteRouterSettings(ctx, account, company)
 }
 
-// Companies lists the companies that set something themselves, by number, and a
-// cursor when there are more.
+// Companies lists the companies with own settings, by number, and a cursor when there are more.
 func (m *Manager) Companies(ctx context.Context, account, cursor string, limit int) ([]int64, string, error) {
 	return m.Store.RouterCompanies(ctx, account, cursor, limit)
 }
 
-// valid returns settings in the form in which they are kept, or all that is wrong
-// with them.
-func (m *Manager) valid(s Settings, servers []tool.Server) (Settings, error) {
+// validate returns settings in the stored form, or an error with every field error.
+func (m *Manager) validate(s Settings, servers []tool.Server) (Settings, error) {
 	var names []string
 	for _, server := range servers {
 		if server.IsAgent() {
@@ -129,11 +126,11 @@ func (m *Manager) valid(s Settings, servers []tool.Server) (Settings, error) {
 		}
 	}
 	slices.Sort(names)
-	agents, wrong := validAgents(s.Agents, names)
+	agents, wrong := validateAgents(s.Agents, names)
 	unknown := slices.ContainsFunc(wrong, func(f fault.Field) bool { return f.Type == "unknown_agent" })
 	s.Agents = agents
-	wrong = append(wrong, s.validContext()...)
-	wrong = append(wrong, validPrompts(s.Prompts)...)
+	wrong = append(wrong, s.validateContext()...)
+	wrong = append(wrong, validatePrompts(s.Prompts)...)
 	var address *fault.Error
 	if s.ContextURL != "" {
 		base, err := m.Addresses(s.ContextURL)
@@ -141,7 +138,7 @@ func (m *Manager) valid(s Settings, servers []tool.Server) (Settings, error) {
 		case err == nil:
 			s.ContextURL = base
 		case errors.As(err, &address) && address.Kind == fault.Invalid:
-			wrong = append(wrong, wrongAt("value_error", "context_url"))
+			wrong = append(wrong, fieldError("value_error", "context_url"))
 		default:
 			return s, err
 		}
@@ -151,67 +148,67 @@ func (m *Manager) valid(s Settings, servers []tool.Server) (Settings, error) {
 		s.Context = BusinessText(strings.TrimSpace(s.Context))
 		return s, nil
 	case unknown:
-		return s, ErrUnknownAgent.With("agents", told(names)).At(wrong...)
+		return s, ErrUnknownAgent.With("agents", nameList(names)).At(wrong...)
 	case address != nil && len(wrong) == 1:
 		return s, address.At(wrong...)
 	}
 	return s, ErrSettings.At(wrong...)
 }
 
-// wrongAt is a field error whose sentence is that of its type.
-func wrongAt(typ string, place ...any) fault.Field {
+// fieldError returns a field error. Its type selects the sentence.
+func fieldError(typ string, place ...any) fault.Field {
 	return fault.Field{Loc: append([]any{"body"}, place...), Type: typ}
 }
 
-// validAgents returns the names as they were registered.
-func validAgents(asked, names []string) ([]string, []fault.Field) {
+// validateAgents returns the names as they were registered, and the field errors.
+func validateAgents(asked, names []string) ([]string, []fault.Field) {
 	if len(asked) > maxAllowed {
-		return asked, []fault.Field{wrongAt("too_long", "agents")}
+		return asked, []fault.Field{fieldError("too_long", "agents")}
 	}
 	var wrong []fault.Field
 	agents := slices.Clone(asked)
 	for i, name := range agents {
 		at := slices.IndexFunc(names, func(have string) bool { return strings.EqualFold(have, strings.TrimSpace(name)) })
 		if at < 0 {
-			wrong = append(wrong, wrongAt("unknown_agent", "agents", i))
+			wrong = append(wrong, fieldError("unknown_agent", "agents", i))
 			continue
 		}
 		if slices.Contains(agents[:i], names[at]) {
-			wrong = append(wrong, wrongAt("duplicate", "agents", i))
+			wrong = append(wrong, fieldError("duplicate", "agents", i))
 		}
 		agents[i] = names[at]
 	}
 	return agents, wrong
 }
 
-// told lists names for a person, and says when there are more.
-func told(names []string) string {
+// nameList formats names for a person, with their number when the list is cut.
+func nameList(names []string) string {
 	switch {
 	case len(names) == 0:
 		return "—"
-	case len(names) > namesTold:
-		return strings.Join(names[:namesTold], ", ") + fmt.Sprintf("… (%d)", len(names))
+	case len(names) > maxNames:
+		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf("… (%d)", len(names))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (s Settings) validContext() []fault.Field {
+func (s Settings) validateContext() []fault.Field {
 	switch {
 	case s.Context == "":
 	case s.ContextURL != "":
-		return []fault.Field{wrongAt("one_of_two", "context")}
-	case strings.TrimSpace(legible(s.Context)) == "":
-		return []fault.Field{wrongAt("string_too_short", "context")}
+		return []fault.Field{fieldError("one_of_two", "context")}
+	case strings.TrimSpace(cleanText(s.Context)) == "":
+		return []fault.Field{fieldError("string_too_short", "context")}
 	case len(s.Context) > MaxBusiness:
-		return []fault.Field{wrongAt("string_too_long", "context")}
+		return []fault.Field{fieldError("string_too_long", "context")}
 	}
 	return nil
 }
 
-// validPrompts holds texts to the sections that may be told otherwise.
-func validPrompts(prompts map[string]string) []fault.Field {
+// validatePrompts returns the field errors of the texts.
+func validatePrompts(prompts map[string]string) []fault.Field {
 	if len(prompts) > 2*len(Sections) {
-		return []fault.Field{wrongAt("too_long", "prompts")}
+		return []fault.Field{fieldError("too_long", "prompts")}
 	}
 	var wrong []fault.Field
 	size := 0
@@ -220,15 +217,15 @@ func validPrompts(prompts map[string]string) []fault.Field {
 		size += len(text)
 		switch {
 		case section == SectionFormat || !slices.Contains(Sections, section):
-			wrong = append(wrong, wrongAt("unknown_section", "prompts", section))
-		case strings.TrimSpace(legible(text)) == "":
-			wrong = append(wrong, wrongAt("string_too_short", "prompts", section))
+			wrong = append(wrong, fieldError("unknown_section", "prompts", section))
+		case strings.TrimSpace(cleanText(text)) == "":
+			wrong = append(wrong, fieldError("string_too_short", "prompts", section))
 		case utf8.RuneCountInString(text) > maxSection:
-			wrong = append(wrong, wrongAt("string_too_long", "prompts", section))
+			wrong = append(wrong, fieldError("string_too_long", "prompts", section))
 		}
 	}
 	if size > maxSections && len(wrong) == 0 {
-		wrong = append(wrong, wrongAt("too_long", "prompts"))
+		wrong = append(wrong, fieldError("too_long", "prompts"))
 	}
 	return wrong
 }
