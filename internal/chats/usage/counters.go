@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A day's counters have names, so that a store need not know what they mean:
+// The counters of a day have names, so that the store does not depend on their meaning:
 //
 //	turns/CONTRACT/OUTCOME            turns
 //	reasons/CONTRACT/OUTCOME/REASON   turns that had that reason
@@ -20,8 +20,8 @@ import (
 //	since/AGENT                       when it was first counted that day; milliseconds, not added up
 const sincePrefix = "since/"
 
-// Counters returns what a turn adds to its day. The names of its agent's are not
-// in it: see AgentCounters.
+// Counters returns the counters that a turn adds to its day, without those of its agent: see
+// AgentCounters.
 func (t Turn) Counters() map[string]int64 {
 	c := map[string]int64{
 		"turns/" + t.Contract + "/" + t.Outcome:               1,
@@ -34,15 +34,16 @@ func (t Turn) Counters() map[string]int64 {
 	return c
 }
 
-// AgentCounters returns what a turn adds to its day's counters of an agent, under
-// the name that the agent is counted by: its own, or Other.
+// AgentCounters returns the counters that a turn adds to its day for an agent. name is the
+// agent's name, or Other.
 func (t Turn) AgentCounters(name string) map[string]int64 {
 	return map[string]int64{
 		"calls/" + name: 1, "attempts/" + name: int64(t.Attempts), "failures/" + name: int64(t.AgentFailures),
 	}
 }
 
-// SinceCounter is the counter that says when an agent was first counted.
+// SinceCounter returns the name of the counter with the time at which an agent was first
+// counted.
 func SinceCounter(name string) string { return sincePrefix + name }
 
 func pad(bucket int) string {
@@ -58,29 +59,29 @@ type Day struct {
 	Counters map[string]int64
 }
 
-// DateOf is the UTC day of a time.
+// DateOf returns the UTC date of a time.
 func DateOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// Kind is what turns are told apart by.
+// Kind groups turns by contract and outcome.
 type Kind struct{ Contract, Outcome string }
 
-// Cause is why turns came to something.
+// Cause groups turns by contract, outcome and reason.
 type Cause struct{ Contract, Outcome, Reason string }
 
-// AgentTotals is what is counted of one agent.
+// AgentTotals holds the totals of one agent.
 type AgentTotals struct {
 	Turns    int64
 	Attempts int64
 	Failures int64
 }
 
-// Totals is what days say together.
+// Totals holds the sums of several days.
 type Totals struct {
 	Turns   map[Kind]int64
 	Reasons map[Cause]int64
 	Agents  map[string]AgentTotals
 	Latency map[string]Histogram // by contract
-	Recent  map[string]Histogram // of it, yesterday and today
+	Recent  map[string]Histogram // by contract, of yesterday and today
 }
 
 func newTotals() Totals {
@@ -97,9 +98,9 @@ func (t Totals) clone() Totals {
 	}
 }
 
-// add adds a day; days are added in their order. The first MostAgents agents keep
-// their names, in the order in which they were first counted, so that no agent's
-// total moves to another name later (as far as the clocks that counted agree).
+// add adds a day. Days are added in order. The first MostAgents agents keep their names, in the
+// order in which they were first counted, so that an agent's total does not move to another name
+// later (as far as the clocks of the writers agree).
 func (t *Totals) add(d Day, recent bool) {
 	named := len(t.Agents)
 	if _, ok := t.Agents[Other]; ok {
@@ -119,7 +120,7 @@ func (t *Totals) add(d Day, recent bool) {
 		case parts[0] == "reasons" && len(parts) == 4:
 			t.Reasons[Cause{parts[1], parts[2], parts[3]}] += n
 		case parts[0] == "took" && len(parts) == 3, parts[0] == "sum" && len(parts) == 2:
-			took := latency(parts, n)
+			took := latencyHistogram(parts, n)
 			t.Latency[parts[1]] = t.Latency[parts[1]].Plus(took)
 			if recent {
 				t.Recent[parts[1]] = t.Recent[parts[1]].Plus(took)
@@ -130,8 +131,8 @@ func (t *Totals) add(d Day, recent bool) {
 	}
 }
 
-// latency is one counter of latencies as a histogram of its own.
-func latency(parts []string, n int64) Histogram {
+// latencyHistogram returns the histogram of one latency counter.
+func latencyHistogram(parts []string, n int64) Histogram {
 	var h Histogram
 	if parts[0] == "sum" {
 		h.Sum = time.Duration(n) * time.Microsecond
@@ -142,7 +143,7 @@ func latency(parts []string, n int64) Histogram {
 }
 
 func (t *Totals) addAgent(counter string, n int64) {
-	what, name, _ := strings.Cut(counter, "/") // an agent's name may hold anything that is printable
+	what, name, _ := strings.Cut(counter, "/") // an agent's name may contain any printable character
 	if what != "calls" && what != "attempts" && what != "failures" {
 		return
 	}
@@ -161,7 +162,7 @@ func (t *Totals) addAgent(counter string, n int64) {
 	t.Agents[name] = a
 }
 
-// agents are those that the day counts by name, in the order of their first turn.
+// agents returns the agents that the day counts by name, in the order of their first turn.
 func (d Day) agents() []string {
 	var names []string
 	for counter := range d.Counters {

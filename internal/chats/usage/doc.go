@@ -1,14 +1,11 @@
-// Package usage owns how turns are counted: what is told of one (by which
-// contract it came, what it came to, why, which agent it went to, how long it
-// took), how those facts become counters of a day, and what a sum of days says.
+// Package usage counts turns. It defines the counted attributes of a turn (contract, outcome,
+// reason, agent, latency), the counters of a day, and the totals of an account's days.
 //
-// What stays true: counting never fails or delays what is counted, by more than
-// the second it may take; a total of an account only grows, because a day's
-// counters only grow and every day is in it; no name that a client, a model or a
-// server chooses makes a new counter beyond a fixed number of them; and one
-// account's numbers are made of its own turns alone.
+// Invariants: counting never fails a turn, and delays it by at most a second. An account's total
+// only grows, because the counters of a day only grow and the total contains every day. Names
+// that a client, a model or a server chooses create at most a fixed number of counters. An
+// account's numbers count only its own turns.
 //
-// A counter is a hint for people and alarms. One that was lost, or counted twice
-// because an answer of the store was lost, changes nothing else: what must be exact
-// (credit, runs) is counted where it is kept.
+// Counters are for people and alarms. A turn may be lost, or counted twice because the store's
+// response was lost. Credit and runs must be exact, so their own packages count them.
 package usage

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// bounds are the upper ends of the buckets of latencies, each included. What
-// took longer is in one more. Changing them changes what stored days mean: a
-// bucket is stored by its number.
+// bounds are the inclusive upper bounds of the latency buckets. One more bucket holds longer
+// latencies. A change of the bounds changes the meaning of stored days, because a bucket is
+// stored by its number.
 var bounds = []time.Duration{
 	5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
@@ -15,22 +15,22 @@ var bounds = []time.Duration{
 	30 * time.Second, 60 * time.Second,
 }
 
-// Bounds returns the upper ends of the buckets of latencies, in order.
+// Bounds returns the upper bounds of the latency buckets, in order.
 func Bounds() []time.Duration { return slices.Clone(bounds) }
 
-// bucketOf is the number of the bucket that a latency falls into.
+// bucketOf returns the number of a latency's bucket.
 func bucketOf(d time.Duration) int {
 	i, _ := slices.BinarySearch(bounds, d)
 	return i
 }
 
-// Histogram is how long turns took.
+// Histogram counts turns by latency.
 type Histogram struct {
-	Counts [15]int64 // by bucket, not added up; the last is what took longer than every bound
+	Counts [15]int64 // by bucket, not cumulative; the last holds latencies above every bound
 	Sum    time.Duration
 }
 
-// Count is how many there are.
+// Count returns the number of turns.
 func (h Histogram) Count() int64 {
 	var n int64
 	for _, c := range h.Counts {
@@ -39,7 +39,7 @@ func (h Histogram) Count() int64 {
 	return n
 }
 
-// Plus returns both together.
+// Plus returns the sum of two histograms.
 func (h Histogram) Plus(o Histogram) Histogram {
 	for i, n := range o.Counts {
 		h.Counts[i] += n
@@ -48,9 +48,9 @@ func (h Histogram) Plus(o Histogram) Histogram {
 	return h
 }
 
-// Quantile estimates below which latency a share q (0 to 1) of the turns lies: it
-// takes those of one bucket to lie evenly in it. What is above the last bound is
-// told as the last bound. Without any turn there is no answer.
+// Quantile estimates the latency below which a share q (0 to 1) of the turns lies. It
+// interpolates linearly within a bucket, and returns the last bound for latencies above it. It
+// returns false when there is no turn.
 func (h Histogram) Quantile(q float64) (time.Duration, bool) {
 	total := h.Count()
 	if total == 0 {

@@ -11,26 +11,25 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-// Turn is what is counted of one turn.
+// Turn holds the counted attributes of one turn.
 type Turn struct {
-	Contract      string        // by which it came: one of Contracts
-	Outcome       string        // what it came to: one of Outcomes
-	Reason        string        // why, where there is a why: one of Reasons
-	Agent         string        // it went to; "" is none
+	Contract      string        // one of Contracts
+	Outcome       string        // one of Outcomes
+	Reason        string        // one of Reasons, for an outcome with a reason
+	Agent         string        // the agent of the turn; "" is none
 	Attempts      int           // calls of that agent
-	AgentFailures int           // those of them that failed
-	Latency       time.Duration // from the request to its answer
+	AgentFailures int           // attempts that failed
+	Latency       time.Duration // from the request to its response
 }
 
 // The contracts.
 const (
-	Send     = "send"     // POST /api/send, and whatever else the page answers by
+	Send     = "send"     // POST /api/send, and the page's other requests for an answer
 	Operator = "operator" // POST /operator/chat
 	Router   = "agent"    // POST /api/agent/chat
 )
 
-// What a turn came to. The first six are kinds of reply, and mean what they mean
-// there.
+// The outcomes of a turn. The first six are the kinds of a reply (package turn).
 const (
 	Message   = "message"
 	Plan      = "plan"
@@ -40,17 +39,17 @@ const (
 	Blocked   = "blocked"
 	Failed    = "error"
 
-	// Of the router alone.
+	// Outcomes of the router.
 	Respond     = "respond"     // the model answered
-	Delegate    = "delegate"    // an agent did
-	Apology     = "apology"     // the model decided nothing that could be used
-	Unreachable = "unreachable" // the agent that it decided for did not answer
+	Delegate    = "delegate"    // an agent answered
+	Apology     = "apology"     // the model made no usable decision
+	Unreachable = "unreachable" // the agent of the decision did not answer
 )
 
-// Other stands for every name that is not counted by itself.
+// Other counts every name that has no counter of its own.
 const Other = "other"
 
-// MostAgents bounds how many agents are counted by name.
+// MostAgents bounds the number of agents with counters of their own.
 const MostAgents = 64
 
 var (
@@ -62,11 +61,11 @@ var (
 // Contracts lists the contracts.
 func Contracts() []string { return slices.Clone(contracts) }
 
-// Outcomes lists what a turn may come to.
+// Outcomes lists the outcomes.
 func Outcomes() []string { return slices.Clone(outcomes) }
 
-// Reasons lists the reasons that are told apart: why a turn was blocked, and why
-// an agent gave no answer. Every other one is Other.
+// Reasons lists the reasons with counters of their own: why a turn was blocked, and why an agent
+// gave no answer. Every other reason counts as Other.
 func Reasons() []string { return slices.Clone(reasons) }
 
 func closedReasons() []string {
@@ -82,19 +81,18 @@ func closedReasons() []string {
 	return append(list, "request.timeout", "request.cancelled")
 }
 
-// most bounds a number that a turn brings: a day's counters stay far from what
-// an int64 holds.
+// most bounds the numbers of one turn, so that a day's counters stay far below the maximum of an
+// int64.
 const most = 1000
 
-// Bounded returns the turn with nothing in it that could make a counter of its
-// own: names from closed sets, a printable agent name of at most 64 bytes, numbers
-// that are not negative.
+// Bounded returns the turn without values that could create unbounded counters: names come from
+// closed sets, an agent's name has at most 64 printable bytes, and numbers are not negative.
 func (t Turn) Bounded() Turn {
-	t.Contract, t.Outcome = known(contracts, t.Contract), known(outcomes, t.Outcome)
+	t.Contract, t.Outcome = knownOrOther(contracts, t.Contract), knownOrOther(outcomes, t.Outcome)
 	if t.Reason != "" {
-		t.Reason = known(reasons, t.Reason)
+		t.Reason = knownOrOther(reasons, t.Reason)
 	}
-	if !nameable(t.Agent) {
+	if !isCounterName(t.Agent) {
 		t.Agent = Other
 	}
 	t.Attempts, t.AgentFailures = min(max(t.Attempts, 0), most), min(max(t.AgentFailures, 0), most)
@@ -102,25 +100,25 @@ func (t Turn) Bounded() Turn {
 	return t
 }
 
-// Wrong reports whether the turn had no answer of a model or an agent that it
-// should have had. One that was blocked was told why; that is no failure of ours.
+// Wrong reports whether the turn lacks the answer of a model or an agent because of a failure of
+// ours. A blocked turn is no failure, because its user got the reason.
 func (t Turn) Wrong() bool {
 	return t.Outcome == Failed || t.Outcome == Apology || t.Outcome == Unreachable
 }
 
-// Delegated reports whether the turn was decided to be an agent's, also one that
-// did not answer.
+// Delegated reports whether the model chose an agent, also one that did not answer.
 func (t Turn) Delegated() bool { return t.Outcome == Delegate || t.Outcome == Unreachable }
 
-func known(set []string, name string) string {
+func knownOrOther(set []string, name string) string {
 	if slices.Contains(set, name) {
 		return name
 	}
 	return Other
 }
 
-// nameable reports whether a name may be a counter's; "" is no name.
-func nameable(name string) bool {
+// isCounterName reports whether an agent's name may name a counter. "" is valid and means no
+// agent.
+func isCounterName(name string) bool {
 	if len(name) > 64 || !utf8.ValidString(name) {
 		return false
 	}

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Store keeps the counters of an account's days.
+// Store stores the counters of an account's days.
 type Store interface {
 	// CountTurn adds a turn's counters to the account's row of the UTC day of at,
 	// by one write. An agent keeps its name while the day has fewer than
 	// MostAgents names, and is counted as Other from then on.
 	CountTurn(ctx context.Context, account string, at time.Time, t Turn) error
-	// Days returns the account's days from a date on, in order; "" is all of them.
+	// Days returns the account's days from a date on, in order; all days for "".
 	Days(ctx context.Context, account, from string) ([]Day, error)
 }
 
-// Recorder counts turns. Emit, when there is one, is told of each beside the
-// store: it must return at once.
+// Recorder counts turns. It also calls Emit for each turn, when Emit is set. Emit must return at
+// once.
 type Recorder struct {
 	Store Store
 	Emit  func(context.Context, Turn)
@@ -28,18 +28,18 @@ type Recorder struct {
 	Log   *slog.Logger
 }
 
-// patience is how long counting may take.
-const patience = time.Second
+// countTimeout bounds the time for counting a turn.
+const countTimeout = time.Second
 
-// Turn counts one turn of an account. It returns within a second whatever the
-// store does, and a turn that cannot be counted is only logged: it has happened.
-// That the client left does not keep it from being counted.
+// Turn counts one turn of an account. It returns within a second, also when the store does not
+// answer. A turn that cannot be counted is only logged. A turn is also counted when its client
+// disconnected.
 func (r Recorder) Turn(ctx context.Context, account string, t Turn) {
 	t = t.Bounded()
 	if r.Emit != nil {
 		r.Emit(ctx, t)
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTimeout)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- r.Store.CountTurn(within, account, r.Now(), t) }()
@@ -54,37 +54,35 @@ func (r Recorder) Turn(ctx context.Context, account string, t Turn) {
 	}
 }
 
-// Reader adds up what was counted. Days that can no longer change are read once
-// and kept: the cost of a look does not grow with an account's age while a process
-// lives. It is safe for use by several at once.
+// Reader adds up the counters. It caches the sum of the days that can no longer change, so that
+// the cost of a read does not grow with the age of an account. It is safe for concurrent use.
 type Reader struct {
 	Store Store
 	Now   func() time.Time
 
-	mu      sync.Mutex
-	settled map[string]settled
+	mu    sync.Mutex
+	cache map[string]pastTotals
 }
 
-// settled is what an account's days say that no clock of ours still writes to: all
-// up to and with the day before yesterday.
-type settled struct {
+// pastTotals holds the totals of all days up to the day before yesterday. No clock of ours still
+// writes to those.
+type pastTotals struct {
 	through string
 	totals  Totals
 }
 
-// mostSettled bounds how many accounts' past is kept.
-const mostSettled = 256
+// maxCached bounds the number of accounts in the cache.
+const maxCached = 256
 
-// Totals returns what an account's turns say, of all time and of the last two UTC
-// days.
+// Totals returns an account's totals, of all time and of the last two UTC days.
 func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
 	at := r.Now().UTC()
 	yesterday, before := DateOf(at.AddDate(0, 0, -1)), DateOf(at.AddDate(0, 0, -2))
 	r.mu.Lock()
-	past, ok := r.settled[account]
+	past, ok := r.cache[account]
 	r.mu.Unlock()
-	if !ok || past.through > before { // a clock went back: what was kept may hold days that still change
-		past = settled{totals: newTotals()}
+	if !ok || past.through > before { // the clock went back: the cached days may still change
+		past = pastTotals{totals: newTotals()}
 	}
 	from := ""
 	if past.through != "" {
@@ -95,7 +93,7 @@ func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
 		return Totals{}, err
 	}
 	slices.SortFunc(days, func(a, b Day) int { return strings.Compare(a.Date, b.Date) })
-	past = settled{before, past.totals.clone()}
+	past = pastTotals{before, past.totals.clone()}
 	var live []Day
 	for _, d := range days {
 		if d.Date <= before {
@@ -104,7 +102,7 @@ func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
 			live = append(live, d)
 		}
 	}
-	r.keep(account, past)
+	r.cachePast(account, past)
 	all := past.totals.clone()
 	for _, d := range live {
 		all.add(d, d.Date >= yesterday)
@@ -112,14 +110,14 @@ func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
 	return all, nil
 }
 
-func (r *Reader) keep(account string, past settled) {
+func (r *Reader) cachePast(account string, past pastTotals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.settled[account]; !ok && len(r.settled) >= mostSettled {
-		r.settled = nil
+	if _, ok := r.cache[account]; !ok && len(r.cache) >= maxCached {
+		r.cache = nil
 	}
-	if r.settled == nil {
-		r.settled = map[string]settled{}
+	if r.cache == nil {
+		r.cache = map[string]pastTotals{}
 	}
-	r.settled[account] = past
+	r.cache[account] = past
 }

@@ -22,14 +22,14 @@ import (
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
-// shelf is a store in memory.
-type shelf struct {
+// memoryStore is a store in memory.
+type memoryStore struct {
 	mu   sync.Mutex
 	days map[string]map[string]map[string]int64 // account, date
-	read []string                               // from which dates
+	read []string                               // the dates from which days were read
 }
 
-func (s *shelf) CountTurn(_ context.Context, account string, at time.Time, t Turn) error {
+func (s *memoryStore) CountTurn(_ context.Context, account string, at time.Time, t Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.days == nil {
@@ -58,7 +58,7 @@ func (s *shelf) CountTurn(_ context.Context, account string, at time.Time, t Tur
 	return nil
 }
 
-func (s *shelf) Days(_ context.Context, account, from string) ([]Day, error) {
+func (s *memoryStore) Days(_ context.Context, account, from string) ([]Day, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.read = append(s.read, from)
@@ -71,7 +71,7 @@ func (s *shelf) Days(_ context.Context, account, from string) ([]Day, error) {
 	return days, nil
 }
 
-func TestNoNameMakesACounterOfItsOwn(t *testing.T) {
+func TestBoundedMapsUnknownNamesToOther(t *testing.T) {
 	for _, c := range []struct{ sent, want Turn }{
 		{
 			Turn{Contract: Send, Outcome: Blocked, Reason: string(eligibility.NoAPIKey), Latency: time.Second},
@@ -97,7 +97,7 @@ func TestNoNameMakesACounterOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestBucketsHoldWhatIsNotLonger(t *testing.T) {
+func TestBucketsIncludeTheirUpperBound(t *testing.T) {
 	if len(Histogram{}.Counts) != len(bounds)+1 || !slices.IsSorted(bounds) {
 		t.Fatalf("%d buckets, bounds %v", len(Histogram{}.Counts), bounds)
 	}
@@ -147,9 +147,9 @@ func TestQuantilesAreInterpolated(t *testing.T) {
 	}
 }
 
-// TestQuantilesLieWhereTheTurnsDo compares with the turns themselves: the estimate
-// is in the bucket that holds the true one.
-func TestQuantilesLieWhereTheTurnsDo(t *testing.T) {
+// TestQuantileIsInBucketOfExactQuantile compares with the turns themselves: the estimate is in the
+// bucket of the exact quantile.
+func TestQuantileIsInBucketOfExactQuantile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		took := rapid.SliceOfN(rapid.Int64Range(0, int64(2*time.Minute)), 1, 200).Draw(t, "took")
 		q := rapid.Float64Range(0.01, 1).Draw(t, "q")
@@ -170,8 +170,8 @@ func TestQuantilesLieWhereTheTurnsDo(t *testing.T) {
 	})
 }
 
-func TestTotalsSayWhatHappened(t *testing.T) {
-	s := &shelf{}
+func TestTotalsAddUpTurns(t *testing.T) {
+	s := &memoryStore{}
 	now := noon
 	rec := Recorder{Store: s, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	now = noon.AddDate(0, 0, -2)
@@ -205,7 +205,7 @@ func TestTotalsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// numbers lists every number of a total by a name of its own.
+// numbers returns every number of a total, each by its own name.
 func numbers(t Totals) map[string]int64 {
 	out := map[string]int64{}
 	for k, n := range t.Turns {
@@ -226,13 +226,12 @@ func numbers(t Totals) map[string]int64 {
 	return out
 }
 
-// TestTotalsOnlyGrow counts turns while the clock goes forward by up to days, and
-// looks now and then: by a reader that keeps the past, and by one that began just
-// now. The clock also goes back a little, or there are more agents than have names:
-// with both, which agents have names may change.
+// TestTotalsOnlyGrow counts turns while the clock advances by up to days, and sometimes reads
+// the totals: with a reader that has a cache, and with a new one. The clock also goes back a
+// little, or there are more agents than names. With both at once, the named agents may change.
 func TestTotalsOnlyGrow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &shelf{}
+		s := &memoryStore{}
 		now := noon
 		agents, back := 90, time.Duration(0)
 		if rapid.Bool().Draw(t, "clock goes back") {
@@ -273,34 +272,34 @@ func TestTotalsOnlyGrow(t *testing.T) {
 	})
 }
 
-func TestThePastIsReadOnce(t *testing.T) {
-	s, now := &shelf{}, noon
+func TestPastDaysAreReadOnce(t *testing.T) {
+	s, now := &memoryStore{}, noon
 	r := &Reader{Store: s, Now: func() time.Time { return now }}
 	for range 2 {
 		if _, err := r.Totals(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	now = noon.AddDate(0, 0, -5) // a clock that went back
+	now = noon.AddDate(0, 0, -5) // the clock went back
 	_, _ = r.Totals(t.Context(), "a")
 	if want := []string{"", "2026-03-08~", ""}; !slices.Equal(s.read, want) {
 		t.Errorf("read from %q, want %q", s.read, want)
 	}
 }
 
-// broken is a store that cannot be written to.
-type broken struct{ Store }
+// brokenStore is a store whose writes fail.
+type brokenStore struct{ Store }
 
-func (broken) CountTurn(ctx context.Context, _ string, _ time.Time, _ Turn) error {
+func (brokenStore) CountTurn(ctx context.Context, _ string, _ time.Time, _ Turn) error {
 	return errors.Join(errors.New("no table"), ctx.Err())
 }
 
-func TestCountingKeepsNobodyWaiting(t *testing.T) {
+func TestRecorderReturnsWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&out, nil))
 		began, stop := time.Now(), make(chan struct{})
-		Recorder{Store: until(stop), Now: time.Now, Log: log}.Turn(t.Context(), "a", Turn{})
+		Recorder{Store: blockedStore(stop), Now: time.Now, Log: log}.Turn(t.Context(), "a", Turn{})
 		close(stop)
 		if took := time.Since(began); took != time.Second || !strings.Contains(out.String(), "tally.lost") {
 			t.Errorf("took %v: %s", took, &out)
@@ -308,37 +307,37 @@ func TestCountingKeepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// until is a store that answers once a channel is closed.
-type until chan struct{}
+// blockedStore is a store that answers once a channel is closed.
+type blockedStore chan struct{}
 
-func (u until) CountTurn(context.Context, string, time.Time, Turn) error { <-u; return nil }
+func (u blockedStore) CountTurn(context.Context, string, time.Time, Turn) error { <-u; return nil }
 
-func (until) Days(context.Context, string, string) ([]Day, error) { return nil, nil }
+func (blockedStore) Days(context.Context, string, string) ([]Day, error) { return nil, nil }
 
-func TestATurnIsCountedAlsoWhenItsClientLeft(t *testing.T) {
-	s := &shelf{}
+func TestTurnIsCountedAfterClientDisconnects(t *testing.T) {
+	s := &memoryStore{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	told := 0
+	emitted := 0
 	rec := Recorder{
 		Store: s, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
 		Emit: func(_ context.Context, got Turn) {
 			if got.Outcome == Other {
-				told++
+				emitted++
 			}
 		},
 	}
 	rec.Turn(ctx, "a", Turn{Contract: Send, Outcome: "strange"})
-	if s.days["a"]["2026-03-10"]["turns/send/other"] != 1 || told != 1 {
-		t.Errorf("%v, told %d times", s.days, told)
+	if s.days["a"]["2026-03-10"]["turns/send/other"] != 1 || emitted != 1 {
+		t.Errorf("%v, told %d times", s.days, emitted)
 	}
 }
 
-func TestAStoreThatFailsIsLogged(t *testing.T) {
+func TestStoreFailureIsLogged(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	Recorder{Store: broken{}, Now: func() time.Time { return noon }, Log: slog.New(slog.NewTextHandler(&out, nil))}.Turn(ctx, "a", Turn{Contract: Send, Outcome: Message})
+	Recorder{Store: brokenStore{}, Now: func() time.Time { return noon }, Log: slog.New(slog.NewTextHandler(&out, nil))}.Turn(ctx, "a", Turn{Contract: Send, Outcome: Message})
 	if !strings.Contains(out.String(), "no table") || strings.Contains(out.String(), "canceled") {
 		t.Errorf("%s", &out)
 	}
